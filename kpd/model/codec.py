@@ -1,0 +1,50 @@
+"""Events and states as JSON and back, checked. One event is one object: seq, at, kind, and the fact's own fields."""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from kpd.model.events import FACTS, Event, Fact
+
+T = TypeVar("T")
+
+
+class CodecError(ValueError):
+    """The bytes are not what they should be; the message says where."""
+
+
+def encode(value: Any) -> bytes:
+    """Any noun, event body or plain value as one line of JSON (no newline inside)."""
+    return msgspec.json.encode(value)
+
+
+def decode(raw: bytes | str, kind: type[T]) -> T:
+    """JSON as `kind`, strictly. Raises CodecError."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as err:
+        raise CodecError(str(err)) from err
+
+
+def fact_from(kind: str, body: bytes | str) -> Fact:
+    """The fact named `kind` with the fields in `body`. Raises CodecError on an unknown kind or a wrong field."""
+    cls = FACTS.get(kind)
+    if cls is None:
+        raise CodecError(f"unknown kind of event {kind!r}: written by a newer kpd?")
+    return decode(body, cls)
+
+
+def event_to_json(event: Event) -> bytes:
+    return encode({"seq": event.seq, "at": event.at, "kind": event.fact.kind(), "body": event.fact})
+
+
+def event_from_json(raw: bytes | str) -> Event:
+    frame = decode(raw, _Frame)
+    return Event(frame.seq, frame.at, fact_from(frame.kind, bytes(frame.body)))
+
+
+class _Frame(msgspec.Struct):
+    seq: int
+    at: float
+    kind: str
+    body: msgspec.Raw

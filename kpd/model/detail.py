@@ -1,0 +1,37 @@
+"""One iteration in full: what each of its steps found, folded from that iteration's own events."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kpd.model import events as e
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """The latest fact of each step; a step that has not finished, or was begun again, is None."""
+
+    proposed: e.Proposed | None = None
+    screened: e.Screened | None = None
+    staged: e.Staged | None = None
+    built: e.Built | None = None
+    checked: e.Checked | None = None
+    timed: e.Timed | None = None
+    judged: e.Judged | None = None
+    profiled: e.Profiled | None = None
+    explained: e.Explained | None = None
+    faults: tuple[e.Faulted, ...] = ()
+    ended: e.IterationEnded | None = None
+
+
+def detail(events: Iterable[e.Event]) -> Detail:
+    """Fold the events of one iteration. A fault begins the steps anew: what they had found no longer holds."""
+    found = Detail()
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, e.StepFact):
+            found = replace(found, **{fact.kind(): fact})
+        elif isinstance(fact, e.Faulted):
+            found = Detail(faults=(*found.faults, fact))
+        elif isinstance(fact, e.IterationEnded):
+            found = replace(found, ended=fact)
+    return found

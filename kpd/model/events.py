@@ -1,0 +1,321 @@
+"""Every fact kpd records. An `Event` is a fact with its place in the log; the log is the truth, all else is a fold.
+
+A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kpd.model.nouns import (
+    Budget,
+    CaseTime,
+    Expectation,
+    Finding,
+    HostCard,
+    Outcome,
+    RunOutcome,
+    StepName,
+    TaskCard,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Base of all facts; `kind` is the name in the log and on the wire."""
+
+    @classmethod
+    def kind(cls) -> str:
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+
+# ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonStarted(Fact):
+    version: str
+    pid: int
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonStopped(Fact):
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed(Fact):
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLoaded(Fact):
+    """A task folder was read; a refused one has `card.error`."""
+
+    card: TaskCard
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRemoved(Fact):
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostProbed(Fact):
+    card: HostCard
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHeld(Fact):
+    """No run starts or goes on until a person says `resume`."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueReleased(Fact):
+    by: str
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class RunFact(Fact):
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunQueued(RunFact):
+    task: str
+    agent: str
+    host: str
+    budget: Budget
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(RunFact):
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused(RunFact):
+    """No further step starts; one under way is finished."""
+
+    reason: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed(RunFact):
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded(RunFact):
+    outcome: RunOutcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steered(RunFact):
+    """The operator's line `note`; the same number again replaces the text, an empty text withdraws it."""
+
+    note: int
+    text: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringConsumed(RunFact):
+    notes: tuple[int, ...]
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorEdited(RunFact):
+    """The operator saved editable files; `files` is the folder now (path → sha256), measured as the next iteration."""
+
+    files: dict[str, str]
+    conflict: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderWritten(RunFact):
+    """kpd itself wrote the task folder's editable files (path → sha256)."""
+
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineStale(RunFact):
+    """Protected files changed on disk: this run goes on with the files it started from."""
+
+    files: tuple[str, ...]
+
+
+# ── iterations ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class IterationFact(RunFact):
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class IterationStarted(IterationFact):
+    agent: str
+    parent: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted(IterationFact):
+    step: StepName
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StepFact(IterationFact):
+    """What a finished step found; `seconds` is its wall time, `overhead_s` the part that was kpd's own work."""
+
+    seconds: float
+    overhead_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed(StepFact):
+    """Candidate files (path → sha256) are in the iteration's folder. `point` is a sweep's parameters."""
+
+    files: dict[str, str]
+    memo: str
+    expected: Expectation | None = None
+    point: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Screened(StepFact):
+    """Tripwires explain and flag; they do not reject."""
+
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Staged(StepFact):
+    tree: str
+
+
+@dataclass(frozen=True, slots=True)
+class Built(StepFact):
+    """`job` names the build job on the host, whose `out/` folder holds the object."""
+
+    job: str
+    cached: bool
+    flags: str = ""
+    warnings: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(StepFact):
+    """`worst` is the largest error as a multiple of the tolerance, at `where`."""
+
+    comparisons: int
+    worst: float
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed(StepFact):
+    """Raw samples are in timing.json. `score` is the geometric mean of the cases' medians."""
+
+    score: float
+    processes: int
+    cases: tuple[CaseTime, ...]
+    retaken: int = 0
+    roofline_pct: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(StepFact):
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled(StepFact):
+    """`missing` says for each metric that could not be had, why."""
+
+    metrics: dict[str, float]
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained(StepFact):
+    bottleneck: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Faulted(IterationFact):
+    """A candidate's fault went back to its agent for attempt `attempt + 1`."""
+
+    step: StepName
+    attempt: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class IterationEnded(IterationFact):
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(IterationFact):
+    """The iteration is the incumbent now. `override` holds the reason when a person said so against the verdict."""
+
+    files: dict[str, str]
+    by: str = "kpd"
+    override: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack(IterationFact):
+    """The incumbent is iteration `iteration` again; nothing is erased."""
+
+    files: dict[str, str]
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoGiven(IterationFact):
+    """The operator's own words on an iteration."""
+
+    text: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A fact in the log: `seq` counts from 1 without gaps, `at` is Unix time in seconds."""
+
+    seq: int
+    at: float
+    fact: Fact
+
+
+def _leaves(cls: type[Fact]) -> dict[str, type[Fact]]:
+    found: dict[str, type[Fact]] = {}
+    for sub in cls.__subclasses__():
+        found |= _leaves(sub) if sub.__subclasses__() else {sub.kind(): sub}
+    return found
+
+
+FACTS: dict[str, type[Fact]] = _leaves(Fact)
+
+STEP_OF: dict[type[StepFact], StepName] = {
+    Proposed: "propose", Screened: "screen", Staged: "stage", Built: "build", Checked: "check", Timed: "time",
+    Judged: "judge", Profiled: "profile", Explained: "explain",
+}  # fmt: skip

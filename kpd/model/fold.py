@@ -1,0 +1,226 @@
+"""The pure fold: `fold(state, event)` is the only way a `State` changes."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from kpd.model import events as e
+from kpd.model.nouns import Iteration, Notice, Run, State, Steering
+
+NOTICES_KEPT = 50
+F = TypeVar("F", bound=e.Fact)
+Folder = Callable[[State, float, Any], State]
+_FOLDERS: dict[type[e.Fact], Folder] = {}
+
+
+def fold(state: State, event: e.Event) -> State:
+    """The state after `event`. An event the state has already seen changes nothing."""
+    if event.seq <= state.seq:
+        return state
+    folder = _FOLDERS.get(type(event.fact))
+    after = folder(state, event.at, event.fact) if folder else state
+    return replace(after, seq=event.seq, at=event.at)
+
+
+def fold_all(events: Iterable[e.Event], state: State | None = None) -> State:
+    state = state or State()
+    for event in events:
+        state = fold(state, event)
+    return state
+
+
+def _folds(*facts: type[F]) -> Callable[[Callable[[State, float, F], State]], Callable[[State, float, F], State]]:
+    def register(folder: Callable[[State, float, F], State]) -> Callable[[State, float, F], State]:
+        for fact in facts:
+            _FOLDERS[fact] = folder
+        return folder
+
+    return register
+
+
+def _run(state: State, run_id: str, **changes: Any) -> State:
+    run = state.runs.get(run_id)
+    return state if run is None else replace(state, runs={**state.runs, run_id: replace(run, **changes)})
+
+
+def _iteration(state: State, fact: e.IterationFact, **changes: Any) -> State:
+    run = state.runs.get(fact.run)
+    if run is None or (found := run.iteration(fact.iteration)) is None:
+        return state
+    at = run.iterations.index(found) if run.iterations[-1] is not found else len(run.iterations) - 1
+    changed = (*run.iterations[:at], replace(found, **changes), *run.iterations[at + 1 :])
+    return _run(state, fact.run, iterations=changed)
+
+
+# ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
+
+
+@_folds(e.DaemonStarted)
+def _daemon_started(state: State, at: float, fact: e.DaemonStarted) -> State:
+    return replace(state, version=fact.version, pid=fact.pid, workspace=fact.workspace)
+
+
+@_folds(e.DaemonStopped)
+def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
+    return replace(state, pid=None)
+
+
+@_folds(e.Noticed)
+def _noticed(state: State, at: float, fact: e.Noticed) -> State:
+    return replace(state, notices=(*state.notices, Notice(at, fact.level, fact.text))[-NOTICES_KEPT:])
+
+
+@_folds(e.TaskLoaded)
+def _task_loaded(state: State, at: float, fact: e.TaskLoaded) -> State:
+    return replace(state, tasks={**state.tasks, fact.card.name: fact.card})
+
+
+@_folds(e.TaskRemoved)
+def _task_removed(state: State, at: float, fact: e.TaskRemoved) -> State:
+    return replace(state, tasks={name: card for name, card in state.tasks.items() if name != fact.task})
+
+
+@_folds(e.HostProbed)
+def _host_probed(state: State, at: float, fact: e.HostProbed) -> State:
+    return replace(state, hosts={**state.hosts, fact.card.name: fact.card})
+
+
+@_folds(e.QueueHeld)
+def _queue_held(state: State, at: float, fact: e.QueueHeld) -> State:
+    return replace(state, held=fact.reason)
+
+
+@_folds(e.QueueReleased)
+def _queue_released(state: State, at: float, fact: e.QueueReleased) -> State:
+    return replace(state, held="")
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@_folds(e.RunQueued)
+def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
+    run = Run(fact.run, fact.task, fact.agent, fact.host, fact.budget, queued=at)
+    return replace(state, runs={**state.runs, fact.run: run})
+
+
+@_folds(e.RunStarted)
+def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
+    return _run(state, fact.run, status="running", device=fact.device, started=at, reason="")
+
+
+@_folds(e.RunPaused)
+def _run_paused(state: State, at: float, fact: e.RunPaused) -> State:
+    return _run(state, fact.run, status="paused", reason=fact.reason)
+
+
+@_folds(e.RunResumed)
+def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
+    return _run(state, fact.run, status="running", reason="")
+
+
+@_folds(e.RunEnded)
+def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
+    return _run(state, fact.run, status="ended", outcome=fact.outcome, reason=fact.reason, ended=at)
+
+
+@_folds(e.Steered)
+def _steered(state: State, at: float, fact: e.Steered) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    notes = {line.note: line for line in run.steering}
+    if fact.text:
+        notes[fact.note] = Steering(fact.note, fact.text, fact.by, at)
+    else:
+        notes.pop(fact.note, None)
+    return _run(state, fact.run, steering=tuple(notes.values()))
+
+
+@_folds(e.SteeringConsumed)
+def _steering_consumed(state: State, at: float, fact: e.SteeringConsumed) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    lines = (replace(s, consumed_by=fact.iteration) if s.note in fact.notes else s for s in run.steering)
+    return _run(state, fact.run, steering=tuple(lines))
+
+
+@_folds(e.OperatorEdited)
+def _operator_edited(state: State, at: float, fact: e.OperatorEdited) -> State:
+    return _run(state, fact.run, pending_edit=fact.files, folder=fact.files, conflict=fact.conflict)
+
+
+@_folds(e.FolderWritten)
+def _folder_written(state: State, at: float, fact: e.FolderWritten) -> State:
+    return _run(state, fact.run, folder=fact.files)
+
+
+@_folds(e.BaselineStale)
+def _baseline_stale(state: State, at: float, fact: e.BaselineStale) -> State:
+    return _run(state, fact.run, stale=fact.files)
+
+
+# ── iterations ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@_folds(e.IterationStarted)
+def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    begun = Iteration(fact.iteration, fact.agent, fact.parent, started=at)
+    edit = {"pending_edit": {}, "conflict": ""} if fact.agent == "operator" else {}
+    return _run(state, fact.run, iterations=(*run.iterations, begun), **edit)
+
+
+@_folds(e.StepStarted)
+def _step_started(state: State, at: float, fact: e.StepStarted) -> State:
+    return _iteration(state, fact, step=fact.step, step_started=at, attempt=fact.attempt)
+
+
+@_folds(e.Proposed)
+def _proposed(state: State, at: float, fact: e.Proposed) -> State:
+    return _iteration(state, fact, memo=fact.memo, expected=fact.expected, point=fact.point)
+
+
+@_folds(e.Screened)
+def _screened(state: State, at: float, fact: e.Screened) -> State:
+    return _iteration(state, fact, flags=fact.flags)
+
+
+@_folds(e.Timed)
+def _timed(state: State, at: float, fact: e.Timed) -> State:
+    return _iteration(state, fact, score=fact.score, roofline_pct=fact.roofline_pct)
+
+
+@_folds(e.Judged)
+def _judged(state: State, at: float, fact: e.Judged) -> State:
+    return _iteration(state, fact, verdict=fact.verdict)
+
+
+@_folds(e.Explained)
+def _explained(state: State, at: float, fact: e.Explained) -> State:
+    rules = tuple(finding.rule for finding in fact.findings)
+    return _iteration(state, fact, bottleneck=fact.bottleneck, rules=rules)
+
+
+@_folds(e.IterationEnded)
+def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
+    return _iteration(state, fact, outcome=fact.outcome, reason=fact.reason, step=None, ended=at)
+
+
+@_folds(e.Accepted)
+def _accepted(state: State, at: float, fact: e.Accepted) -> State:
+    state = _iteration(state, fact, override=fact.override)
+    return _run(state, fact.run, incumbent=fact.iteration, files=fact.files)
+
+
+@_folds(e.RolledBack)
+def _rolled_back(state: State, at: float, fact: e.RolledBack) -> State:
+    return _run(state, fact.run, incumbent=fact.iteration, files=fact.files)
+
+
+@_folds(e.MemoGiven)
+def _memo_given(state: State, at: float, fact: e.MemoGiven) -> State:
+    return _iteration(state, fact, memo=fact.text)

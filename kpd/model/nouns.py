@@ -1,0 +1,236 @@
+"""The words of kpd as frozen values: what a task, a verdict, a finding or an iteration is.
+
+Everything here crosses the socket and the event log, so fields hold only JSON's own types, tuples and other nouns.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+StepName = Literal["propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record"]
+STEPS: tuple[StepName, ...] = (
+    "propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record",
+)  # fmt: skip
+
+VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
+Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
+RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
+RunStatus = Literal["queued", "running", "paused", "ended"]
+Severity = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How much less time the candidate needs than the incumbent, in percent; positive is faster."""
+
+    pct: float
+    low: float
+    high: float
+    confidence: float = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the samples support. `reason` says in a sentence why it was accepted, or not."""
+
+    word: VerdictWord
+    gain: Gain
+    processes: int
+    accepted: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may spend. `patience` counts iterations in a row without an accepted one."""
+
+    iterations: int = 6
+    patience: int = 4
+    min_gain_pct: float = 2.0
+    stop_score: float | None = None
+    fix_attempts: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the agent expects before anything is measured: a metric, its direction, a gain in percent."""
+
+    metric: str
+    direction: Literal["up", "down"]
+    gain_pct: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that fired: the evidence it saw, and what to do about it. `rule` also names the skill file."""
+
+    rule: str
+    severity: Severity
+    message: str
+    action: str
+    evidence: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTime:
+    """One case of a task: median time of a call in microseconds, and what the machine's roofline allows for it."""
+
+    case: str
+    candidate_us: float
+    incumbent_us: float
+    gain_pct: float
+    bytes: float | None = None
+    flops: float | None = None
+    roofline_us: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """A line from the operator to the agent, queued until an iteration consumes it."""
+
+    note: int
+    text: str
+    by: str
+    at: float
+    consumed_by: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCard:
+    """A task as the daemon last read it; `error` is set when its folder is refused."""
+
+    name: str
+    summary: str = ""
+    language: str = ""
+    editable: tuple[str, ...] = ()
+    score: str = "us"
+    direction: Literal["lower", "higher"] = "lower"
+    tunable: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostCard:
+    """A host and its measuring device as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements."""
+
+    name: str
+    transport: str
+    link: Literal["up", "down"] = "up"
+    system: str = ""
+    device: str = ""
+    cpu: int | None = None
+    compiler: str = ""
+    counters: str = ""
+    bandwidth_gbs: float | None = None
+    peak_gflops: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One attempt inside a run, in brief; its metrics, findings and files are read on demand (see `detail`)."""
+
+    number: int
+    agent: str
+    parent: int
+    started: float
+    step: StepName | None = None
+    step_started: float = 0.0
+    attempt: int = 1
+    outcome: Outcome | None = None
+    reason: str = ""
+    memo: str = ""
+    point: dict[str, str] = field(default_factory=dict)
+    expected: Expectation | None = None
+    score: float | None = None
+    verdict: Verdict | None = None
+    override: str = ""
+    roofline_pct: float | None = None
+    bottleneck: str = ""
+    rules: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One campaign on a task.
+
+    `incumbent` is the number of the accepted iteration to beat (None before the baseline) and `files` its editable
+    files (path → sha256); `folder` is what the task folder holds as kpd last knew it, so that an edit is a difference.
+    """
+
+    id: str
+    task: str
+    agent: str
+    host: str
+    budget: Budget
+    queued: float
+    status: RunStatus = "queued"
+    reason: str = ""
+    outcome: RunOutcome | None = None
+    device: str = ""
+    incumbent: int | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    folder: dict[str, str] = field(default_factory=dict)
+    steering: tuple[Steering, ...] = ()
+    pending_edit: dict[str, str] = field(default_factory=dict)
+    conflict: str = ""
+    stale: tuple[str, ...] = ()
+    iterations: tuple[Iteration, ...] = ()
+    started: float | None = None
+    ended: float | None = None
+
+    @property
+    def current(self) -> Iteration | None:
+        """The iteration under way, or None between iterations."""
+        last = self.iterations[-1] if self.iterations else None
+        return last if last is not None and last.outcome is None else None
+
+    @property
+    def baseline(self) -> Iteration | None:
+        return next((it for it in self.iterations if it.outcome == "baseline"), None)
+
+    @property
+    def best(self) -> Iteration | None:
+        """The incumbent's iteration."""
+        return None if self.incumbent is None else self.iteration(self.incumbent)
+
+    def iteration(self, number: int) -> Iteration | None:
+        if 0 <= number < len(self.iterations) and self.iterations[number].number == number:
+            return self.iterations[number]
+        return next((it for it in self.iterations if it.number == number), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person should read: a refused file, a lost host, a conflict."""
+
+    at: float
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All anyone sees: the fold of every event up to `seq`."""
+
+    seq: int = 0
+    at: float = 0.0
+    version: str = ""
+    pid: int | None = None
+    workspace: str = ""
+    held: str = ""
+    tasks: dict[str, TaskCard] = field(default_factory=dict)
+    hosts: dict[str, HostCard] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def queue(self) -> tuple[Run, ...]:
+        """Runs that wait for their turn, in order."""
+        return tuple(run for run in self.runs.values() if run.status == "queued")
+
+    @property
+    def active(self) -> Run | None:
+        """The run that holds the device, running or paused."""
+        return next((run for run in reversed(self.runs.values()) if run.status in ("running", "paused")), None)
