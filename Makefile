@@ -1,0 +1,44 @@
+# Two commands: `make start` and `make test`. Both make the virtual environment first if it is missing.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+TASK   ?= tasks/rmsnorm_silu_cpu
+
+.PHONY: start test lint slow snapshots clean
+
+start: $(VENV)/.installed
+	$(BIN)/kpd start $(TASK)
+
+test: $(VENV)/.installed-dev lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# What takes longer than a few seconds a test.
+slow: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow
+
+# After a wanted change of a screen; look at the pictures before committing them.
+snapshots: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest tests/test_tui_snapshots.py --snapshot-update
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "kpd needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V). Try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { rm -rf $(VENV); echo "This Python cannot make virtual environments. Try: sudo apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/.installed: $(BIN)/pip pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/pip install --quiet --disable-pip-version-check --group dev
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache dist

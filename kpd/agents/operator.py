@@ -1,0 +1,39 @@
+"""The operator's own edit as an agent: it proposes the files just as a person left them."""
+
+import difflib
+
+from kpd.agents import space
+from kpd.agents.agent import Context, Proposal
+from kpd.workspace.runfolder import read_files
+
+PENDING = "pending"
+"""Folder of the run in which the engine keeps the files of an edit until its iteration has begun."""
+
+
+class AsTheyAre:
+    """Proposes the files laid out for it: the task's own for the baseline, the saved edit for an operator iteration."""
+
+    repairs = False
+
+    async def propose(self, context: Context) -> Proposal:
+        files = read_files(context.folder, context.task.editable)
+        point = space.point_of(context.task, files)
+        if context.number == 0:
+            return Proposal(files, "baseline: the task as it is", point=point)
+        return Proposal(files, f"operator edit: {describe_edit(context.incumbent, files)}", point=point)
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
+    """The changed files with their counts of added and removed lines: `kernel.c +3 −1`."""
+    changed = []
+    for path, data in after.items():
+        old, new = (text.decode(errors="replace").splitlines() for text in (before.get(path, b""), data))
+        lines = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
+        added = sum(line.startswith("+") for line in lines)
+        removed = sum(line.startswith("-") for line in lines)
+        if data != before.get(path):
+            changed.append(f"{path} +{added} −{removed}")
+    return ", ".join(changed) or "the incumbent again"

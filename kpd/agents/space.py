@@ -1,0 +1,94 @@
+"""A task's `[tune]` space, and how a point of it is written into the editable files.
+
+A parameter is, in this order: a JSON key of an editable `.json` file, a `#define NAME value` of a C or CUDA file, or a
+`NAME = value` constant at the start of a line of any other file.
+"""
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator
+
+from kpd.workspace.task import Task
+
+Point = dict[str, str]
+C_LIKE = (".c", ".h", ".cc", ".cpp", ".cu", ".cuh")
+
+
+class SpaceError(ValueError):
+    """The `[tune]` table does not fit the editable files; the message names the parameter and the remedy."""
+
+
+def size(space: dict[str, tuple[str, ...]]) -> int:
+    return math.prod(len(values) for values in space.values())
+
+
+def points(space: dict[str, tuple[str, ...]]) -> Iterator[Point]:
+    """Every point, last parameter fastest."""
+    for values in itertools.product(*space.values()):
+        yield dict(zip(space, values, strict=True))
+
+
+def read_point(task: Task, files: dict[str, bytes]) -> Point:
+    """The values that the files hold now. Raises SpaceError for a parameter that is nowhere in them."""
+    found: Point = {}
+    for name in task.tune:
+        values = [value for path, data in files.items() if (value := _get(path, data, name)) is not None]
+        if not values:
+            where = ", ".join(task.editable)
+            raise SpaceError(
+                f"[tune] {name} is neither a #define, a JSON key nor a constant in {where}; add it or drop it"
+            )
+        found[name] = values[0]
+    return found
+
+
+def point_of(task: Task, files: dict[str, bytes]) -> Point:
+    """The point that files written by a person stand at; empty where they left the space."""
+    try:
+        point = read_point(task, files)
+    except SpaceError:
+        return {}
+    return point if all(value in task.tune[name] for name, value in point.items()) else {}
+
+
+def write_point(files: dict[str, bytes], point: Point) -> dict[str, bytes]:
+    """The files with every parameter of `point` set; all else stays to the byte."""
+    written = dict(files)
+    for name, value in point.items():
+        for path, data in written.items():
+            if _get(path, data, name) is not None:
+                written[path] = _set(path, data, name, value)
+    return written
+
+
+def _pattern(path: str, name: str) -> re.Pattern[bytes]:
+    key = re.escape(name.encode())
+    if path.endswith(C_LIKE):
+        return re.compile(rb"^([ \t]*#[ \t]*define[ \t]+" + key + rb"[ \t]+)([^\s/]+)", re.MULTILINE)
+    return re.compile(rb"^(" + key + rb"[ \t]*=[ \t]*)([^\s#]+)", re.MULTILINE)
+
+
+def _get(path: str, data: bytes, name: str) -> str | None:
+    if path.endswith(".json"):
+        value = _json(data).get(name)
+        return None if value is None else str(value)
+    match = _pattern(path, name).search(data)
+    return match[2].decode(errors="replace") if match else None
+
+
+def _set(path: str, data: bytes, name: str, value: str) -> bytes:
+    if path.endswith(".json"):
+        table = _json(data)
+        as_number = isinstance(table[name], int | float) and not isinstance(table[name], bool)
+        return json.dumps({**table, name: json.loads(value) if as_number else value}, indent=2).encode() + b"\n"
+    return _pattern(path, name).sub(lambda match: match[1] + value.encode(), data, count=1)
+
+
+def _json(data: bytes) -> dict[str, object]:
+    try:
+        table = json.loads(data)
+    except ValueError:
+        return {}
+    return table if isinstance(table, dict) else {}

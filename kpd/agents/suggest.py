@@ -1,0 +1,96 @@
+"""Optuna behind a pipe: one JSON request a line on stdin, one JSON point a line on stdout; ends with its stdin.
+
+Optuna and numpy take a second to import and some 90 MB; a child that lives as long as the run keeps the daemon small.
+Nothing is remembered between requests: the study is rebuilt from the history, so a restart changes nothing.
+"""
+
+import json
+import random
+import sys
+import warnings
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
+
+Space = dict[str, list[str]]
+Point = dict[str, str]
+STARTUP_TRIALS = 5
+ASKS = 20
+
+
+def suggest(space: Space, history: list[tuple[Point, float | None]], seed: int) -> Point | None:
+    """A point not in `history`, by TPE's ask-and-tell; None when every point has been proposed.
+
+    `history` holds each point with its log time relative to the baseline (lower is better), None where it failed.
+    """
+    seen = {_key(point) for point, _ in history}
+    total = 1
+    for values in space.values():
+        total *= len(values)
+    if len(seen) >= total:
+        return None
+    distributions = {name: _distribution(values) for name, values in space.items()}
+    sampler = optuna.samplers.TPESampler(seed=seed + len(history), n_startup_trials=STARTUP_TRIALS, multivariate=True)
+    study = optuna.create_study(direction="minimize", sampler=sampler)
+    for point, value in history:
+        if all(point.get(name) in values for name, values in space.items()):
+            study.add_trial(_trial(space, distributions, point, value))
+    for _ in range(ASKS):
+        trial = study.ask(distributions)
+        point = {name: _value(values, trial.params[name]) for name, values in space.items()}
+        if _key(point) not in seen:
+            return point
+        study.tell(trial, state=TrialState.FAIL)
+    return _unseen(space, seen, total, random.Random(seed + len(history)))
+
+
+def _unseen(space: Space, seen: set[str], total: int, rng: random.Random) -> Point:
+    """TPE kept repeating itself: take any point that is new, scanning from a random start."""
+    start = rng.randrange(total)
+    for offset in range(total):
+        index, point = (start + offset) % total, {}
+        for name, values in space.items():
+            index, digit = divmod(index, len(values))
+            point[name] = values[digit]
+        if _key(point) not in seen:
+            return point
+    raise AssertionError("fewer seen points than points, yet none unseen")
+
+
+def _key(point: Point) -> str:
+    return json.dumps(point, sort_keys=True)
+
+
+def _ordered(values: list[str]) -> bool:
+    return all(value.lstrip("-").isdigit() for value in values)
+
+
+def _distribution(values: list[str]) -> BaseDistribution:
+    """Numbers are searched by rank, so that the model knows 64 lies between 32 and 128."""
+    return IntDistribution(0, len(values) - 1) if _ordered(values) else CategoricalDistribution(values)
+
+
+def _value(values: list[str], param: Any) -> str:
+    return values[param] if _ordered(values) else str(param)
+
+
+def _trial(space: Space, distributions: dict[str, BaseDistribution], point: Point, value: float | None) -> Any:
+    params = {name: values.index(point[name]) if _ordered(values) else point[name] for name, values in space.items()}
+    state = TrialState.FAIL if value is None else TrialState.COMPLETE
+    return create_trial(params=params, distributions=distributions, value=value, state=state)
+
+
+def main() -> None:
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    for line in sys.stdin:
+        request = json.loads(line)
+        point = suggest(request["space"], [(p, v) for p, v in request["history"]], request["seed"])
+        sys.stdout.write(json.dumps(point) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

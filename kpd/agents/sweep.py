@@ -1,0 +1,89 @@
+"""The sweep agent: the task's declared `[tune]` space, searched by Optuna in a child process (see `suggest`)."""
+
+import asyncio
+import json
+import math
+import sys
+import zlib
+
+from kpd.agents import space
+from kpd.agents.agent import Context, Exhausted, Proposal
+from kpd.model.nouns import Iteration, Run
+
+
+class Sweep:
+    """Never proposes a point twice in a run; says when the space is exhausted."""
+
+    repairs = False
+
+    def __init__(self) -> None:
+        self._child: asyncio.subprocess.Process | None = None
+
+    async def propose(self, context: Context) -> Proposal:
+        if not context.task.tune:
+            raise Exhausted("the task declares no [tune] space; add one to task.toml or choose another agent")
+        try:
+            at = space.read_point(context.task, context.incumbent)
+        except space.SpaceError as err:
+            raise Exhausted(str(err)) from err
+        tried = history(context.run)
+        point = await self._suggest(context, tried)
+        if point is None:
+            total = space.size(context.task.tune)
+            raise Exhausted(f"the sweep has tried all {total} points of the [tune] space")
+        changes = [f"{name} {at[name]} → {value}" for name, value in point.items() if value != at[name]]
+        files = space.write_point(context.incumbent, point)
+        return Proposal(files, "; ".join(changes) or "the incumbent's own point", point=point)
+
+    async def _suggest(self, context: Context, tried: list[tuple[space.Point, float | None]]) -> space.Point | None:
+        child = await self._running()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        request = {"space": context.task.tune, "history": tried, "seed": zlib.crc32(context.run.id.encode())}
+        child.stdin.write(json.dumps(request).encode() + b"\n")
+        await child.stdin.drain()
+        line = await child.stdout.readline()
+        if not line:
+            self._child = None
+            raise RuntimeError(f"the sweep's search process ended by itself (exit {await child.wait()})")
+        point: space.Point | None = json.loads(line)
+        return point
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        if self._child is None or self._child.returncode is not None:
+            self._child = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "kpd.agents.suggest",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
+            )  # fmt: skip
+        return self._child
+
+    async def close(self) -> None:
+        if self._child is not None and self._child.returncode is None:
+            self._child.kill()
+            await self._child.wait()
+        self._child = None
+
+
+def history(run: Run) -> list[tuple[space.Point, float | None]]:
+    """Every point of the run with its log time relative to the baseline, None where nothing was measured.
+
+    Gains are measured against the incumbent of their moment, so they are chained along the parents: times of separate
+    iterations are never compared with each other.
+    """
+    tried: list[tuple[space.Point, float | None]] = []
+    chained: dict[int, float] = {}
+    for it in run.iterations:
+        value = _log_time(it, chained)
+        if value is not None:
+            chained[it.number] = value
+        if it.point and it.outcome is not None:
+            tried.append((it.point, value))
+    return tried
+
+
+def _log_time(it: Iteration, chained: dict[int, float]) -> float | None:
+    if it.outcome == "baseline":
+        return 0.0
+    if it.verdict is None or it.verdict.gain.pct >= 100:
+        return None
+    return chained.get(it.parent, 0.0) + math.log1p(-it.verdict.gain.pct / 100)

@@ -1,0 +1,41 @@
+"""`[notify] command`: tells a person that a run has ended or waits for them."""
+
+import asyncio
+import os
+
+from kpd.engine.journal import Journal
+from kpd.model import events as e
+
+LIMIT_S = 30
+
+
+def worth_telling(fact: e.Fact) -> str | None:
+    """The sentence to send, or None for the many facts that need nobody."""
+    match fact:
+        case e.RunEnded(run=run, outcome=outcome, reason=reason):
+            return f"{run} ended: {outcome.replace('_', ' ')} ({reason})"
+        case e.RunPaused(run=run, reason=reason, by="kpd"):
+            return f"{run} waits for you: {reason}"
+        case e.QueueHeld(reason=reason):
+            return f"the queue waits for you: {reason}"
+    return None
+
+
+async def tell(command: tuple[str, ...], text: str, journal: Journal) -> None:
+    """Run the operator's command with the sentence as $KPD_TEXT and as its last argument, without a shell."""
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *command, text, env={**os.environ, "KPD_TEXT": text},
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError as err:
+        journal.emit(e.Noticed("warning", f"[notify] command {command[0]!r} cannot be run: {err.strerror}"))
+        return
+    try:
+        code = await asyncio.wait_for(child.wait(), LIMIT_S)
+    except TimeoutError:
+        child.kill()
+        journal.emit(e.Noticed("warning", f"[notify] command {command[0]!r} took more than {LIMIT_S} s and was ended"))
+        return
+    if code:
+        journal.emit(e.Noticed("warning", f"[notify] command {command[0]!r} exited {code}"))

@@ -1,0 +1,92 @@
+"""All that the steps of one iteration share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kpd.agents.agent import Agent
+from kpd.engine.control import Control
+from kpd.engine.journal import Journal, run_of
+from kpd.hosts.host import Host
+from kpd.measure.bench import Bench
+from kpd.model.codec import encode
+from kpd.model.detail import Detail, detail
+from kpd.model.nouns import Iteration, Outcome, Run
+from kpd.workspace.config import RunConfig
+from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import read_files, write_atomic
+from kpd.workspace.task import Task
+
+
+class Fault(Exception):
+    """The candidate's own fault, in words its agent can act on."""
+
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One iteration under way. `task` is the run's own snapshot, `live` the operator's task folder."""
+
+    workspace: Workspace
+    config: RunConfig
+    journal: Journal
+    control: Control
+    host: Host
+    bench: Bench
+    agent: Agent
+    task: Task
+    live: Path
+    run_id: str
+    number: int
+    number_of_attempt: int = 1
+    agent_s: float = field(default=0.0)
+
+    @property
+    def run(self) -> Run:
+        return run_of(self.journal, self.run_id)
+
+    @property
+    def folder(self) -> Path:
+        return self.workspace.iteration_folder(self.run.task, self.run_id, self.number)
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.parent == self.number
+
+    def job(self, step: str) -> str:
+        """A job's name on the host: unique to this attempt, the same after a restart."""
+        return f"{self.run_id}.{self.number}.{self.number_of_attempt}-{step}"
+
+    def say(self, channel: str) -> Callable[[str], None]:
+        return lambda text: self.journal.live(channel, self.run_id, self.number, text)
+
+    def keep(self, name: str, content: str | bytes | object) -> None:
+        """Put an artefact into the iteration's folder; anything but text and bytes is written as JSON."""
+        data = content if isinstance(content, str | bytes) else encode(content)
+        write_atomic(self.folder / name, data)
+
+    def candidate(self) -> dict[str, bytes]:
+        """The files that this iteration proposed."""
+        return read_files(self.folder / "candidate", self.task.editable)
+
+    def files_of(self, number: int) -> dict[str, bytes]:
+        """The files that an earlier iteration proposed."""
+        folder = self.workspace.iteration_folder(self.run.task, self.run_id, number)
+        return read_files(folder / "candidate", self.task.editable)
+
+    def detail_of(self, number: int) -> Detail:
+        return detail(self.journal.events(self.run_id, number))
+
+    @property
+    def iteration(self) -> Iteration:
+        found = self.run.iteration(self.number)
+        assert found is not None
+        return found
+
+    @property
+    def parent(self) -> int:
+        """The iteration to beat: the incumbent when this one began. The baseline is its own."""
+        return self.iteration.parent

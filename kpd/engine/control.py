@@ -1,0 +1,74 @@
+"""How an operator reaches into a run: pause between steps, skip an iteration, stop now."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, TypeVar
+
+from kpd.engine.journal import Journal, run_of
+
+T = TypeVar("T")
+Interruption = Literal["skip", "stop", "shutdown"]
+
+
+class Interrupted(Exception):
+    """The step under way was cancelled on purpose; `how` says which command did it."""
+
+    def __init__(self, how: Interruption, by: str) -> None:
+        super().__init__(f"{how} by {by}" if by else how)
+        self.how = how
+        self.by = by
+
+
+class Control:
+    """The operator's hand on one run. Every pause lives in the event log; this only wakes those who wait for it."""
+
+    def __init__(self, journal: Journal, run: str) -> None:
+        self._journal = journal
+        self._run = run
+        self._changed = asyncio.Event()
+        self._task: asyncio.Future[Any] | None = None
+        self._wanted: Interrupted | None = None
+
+    def wake(self) -> None:
+        """Something that a waiting run looks at has changed."""
+        self._changed.set()
+
+    def interrupt(self, how: Interruption, by: str) -> None:
+        """Cancel the step under way; its process group is killed by whoever awaits the job."""
+        self._wanted = Interrupted(how, by)
+        if self._task is not None:
+            self._task.cancel()
+        self.wake()
+
+    async def boundary(self) -> None:
+        """Between steps: raise what was asked for, wait while the run is paused or the queue is held."""
+        await self.wait_until(lambda: run_of(self._journal, self._run).status == "running" and not self._held())
+
+    async def wait_until(self, ready: Callable[[], bool]) -> None:
+        """Wait, without polling, until `ready()` or an interruption."""
+        while True:
+            self._raise_wanted()
+            if ready():
+                return
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await `work` so that `interrupt` cancels it and surfaces here as Interrupted."""
+        task = asyncio.ensure_future(work)
+        self._task = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            self._raise_wanted()
+            raise
+        finally:
+            self._task = None
+
+    def _held(self) -> bool:
+        return bool(self._journal.state.held)
+
+    def _raise_wanted(self) -> None:
+        if self._wanted is not None:
+            wanted, self._wanted = self._wanted, None
+            raise wanted

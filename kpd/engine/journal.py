@@ -1,0 +1,35 @@
+"""What the engine needs of the event log: it emits facts, and reads the state they fold to."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from kpd.model.events import Event, Fact
+from kpd.model.nouns import Run, State
+
+
+class JournalError(Exception):
+    """The event log cannot be written or read; the message says why, and what helps."""
+
+
+class Journal(Protocol):
+    """Implemented by the daemon; `emit` returns when the fact is durable."""
+
+    @property
+    def state(self) -> State: ...
+
+    def emit(self, fact: Fact) -> Event:
+        """Raises JournalError when the log cannot be written; the state is then unchanged."""
+
+    def suspend(self, reason: str) -> None:
+        """Hold the queue in memory alone: for when the log cannot take the fact that it is held."""
+
+    def live(self, channel: str, run: str, iteration: int, text: str) -> None:
+        """Broadcast output that need not last."""
+
+    def events(self, run: str | None = None, iteration: int | None = None) -> Iterable[Event]:
+        """Recorded events, oldest first."""
+
+
+def run_of(journal: Journal, run: str) -> Run:
+    """The run as it stands now."""
+    return journal.state.runs[run]

@@ -1,0 +1,184 @@
+"""The steps of an iteration, in order. Each reads what the earlier ones found and returns its own fact."""
+
+import difflib
+import time as clock
+from collections.abc import Awaitable, Callable
+
+from kpd.agents.agent import BadReply, Context, Proposal
+from kpd.engine import taskfolder
+from kpd.engine.attempt import Attempt, Fault
+from kpd.knowledge import memory
+from kpd.measure import judge as verdicts
+from kpd.measure import score
+from kpd.measure.build import BuildError
+from kpd.measure.check import Incorrect
+from kpd.measure.samples import ProcessSample, samples_to_json
+from kpd.measure.screen import protected_touched, tripwires
+from kpd.model import events as e
+from kpd.model.detail import Detail
+from kpd.model.nouns import StepName
+from kpd.profile.profile import bottleneck, findings, measured
+
+Step = Callable[[Attempt, Detail], Awaitable[e.StepFact]]
+BAD_REPLIES = 2
+
+
+async def propose(at: Attempt, found: Detail) -> e.Proposed:
+    """Ask the agent, once more with the reason if its reply cannot be used."""
+    begun = clock.perf_counter()
+    failure = found.faults[-1].message if found.faults else ""
+    try:
+        for asked in range(1, BAD_REPLIES + 1):
+            try:
+                proposal = await at.agent.propose(_context(at, failure))
+                _reject_strangers(at, proposal)
+                break
+            except BadReply as err:
+                failure = str(err)
+                if asked == BAD_REPLIES:
+                    raise Fault("failed", f"unusable reply: {err}") from err
+    finally:
+        at.agent_s += clock.perf_counter() - begun
+    for path, data in proposal.files.items():
+        at.keep(f"candidate/{path}", data)
+    memo = at.iteration.memo or proposal.memo
+    at.keep("memo.md", memo + "\n")
+    at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), proposal.files))
+    hashes = taskfolder.hashes(proposal.files)
+    return e.Proposed(*_blank(at), hashes, memo, proposal.expected, proposal.point)
+
+
+async def screen(at: Attempt, found: Detail) -> e.Screened:
+    """Only a touched protected file rejects by itself; tripwires explain and flag."""
+    flags = tripwires(at.files_of(at.parent), at.candidate())
+    return e.Screened(*_blank(at), flags)
+
+
+async def stage(at: Attempt, found: Detail) -> e.Staged:
+    """The pristine task with the candidate's files laid over it, on the host."""
+    tree = await at.bench.stage(at.candidate())
+    return e.Staged(*_blank(at), tree)
+
+
+async def build(at: Attempt, found: Detail) -> e.Built:
+    assert found.staged is not None
+    try:
+        built = await at.bench.build(found.staged.tree, at.candidate(), at.say("build"))
+    except BuildError as err:
+        at.keep("build.log", err.log)
+        raise Fault("failed", f"does not build: {err}") from err
+    at.keep("build.log", built.log)
+    return e.Built(*_blank(at), built.job, built.cached, built.flags, built.warnings)
+
+
+async def check(at: Attempt, found: Detail) -> e.Checked:
+    assert found.built is not None
+    try:
+        checked = await at.bench.check(found.built.job, at.job("check"), at.say("job"))
+    except Incorrect as err:
+        at.keep("check.json", {"ok": False, "problem": str(err)})
+        raise Fault("rejected", f"incorrect: {err}") from err
+    at.keep("check.json", checked)
+    return e.Checked(*_blank(at), checked.comparisons, checked.worst, checked.where)
+
+
+async def time(at: Attempt, found: Detail) -> e.Timed:
+    """Fresh processes in batches until the verdict is clear, the candidate against the incumbent in each."""
+    assert found.built is not None
+    incumbent = found.built if at.parent == at.number else at.detail_of(at.parent).built
+    assert incumbent is not None
+    samples: tuple[ProcessSample, ...] = ()
+    batch = 0
+    while more := verdicts.decide(samples, at.run.budget.min_gain_pct):
+        job = at.job(f"time{batch}")
+        try:
+            samples += await at.bench.time(incumbent.job, found.built.job, job, len(samples), more, at.say("job"))
+        except Incorrect as err:
+            raise Fault("rejected", f"incorrect while timed: {err}") from err
+        at.keep("timing.json", samples_to_json(samples))
+        batch += 1
+    cases = score.case_times(samples, at.bench.work)
+    floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
+    roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
+    tainted = sum(bool(sample.taint) for sample in samples)
+    return e.Timed(*_blank(at), score.score(samples), len(samples) - tainted, cases, tainted, roofline)
+
+
+async def judge(at: Attempt, found: Detail) -> e.Judged:
+    """The baseline is judged against itself: its interval is the noise of this machine."""
+    verdict = verdicts.judge(at.samples(), at.run.budget.min_gain_pct)
+    at.keep("verdict.json", verdict)
+    return e.Judged(*_blank(at), verdict)
+
+
+async def profile(at: Attempt, found: Detail) -> e.Profiled:
+    assert found.built is not None
+    assert found.timed is not None
+    policy = at.config.profile
+    accepted = found.judged is not None and found.judged.verdict.accepted
+    if policy == "never" or (policy == "accepted" and not accepted and not at.is_baseline):
+        return e.Profiled(*_blank(at), {}, {"all": f'profiling is off for this candidate ([run] profile = "{policy}")'})
+    metrics, missing = await measured(at.bench, found.built.job, found.timed, at.job("perf"), at.say("job"))
+    at.keep("metrics.json", {"metrics": metrics, "missing": missing})
+    return e.Profiled(*_blank(at), metrics, missing)
+
+
+async def explain(at: Attempt, found: Detail) -> e.Explained:
+    assert found.profiled is not None
+    fired = findings(found.profiled.metrics)
+    at.keep("findings.json", fired)
+    return e.Explained(*_blank(at), bottleneck(found.profiled.metrics), fired)
+
+
+STEPS: tuple[tuple[StepName, Step], ...] = (
+    ("propose", propose),
+    ("screen", screen),
+    ("stage", stage),
+    ("build", build),
+    ("check", check),
+    ("time", time),
+    ("judge", judge),
+    ("profile", profile),
+    ("explain", explain),
+)
+
+
+def _blank(at: Attempt) -> tuple[str, int, float, float]:
+    """Run, iteration, and the two durations that the loop fills in."""
+    return at.run_id, at.number, 0.0, 0.0
+
+
+def _context(at: Attempt, failure: str) -> Context:
+    run = at.run
+    known = at.detail_of(at.parent)
+    steering = tuple(line for line in run.steering if line.consumed_by == at.number)
+    folder = at.workspace.run_folder(run.task, run.id)
+    return Context(
+        task=at.task,
+        run=run,
+        number=at.number,
+        incumbent=taskfolder.present(at.task.folder, at.task.editable) if at.is_baseline else at.files_of(at.parent),
+        folder=folder / "pending" if at.iteration.agent == "operator" else at.task.folder,
+        say=at.say("agent"),
+        findings=known.explained.findings if known.explained else (),
+        metrics=known.profiled.metrics if known.profiled else {},
+        memory=memory.read(at.workspace, run.task),
+        steering=steering,
+        failure=failure,
+    )
+
+
+def _reject_strangers(at: Attempt, proposal: Proposal) -> None:
+    strangers = protected_touched(at.task.editable, proposal.files)
+    if strangers:
+        raise Fault("rejected", f"protected file: {', '.join(strangers)}")
+
+
+def unified(before: dict[str, bytes], after: dict[str, bytes]) -> str:
+    """A patch from `before` to `after`, files in name order."""
+    patch: list[str] = []
+    for path in sorted(after):
+        old, new = (side.get(path, b"").decode(errors="replace").splitlines(keepends=True) for side in (before, after))
+        patch += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in patch)
+

@@ -1,0 +1,52 @@
+"""What the engine needs to measure candidates of a task on a host, whatever the language."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from kpd.measure.samples import ProcessSample
+from kpd.measure.score import Work
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A candidate that was built: the host's job whose `out/` folder holds it, and what the compiler said."""
+
+    job: str
+    cached: bool
+    flags: str
+    warnings: int
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class Correct:
+    """A check that passed: the largest error as a multiple of the tolerance, and where it was seen."""
+
+    comparisons: int
+    worst: float
+    where: str
+
+
+class Bench(Protocol):
+    """A task made ready on a host. `job` names are the caller's: the host runs each of them at most once."""
+
+    @property
+    def work(self) -> Mapping[str, Work]:
+        """What each case must move and compute at the least."""
+
+    async def stage(self, files: Mapping[str, bytes]) -> str:
+        """The pristine task with `files` laid over it, as a tree on the host; its digest."""
+
+    async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
+        """Raises BuildError, the candidate's fault."""
+
+    async def check(self, built: str, job: str, say: Say) -> Correct:
+        """Compare with the oracle on fresh secret seeds. `built` is an Object's job. Raises Incorrect."""
+
+    async def time(
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+    ) -> tuple[ProcessSample, ...]:
+        """`processes` fresh processes, numbered from `first`, both objects in each. Raises Incorrect."""

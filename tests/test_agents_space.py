@@ -1,0 +1,53 @@
+"""How a point of a [tune] space is read from and written into the editable files."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.agents import space
+from tests.samples import task_of
+
+KERNEL = b"""\
+// TILE in a comment is no define
+#define TILE 16   /* rows */
+#  define VEC\t1
+void kernel(void) { int TILE_ = TILE; }
+"""
+
+
+def test_reads_macros_json_keys_and_constants(tmp_path: Path) -> None:
+    task = task_of(tmp_path, {"TILE": ("16", "32"), "flags": ("-O2", "-O3"), "BLOCK": ("1", "2")})
+    files = {"kernel.c": KERNEL, "build.json": b'{"flags": "-O2"}', "kernel.py": b"x = 1\nBLOCK = 2  # why\n"}
+    assert space.read_point(task, files) == {"TILE": "16", "flags": "-O2", "BLOCK": "2"}
+
+
+def test_a_parameter_that_is_nowhere_is_named(tmp_path: Path) -> None:
+    task = task_of(tmp_path, {"UNROLL": ("1", "2")})
+    with pytest.raises(space.SpaceError, match="UNROLL is neither a #define"):
+        space.read_point(task, {"kernel.c": KERNEL})
+    assert space.point_of(task, {"kernel.c": KERNEL}) == {}
+
+
+@given(st.sampled_from(["1", "16", "128"]), st.sampled_from(["2", "8"]))
+def test_what_is_written_is_read_back_and_all_else_stays(tile: str, vec: str) -> None:
+    files = {"kernel.c": KERNEL}
+    written = space.write_point(files, {"TILE": tile, "VEC": vec})
+    task = task_of(Path("unused"), {"TILE": (tile,), "VEC": (vec,)})
+    assert space.read_point(task, written) == {"TILE": tile, "VEC": vec}
+    assert space.write_point(written, {"TILE": "16", "VEC": "1"}) == files
+    assert b"int TILE_ = TILE;" in written["kernel.c"]
+
+
+def test_json_numbers_stay_numbers() -> None:
+    files = {"build.json": b'{"unroll": 4, "flags": "-O2"}'}
+    written = space.write_point(files, {"unroll": "8", "flags": "-O3"})
+    assert written["build.json"].split() == b'{ "unroll": 8, "flags": "-O3" }'.split()
+
+
+def test_points_are_all_of_the_product() -> None:
+    table = {"a": ("1", "2"), "b": ("x", "y", "z")}
+    found = list(space.points(table))
+    assert len(found) == space.size(table) == 6
+    assert len({tuple(point.items()) for point in found}) == 6

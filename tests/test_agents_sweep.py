@@ -1,0 +1,70 @@
+"""The sweep: no point twice, the whole space before it gives up, gains chained along the parents."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kpd.agents.agent import Context, Exhausted
+from kpd.agents.suggest import suggest
+from kpd.agents.sweep import Sweep, history
+from kpd.model.nouns import Gain, Iteration, Run, Verdict
+from tests.samples import run_of, task_of
+
+SPACE = {"TILE": ["8", "16", "32"], "flags": ["-O2", "-O3"]}
+
+
+def test_every_point_once_then_none() -> None:
+    tried: list[tuple[dict[str, str], float | None]] = []
+    while (point := suggest(SPACE, tried, seed=7)) is not None:
+        assert point not in [earlier for earlier, _ in tried]
+        tried.append((point, None if point["TILE"] == "8" else math.log(int(point["TILE"]) / 16)))
+    assert len(tried) == 6
+
+
+def test_the_same_history_gives_the_same_point() -> None:
+    tried: list[tuple[dict[str, str], float | None]] = [({"TILE": "8", "flags": "-O2"}, 0.0)]
+    assert suggest(SPACE, tried, seed=3) == suggest(SPACE, tried, seed=3)
+
+
+def test_gains_are_chained_along_the_parents() -> None:
+    run = run_of(
+        iteration(0, 0, "baseline", None, {"TILE": "8"}),
+        iteration(1, 0, "accepted", 50.0, {"TILE": "16"}),
+        iteration(2, 1, "rejected", -100.0, {"TILE": "32"}),
+        iteration(3, 1, "failed", None, {"TILE": "64"}),
+    )
+    values = [value for _, value in history(run)]
+    assert values == [0.0, pytest.approx(math.log(0.5)), pytest.approx(0.0), None]
+
+
+async def test_proposes_from_the_incumbent_and_says_when_it_is_done(tmp_path: Path) -> None:
+    task = task_of(tmp_path, {"TILE": ("8", "16")})
+    run = run_of(iteration(0, 0, "baseline", None, {"TILE": "8"}))
+    sweep = Sweep()
+    try:
+        proposal = await sweep.propose(context(task, run, 1))
+        assert proposal.files == {"kernel.c": b"#define TILE 16\nint x;\n"}
+        assert proposal.point == {"TILE": "16"}
+        assert proposal.memo == "TILE 8 → 16"
+        both = replace(run, iterations=(*run.iterations, iteration(1, 0, "rejected", -3.0, {"TILE": "16"})))
+        with pytest.raises(Exhausted, match="all 2 points"):
+            await sweep.propose(context(task, both, 2))
+    finally:
+        await sweep.close()
+
+
+async def test_without_a_space_there_is_nothing_to_sweep(tmp_path: Path) -> None:
+    with pytest.raises(Exhausted, match=r"no \[tune\] space"):
+        await Sweep().propose(context(task_of(tmp_path, {}), run_of(), 1))
+
+
+def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-def]
+    files = {"kernel.c": b"#define TILE 8\nint x;\n"}
+    return Context(task, run, number, files, Path("unused"), say=lambda text: None)
+
+
+def iteration(number: int, parent: int, outcome, gain: float | None, point: dict[str, str]) -> Iteration:  # type: ignore[no-untyped-def]
+    verdict = None if gain is None else Verdict("same", Gain(gain, gain, gain), 5, outcome == "accepted", "")
+    return Iteration(number, "sweep", parent, 0.0, outcome=outcome, verdict=verdict, point=point)

@@ -1,0 +1,80 @@
+"""The picture of the house in docs/architecture.md, held against the imports."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("model", "workspace", "hosts", "measure", "profile", "knowledge", "agents", "engine", "daemon", "cli")
+"""Each room may import those before it, never those after it."""
+WIRE = {"kpd.wire", "kpd.client"}
+WIRE_MAY = {"model", "workspace"}
+ONE_IMPORTER = ("tomli", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas")
+FORBIDDEN = {"utils", "helpers", "common", "misc", "manager"}
+
+
+def modules(*packages: str) -> Iterator[tuple[str, Path]]:
+    for package in packages:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            yield name.removesuffix(".__init__"), path
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def room(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if parts[0] == "kpd" and len(parts) > 1 and parts[1] in ROOMS else None
+
+
+@pytest.mark.parametrize(("module", "path"), modules("kpd"), ids=lambda value: value if isinstance(value, str) else "")
+def test_imports_go_one_way(module: str, path: Path) -> None:
+    here = room(module)
+    for name in imports(path):
+        there = room(name)
+        if module in WIRE:
+            assert there is None or there in WIRE_MAY, f"{module} imports {name}"
+        elif here is not None and there is not None:
+            assert ROOMS.index(there) <= ROOMS.index(here), f"{module} imports {name}: against the order of rooms"
+        if here not in (None, "daemon", "cli"):
+            assert name not in WIRE, f"{module} imports {name}: only the daemon and the CLI speak over the socket"
+
+
+def test_only_the_verbs_that_start_it_know_the_ui() -> None:
+    users = {module for module, path in modules("kpd") for name in imports(path) if name.split(".")[0] in ("tui", "textual")}
+    assert users <= {"kpd.cli.start", "kpd.cli.attach"}
+
+
+def test_the_ui_knows_only_the_model_the_client_and_the_workspace() -> None:
+    for module, path in modules("tui"):
+        for name in imports(path):
+            if name.startswith("kpd"):
+                allowed = room(name) in ("model", "workspace") or name.startswith("kpd.client") or name == "kpd"
+                assert allowed, f"{module} imports {name}"
+
+
+def test_heavy_libraries_have_one_importing_module() -> None:
+    importers = defaultdict(set)
+    for module, path in modules("kpd", "tui"):
+        for name in imports(path):
+            if name.split(".")[0] in ONE_IMPORTER:
+                importers[name.split(".")[0]].add(module)
+    assert all(len(users) == 1 for users in importers.values()), importers
+
+
+def test_no_module_without_a_subject() -> None:
+    names = {module.rsplit(".", 1)[-1] for module, _ in modules("kpd", "tui")}
+    assert not names & FORBIDDEN
