@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kpd import __version__
 from kpd.daemon import alert, commands, lock, notify, recovery, survey, views
@@ -16,9 +16,11 @@ from kpd.daemon.store import Store
 from kpd.daemon.watcher import Watcher
 from kpd.engine.engine import Engine
 from kpd.hosts.host import Host
-from kpd.hosts.local import local_host
+from kpd.hosts.local import Local
+from kpd.hosts.probe import host_card
 from kpd.messages import Live
 from kpd.model import events as e
+from kpd.model.nouns import State
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
@@ -32,7 +34,8 @@ class Daemon:
     def __init__(self, workspace: Workspace, config: Config, journal: Journal) -> None:
         self.workspace = workspace
         self.journal = journal
-        self.hosts: dict[str, Host] = {name: local_host(name, workspace) for name in config.hosts}
+        root = PurePosixPath(workspace.host_root)
+        self.hosts = {name: Host(name, root, Local()) for name in config.hosts}
         self.engine = Engine(workspace, config, journal, self.hosts)
         self.ending = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
@@ -44,7 +47,9 @@ class Daemon:
             for name, host in self.hosts.items():
                 await host.connect()
                 stack.push_async_callback(host.close)
-                self.journal.emit(e.HostProbed(await host.card()))
+                card = host_card(name, host.transport.kind, await host.probe())
+                if self.journal.state.hosts.get(name) != card:
+                    self.journal.emit(e.HostProbed(card))
                 log.info("host %s is up", name)
             survey.survey_tasks(self.workspace, self.journal)
             await recovery.recover(self.journal, self.hosts, clean_end)
@@ -65,7 +70,7 @@ class Daemon:
         await asyncio.gather(engine, return_exceptions=True)
 
     async def _query(self, what: str, args: dict[str, object]) -> object:
-        return await asyncio.to_thread(views.answer, what, args, self._sources())
+        return await asyncio.to_thread(views.answer, what, args, views.Sources(self.journal.state, self.workspace))
 
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:
         if verb == "shutdown":
@@ -88,7 +93,7 @@ class Daemon:
         else:
             self.journal.emit(e.Noticed("info", "config.toml was read again; it holds from the next run on"))
 
-    def _alert(self, message: e.Event | Live) -> None:
+    def _alert(self, message: e.Event | Live | State) -> None:
         command = self.engine.config.notify.command
         text = alert.worth_telling(message.fact) if isinstance(message, e.Event) else None
         if command and text:

@@ -17,7 +17,7 @@ from kpd.measure.bench import Bench
 from kpd.measure.build import BuildError
 from kpd.measure.catalogue import BENCHES
 from kpd.model import events as e
-from kpd.model.nouns import Run, RunOutcome
+from kpd.model.nouns import Outcome, Run, RunOutcome
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task, TaskError, load_task
@@ -90,7 +90,7 @@ class Campaign:
 
     def _started(self) -> None:
         if self.run.status == "queued":
-            self.journal.emit(e.RunStarted(self.run_id, self.host.device))
+            self.journal.emit(e.RunStarted(self.run_id, self.journal.state.hosts[self.host.name].device))
 
     async def _iterations(self, task: Task, bench: Bench) -> None:
         while True:
@@ -124,7 +124,7 @@ class Campaign:
             self._end(plan.result(self.run), str(err))
         except Interrupted as interrupted:
             if interrupted.how != "shutdown":
-                outcome = "skipped" if interrupted.how == "skip" else "interrupted"
+                outcome: Outcome = "skipped" if interrupted.how == "skip" else "interrupted"
                 self.journal.emit(e.IterationEnded(self.run_id, step.number, outcome, str(interrupted)))
             if interrupted.how != "skip":
                 raise

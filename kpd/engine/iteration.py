@@ -2,16 +2,15 @@
 
 import time
 from dataclasses import replace
-from typing import Any
 
 from kpd.engine import taskfolder
 from kpd.engine.attempt import Attempt, Fault
-from kpd.engine.steps import STEPS
+from kpd.engine.steps import STEPS, Step
 from kpd.hosts.errors import HostError
 from kpd.knowledge import memory
 from kpd.model import events as e
 from kpd.model.detail import Detail, detail
-from kpd.model.nouns import Outcome, StepName
+from kpd.model.nouns import Outcome
 
 
 async def iterate(at: Attempt) -> None:
@@ -45,7 +44,7 @@ async def iterate(at: Attempt) -> None:
 
 async def _steps(at: Attempt, found: Detail) -> Detail:
     for name, step in STEPS:
-        if getattr(found, _FACT_OF[name]) is not None:
+        if found.has(name):
             continue
         fact: e.StepFact | None = None
         while fact is None:
@@ -53,15 +52,11 @@ async def _steps(at: Attempt, found: Detail) -> Detail:
             at.journal.emit(e.StepStarted(at.run_id, at.number, name, at.number_of_attempt))
             fact = await _timed(at, step, found)
         at.journal.emit(fact)
-        changes: dict[str, Any] = {fact.kind(): fact}
-        found = replace(found, **changes)
+        found = found.with_fact(fact)
     return found
 
 
-_FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in e.STEP_OF.items()}
-
-
-async def _timed(at: Attempt, step: Any, found: Detail) -> e.StepFact | None:
+async def _timed(at: Attempt, step: Step, found: Detail) -> e.StepFact | None:
     """The step's fact with its wall time and kpd's own share of it; None when trouble has paused the run."""
     begun, elsewhere = time.perf_counter(), at.host.busy_s + at.agent_s
     try:

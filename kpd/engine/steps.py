@@ -12,7 +12,8 @@ from kpd.measure import judge as verdicts
 from kpd.measure import score
 from kpd.measure.build import BuildError
 from kpd.measure.check import Incorrect
-from kpd.measure.samples import ProcessSample, samples_to_json
+from kpd.measure.contest import contest
+from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.screen import protected_touched, tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
@@ -87,16 +88,13 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
     assert found.built is not None
     incumbent = found.built if at.parent == at.number else at.detail_of(at.parent).built
     assert incumbent is not None
-    samples: tuple[ProcessSample, ...] = ()
-    batch = 0
-    while more := verdicts.decide(samples, at.run.budget.min_gain_pct):
-        job = at.job(f"time{batch}")
-        try:
-            samples += await at.bench.time(incumbent.job, found.built.job, job, len(samples), more, at.say("job"))
-        except Incorrect as err:
-            raise Fault("rejected", f"incorrect while timed: {err}") from err
-        at.keep("timing.json", samples_to_json(samples))
-        batch += 1
+    try:
+        samples = await contest(
+            at.bench, incumbent.job, found.built.job, at.job, at.run.budget.min_gain_pct, at.say("job"),
+            lambda taken: at.keep("timing.json", samples_to_json(taken)),
+        )  # fmt: skip
+    except Incorrect as err:
+        raise Fault("rejected", f"incorrect while timed: {err}") from err
     cases = score.case_times(samples, at.bench.work)
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
@@ -106,7 +104,7 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
 
 async def judge(at: Attempt, found: Detail) -> e.Judged:
     """The baseline is judged against itself: its interval is the noise of this machine."""
-    verdict = verdicts.judge(at.samples(), at.run.budget.min_gain_pct)
+    verdict = verdicts.judge(samples_from_json((at.folder / "timing.json").read_bytes()), at.run.budget.min_gain_pct)
     at.keep("verdict.json", verdict)
     return e.Judged(*_blank(at), verdict)
 

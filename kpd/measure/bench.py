@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from kpd.hosts.host import JobResult
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
 
@@ -30,6 +31,14 @@ class Correct:
     where: str
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the compiler wrote beside the object: assembly, and its remarks on vectorisation."""
+
+    assembly: str
+    remarks: str
+
+
 class Bench(Protocol):
     """A task made ready on a host. `job` names are the caller's: the host runs each of them at most once."""
 
@@ -50,3 +59,9 @@ class Bench(Protocol):
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> tuple[ProcessSample, ...]:
         """`processes` fresh processes, numbered from `first`, both objects in each. Raises Incorrect."""
+
+    async def listing(self, built: str) -> Listing:
+        """What the compiler wrote in build job `built`."""
+
+    async def counted(self, built: str, job: str, script: Callable[[str, str], str], say: Say) -> JobResult:
+        """Run `script(short, long)`: two command lines that differ only in how often they call the kernel."""

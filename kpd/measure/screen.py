@@ -37,7 +37,9 @@ def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[
         for number, line in enumerate(text.splitlines(), 1):
             if line not in old:
                 flags += (f"{path}:{number} {why}" for pattern, why in _COMPILED if pattern.search(line))
-        emptied = len(_EMPTY_BODY.findall(text)) - len(_EMPTY_BODY.findall(before.get(path, b"").decode(errors="replace")))
+        emptied = len(_EMPTY_BODY.findall(text)) - len(
+            _EMPTY_BODY.findall(before.get(path, b"").decode(errors="replace"))
+        )
         if emptied > 0:
             flags.append(f"{path} has {emptied} more empty function bodies")
     return tuple(dict.fromkeys(flags))

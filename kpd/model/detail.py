@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kpd.model import events as e
+from kpd.model.nouns import StepName
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,18 @@ class Detail:
     faults: tuple[e.Faulted, ...] = ()
     ended: e.IterationEnded | None = None
 
+    def has(self, step: StepName) -> bool:
+        """Whether the step has finished."""
+        return getattr(self, _FIELDS[step]) is not None
+
+    def with_fact(self, fact: e.StepFact) -> "Detail":
+        """With what a step has found."""
+        changes: dict[str, Any] = {fact.kind(): fact}
+        return replace(self, **changes)
+
+
+_FIELDS: dict[StepName, str] = {step: fact.kind() for fact, step in e.STEP_OF.items()}
+
 
 def detail(events: Iterable[e.Event]) -> Detail:
     """Fold the events of one iteration. A fault begins the steps anew: what they had found no longer holds."""
@@ -29,7 +43,7 @@ def detail(events: Iterable[e.Event]) -> Detail:
     for event in events:
         fact = event.fact
         if isinstance(fact, e.StepFact):
-            found = replace(found, **{fact.kind(): fact})
+            found = found.with_fact(fact)
         elif isinstance(fact, e.Faulted):
             found = Detail(faults=(*found.faults, fact))
         elif isinstance(fact, e.IterationEnded):

@@ -1,0 +1,110 @@
+"""How long the UI takes to its first paint, and what it writes while nothing happens. Prints one JSON object.
+
+The UI runs in a process of its own under a pseudo-terminal, fed by a canned log in place of a daemon.
+
+    python benchmarks/tui_startup.py [--runs 5] [--idle 2.0]
+"""
+
+import argparse
+import asyncio
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import sys
+import termios
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+COLUMNS, ROWS = 140, 40
+PAINTED = b"Overview"
+SETTLE_S = 1.5
+"""After the first paint come the snapshot, the answers to its questions and the terminal's own replies."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--idle", type=float, default=2.0, help="seconds of idleness to watch")
+    parser.add_argument("--ui", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.ui:
+        show()
+        return
+    found = [measure(args.idle) for _ in range(args.runs)]
+    paints = sorted(paint for paint, _, _ in found)
+    report = {
+        "first_paint_ms": {"median": round(statistics.median(paints)), "worst": round(paints[-1])},
+        "startup_bytes": max(written for _, written, _ in found),
+        "idle_bytes": max(idle for _, _, idle in found),
+        "idle_s": args.idle,
+        "size": f"{COLUMNS}x{ROWS}",
+        "runs": args.runs,
+    }
+    sys.stdout.write(json.dumps(report) + "\n")
+
+
+def measure(idle_s: float) -> tuple[float, int, int]:
+    """Milliseconds from starting the process to the first paint, bytes until it is settled, bytes while idle."""
+    begun = time.perf_counter()
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        os.execv(sys.executable, [sys.executable, __file__, "--ui"])
+    try:
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        seen = b""
+        while PAINTED not in seen:
+            seen += read(terminal, 10.0)
+        paint = (time.perf_counter() - begun) * 1000
+        written = len(seen) + drain(terminal, SETTLE_S)
+        return paint, written, drain(terminal, idle_s)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)
+
+
+def drain(terminal: int, seconds: float) -> int:
+    """How many bytes come within `seconds`."""
+    end, count = time.monotonic() + seconds, 0
+    while (left := end - time.monotonic()) > 0:
+        count += len(read(terminal, left, needed=False))
+    return count
+
+
+def read(terminal: int, seconds: float, needed: bool = True) -> bytes:
+    ready, _, _ = select.select([terminal], [], [], seconds)
+    if not ready:
+        if needed:
+            raise SystemExit(f"the UI has painted nothing within {seconds:g} s")
+        return b""
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError as err:
+        raise SystemExit(f"the UI has ended: {err}") from err
+
+
+def show() -> None:
+    """The UI on a canned log, as the measured process."""
+    from tests.tui_feed import CannedFeed
+    from tests.tui_logs import running
+    from tui.app import KpdApp
+    from tui.feed import Feed
+
+    async def connect() -> Feed:
+        await asyncio.sleep(0)
+        return CannedFeed(running())
+
+    KpdApp(connect, "kernels").run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Does the verdict hold? Null candidates and planted gains, through the real bench on this machine's CPU.
+
+    python benchmarks/verdicts.py [--nulls 200] [--planted 100] [--gain 5.0]
+
+A null candidate is the task's kernel with a changed comment. A planted gain is the kernel itself, proposed against an
+incumbent that does a known part of its work twice; what that gain truly is, is measured first with many processes.
+Prints one JSON object; progress goes to stderr.
+"""
+
+import argparse
+import asyncio
+import json
+import platform
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path, PurePosixPath
+
+from kpd.hosts.host import Host
+from kpd.hosts.local import Local
+from kpd.measure.catalogue import BENCHES
+from kpd.measure.contest import contest
+from kpd.measure.judge import judge
+from kpd.measure.score import score
+from kpd.workspace.runfolder import read_files
+from kpd.workspace.shipped import shipped
+from kpd.workspace.task import load_task
+
+MIN_GAIN_PCT = 2.0
+TRUTH_PROCESSES = 60
+
+
+def silent(text: str) -> None:
+    """Compiler and job output are of no interest here."""
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nulls", type=int, default=200)
+    parser.add_argument("--planted", type=int, default=100)
+    parser.add_argument("--gain", type=float, default=5.0, help="percent of time that the planted candidate saves")
+    args = parser.parse_args()
+    task = load_task(shipped("tasks") / "transpose_cpu")
+    files = read_files(task.folder, task.editable)
+    with tempfile.TemporaryDirectory() as root:
+        host = Host("local", PurePosixPath(root), Local())
+        await host.connect()
+        try:
+            bench = await BENCHES[task.language](host, task, silent)
+
+            async def built(kernel: bytes) -> str:
+                candidate = {**files, "kernel.c": kernel}
+                return (await bench.build(await bench.stage(candidate), candidate, silent)).job
+
+            async def settle(name: str, incumbent: str, candidate: str) -> dict[str, object]:
+                begun = time.perf_counter()
+                job = lambda step: f"{name}-{step}"  # noqa: E731
+                samples = await contest(bench, incumbent, candidate, job, MIN_GAIN_PCT, silent, lambda taken: None)
+                verdict = judge(samples, MIN_GAIN_PCT)
+                seconds = time.perf_counter() - begun
+                say = f"{name}: {verdict.word} {verdict.gain.pct:+.2f} % [{verdict.gain.low:+.2f}, {verdict.gain.high:+.2f}]"
+                print(say, "accepted" if verdict.accepted else "", file=sys.stderr, flush=True)
+                return {"verdict": verdict, "seconds": seconds, "score": score(samples)}
+
+            kernel = files["kernel.c"]
+            original = await built(kernel)
+            nulls = []
+            for number in range(args.nulls):
+                null = await built(kernel + f"/* null candidate {number} */\n".encode())
+                nulls.append(await settle(f"null{number}", original, null))
+            slowed = await built(burdened(kernel, args.gain))
+            truth = judge(await bench.time(slowed, original, "truth", 0, TRUTH_PROCESSES, silent), MIN_GAIN_PCT)
+            planted = [await settle(f"planted{number}", slowed, original) for number in range(args.planted)]
+        finally:
+            await host.close()
+    print(json.dumps({
+        "task": task.name,
+        "machine": {"system": platform.platform(), "cpu": cpu_model(), "python": platform.python_version()},
+        "min_gain_pct": MIN_GAIN_PCT,
+        "nulls": summary(nulls),
+        "planted": summary(planted),
+        "planted_true_gain_pct": {"pct": truth.gain.pct, "low": truth.gain.low, "high": truth.gain.high},
+    }, indent=2))  # fmt: skip
+
+
+def burdened(kernel: bytes, gain_pct: float) -> bytes:
+    """The transpose under another name, its first rows then done once more: dropping that saves about `gain_pct`."""
+    share = gain_pct / (100 - gain_pct)
+    return kernel.replace(b"void transpose(", b"static void once(") + f"""
+void transpose(const float *in, float *out, long rows, long cols) {{
+    once(in, out, rows, cols);
+    __asm__ volatile("" ::: "memory");
+    for (long i = 0; i < (long)((double)rows * {share:.6f} + 0.5); i++)
+        for (long j = 0; j < cols; j++) out[j * rows + i] = in[i * cols + j];
+}}
+""".encode()
+
+
+def summary(results: list[dict[str, object]]) -> dict[str, object]:
+    verdicts = [result["verdict"] for result in results]
+    seconds = sorted(float(result["seconds"]) for result in results)  # type: ignore[arg-type]
+    return {
+        "candidates": len(verdicts),
+        "accepted": sum(verdict.accepted for verdict in verdicts),  # type: ignore[attr-defined]
+        "words": Counter(verdict.word for verdict in verdicts),  # type: ignore[attr-defined]
+        "processes": Counter(verdict.processes for verdict in verdicts),  # type: ignore[attr-defined]
+        "median_seconds": seconds[len(seconds) // 2] if seconds else None,
+        "largest_gain_pct": max((verdict.gain.pct for verdict in verdicts), default=None),  # type: ignore[attr-defined]
+    }
+
+
+def cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

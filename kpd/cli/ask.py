@@ -1,0 +1,37 @@
+"""How a verb asks: the daemon over its socket, or the log itself when no daemon runs."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from kpd.cli.outcome import INFRA, CliError
+from kpd.client import NoDaemon, ask
+from kpd.workspace.paths import Workspace
+
+
+def workspace(args: Namespace) -> Workspace:
+    """The workspace that -w, $KPD_WORKSPACE or the current folder names. Raises WorkspaceError."""
+    return Workspace.find(Path(args.workspace) if args.workspace else None)
+
+
+def query(ws: Workspace, what: str, **args: Any) -> Any:
+    """An answer as plain JSON values; without a daemon it comes from the log. Raises DaemonError."""
+    try:
+        return ask(ws.socket, "query", what, args)
+    except NoDaemon:
+        return _from_log(ws, what, args)
+
+
+def _from_log(ws: Workspace, what: str, args: dict[str, Any]) -> Any:
+    from kpd.daemon.store import StoreError
+    from kpd.daemon.views import Sources, answer
+
+    try:
+        return answer(what, args, Sources.offline(ws))
+    except StoreError as err:
+        raise CliError(err.message, err.remedy, INFRA) from err
+
+
+def command(ws: Workspace, verb: str, **args: Any) -> Any:
+    """Have the daemon do something; arguments that are None are left out. Raises DaemonError."""
+    return ask(ws.socket, "command", verb, {name: value for name, value in args.items() if value is not None})

@@ -1,0 +1,48 @@
+"""Everything that is wrong with a task, as far as it can be told without compiling it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kpd.agents.space import SpaceError, read_point
+from kpd.measure.flags import FlagError, of_build_json, parse
+from kpd.workspace.runfolder import read_files
+from kpd.workspace.strict import Document
+from kpd.workspace.task import TASK_FILE, Task, TaskError, load_task
+
+BUILD_FILE = "build.json"
+
+
+def problems(folder: Path) -> list[str]:
+    """Each problem of the task in `folder` as "path:line: what; remedy"; empty when there is none. Raises OSError."""
+    try:
+        task = load_task(folder)
+    except TaskError as err:
+        return [str(err)]
+    return [*_of_build(task), *_of_tune(task)]
+
+
+def _of_build(task: Task) -> Iterator[str]:
+    if BUILD_FILE not in task.editable:
+        return
+    try:
+        of_build_json((task.folder / BUILD_FILE).read_bytes())
+    except FlagError as err:
+        yield f"{task.folder / BUILD_FILE}: {err}"
+
+
+def _of_tune(task: Task) -> Iterator[str]:
+    """Every parameter must stand in an editable file, and every set of flags be one that a candidate may have."""
+    document = Document.read(task.folder / TASK_FILE)
+    files = read_files(task.folder, task.editable)
+    for name, values in task.tune.items():
+        place = f"{document.path}:{document.line('tune', name)}"
+        try:
+            read_point(replace(task, tune={name: values}), files)
+        except SpaceError as err:
+            yield f"{place}: {err}"
+        for value in values if name == "flags" else ():
+            try:
+                parse(value)
+            except FlagError as err:
+                yield f"{place}: {err}"

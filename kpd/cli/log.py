@@ -1,0 +1,99 @@
+"""kpd log: a run's iterations as a table, followed with -f until the run ends."""
+
+import asyncio
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from kpd.cli import words
+from kpd.cli.ask import query, workspace
+from kpd.cli.follow import follow, recorded
+from kpd.cli.outcome import OK, CliError
+from kpd.cli.parser import add_json, nearest
+from kpd.cli.text import columns, cut, line, narrate, out, out_json, pad, plain
+from kpd.model import codec
+from kpd.model.events import IterationEnded, RunEnded
+from kpd.model.fold import fold
+from kpd.model.nouns import Run, State
+from kpd.workspace.paths import Workspace
+
+WIDTHS = (8, 18, 12, 26, 9)
+HEAD = ("ITER", "OUTCOME", "SCORE µs", "GAIN", "AGENT", "MEMO")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id; the newest one if left out")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on as iterations end, until the run does")
+    add_json(parser)
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    runs = list(query(ws, "status")["runs"])
+    if args.run is not None and args.run not in runs:
+        raise CliError(f"no run {args.run!r}", nearest(args.run, runs[-10:]) or "kpd run TASK queues one")
+    run_id = args.run or (runs[-1] if runs else None)
+    if run_id is None:
+        narrate("no run yet; kpd run TASK queues one")
+        if args.json and not args.follow:
+            out_json({"run": None, "iterations": []})
+        return OK
+    state = State()
+    for event in recorded(ws, run_id):
+        state = fold(state, event)
+    run = state.runs[run_id]
+    if args.follow:
+        _tell(run, [it.number for it in run.iterations if it.outcome is not None], args.json)
+        if run.status != "ended":
+            asyncio.run(_follow(ws, state, run_id, args.json))
+    elif args.json:
+        out_json({"run": run_id, "iterations": _json(run.iterations)})
+    else:
+        _tell(run, [it.number for it in run.iterations], False)
+        told = f"{run_id} of {run.task}: {words.run_state(_json(run))}"
+        narrate(line(f"{told}, {run.reason}" if run.reason else told))
+    return OK
+
+
+async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> None:
+    async for event in follow(ws, state.seq):
+        state = fold(state, event)
+        match event.fact:
+            case IterationEnded(run=run, iteration=number) if run == run_id:
+                _tell(state.runs[run_id], [number], as_json, head=False)
+            case RunEnded(run=run, reason=reason) if run == run_id:
+                narrate(f"{run_id} {words.run_state(_json(state.runs[run_id]))}: {line(reason)}")
+                return
+
+
+def _json(value: object) -> Any:
+    return json.loads(codec.encode(value))
+
+
+def _tell(run: Run, numbers: list[int], as_json: bool, head: bool = True) -> None:
+    limit = columns()
+    if head and not as_json:
+        out(row(HEAD, limit))
+    for it in run.iterations:
+        if it.number in numbers:
+            brief = _json(it)
+            out(json.dumps(brief) if as_json else row(cells(run.id, brief, it.number == run.incumbent), limit))
+    sys.stdout.flush()
+
+
+def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:
+    """One iteration as a row; * marks the incumbent."""
+    name = f"{run_id}.{it['number']}{'*' if incumbent else ''}"
+    gain = "" if it["outcome"] == "baseline" else words.gain(it["verdict"])
+    why = it["reason"] if it["outcome"] in ("failed", "infra") and it["reason"] else it["memo"]
+    return name, words.outcome(it), words.number(it["score"]), gain, it["agent"], why
+
+
+def row(texts: tuple[str, ...], limit: int | None) -> str:
+    """Fixed columns, so that rows which come later line up with those that stand."""
+    fixed = [
+        pad(plain(text), cells, name == "SCORE µs") for text, cells, name in zip(texts, WIDTHS, HEAD, strict=False)
+    ]
+    full = "  ".join([*fixed, line(texts[-1])])
+    return cut(full, limit).rstrip() if limit else full.rstrip()

@@ -1,0 +1,158 @@
+"""The entry point: a table of verbs, of which only the chosen one is imported."""
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kpd import __version__
+from kpd.cli.outcome import DAEMON_CODES, INFRA, INTERRUPTED, OK, USAGE, CliError
+from kpd.cli.parser import Parser, add_workspace, nearest
+from kpd.cli.text import narrate, plain
+
+
+class Verb(NamedTuple):
+    """`module` is a module of kpd.cli with `arguments(parser)` and `execute(args) -> exit code`."""
+
+    name: str
+    help: str
+    module: str
+
+
+VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
+    (
+        "begin",
+        (
+            Verb("init", "make a workspace: config, example tasks, skills", "init"),
+            Verb("start", "start the daemon if none runs, queue tasks, open the UI", "start"),
+            Verb("attach", "open the UI on the running daemon", "attach"),
+            Verb("run", "queue a run of a task", "run"),
+        ),
+    ),
+    (
+        "look",
+        (
+            Verb("status", "what runs where, what waits, and what needs you", "status"),
+            Verb("queue", "the runs that wait for their turn", "queue"),
+            Verb("log", "a run's iterations with their verdicts", "log"),
+            Verb("show", "one iteration in full", "show"),
+            Verb("diff", "what an iteration changed", "diff"),
+            Verb("events", "the event log", "events"),
+            Verb("hosts", "the hosts as probed", "hosts"),
+        ),
+    ),
+    (
+        "steer",
+        (
+            Verb("pause", "start no further step", "control"),
+            Verb("resume", "go on, or release a held queue", "control"),
+            Verb("steer", "give the agent a line for its next iteration", "steer"),
+            Verb("skip", "abandon the iteration under way", "control"),
+            Verb("stop", "end the run now, killing what it has running", "control"),
+            Verb("accept", "make an iteration the incumbent against its verdict", "decide"),
+            Verb("rollback", "make an earlier accepted iteration the incumbent again", "decide"),
+            Verb("memo", "put your own words on an iteration", "memo"),
+        ),
+    ),
+    (
+        "know",
+        (
+            Verb("task", "make, check and list tasks", "task"),
+            Verb("skills", "the skill files that rules point to", "skills"),
+            Verb("memory", "what earlier runs of a task found", "memory"),
+            Verb("rules", "the rules that explain a profile", "rules"),
+        ),
+    ),
+    (
+        "serve",
+        (
+            Verb("daemon", "run the daemon in the foreground", "daemon"),
+            Verb("shutdown", "end the daemon", "shutdown"),
+        ),
+    ),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Expected errors become one line on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return code
+    except CliError as err:
+        return _complain(err.message, err.remedy, err.code)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. What Python would still flush at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except OSError as err:
+        what = f"{err.filename}: {err.strerror}" if err.filename else str(err)
+        return _complain(what, "check the path, its owner and the disk", INFRA)
+    except KeyboardInterrupt:
+        return _complain("interrupted", "", INTERRUPTED)
+
+
+def _dispatch(argv: list[str]) -> int:
+    top = _top_parser()
+    args = top.parse_args(argv)
+    if args.verb is None:
+        top.print_help(sys.stderr)
+        return USAGE
+    verbs = {verb.name: verb for _, group in VERBS for verb in group}
+    verb = verbs.get(args.verb)
+    if verb is None:
+        raise CliError(f"no verb {args.verb!r}", nearest(args.verb, list(verbs)))
+    module = importlib.import_module(f"kpd.cli.{verb.module}")
+    parser = Parser(prog=f"kpd {verb.name}", description=verb.help, allow_abbrev=False)
+    add_workspace(parser, args.workspace)
+    parser.set_defaults(verb=verb.name)
+    module.arguments(parser)
+    return _execute(module.execute, parser.parse_args(args.rest))
+
+
+def _execute(execute: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
+    from kpd.client import DaemonError
+    from kpd.workspace.paths import WorkspaceError
+
+    try:
+        return execute(args)
+    except WorkspaceError as err:
+        raise CliError(err.message, err.remedy) from err
+    except DaemonError as err:
+        raise CliError(err.message, err.remedy, DAEMON_CODES.get(err.code, INFRA)) from err
+
+
+def _top_parser() -> Parser:
+    width = max(len(verb.name) for _, group in VERBS for verb in group)
+    groups = [
+        f"{title}:\n" + "\n".join(f"  {verb.name:<{width}}  {verb.help}" for verb in group) for title, group in VERBS
+    ]
+    parser = Parser(
+        prog="kpd",
+        usage="kpd [-w DIR] VERB …",
+        description="Optimise compute kernels, with verdicts that hold up.\n\n" + "\n\n".join(groups),
+        epilog="kpd VERB --help says more. Exit codes: 0 ok, 1 failed, 2 no gain, 3 infrastructure, 64 usage.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_workspace(parser, None)
+    parser.add_argument("--version", action="version", version=f"kpd {__version__}")
+    parser.add_argument("verb", nargs="?", help=argparse.SUPPRESS)
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def _complain(message: str, remedy: str, code: int) -> int:
+    line = f"{message}; {remedy}" if remedy else message
+    narrate(f"kpd: {plain(line)}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,21 @@
+"""How a command ends: the exit codes, and the error that is one line for a person."""
+
+OK = 0
+FAILED = 1
+NO_GAIN = 2
+INFRA = 3
+USAGE = 64
+INTERRUPTED = 130
+
+DAEMON_CODES = {"usage": USAGE, "unknown": USAGE, "refused": FAILED}
+"""What the daemon's error codes mean here; all others are infrastructure."""
+
+
+class CliError(Exception):
+    """Ends the command with `code`, after "kpd: message; remedy" on stderr."""
+
+    def __init__(self, message: str, remedy: str = "", code: int = USAGE) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.code = code

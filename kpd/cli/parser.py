@@ -1,0 +1,44 @@
+"""Argument parsing that ends with exit code 64 and one line, as every other usage error does."""
+
+import argparse
+from typing import NoReturn
+
+from kpd.cli.outcome import CliError
+
+
+class Parser(argparse.ArgumentParser):
+    """`error` raises CliError instead of printing the usage and leaving with code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CliError(message, f"see {self.prog} --help")
+
+
+def add_workspace(parser: argparse.ArgumentParser, default: str | None) -> None:
+    parser.add_argument(
+        "-w", "--workspace", metavar="DIR", default=default, help="the workspace (or $KPD_WORKSPACE, or found upwards)"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """A remedy that names the closest of `known`, or all of them."""
+    import difflib  # only an error needs it
+
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"known are {', '.join(known)}" if known else ""
+
+
+def count(text: str) -> int:
+    """An argument that must be a positive whole number."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
+    return value

@@ -1,0 +1,42 @@
+"""kpd run: queue one run, and with --wait see it to its end."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from kpd.cli.ask import query, workspace
+from kpd.cli.enqueue import add_options, enqueue, task_name
+from kpd.cli.outcome import INTERRUPTED, OK
+from kpd.cli.parser import count
+from kpd.cli.text import line, narrate, out
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="a task's name or folder")
+    add_options(parser)
+    parser.add_argument("--patience", metavar="N", type=count, help="end after N attempts without an accepted one")
+    parser.add_argument("--min-gain", dest="min_gain_pct", metavar="PCT", type=float, help="accept from this gain on")
+    parser.add_argument("--stop-score", metavar="US", type=float, help="end once the score is this good")
+    parser.add_argument(
+        "--wait", action="store_true", help="wait for the end: 0 improved, 1 failed, 2 no gain, 3 infrastructure"
+    )
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    run = enqueue(ws, args, task_name(ws, args.task))
+    out(run)
+    sys.stdout.flush()
+    if held := query(ws, "queue")["held"]:
+        narrate(f"the queue is held: {line(held)}; kpd resume releases it")
+    if not args.wait:
+        narrate(f"queued; kpd attach or kpd log -f {run} watches it")
+        return OK
+    import asyncio
+
+    from kpd.cli.waiting import wait_for
+
+    try:
+        return asyncio.run(wait_for(ws, run))
+    except KeyboardInterrupt:
+        narrate(f"no longer waiting: {run} goes on. kpd attach watches it, kpd stop {run} ends it.")
+        return INTERRUPTED

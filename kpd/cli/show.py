@@ -1,0 +1,46 @@
+"""kpd show: one iteration in full, and with --rederive its verdict again from the raw samples."""
+
+import json
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from kpd.cli import words
+from kpd.cli.ask import query, workspace
+from kpd.cli.outcome import FAILED, OK
+from kpd.cli.parser import add_json
+from kpd.cli.report import report
+from kpd.cli.text import clean, colours, columns, out, out_json, wrapped
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("iteration", metavar="ITER", help="r3.7, or 7 in the newest run")
+    parser.add_argument("--rederive", action="store_true", help="the verdict from timing.json again; 1 if it differs")
+    add_json(parser)
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    if args.rederive:
+        return _rederive(query(ws, "rederive", iteration=args.iteration), args.json)
+    answer = query(ws, "show", iteration=args.iteration)
+    if args.json:
+        out_json(answer)
+        return OK
+    for text in report(clean(answer), columns(), colours()):
+        out(text)
+    return OK
+
+
+def _rederive(answer: dict[str, Any], as_json: bool) -> int:
+    same = json.dumps(answer["recorded"], sort_keys=True) == json.dumps(answer["rederived"], sort_keys=True)
+    if as_json:
+        out_json({**answer, "same": same})
+        return OK if same else FAILED
+    for name, verdict in clean({"recorded": answer["recorded"], "rederived": answer["rederived"]}).items():
+        told = (
+            "none" if verdict is None else f"{verdict['word']}: {words.gain(verdict)}, {verdict['processes']} processes"
+        )
+        for text in wrapped(f"{name:<11}{told}", columns()):
+            out(text)
+    out("✓ the same verdict" if same else "✗ another verdict: the budget or this kpd's judge has changed since")
+    return OK if same else FAILED

@@ -1,0 +1,62 @@
+"""kpd start: a daemon, the tasks in its queue, and the UI on top."""
+
+import threading
+import time
+from argparse import ArgumentParser, Namespace
+
+from kpd.cli.ask import workspace
+from kpd.cli.attach import open_ui, require_terminal
+from kpd.cli.background import POLL_S, listens, start_daemon
+from kpd.cli.enqueue import add_options, enqueue, task_name
+from kpd.cli.outcome import OK
+from kpd.cli.text import narrate, out, plain
+from kpd.wire import DaemonError
+from kpd.workspace.paths import Workspace
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="a task's name or folder: a run of it is queued")
+    parser.add_argument("--headless", action="store_true", help="no UI: be the daemon, in the foreground")
+    add_options(parser)
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    tasks = [task_name(ws, given) for given in args.tasks]
+    if args.headless:
+        return _headless(ws, args, tasks)
+    require_terminal("kpd start --headless TASK starts without the UI, kpd run TASK only queues")
+    if not listens(ws):
+        start_daemon(ws)
+    _enqueue(ws, args, tasks)
+    return open_ui(ws, read_only=False)
+
+
+def _headless(ws: Workspace, args: Namespace, tasks: list[str]) -> int:
+    if listens(ws):
+        narrate("a daemon runs already: the tasks go into its queue")
+        _enqueue(ws, args, tasks)
+        return OK
+    from kpd.cli.daemon import serve
+
+    # The daemon has the main thread, for its signals; this one waits for it, asks as any other client does, and ends.
+    threading.Thread(target=_enqueue_when_ready, args=(ws, args, tasks), daemon=True).start()
+    return serve(ws)
+
+
+def _enqueue(ws: Workspace, args: Namespace, tasks: list[str]) -> None:
+    for task in tasks:
+        run = enqueue(ws, args, task)
+        narrate(f"{run}: {task} is queued")
+        if args.headless:
+            out(run)
+
+
+def _enqueue_when_ready(ws: Workspace, args: Namespace, tasks: list[str]) -> None:
+    while not listens(ws):
+        time.sleep(POLL_S)
+    narrate(f"the daemon of {ws.root} listens; kpd attach opens the UI in another terminal, kpd shutdown ends it")
+    try:
+        _enqueue(ws, args, tasks)
+    except DaemonError as err:
+        narrate(f"kpd: {plain(str(err))}")

@@ -1,0 +1,107 @@
+"""kpd task new, check, list: the tasks of a workspace, read from disk as they are now."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from kpd.cli.ask import workspace
+from kpd.cli.diagnosis import problems
+from kpd.cli.outcome import OK, USAGE, CliError
+from kpd.cli.parser import add_json, nearest
+from kpd.cli.text import columns, narrate, out, out_json, plain, table
+from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.shipped import TASK_TEMPLATE
+from kpd.workspace.task import NAME, Task, TaskError, card, find_tasks, load_task
+
+PLACEHOLDER = "@NAME@"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="what", metavar="new|check|list", required=True)
+    new = verbs.add_parser("new", help="a small C task that passes check, to start from")
+    new.add_argument("name", metavar="NAME")
+    check = verbs.add_parser("check", help="load tasks and explain what is wrong with them; 64 if anything is")
+    check.add_argument("tasks", nargs="*", metavar="TASK", help="names or folders; all tasks if left out")
+    add_json(check)
+    add_json(verbs.add_parser("list", help="the workspace's tasks, and those that ship with kpd"))
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    if args.what == "new":
+        return _new(ws, args.name)
+    return _check(ws, args) if args.what == "check" else _list(ws, args)
+
+
+def _new(ws: Workspace, name: str) -> int:
+    if not NAME.fullmatch(name):
+        raise CliError(f"{name!r} is not a task's name", "use letters, digits, _ and -")
+    folder = ws.tasks / name
+    if folder.exists():
+        raise CliError(f"{folder} is there already", "choose another name")
+    for source in sorted(TASK_TEMPLATE.iterdir()):
+        write_atomic(folder / source.name, source.read_text().replace(PLACEHOLDER, name))
+    load_task(folder)
+    narrate(f"made {name}: edit harness.c and kernel.c, then kpd task check {name} and kpd start {name}")
+    out(str(folder))
+    return OK
+
+
+def _folders(ws: Workspace, given: list[str]) -> dict[str, Path]:
+    """Name → folder of the tasks asked for. Raises CliError for one that is nowhere."""
+    known = find_tasks(ws)
+    found = {}
+    for name in given:
+        folder = known.get(name, Path(name))
+        if not folder.is_dir():
+            raise CliError(f"no task {name!r}", nearest(name, list(known)) or "kpd task new NAME makes one")
+        found[folder.resolve().name] = folder
+    return found if given else known
+
+
+def _check(ws: Workspace, args: Namespace) -> int:
+    found = {name: problems(folder) for name, folder in _folders(ws, args.tasks).items()}
+    if args.json:
+        out_json([{"task": name, "ok": not wrong, "problems": wrong} for name, wrong in found.items()])
+    else:
+        for name, wrong in found.items():
+            out(f"{'✗' if wrong else '✓'} {plain(name)}")
+            for problem in wrong:
+                out(f"    {plain(problem)}")
+    return USAGE if any(found.values()) else OK
+
+
+def _list(ws: Workspace, args: Namespace) -> int:
+    rows = []
+    for name, folder in find_tasks(ws).items():
+        where = "workspace" if folder.is_relative_to(ws.tasks) else "shipped"
+        try:
+            task: Task | None = load_task(folder)
+            error = ""
+        except TaskError as err:
+            task, error = None, str(err)
+        brief = card(task) if task else None
+        rows.append(
+            {
+                "name": name,
+                "where": where,
+                "folder": str(folder),
+                "language": brief.language if brief else "",
+                "points": brief.tunable if brief else 0,
+                "summary": brief.summary if brief else "",
+                "error": error,
+            }
+        )
+    if args.json:
+        out_json(rows)
+        return OK
+    cells = [
+        (str(row["name"]), str(row["where"]), str(row["language"]), str(row["points"]),
+         f"✗ {row['error']}" if row["error"] else str(row["summary"]))
+        for row in rows
+    ]  # fmt: skip
+    for text in table(("TASK", "WHERE", "LANGUAGE", "POINTS", "SUMMARY"), cells, columns(), right="POINTS"):
+        out(text)
+    if not rows:
+        narrate("no tasks; kpd task new NAME makes one")
+    return OK

@@ -1,0 +1,74 @@
+"""Following one run to its end: narration on the way, an exit code at the end."""
+
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+
+from kpd.cli import words
+from kpd.cli.follow import follow, recorded
+from kpd.cli.outcome import FAILED, INFRA, NO_GAIN, OK, CliError
+from kpd.cli.text import line, narrate
+from kpd.model import events as e
+from kpd.model.fold import fold
+from kpd.model.nouns import Run, State
+from kpd.workspace.paths import Workspace
+
+CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED, "infra": INFRA}
+
+
+async def wait_for(ws: Workspace, run_id: str) -> int:
+    """The exit code that the run's end stands for. Raises DaemonError when the daemon goes away."""
+    state = State()
+    rolled_back = False
+    async for event in _from_its_beginning(ws, run_id):
+        state = fold(state, event)
+        _narrate(event.fact, state, run_id)
+        rolled_back = _rolled_back(event.fact, run_id, rolled_back)
+        run = state.runs[run_id]
+        if run.status == "ended":
+            return _verdict(run, rolled_back)
+        if run.status == "paused" and run.reason.startswith("infrastructure"):
+            raise CliError(f"{run_id} is paused: {run.reason}", f"mend it, then kpd resume {run_id}", INFRA)
+    raise CliError("the connection to the daemon was closed", "kpd status shows whether it still runs", INFRA)
+
+
+async def _from_its_beginning(ws: Workspace, run_id: str) -> AsyncIterator[e.Event]:
+    """What has happened to the run so far, then everything that happens."""
+    last = 0
+    for event in recorded(ws, run_id):
+        yield event
+        last = event.seq
+    async for event in follow(ws, last):
+        yield event
+
+
+def _rolled_back(fact: e.Fact, run_id: str, before: bool) -> bool:
+    """Whether the last change of this run's incumbent was a step back."""
+    match fact:
+        case e.RolledBack(run=run) if run == run_id:
+            return True
+        case e.Accepted(run=run) if run == run_id:
+            return False
+    return before
+
+
+def _verdict(run: Run, rolled_back: bool) -> int:
+    outcome = run.outcome or "failed"
+    narrate(f"{run.id} {words.RUN_OUTCOMES[outcome][0]}: {line(run.reason)}")
+    return FAILED if rolled_back and outcome == "no_gain" else CODES[outcome]
+
+
+def _narrate(fact: e.Fact, state: State, run_id: str) -> None:
+    match fact:
+        case e.QueueHeld(reason=reason):
+            narrate(f"the queue is held: {line(reason)}; kpd resume releases it")
+        case e.RunStarted(run=run, device=device) if run == run_id:
+            narrate(f"{run} started on {line(device)}")
+        case e.RunPaused(run=run, reason=reason) if run == run_id:
+            narrate(f"{run} paused: {line(reason)}")
+        case e.RunResumed(run=run) if run == run_id:
+            narrate(f"{run} goes on")
+        case e.IterationEnded(run=run, iteration=number, outcome=outcome, reason=reason) if run == run_id:
+            found = state.runs[run].iteration(number)
+            verdict = "" if found is None or found.verdict is None else words.gain(asdict(found.verdict))
+            parts = (f"{run}.{number}", words.OUTCOMES[outcome][0], verdict, line(reason))
+            narrate("  ".join(part for part in parts if part))

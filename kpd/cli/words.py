@@ -1,0 +1,85 @@
+"""kpd's words with their signs: the same in every report, readable without colour."""
+
+from typing import Any
+
+OUTCOMES = {
+    "baseline": ("◆ baseline", "cyan"),
+    "accepted": ("✓ accepted", "green"),
+    "rejected": ("✗ rejected", "red"),
+    "failed": ("✗ failed", "red"),
+    "skipped": ("– skipped", "dim"),
+    "interrupted": ("– interrupted", "yellow"),
+    "infra": ("! infra", "yellow"),
+}
+RUN_OUTCOMES = {
+    "improved": ("✓ improved", "green"),
+    "no_gain": ("≈ no gain", "dim"),
+    "failed": ("✗ failed", "red"),
+    "stopped": ("■ stopped", "yellow"),
+    "infra": ("! infra", "yellow"),
+}
+STATUSES = {"queued": ("… queued", "dim"), "running": ("● running", "green"), "paused": ("⏸ paused", "yellow")}
+LEVELS = {"info": "i", "warning": "!", "error": "✗"}
+MINUS = "−"
+
+
+def signed(pct: float) -> str:
+    """+3.1, −0.4, with a real minus sign."""
+    return f"{pct:+.1f}".replace("-", MINUS)
+
+
+def gain(verdict: dict[str, Any] | None) -> str:
+    """▲ +3.1 % [+2.4, +3.8], by the verdict's word and not by the bare number."""
+    if verdict is None:
+        return ""
+    found = verdict["gain"]
+    sign = {"faster": "▲", "slower": "▼", "same": "≈", "inconclusive": "?"}.get(verdict["word"], "?")
+    return f"{sign} {signed(found['pct'])} % [{signed(found['low'])}, {signed(found['high'])}]"
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, without an exponent where it can be helped."""
+    if value is None:
+        return ""
+    if value and not 1e-3 <= abs(value) < 1e7:
+        return f"{value:.3e}"
+    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
+    text = f"{value:,.{digits}f}"
+    return text if value % 1 or digits == 0 else f"{value:,.0f}"
+
+
+def duration(seconds: float) -> str:
+    """0.4 s, 12 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
+    if seconds < 10:
+        return f"{max(seconds, 0):.1f} s"
+    whole = round(seconds)
+    for big, small, size in (("d", "h", 86_400), ("h", "min", 3600), ("min", "s", 60)):
+        if whole >= size:
+            rest = whole % size // {"h": 3600, "min": 60, "s": 1}[small]
+            return f"{whole // size} {big}" + (f" {rest} {small}" if rest else "")
+    return f"{whole} s"
+
+
+def outcome(iteration: dict[str, Any]) -> str:
+    """The iteration's outcome in a word with its sign, or the step it is at."""
+    if iteration["outcome"] is None:
+        return f"● {iteration['step'] or 'starting'}"
+    return "✓ accepted by hand" if iteration["override"] else OUTCOMES[iteration["outcome"]][0]
+
+
+def now(run: dict[str, Any], at: float) -> str:
+    """What the run is doing: its iteration's step and for how long, or why it waits."""
+    current = run["current"]
+    if run["status"] == "paused":
+        return str(run["reason"])
+    if current is None:
+        return "between iterations" if run["count"] else "making the task ready"
+    attempt = f", attempt {current['attempt']}" if current["attempt"] > 1 else ""
+    since = f" for {duration(at - current['step_started'])}" if current["step"] else ""
+    return f"iteration {current['number']}: {current['step'] or 'starting'}{since}{attempt}"
+
+
+def run_state(run: dict[str, Any]) -> str:
+    if run["status"] == "ended":
+        return RUN_OUTCOMES.get(run["outcome"] or "", ("ended", ""))[0]
+    return STATUSES[run["status"]][0]

@@ -1,0 +1,84 @@
+"""Ask the daemon one thing and go: the cheap end of the socket, for command-line verbs. No asyncio, no model.
+
+To follow what happens, use kpd.subscription.
+"""
+
+import contextlib
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from kpd import __version__
+from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon
+
+__all__ = ["DaemonError", "NoDaemon", "ask", "own_socket"]
+
+
+def ask(
+    path: Path,
+    kind: Literal["query", "command"],
+    name: str,
+    args: dict[str, Any] | None = None,
+    client: str = "cli",
+    timeout: float = 60.0,
+) -> Any:
+    """The daemon's answer to one query or command; a command's comes after its effect.
+
+    Waits at most `timeout` seconds for each line. Raises NoDaemon when nobody listens at `path`, DaemonError for
+    everything else that goes wrong.
+    """
+    own_socket(path)
+    key = "what" if kind == "query" else "verb"
+    hello = {"op": "hello", "id": 1, "protocol": PROTOCOL, "version": __version__, "client": client}
+    request = {"op": kind, "id": 2, key: name, "args": args or {}}
+    line = json.dumps(request)
+    if len(line) >= MAX_REQUEST:
+        raise DaemonError("usage", f"too long: a message may have {MAX_REQUEST} bytes at most")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(timeout)
+        try:
+            connection.connect(os.fspath(path))
+        except (FileNotFoundError, ConnectionRefusedError) as err:
+            raise NoDaemon() from err
+        except OSError as err:
+            raise DaemonError("infra", f"cannot reach the daemon at {path}: {err}") from err
+        lines = connection.makefile("rb")
+        try:
+            with contextlib.suppress(BrokenPipeError):  # sent away already: the reason is there to be read
+                connection.sendall(f"{json.dumps(hello)}\n{line}\n".encode())
+            _result(lines)
+            return _result(lines)
+        except TimeoutError as err:
+            message = f"the daemon has not answered {name} within {timeout:g} s"
+            raise DaemonError("infra", message, "kpd status shows what it does") from err
+        except OSError as err:
+            raise DaemonError("infra", f"the connection to the daemon was lost: {err}") from err
+
+
+def own_socket(path: Path) -> None:
+    """Refuse a socket that somebody else has put there. Raises NoDaemon when there is none, DaemonError."""
+    try:
+        owner = os.lstat(path).st_uid
+    except FileNotFoundError as err:
+        raise NoDaemon() from err
+    except OSError as err:
+        raise DaemonError("infra", f"cannot look at {path}: {err.strerror}") from err
+    if owner != os.getuid():
+        raise DaemonError("refused", f"{path} belongs to another user", "remove it, or ask its owner to")
+
+
+def _result(lines: BinaryIO) -> Any:
+    line = lines.readline()
+    if not line.endswith(b"\n"):
+        raise DaemonError("infra", "the daemon has ended the connection", "kpd status shows whether it still runs")
+    try:
+        reply = json.loads(line)
+        if reply["ok"] is True:
+            return reply.get("result")
+        error = reply["error"]
+        refusal = DaemonError(error["code"], str(error["message"]), str(error.get("remedy", "")))
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        raise DaemonError("protocol", "the daemon's answer cannot be understood", "use one version of kpd") from err
+    raise refusal

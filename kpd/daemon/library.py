@@ -1,0 +1,43 @@
+"""What kpd knows apart from any run, as answers: the rules, the skills, a task's memory."""
+
+from typing import Any
+
+from kpd.knowledge import memory
+from kpd.knowledge.skills import load_skills
+from kpd.profile.cpu_rules import CPU_RULES
+from kpd.wire import DaemonError
+from kpd.workspace.paths import Outside, Workspace, inside
+
+MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
+
+
+def rules() -> list[dict[str, Any]]:
+    return [
+        {"id": rule.id, "severity": rule.severity, "finding": rule.finding, "action": rule.action} for rule in CPU_RULES
+    ]
+
+
+def skills(workspace: Workspace) -> list[dict[str, str]]:
+    found = load_skills(workspace).by_id
+    return [{"id": skill.id, "signal": skill.signal} for _, skill in sorted(found.items())]
+
+
+def skill(workspace: Workspace, id: str) -> dict[str, str]:
+    """Raises DaemonError (unknown), with the reason when its file is there and cannot be used."""
+    loaded = load_skills(workspace)
+    if id not in loaded.by_id:
+        why = [warning for warning in loaded.warnings if warning.startswith(f"skills/{id}.md:")]
+        raise DaemonError("unknown", why[0] if why else f"there is no skill {id!r}", "kpd skills lists them")
+    found = loaded.by_id[id]
+    return {"id": found.id, "signal": found.signal, "body": found.body}
+
+
+def memory_of(workspace: Workspace, task: str) -> dict[str, str]:
+    """Empty for a task of which nothing is remembered. Raises DaemonError."""
+    try:
+        inside(workspace.memory, f"{task}.md")
+        return {"text": memory.read(workspace, task, MOST_MEMORY)}
+    except Outside as err:
+        raise DaemonError("usage", f"not a task: {err}") from err
+    except OSError as err:
+        raise DaemonError("infra", f"cannot read the memory of {task}: {err}") from err

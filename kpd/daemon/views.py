@@ -1,0 +1,282 @@
+"""Answers to the questions that clients ask: read from the state, the log and the files, changing nothing.
+
+The same functions serve the socket and, when no daemon runs, a command-line verb. Arguments may be left out or
+null, except `iteration`, `name`, `id` and `task` where they stand first. A run is told in brief: without `iterations`,
+`files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`.
+
+    status    {version, pid (null: no daemon), workspace, seq, at, held, active, queued, runs: {id: Run},
+               hosts: {name: HostCard}, tasks: {name: TaskCard}, notices}
+    queue     {held, active, queued}                   active: Run or null
+    log       [{seq, at, kind, body}]                  limit=200, run: the newest events, oldest first
+    events    [{seq, at, kind, body}]                  after=0, limit=1000, run, iteration: the next events
+    show      {run: Run, iteration: Iteration, detail: Detail, parent, baseline: Detail or null, folder}  iteration
+    diff      {text, from, to}                         iteration, against=its parent
+    file      {text, truncated}                        iteration, name
+    rederive  {recorded, rederived}                    iteration: the verdict as judged, and from timing.json again
+    hosts     [HostCard]
+    tasks     [TaskCard]
+    rules     [{id, severity, finding, action}]
+    skills    [{id, signal}]
+    skill     {id, signal, body}                       id
+    memory    {text}                                   task
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from kpd.daemon import artefacts, library
+from kpd.daemon.journal import load_state
+from kpd.daemon.references import iteration_ref, run_ref
+from kpd.daemon.store import Store
+from kpd.measure.judge import BadSamples, judge
+from kpd.measure.samples import samples_from_json
+from kpd.model import codec
+from kpd.model.detail import Detail, detail
+from kpd.model.events import Event
+from kpd.model.nouns import Iteration, Run, State
+from kpd.wire import DaemonError
+from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import IterationFolder
+
+MOST_EVENTS = 10_000  # of one answer
+_NOT_BRIEF = {"iterations", "files", "folder", "pending_edit"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What answers are read from. The log is opened anew for each question, so any thread may ask."""
+
+    state: State
+    workspace: Workspace
+
+    @classmethod
+    def offline(cls, workspace: Workspace) -> "Sources":
+        """The state as the log has it, for when no daemon runs. Raises StoreError."""
+        if not workspace.store.exists():
+            return cls(State(workspace=str(workspace.root)), workspace)
+        with Store(workspace.store, read_only=True) as store:
+            return cls(replace(load_state(store), pid=None), workspace)
+
+    def folder(self, run: Run, number: int) -> IterationFolder:
+        return IterationFolder(self.workspace.iteration_folder(run.task, run.id, number))
+
+    def detail(self, run: Run, number: int) -> Detail:
+        """Raises StoreError."""
+        with Store(self.workspace.store, read_only=True) as store:
+            return detail(store.read(run=run.id, iteration=number))
+
+
+def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
+    """The answer to one question, as plain JSON values. Raises DaemonError, StoreError."""
+    if what not in _VIEWS:
+        raise DaemonError("usage", f"unknown query {what!r}", f"known: {', '.join(_VIEWS)}")
+    kind, view = _VIEWS[what]
+    known = {field.name for field in fields(kind)}
+    if unknown := sorted(args.keys() - known):
+        raise DaemonError(
+            "usage", f"query {what} takes no {unknown[0]!r}", f"it takes: {', '.join(known) or 'nothing'}"
+        )
+    given = {name: value for name, value in args.items() if value is not None}
+    try:
+        checked = codec.decode(codec.encode(given), kind)
+    except codec.CodecError as err:
+        raise DaemonError("usage", f"query {what}: {err}") from err
+    return _plain(view(sources, checked))
+
+
+# ── arguments ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    limit: int = 200
+    run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OfLog:
+    after: int = 0
+    limit: int = 1000
+    run: str | None = None
+    iteration: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OfIteration:
+    iteration: str
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    iteration: str
+    against: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileOf:
+    iteration: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfTask:
+    task: str
+
+
+# ── the state ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _status(sources: Sources, args: Nothing) -> Any:
+    state = sources.state
+    return {
+        "version": state.version,
+        "pid": state.pid,
+        "workspace": state.workspace,
+        "seq": state.seq,
+        "at": state.at,
+        **_queue(sources, args),
+        "runs": {run.id: _brief(run) for run in state.runs.values()},
+        "hosts": state.hosts,
+        "tasks": state.tasks,
+        "notices": state.notices,
+    }
+
+
+def _queue(sources: Sources, args: Nothing) -> dict[str, Any]:
+    state = sources.state
+    active = None if state.active is None else _brief(state.active)
+    return {"held": state.held, "active": active, "queued": [_brief(run) for run in state.queue]}
+
+
+# ── the log ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _log(sources: Sources, args: Newest) -> Any:
+    with _log_of(sources, args.run) as log:
+        return [] if log is None else [_frame(event) for event in log.tail(_some(args.limit), args.run)]
+
+
+def _events(sources: Sources, args: OfLog) -> Any:
+    with _log_of(sources, args.run) as log:
+        found = () if log is None else log.read(args.after, _some(args.limit), args.run, args.iteration)
+        return [_frame(event) for event in found]
+
+
+@contextmanager
+def _log_of(sources: Sources, run: str | None) -> Iterator[Store | None]:
+    """The log, or None where there is none yet. Raises DaemonError when `run` is given and does not exist."""
+    if run is not None:
+        run_ref(sources.state, run)
+    if not sources.workspace.store.exists():
+        yield None
+        return
+    with Store(sources.workspace.store, read_only=True) as store:
+        yield store
+
+
+def _some(limit: int) -> int:
+    return max(0, min(limit, MOST_EVENTS))
+
+
+def _show(sources: Sources, args: OfIteration) -> Any:
+    run, iteration = iteration_ref(sources.state, args.iteration)
+    parent, baseline = _parent(run, iteration), run.baseline
+    return {
+        "run": _brief(run),
+        "iteration": iteration,
+        "detail": sources.detail(run, iteration.number),
+        "parent": None if parent is None else sources.detail(run, parent.number),
+        "baseline": None if baseline is None else sources.detail(run, baseline.number),
+        "folder": str(sources.folder(run, iteration.number).folder),
+    }
+
+
+# ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _diff(sources: Sources, args: Between) -> Any:
+    run, iteration = iteration_ref(sources.state, args.iteration)
+    parent = _parent(run, iteration)
+    if args.against is not None:
+        old_run, old = iteration_ref(sources.state, args.against)
+        if old_run.task != run.task:
+            raise DaemonError("usage", f"{old_run.id} is a run of {old_run.task}, {run.id} of {run.task}")
+    elif parent is not None:
+        old_run, old = run, parent
+    else:
+        raise DaemonError(
+            "usage", f"{run.id}.{iteration.number} is a baseline: it changed nothing", "name two to compare"
+        )
+    before, after = f"{old_run.id}.{old.number}", f"{run.id}.{iteration.number}"
+    text = artefacts.difference(
+        sources.folder(old_run, old.number).candidate, sources.folder(run, iteration.number).candidate, before, after
+    )
+    return {"text": text, "from": before, "to": after}
+
+
+def _file(sources: Sources, args: FileOf) -> Any:
+    run, iteration = iteration_ref(sources.state, args.iteration)
+    text, truncated = artefacts.text(sources.folder(run, iteration.number).folder, args.name)
+    return {"text": text, "truncated": truncated}
+
+
+def _rederive(sources: Sources, args: OfIteration) -> Any:
+    run, iteration = iteration_ref(sources.state, args.iteration)
+    try:
+        samples = samples_from_json(sources.folder(run, iteration.number).read("timing.json"))
+        rederived = judge(samples, run.budget.min_gain_pct)
+    except FileNotFoundError as err:
+        raise DaemonError("unknown", f"{run.id}.{iteration.number} was not timed") from err
+    except (OSError, codec.CodecError, BadSamples) as err:
+        raise DaemonError("infra", f"timing.json of {run.id}.{iteration.number} gives no verdict: {err}") from err
+    return {"recorded": iteration.verdict, "rederived": rederived}
+
+
+def _parent(run: Run, iteration: Iteration) -> Iteration | None:
+    """The iteration it started from; a baseline has none."""
+    return None if iteration.parent == iteration.number else run.iteration(iteration.parent)
+
+
+def _brief(run: Run) -> dict[str, Any]:
+    kept = {field.name: getattr(run, field.name) for field in fields(run) if field.name not in _NOT_BRIEF}
+    return {**kept, "count": len(run.iterations), "current": run.current, "best": run.best, "baseline": run.baseline}
+
+
+def _frame(event: Event) -> dict[str, Any]:
+    return {"seq": event.seq, "at": event.at, "kind": event.fact.kind(), "body": event.fact}
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(codec.encode(value))
+
+
+# What is asked, the arguments it takes, and how it is answered.
+_VIEWS: dict[str, tuple[type[Any], Callable[[Sources, Any], Any]]] = {
+    "status": (Nothing, _status),
+    "queue": (Nothing, _queue),
+    "log": (Newest, _log),
+    "events": (OfLog, _events),
+    "show": (OfIteration, _show),
+    "diff": (Between, _diff),
+    "file": (FileOf, _file),
+    "rederive": (OfIteration, _rederive),
+    "hosts": (Nothing, lambda sources, args: list(sources.state.hosts.values())),
+    "tasks": (Nothing, lambda sources, args: list(sources.state.tasks.values())),
+    "rules": (Nothing, lambda sources, args: library.rules()),
+    "skills": (Nothing, lambda sources, args: library.skills(sources.workspace)),
+    "skill": (Named, lambda sources, args: library.skill(sources.workspace, args.id)),
+    "memory": (OfTask, lambda sources, args: library.memory_of(sources.workspace, args.task)),
+}

@@ -1,0 +1,129 @@
+"""Content by its sha256, and folders made of it. What is read back is hashed again before it is used."""
+
+import contextlib
+import errno
+import hashlib
+import itertools
+import json
+import os
+import stat
+import time
+from pathlib import Path
+
+from kpd.hosts.helper.files import Refused, check_relative, check_sha, remove, write_new
+from kpd.hosts.helper.wire import Header
+
+
+class Store:
+    """`blobs/<sha256>` and `trees/<digest>/` under one root. Files appear whole: written aside, then renamed."""
+
+    def __init__(self, root: Path) -> None:
+        self.blobs = root / "blobs"
+        self.trees = root / "trees"
+        self.tmp = root / "tmp"
+        self.serial = itertools.count()
+
+    def fresh(self) -> Path:
+        """A path in tmp/ that nobody else uses."""
+        return self.tmp / f"{int(time.time() * 1000)}-{os.getpid()}-{next(self.serial)}"
+
+    def missing(self, shas: "list[str]") -> "list[str]":
+        return [sha for sha in shas if not (self.blobs / check_sha(sha)).is_file()]
+
+    def put(self, blobs: "list[tuple[str, int]]", body: bytes) -> None:
+        """Keeps blobs, given as (sha256, size) and their bytes in a row; one with the wrong hash is refused."""
+        at = 0
+        for sha, size in blobs:
+            data = body[at : at + size]
+            at += size
+            if hashlib.sha256(data).hexdigest() != check_sha(sha):
+                raise Refused("corrupt", f"the bytes sent as {sha} are not that content")
+            new = self.fresh()
+            try:
+                write_new(new, data, 0o400)
+                new.replace(self.blobs / sha)
+            except OSError:
+                with contextlib.suppress(FileNotFoundError):
+                    new.unlink()
+                raise
+
+    def blob(self, sha: str) -> "bytes | None":
+        """A blob's bytes. One that no longer hashes to its name is removed and counts as absent."""
+        path = self.blobs / sha
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        if hashlib.sha256(data).hexdigest() == sha:
+            return data
+        path.unlink()
+        return None
+
+    def tree(self, files: "dict[str, str]") -> Header:
+        """The digest of a complete read-only folder with these files (path: sha256), or which blobs it still needs."""
+        for name, sha in files.items():
+            check_relative(name)
+            check_sha(sha)
+        digest = hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
+        place = self.trees / digest
+        if place.is_dir():
+            if holds(place, files):
+                os.utime(str(place))  # `clean` goes by the last use
+                return {"digest": digest}
+            remove(place)
+        contents = {}
+        for sha in set(files.values()):
+            data = self.blob(sha)
+            if data is not None:
+                contents[sha] = data
+        missing = sorted(set(files.values()) - set(contents))
+        if missing:
+            return {"missing": missing}
+        new = self.fresh()
+        try:
+            build(new, files, contents)
+            new.rename(place)
+            place.chmod(0o555)  # after the rename: macOS renames only a folder that it may write to
+        except OSError as err:
+            remove(new)
+            if err.errno in (errno.EEXIST, errno.ENOTEMPTY) and place.is_dir():
+                return self.tree(files)  # another helper was first
+            if err.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
+                raise Refused("refused", "the tree names one path as a file and as a folder") from err
+            raise
+        return {"digest": digest}
+
+    def clean(self, before: float) -> None:
+        """Removes what was last used before a time (seconds since 1970)."""
+        for path in itertools.chain(self.tmp.iterdir(), self.trees.iterdir(), self.blobs.iterdir()):
+            status = path.lstat()
+            if status.st_mtime >= before:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                remove(path)
+            else:
+                path.unlink()
+
+
+def build(new: Path, files: "dict[str, str]", contents: "dict[str, bytes]") -> None:
+    new.mkdir()
+    for name, sha in files.items():
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+        write_new(new / name, contents[sha], 0o444)
+    for at, folders, _ in os.walk(str(new)):
+        for name in folders:
+            Path(at, name).chmod(0o555)
+
+
+def holds(place: Path, files: "dict[str, str]") -> bool:
+    """Whether a tree still has exactly these files: a job runs as their owner, who can change even read-only ones."""
+    found = {}
+    for at, folders, names in os.walk(str(place)):
+        if any(Path(at, name).is_symlink() for name in folders):
+            return False
+        for name in names:
+            path = Path(at, name)
+            if not stat.S_ISREG(path.lstat().st_mode):
+                return False
+            found[str(path.relative_to(place))] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found == files

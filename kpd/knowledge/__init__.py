@@ -1,0 +1,1 @@
+"""What is known before a run and what is learnt from it: skills and memory."""

@@ -1,0 +1,84 @@
+"""Skills: one file a rule that tells what usually causes the finding, what helps, and what only seems to."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpd.workspace.paths import Workspace
+from kpd.workspace.shipped import shipped
+
+LARGEST = 64 * 1024
+SECTIONS = ("**Root causes**", "**Fixes**", "**Anti-patterns**")
+_SIGNAL = re.compile(r"\*\*Signal\*\*: (\S.*)")
+_ID = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """`signal` says in a line when it applies; `body` is the rest of the file."""
+
+    id: str
+    signal: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """All that could be read, by id, and a line for each file that could not."""
+
+    by_id: dict[str, Skill]
+    warnings: tuple[str, ...] = ()
+
+    def catalogue(self) -> str:
+        """One line a skill: what an agent chooses from before it reads a body."""
+        return "\n".join(f"{skill.id}: {skill.signal}" for _, skill in sorted(self.by_id.items()))
+
+
+class BadSkill(ValueError):
+    """A skill file that is not one; the message says what is wrong with it."""
+
+
+def load_skills(workspace: Workspace | None = None) -> Skills:
+    """The shipped skills, overridden and added to by the workspace's. A bad file is a warning, and hides nothing."""
+    found: dict[str, Skill] = {}
+    warnings: list[str] = []
+    folders = [shipped("skills")]
+    if workspace is not None and workspace.skills.resolve() != folders[0].resolve():
+        folders.append(workspace.skills)
+    for folder in folders:
+        for path in sorted(folder.glob("*.md")):
+            if path.name in ("README.md",) or path.name.startswith("."):
+                continue
+            try:
+                skill = read_skill(path)
+            except (BadSkill, OSError) as err:
+                instead = " (the shipped skill holds)" if path.stem in found else ""
+                warnings.append(f"skills/{path.name}: {err}{instead}")
+            else:
+                found[skill.id] = skill
+    return Skills(found, tuple(warnings))
+
+
+def read_skill(path: Path) -> Skill:
+    """Raises BadSkill, OSError."""
+    if not _ID.fullmatch(path.stem):
+        raise BadSkill("a skill is named after its rule: lower-case letters, digits and _")
+    with path.open("rb") as file:
+        raw = file.read(LARGEST + 1)
+    if len(raw) > LARGEST:
+        raise BadSkill(f"larger than {LARGEST // 1024} KiB")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as err:
+        raise BadSkill(f"not UTF-8 at byte {err.start}") from err
+    first, _, body = text.partition("\n")
+    signal = _SIGNAL.fullmatch(first.strip())
+    if signal is None:
+        raise BadSkill("line 1 must be `**Signal**: …`")
+    lines = [line.strip() for line in body.splitlines()]
+    for section in SECTIONS:
+        if lines.count(section) != 1:
+            raise BadSkill(f"the line `{section}` must be there once")
+    if sorted(SECTIONS, key=lines.index) != list(SECTIONS):
+        raise BadSkill(f"the sections must come in the order {', '.join(SECTIONS)}")
+    return Skill(path.stem, signal[1], body.strip())

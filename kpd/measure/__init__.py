@@ -1,0 +1,1 @@
+"""From files to a verdict: build, check, time, judge, roofline."""

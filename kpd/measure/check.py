@@ -1,0 +1,135 @@
+"""Are the outputs right? Against the task's oracle, on inputs that nobody has seen, in a process of its own."""
+
+import secrets
+import signal
+from dataclasses import dataclass
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult, JobSpec
+from kpd.measure import jobs
+from kpd.measure.bench import Correct, Say
+from kpd.measure.build import OBJECT
+from kpd.measure.harness import Harness
+from kpd.model.codec import CodecError, decode
+from kpd.workspace.task import CheckSpec
+
+CALL_LIMIT_S = 5.0
+"""What one call of a kernel may take in a check, if the check has four times as long; naive ones take a millisecond."""
+HOPELESS = 1e99
+"""The driver's multiple of the tolerance for a value that is no finite number, or wrong where none is tolerated."""
+
+
+class Incorrect(Exception):
+    """The candidate computes something else, breaks, hangs, or writes where it must not; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What the driver saw a kernel do wrong. `output` and what follows are of the worst element, if values are."""
+
+    kind: str
+    who: str
+    case: str
+    distribution: str
+    when: str
+    message: str
+    signal: int
+    output: str = ""
+    index: int = 0
+    got: str = ""
+    want: str = ""
+    multiple: float = 0.0
+    wrong: int = 0
+    compared: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    comparisons: int
+    worst: float
+    case: str
+    distribution: str
+    output: str
+    index: int
+    failed: tuple[str, ...]
+    problem: Problem | None
+
+
+async def check(
+    host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, cpu: int | None = None, say: Say | None = None
+) -> Correct:
+    """Every case with every kind of inputs, from `spec.seeds` fresh secret seeds. `built` is an Object's job.
+
+    Raises Incorrect, and HostError for the host's own trouble.
+    """
+    call_limit_ms = int(1000 * min(CALL_LIMIT_S, spec.limit_s / 4))
+    path = jobs.out(host, built, OBJECT)
+    arguments = (path, spec.seeds, spec.rtol, spec.atol, call_limit_ms)
+    script = (
+        f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\n"
+        f"exec {jobs.words([harness.program, 'check', *map(str, arguments)])}\n"
+    )
+    cpus = () if cpu is None else (cpu,)
+    secret = f"{secrets.token_hex(8)}\n".encode()
+    result = await jobs.run(host, JobSpec(job, script, spec.limit_s, secret, cpus=cpus), say)
+    await refuse_driver_trouble(host, result, "check", spec.limit_s)
+    try:
+        report = decode(result.stdout, _Report)
+    except CodecError as err:
+        raise unreadable(host, result, err) from err
+    if report.problem is not None:
+        raise Incorrect(describe(report.problem, report.failed, result.stderr))
+    where = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
+    return Correct(report.comparisons, report.worst, where)
+
+
+async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:
+    """Raises Incorrect when the job took too long, HostError when it failed by itself and not because of a kernel."""
+    if result.reason == "timeout":
+        raise Incorrect(f"the {what} did not finish within {limit_s:g} s")
+    if result.rc not in (0, 1):
+        await host.forget(result.id)
+        raise HostError(
+            "host", f"{host.name}: the {what} driver failed: {jobs.tail(result.stderr)}", "check the task's harness.c"
+        )
+
+
+def unreadable(host: Host, result: JobResult, err: CodecError) -> HostError:
+    return HostError("host", f"{host.name}: job {result.id} did not report: {err}; {jobs.tail(result.stderr)}")
+
+
+def describe(problem: Problem, failed: tuple[str, ...] = (), stderr: bytes = b"") -> str:
+    """A sentence for agents and people: what, in which case, and the worst element if values are wrong."""
+    where = ", ".join(part for part in (problem.case, problem.distribution) if part)
+    at = f"{where}: " if where else ""
+    whose = "the incumbent, sharing a process with the candidate, " if problem.who == "incumbent" else ""
+    match problem.kind:
+        case "crash":
+            said = f" ({words})" if (words := jobs.tail(stderr, 1)) else ""
+            what = f"{whose}crashed with {_signal(problem.signal)}{said}"
+        case "timeout":
+            what = f"{whose}did not return in time"
+        case "exit":
+            what = f"{whose}ended the process instead of returning"
+        case "load":
+            what = f"the object cannot be loaded: {problem.message}"
+        case "wrong":
+            what = f"{whose}{_wrong(problem)}"
+        case _:
+            what = f"{whose}{problem.message}"
+    moment = "" if problem.when in ("check", "load") else f" ({problem.when})"
+    others = f"; wrong in {len(failed)} of the combinations tried: {', '.join(failed[:6])}" if len(failed) > 1 else ""
+    return f"{at}{what}{moment}{others}"
+
+
+def _wrong(problem: Problem) -> str:
+    element = f"{problem.output}[{problem.index}] is {problem.got}, should be {problem.want}"
+    far = "" if problem.multiple >= HOPELESS else f", {problem.multiple:.3g} times the tolerance"
+    return f"{element}{far} ({problem.wrong} of {problem.compared} elements wrong)"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

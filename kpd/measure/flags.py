@@ -1,0 +1,90 @@
+"""Which compiler flags a candidate may set: those that change how code is generated, and nothing else.
+
+An allow-list, because compilers have many flags that read or write files, load plugins or change what is linked.
+"""
+
+import difflib
+import json
+import re
+
+MOST = 32
+"""Flags that one candidate may set."""
+LONGEST = 80
+"""Characters of one flag."""
+
+_SWITCHES = (
+    "align-functions", "align-loops", "associative-math", "builtin", "cx-limited-range",
+    "expensive-optimizations", "fast-math", "finite-math-only", "fp-int-builtin-inexact", "gcse",
+    "gcse-after-reload", "gcse-las", "inline", "inline-functions", "inline-small-functions", "ipa-cp-clone",
+    "ipa-pta", "ivopts", "jump-tables", "loop-interchange", "loop-nest-optimize", "loop-unroll-and-jam",
+    "math-errno", "modulo-sched", "move-loop-invariants", "omit-frame-pointer", "openmp-simd", "peel-loops",
+    "plt", "predictive-commoning", "prefetch-loop-arrays", "reciprocal-math", "rename-registers",
+    "rounding-math", "schedule-insns", "schedule-insns2", "semantic-interposition", "signaling-nans",
+    "signed-zeros", "slp-vectorize", "split-loops", "split-paths", "stack-protector", "strict-aliasing",
+    "strict-overflow", "tracer", "trapping-math", "tree-loop-distribution", "tree-loop-im",
+    "tree-loop-vectorize", "tree-partial-pre", "tree-pre", "tree-slp-vectorize", "tree-vectorize",
+    "unroll-all-loops", "unroll-loops", "unsafe-math-optimizations", "unswitch-loops",
+    "variable-expansion-in-unroller", "vectorize", "version-loops-for-strides", "wrapv",
+)  # fmt: skip
+_NUMBERED = ("align-functions", "align-jumps", "align-labels", "align-loops", "inline-limit")
+_CHOICES = {
+    "-ffp-contract": ("fast", "off", "on"),
+    "-fvect-cost-model": ("cheap", "dynamic", "unlimited", "very-cheap"),
+    "-fsimd-cost-model": ("cheap", "dynamic", "unlimited", "very-cheap"),
+    "-fexcess-precision": ("fast", "standard"),
+    "-mprefer-vector-width": ("128", "256", "512", "none"),
+    "-mrecip": ("all", "default", "none"),
+    "-std": tuple(f"{base}{year}" for base in ("c", "gnu") for year in ("99", "11", "17", "18", "2x", "23")),
+}
+_INSTRUCTIONS = (
+    r"3dnow|abm|adx|aes|amx-\w+|avx\w*(\.\d)?|bmi2?|clwb|cx16|f16c|fma4?|fsgsbase|gfni|lzcnt|mmx|movbe|movdir\w+|pclmul"
+    r"|popcnt|prefetchw\w*|rdrnd|sha|sse[34]?(\.[12])?|sse4a|ssse3|tbm|vaes|vpclmulqdq|vzeroupper|xop"
+)
+_SHAPES = tuple(
+    re.compile(shape)
+    for shape in (
+        r"-O([0-3sgz]|fast)?",
+        r"-m(arch|cpu|tune)=[A-Za-z0-9][A-Za-z0-9._+-]*",
+        rf"-m(no-)?({_INSTRUCTIONS})",
+        rf"-f({'|'.join(_NUMBERED)})=\d{{1,4}}",
+        r"--param=[a-z][a-z0-9-]*=\d{1,9}",
+        r"-D[A-Za-z_]\w*(=[A-Za-z0-9_.+-]*)?",
+    )
+)
+_ALLOWED = frozenset(
+    [f"-f{no}{name}" for name in _SWITCHES for no in ("", "no-")]
+    + [f"{name}={value}" for name, values in _CHOICES.items() for value in values]
+)
+
+
+class FlagError(ValueError):
+    """A flag that a candidate may not set, or a build.json that cannot be read; the message says what to do."""
+
+
+def allowed(flag: str) -> bool:
+    """Whether a candidate may set `flag`."""
+    return len(flag) <= LONGEST and (flag in _ALLOWED or any(shape.fullmatch(flag) for shape in _SHAPES))
+
+
+def parse(text: str) -> tuple[str, ...]:
+    """The flags in `text`, split at blanks (there is no quoting). Raises FlagError naming the first that is refused."""
+    flags = tuple(text.split())
+    if len(flags) > MOST:
+        raise FlagError(f"{len(flags)} compiler flags, and {MOST} are allowed")
+    for flag in flags:
+        if not allowed(flag):
+            near = difflib.get_close_matches(flag, _ALLOWED, n=1, cutoff=0.8)
+            hint = f"did you mean {near[0]}?" if near else "only flags that tune code generation are"
+            raise FlagError(f"the compiler flag {flag[:LONGEST]!r} is not allowed; {hint}")
+    return flags
+
+
+def of_build_json(raw: bytes) -> tuple[str, ...]:
+    """The flags that a candidate's build.json asks for: {"flags": "-O2 …"}. Raises FlagError."""
+    try:
+        table = json.loads(raw)
+    except (ValueError, RecursionError) as err:
+        raise FlagError(f"build.json is not JSON: {err}") from err
+    if not isinstance(table, dict) or table.keys() != {"flags"} or not isinstance(table["flags"], str):
+        raise FlagError('build.json must hold exactly one key, "flags", and its value a text such as "-O2"')
+    return parse(table["flags"])

@@ -1,0 +1,50 @@
+"""How far a mean over a few processes can be trusted: a cluster bootstrap, widened for few clusters.
+
+Plain Python: numpy would cost the daemon more memory than everything else it holds.
+"""
+
+from collections.abc import Sequence
+from math import fsum, pi, sqrt, tan
+from random import Random
+from statistics import NormalDist, fmean
+
+RESAMPLES = 4000
+SEED = 20_150_423
+
+
+def half_width(values: Sequence[float], confidence: float) -> float:
+    """Half the width of the symmetric bootstrap interval around the mean of `values`, one value a cluster.
+
+    Clusters are drawn with replacement, always from the same seed, and the interval holds the `confidence` share of the
+    resampled means. That is too narrow for few clusters, so it is stretched by sqrt(n / (n - 1)) * t / z (Hesterberg,
+    "What Teachers Should Know About the Bootstrap", 2015). Raises ValueError on fewer than two values.
+    """
+    n = len(values)
+    if n < 2:
+        raise ValueError(f"an interval needs at least two processes, not {n}")
+    middle = fmean(values)
+    drawn = Random(SEED).choices([value - middle for value in values], k=n * RESAMPLES)
+    distances = sorted(abs(sum(drawn[at : at + n])) for at in range(0, len(drawn), n))
+    inside = distances[min(RESAMPLES - 1, round(confidence * RESAMPLES))] / n
+    tail = (1 + confidence) / 2
+    return inside * sqrt(n / (n - 1)) * t_quantile(tail, n - 1) / NormalDist().inv_cdf(tail)
+
+
+def t_quantile(p: float, dof: int) -> float:
+    """Student's t below which the share `p` lies, for `dof` degrees of freedom.
+
+    One and two degrees have closed forms; from three up it is the expansion 26.7.5 of Abramowitz and Stegun, at
+    p = 0.995 less than 0.8 % below the truth.
+    """
+    if dof == 1:
+        return tan(pi * (p - 0.5))
+    if dof == 2:
+        return (2 * p - 1) / sqrt(2 * p * (1 - p))
+    z = NormalDist().inv_cdf(p)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + fsum(term / float(dof) ** power for power, term in enumerate(terms, start=1))

@@ -1,0 +1,57 @@
+"""Jobs of a measurement: run once by id, and told apart from a host's own trouble."""
+
+import hashlib
+import shlex
+from collections.abc import Iterable
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult, JobSpec
+from kpd.measure.bench import Say
+
+GONE = 90
+"""A script exits with this when a file that it starts from is not on the host any more."""
+
+
+async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
+    """The job's result when its script came to an end or to its time limit. Raises HostError for everything else.
+
+    What was killed from outside, or lost, says nothing about a candidate; it is forgotten, so that it can run again.
+    """
+
+    def show(stream: str, data: bytes) -> None:
+        if say is not None and stream == "stderr":
+            say(data.decode(errors="replace"))
+
+    result = await host.job(spec, show)
+    ended = result.reason if result.reason in ("killed", "lost") else f"ended by signal {-result.rc}"
+    if result.reason in ("killed", "lost") or (result.rc < 0 and not result.reason):
+        await host.forget(spec.id)
+        raise HostError("host", f"{host.name}: job {spec.id} was {ended}", "resume to run it again")
+    if result.rc == GONE:
+        await host.forget(spec.id)
+        raise HostError("not_found", f"{host.name}: what job {spec.id} starts from is gone: {tail(result.stderr)}")
+    return result
+
+
+def key(kind: str, *parts: str | bytes) -> str:
+    """A job's id from all that its outcome depends on: the host then runs it once, and its folder is the cache."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        raw = part.encode() if isinstance(part, str) else part
+        hashed.update(len(raw).to_bytes(8, "big") + raw)
+    return f"{kind}-{hashed.hexdigest()[:32]}"
+
+
+def out(host: Host, job: str, name: str) -> str:
+    """The path on the host of a file that a job left in its `out/`."""
+    return f"{host.root}/jobs/{job}/out/{name}"
+
+
+def tail(output: bytes, lines: int = 3) -> str:
+    """The last few lines of what a program said, as one."""
+    return " · ".join(output.decode(errors="replace").split("\n")[-lines - 1 :]).strip(" ·")
+
+
+def words(parts: Iterable[str]) -> str:
+    """Arguments for a shell."""
+    return " ".join(shlex.quote(part) for part in parts)

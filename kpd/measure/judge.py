@@ -1,0 +1,138 @@
+"""From raw samples to a verdict. Pure: the same samples give the same verdict, now and from `timing.json` years later.
+
+The statistic is the mean over processes of how much quicker the candidate was, as a logarithm: differences between
+processes (page placement, alignment) are the noise that counts, so a process is one observation however often it timed.
+
+Processes are added in small batches, and each look at the growing samples is another chance for luck to look like a
+gain. So an acceptance has to hold at two looks in a row, each with at least `FEWEST` processes: the second has fresh
+processes in it that had no part in the first. `benchmarks/simulated_gates.py` shows what that costs and what it saves.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import expm1, log
+from statistics import fmean, median
+
+from kpd.measure.interval import half_width
+from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.model.nouns import Gain, Verdict, VerdictWord
+
+CONFIDENCE = 0.99
+LOOKS = (3, 5, 7, 9, 11, 13, 15)
+FEWEST = 5
+"""Fewer processes than this may show that a candidate is slower, and nothing else."""
+
+
+class BadSamples(ValueError):
+    """No verdict can be had: times that are no times, uneven cases, or too few processes without a taint."""
+
+
+def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
+    """What the untainted samples support. Raises BadSamples."""
+    ratios = _ratios(clean(samples))
+    if len(ratios) < LOOKS[0]:
+        raise BadSamples(f"only {len(ratios)} untainted processes, and a verdict needs {LOOKS[0]}: a busy machine?")
+    found = _look(ratios, min_gain_pct)
+    accepted = found.wins and _won_before(ratios, min_gain_pct)
+    reason = _reason(found, accepted, len(ratios), min_gain_pct)
+    return Verdict(found.word, found.gain, len(ratios), accepted, reason)
+
+
+def decide(samples: Iterable[ProcessSample], min_gain_pct: float) -> int:
+    """How many more processes the verdict needs; 0 when it is settled. Raises BadSamples.
+
+    Tainted samples do not count, so their retakes are asked for; when to give up on those is the caller's to say.
+    """
+    ratios = _ratios(clean(samples))
+    missing = next((look - len(ratios) for look in LOOKS if look > len(ratios)), 0)
+    if missing == 0 or len(ratios) not in LOOKS:
+        return missing
+    found = _look(ratios, min_gain_pct)
+    hopeless = len(ratios) >= FEWEST and found.gain.high < min_gain_pct
+    won = found.wins and _won_before(ratios, min_gain_pct)
+    return 0 if found.word == "slower" or hopeless or won else missing
+
+
+def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
+    """The samples without a taint, by process number, checked. Raises BadSamples."""
+    kept = sorted((sample for sample in samples if not sample.taint), key=lambda sample: sample.process)
+    for sample, following in pairwise(kept):
+        if sample.process == following.process:
+            raise BadSamples(f"process {sample.process} is there twice")
+        if sample.cases.keys() != following.cases.keys():
+            raise BadSamples(f"processes {sample.process} and {following.process} timed different cases")
+    for sample in kept:
+        if not sample.cases:
+            raise BadSamples(f"process {sample.process} timed no case")
+        for name, case in sample.cases.items():
+            _check(f"process {sample.process}, case {name}", case)
+    return tuple(kept)
+
+
+def log_ratio(case: CaseSample) -> float:
+    """Logarithm of incumbent's over candidate's time: the median over the A B B A quads, positive when B is quicker."""
+    a, b = case.a_ns, case.b_ns
+    return median(log(a[at] + a[at + 1]) - log(b[at] + b[at + 1]) for at in range(0, len(a), 2))
+
+
+def percent(ratio: float) -> float:
+    """A log ratio as percent of time saved, kept finite for ratios that no machine gives."""
+    return -100 * expm1(min(-ratio, 700.0))
+
+
+def _check(where: str, case: CaseSample) -> None:
+    if not case.a_ns or len(case.a_ns) != len(case.b_ns) or len(case.a_ns) % 2 or case.reps < 1:
+        raise BadSamples(f"{where}: batches are not whole A B B A quads")
+    if not all(0 < time < float("inf") for time in (*case.a_ns, *case.b_ns)):
+        raise BadSamples(f"{where}: a batch took a time that is not positive and finite")
+
+
+def _ratios(samples: Sequence[ProcessSample]) -> list[float]:
+    return [fmean(map(log_ratio, sample.cases.values())) for sample in samples]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What some processes say by themselves; `wins` is an acceptance that has yet to be confirmed."""
+
+    word: VerdictWord
+    gain: Gain
+    wins: bool
+
+
+def _look(ratios: Sequence[float], min_gain_pct: float) -> _Look:
+    middle, half = fmean(ratios), half_width(ratios, CONFIDENCE)
+    gain = Gain(percent(middle), percent(middle - half), percent(middle + half), CONFIDENCE)
+    word: VerdictWord = "inconclusive"
+    if gain.low > 0:
+        word = "faster"
+    elif gain.high < 0:
+        word = "slower"
+    elif -min_gain_pct < gain.low and gain.high < min_gain_pct:
+        word = "same"
+    return _Look(word, gain, word == "faster" and gain.pct >= min_gain_pct)
+
+
+def _won_before(ratios: Sequence[float], min_gain_pct: float) -> bool:
+    """Whether the look before this one won, too, with processes enough to be believed."""
+    before = max((look for look in LOOKS if look < len(ratios)), default=0)
+    return before >= FEWEST and _look(ratios[:before], min_gain_pct).wins
+
+
+def _reason(found: _Look, accepted: bool, processes: int, min_gain_pct: float) -> str:
+    gain, asked = found.gain, f"{min_gain_pct:g} %"
+    measured = f"{gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}] over {processes} processes"
+    if accepted:
+        return f"faster by {measured}, confirmed by a second look"
+    if found.wins:
+        return f"faster by {measured}, but the look before did not agree; two in a row are needed"
+    if found.word == "faster":
+        return f"faster, but by less than the {asked} asked for: {measured}"
+    if found.word == "slower":
+        return f"slower: {measured}"
+    if found.word == "same":
+        return f"no difference of {asked} or more either way: {measured}"
+    if gain.high < min_gain_pct:
+        return f"a gain of {asked} is ruled out, a loss is not: {measured}"
+    return f"too noisy to tell a gain from none: {measured}"

@@ -1,0 +1,98 @@
+"""The hot loop of a kernel, found in the compiler's own assembly: is it packed, and what does it do besides arithmetic?
+
+Static reading knows no counts of execution, so the hot loop is a guess with a reason: the one with the most work, if
+every loop goes round a few times. So a vectorised loop goes before its scalar remainder, and an inner one before what
+surrounds it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from kpd.profile.isa import Arch, Instruction, arch_of, instruction
+from kpd.profile.loops import Loop, find
+
+MOST_CHARACTERS = 8_000_000
+ROUNDS = 8
+"""How often a loop is taken to go round for each round of the loop that it is in."""
+NAMES = (
+    "hot_instructions", "hot_vector_fp", "hot_scalar_fp", "hot_vector_pct", "hot_vector_bits", "hot_stack", "hot_calls",
+    "hot_element_loads", "hot_divisions",
+)  # fmt: skip
+
+_LABEL = re.compile(r"^([A-Za-z_.$][\w.$]*):")
+_FRAME = {"x86-64": re.compile(r"movq?\s+%rsp,\s*%rbp"), "arm64": re.compile(r"(?:mov|add)\s+(?:x29|fp),\s*sp")}
+
+
+def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
+    """Metrics of the hot loop, and for each that could not be had, why."""
+    if not text.strip():
+        return {}, dict.fromkeys(NAMES, "the compiler gave no assembly")
+    arch = arch_of(text)
+    if arch is None or len(text) > MOST_CHARACTERS:
+        return {}, dict.fromkeys(NAMES, "assembly that kpd cannot read")
+    found = hot(loops(text, arch))
+    if found is None:
+        return {}, dict.fromkeys(NAMES, "the code has no loop")
+    body = found.body
+    packed, scalar = (sum(one.fp == kind for one in body) for kind in ("packed", "scalar"))
+    metrics = {
+        "hot_instructions": float(len(body)),
+        "hot_vector_fp": float(packed),
+        "hot_scalar_fp": float(scalar),
+        "hot_vector_bits": float(max(one.bits for one in body)),
+        "hot_stack": float(sum(one.stack for one in body)),
+        "hot_calls": float(sum(one.call for one in body)),
+        "hot_element_loads": float(sum(one.element_load for one in body)),
+        "hot_divisions": float(sum(one.division for one in body)),
+    }
+    if packed + scalar == 0:
+        return metrics, {"hot_vector_pct": "the hot loop has no floating-point arithmetic"}
+    return metrics | {"hot_vector_pct": 100 * packed / (packed + scalar)}, {}
+
+
+def hot(found: Iterable[Loop]) -> Loop | None:
+    """The loop that most of the time is likely to be spent in."""
+
+    def likely(loop: Loop) -> tuple[int, int]:
+        often = ROUNDS**loop.depth
+        return often * sum(map(_weight, loop.body)), often * len(loop.body)
+
+    return max(found, key=likely, default=None)
+
+
+def loops(text: str, arch: Arch) -> list[Loop]:
+    """The loops of each function of `text`, in order."""
+    return [loop for name, lines in _functions(text) for loop in find(name, list(_parsed(lines, arch)))]
+
+
+def _weight(one: Instruction) -> int:
+    """Work that an instruction stands for: one for each 32 bits that it computes on or moves as a vector, more for
+    what takes long. Moving single elements is none: what else a loop does tells more."""
+    if one.call:
+        return 16
+    return (8 if one.division else 1) * max(1, one.bits // 32) if one.fp or one.bits else 0
+
+
+def _functions(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The lines of each function: from its label to the next one that is not local."""
+    local = ("L", "l") if "__TEXT,__text" in text else (".L",)
+    name, lines = "", list[str]()
+    for line in text.splitlines():
+        found = _LABEL.match(line)
+        if found and not found[1].startswith(local):
+            if lines:
+                yield name, lines
+            name, lines = found[1], []
+        else:
+            lines.append(line)
+    yield name, lines
+
+
+def _parsed(lines: list[str], arch: Arch) -> Iterator[Instruction | str]:
+    """The function's labels, as text, and its instructions."""
+    frame = any(_FRAME[arch].search(line) for line in lines)
+    for line in lines:
+        if label := _LABEL.match(line):
+            yield label[1]
+        elif (found := instruction(arch, line, frame)) is not None:
+            yield found

@@ -1,0 +1,170 @@
+"""Follow the daemon: the asyncio end of the socket, for the UI and for `kpd log -f`."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kpd import __version__
+from kpd import messages as m
+from kpd.client import own_socket
+from kpd.messages import Beat, Dropped, Live, Welcome
+from kpd.model import codec
+from kpd.wire import MAX_REQUEST, PROTOCOL, SILENCE_S, DaemonError, NoDaemon
+
+__all__ = ["Beat", "Client", "DaemonError", "Dropped", "Live", "NoDaemon", "Welcome"]
+
+MAX_PUSH = 512 * 1024 * 1024  # bytes of a daemon's line: a snapshot may be large
+MAX_LIVE = 1000  # live messages that may wait for a reader that does not come
+
+
+class Client:
+    """One connection to the daemon. Queries and commands may be asked while `messages` is read elsewhere."""
+
+    def __init__(self, path: Path, name: str, read_only: bool = False) -> None:
+        self._path = path
+        self._name = name
+        self._read_only = read_only
+        self._numbers = 1
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._pushed: deque[m.Push] = deque()
+        self._live_waiting = 0
+        self._dropped = 0
+        self._news = asyncio.Event()
+        self._ended: DaemonError | None = None
+        self._closing = False
+        self._reader: asyncio.Task[None] | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def __aenter__(self) -> "Client":
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def connect(self) -> Welcome:
+        """Raises NoDaemon when nobody listens, DaemonError when the daemon refuses this client."""
+        own_socket(self._path)
+        try:
+            reader, self._writer = await asyncio.open_unix_connection(self._path, limit=MAX_PUSH)
+        except (FileNotFoundError, ConnectionRefusedError) as err:
+            raise NoDaemon() from err
+        except OSError as err:
+            raise DaemonError("infra", f"cannot reach the daemon at {self._path}: {err}") from err
+        self._reader = asyncio.create_task(self._read(reader), name="kpd client")
+        hello = m.Hello(self._next_number(), PROTOCOL, __version__, self._name, self._read_only)
+        return codec.decode(codec.encode(await self._ask(hello)), Welcome)
+
+    async def query(self, what: str, **args: Any) -> Any:
+        """The answer to a question. Raises DaemonError."""
+        return await self._ask(m.Query(self._next_number(), what, args))
+
+    async def command(self, verb: str, **args: Any) -> Any:
+        """Returns when the command has had its effect. Raises DaemonError."""
+        return await self._ask(m.Command(self._next_number(), verb, args))
+
+    async def messages(self, after: int = 0) -> AsyncIterator[m.Push]:
+        """Everything from now on: first a State, or the events since `after` where the daemon can still give them.
+
+        Ends when the client is closed. Raises DaemonError when the connection is lost, cut off by the daemon, or
+        silent for SILENCE_S; a new client may then go on from the last event's number.
+        """
+        await self._ask(m.Subscribe(self._next_number(), after))
+        while True:
+            while self._pushed:
+                message = self._pushed.popleft()
+                if isinstance(message, Live):
+                    self._live_waiting -= 1
+                    if self._dropped:
+                        lost, self._dropped = self._dropped, 0
+                        yield Dropped(lost)
+                yield message
+            if self._closing:
+                return
+            if self._ended is not None:
+                raise self._ended
+            self._news.clear()
+            try:
+                async with asyncio.timeout(SILENCE_S):
+                    await self._news.wait()
+            except TimeoutError as err:
+                raise DaemonError("infra", f"the daemon has been silent for {SILENCE_S:g} s", "kpd status") from err
+
+    async def close(self) -> None:
+        self._closing = True
+        self._news.set()
+        if self._writer is not None:
+            self._writer.close()
+            with contextlib.suppress(OSError):
+                await self._writer.wait_closed()
+        if self._reader is not None:
+            await self._reader
+
+    def _next_number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    async def _ask(self, request: m.Request) -> Any:
+        if self._writer is None:
+            raise DaemonError("usage", "the client is not connected")
+        if self._ended is not None:
+            raise self._ended
+        line = m.request_line(request)
+        if len(line) > MAX_REQUEST:
+            raise DaemonError("usage", f"too long: a message may have {MAX_REQUEST} bytes at most")
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[request.id] = answer
+        try:
+            self._writer.write(line)
+            return await answer
+        finally:
+            del self._waiting[request.id]
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        """Hand each line to whom it concerns until the connection ends; then everybody who waits learns why."""
+        ended = DaemonError("infra", "the daemon has ended the connection", "kpd status shows whether it still runs")
+        try:
+            while (line := await reader.readline()).endswith(b"\n"):
+                message = m.received(line)
+                if isinstance(message, m.Reply):
+                    self._answer(message)
+                else:
+                    self._keep(message)
+        except DaemonError as err:
+            ended = err
+        except (OSError, ValueError) as err:  # readline raises ValueError on a line above the limit
+            ended = DaemonError("infra", f"the connection to the daemon was lost: {err}")
+        self._ended = ended
+        self._news.set()
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(ended)
+        if self._writer is not None:
+            self._writer.close()
+
+    def _answer(self, reply: m.Reply) -> None:
+        if reply.id is None:
+            reply.value()
+            return
+        answer = self._waiting.get(reply.id)
+        if answer is None or answer.done():  # whoever asked has been cancelled
+            return
+        try:
+            answer.set_result(reply.value())
+        except DaemonError as err:
+            answer.set_exception(err)
+
+    def _keep(self, message: m.Push) -> None:
+        if isinstance(message, Live):
+            if self._live_waiting >= MAX_LIVE:
+                self._dropped += 1
+                return
+            self._live_waiting += 1
+        self._pushed.append(message)
+        self._news.set()

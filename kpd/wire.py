@@ -1,0 +1,50 @@
+"""What both ends of the daemon's socket agree on. The messages themselves are in kpd.messages.
+
+One JSON object a line, UTF-8. The client speaks first, and its first line is a `hello`:
+
+    {"id": 1, "op": "hello", "protocol": 1, "version": "0.1.0", "client": "tui", "read_only": false}
+    {"id": 2, "op": "subscribe", "after": 120}
+    {"id": 3, "op": "query", "what": "show", "args": {"iteration": "r3.7"}}
+    {"id": 4, "op": "command", "verb": "pause", "args": {}}
+
+Each is answered by {"id": n, "ok": true, "result": …} or {"id": n, "ok": false, "error": {code, message, remedy}}, a
+command after its effect. An error with id null concerns the connection, which ends with it. A subscriber also gets
+
+    {"snapshot": State}                                first, unless `after` is recent: then the events since
+    {"event": {"seq", "at", "kind", "body"}}           every one, in order
+    {"live": {"channel", "run", "iteration", "text"}}  as far as it keeps up
+    {"dropped": n}                                     before the next live message, when n were left out
+    {"beat": seq}                                      every HEARTBEAT_S while nothing else waits to be sent
+
+The daemon's lines are written without blanks and begin with the key that says what they are.
+
+This module imports next to nothing, so that a command-line verb can ask the daemon a question at little cost.
+"""
+
+from typing import Literal
+
+PROTOCOL = 1
+MAX_REQUEST = 256 * 1024  # bytes of a client's line
+HEARTBEAT_S = 5.0
+SILENCE_S = 3 * HEARTBEAT_S  # after which a client takes its daemon for hung
+
+# protocol: not a message of this protocol · usage: a wrong argument · unknown: no such thing · refused: not now, not
+# by you · infra: a disk, a host, a lost connection · internal: a defect of kpd · no_daemon: nobody listens
+ErrorCode = Literal["protocol", "usage", "unknown", "refused", "infra", "internal", "no_daemon"]
+
+
+class DaemonError(Exception):
+    """The daemon says no, or cannot be reached; `remedy` says what to do about it."""
+
+    def __init__(self, code: ErrorCode, message: str, remedy: str = "") -> None:
+        super().__init__(f"{message}; {remedy}" if remedy else message)
+        self.code: ErrorCode = code
+        self.message = message
+        self.remedy = remedy
+
+
+class NoDaemon(DaemonError):
+    """Nobody listens at the workspace's socket."""
+
+    def __init__(self, message: str = "no daemon runs for this workspace") -> None:
+        super().__init__("no_daemon", message, "kpd start, or kpd daemon to keep it in the foreground")

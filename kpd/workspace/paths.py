@@ -1,0 +1,185 @@
+"""Where everything of a workspace lies, and which paths stay inside a folder."""
+
+import hashlib
+import os
+import re
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+# A unix socket's path must fit into sockaddr_un: 104 bytes on macOS, 108 on Linux, with the closing zero.
+SOCKET_PATH_BYTES = 100
+
+
+class WorkspaceError(Exception):
+    """Something on disk is not as it should be. `remedy` says what to do about it."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(f"{message}; {remedy}" if remedy else message)
+        self.message = message
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder with config.toml, tasks/, skills/, memory/ and runs/; `root` is absolute and free of links."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> "Workspace":
+        """The workspace at `start` ($KPD_WORKSPACE, or the current folder) or the nearest one above it.
+
+        Raises WorkspaceError when there is none.
+        """
+        origin = (start or Path(os.environ.get("KPD_WORKSPACE") or Path.cwd())).expanduser()
+        if not origin.is_dir():
+            raise WorkspaceError(f"{origin} is not a folder", f"kpd init {origin} makes a workspace there")
+        resolved = origin.resolve()
+        for folder in (resolved, *resolved.parents):
+            marks = (folder / "config.toml", folder / "config.toml.example", folder / ".kpd")
+            if (folder / "tasks").is_dir() and any(mark.exists() for mark in marks):
+                return cls(folder)
+        raise WorkspaceError(
+            f"no workspace at {origin} or above it", "kpd init makes one here, -w DIR or $KPD_WORKSPACE names another"
+        )
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config.toml"
+
+    @property
+    def tasks(self) -> Path:
+        return self.root / "tasks"
+
+    @property
+    def skills(self) -> Path:
+        return self.root / "skills"
+
+    @property
+    def memory(self) -> Path:
+        return self.root / "memory"
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def private(self) -> Path:
+        return self.root / ".kpd"
+
+    @property
+    def store(self) -> Path:
+        return self.private / "events.db"
+
+    @property
+    def log(self) -> Path:
+        return self.private / "daemon.log"
+
+    @property
+    def lock(self) -> Path:
+        return self.private / "daemon.lock"
+
+    @property
+    def host_root(self) -> Path:
+        """The local host's jobs and content store."""
+        return self.private / "host"
+
+    def run_folder(self, task: str, run: str) -> Path:
+        return self.runs / task / run
+
+    def iteration_folder(self, task: str, run: str, number: int) -> Path:
+        return self.run_folder(task, run) / f"iter_{number:04d}"
+
+    @property
+    def socket(self) -> Path:
+        """Where the daemon listens. The folder may not exist yet: see `make_socket_folder`.
+
+        Raises WorkspaceError when the folder is there but others could have put a socket into it.
+        """
+        mark = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", self.root.name)[:24] or "root"
+        socket = _socket_base() / f"{name}-{mark}.sock"
+        if socket.parent.exists():
+            _check_own(socket.parent)
+        return socket
+
+    def make_socket_folder(self) -> Path:
+        """Create the socket's folder for this user alone, and return the socket's path. Raises WorkspaceError."""
+        socket = self.socket
+        _make_private(socket.parent)
+        return socket
+
+    def make_private(self) -> Path:
+        """Create .kpd/ for this user alone, and return it. Raises WorkspaceError."""
+        _make_private(self.private)
+        return self.private
+
+
+class Outside(ValueError):
+    """A path that a folder does not hold; the message says why."""
+
+
+def inside(folder: Path, relative: str) -> Path:
+    """The file `relative` (a plain posix path) of `folder`, whether or not it exists.
+
+    Raises Outside when the path is absolute, climbs out, is not in its simplest form, or passes through a symbolic
+    link: kpd replaces files by rename, which would put a file in the link's place.
+    """
+    pure = PurePosixPath(relative)
+    if not relative or not relative.isprintable() or "\\" in relative:
+        raise Outside(f"{relative!r} is not a plain path")
+    if pure.is_absolute() or relative.startswith("~"):
+        raise Outside(f"{relative!r} is absolute")
+    if ".." in pure.parts:
+        raise Outside(f"{relative!r} leaves the folder")
+    if str(pure) != relative or relative == ".":
+        raise Outside(f"{relative!r} is not in its simplest form")
+    path = folder
+    for part in pure.parts:
+        path = path / part
+        if path.is_symlink():
+            where = "leads out of the folder" if _leaves(folder, path) else "is a symbolic link"
+            raise Outside(f"{path.relative_to(folder).as_posix()!r} {where}")
+    return path
+
+
+def _leaves(folder: Path, link: Path) -> bool:
+    try:
+        return not link.resolve(strict=True).is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        return True
+
+
+def _socket_base() -> Path:
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime and Path(runtime).is_absolute() and Path(runtime).is_dir() and _fits(Path(runtime) / "kpd-v1"):
+        return Path(runtime) / "kpd-v1"
+    fallback = Path(tempfile.gettempdir()) / f"kpd-v1-{os.getuid()}"
+    return fallback if _fits(fallback) else Path("/tmp") / fallback.name
+
+
+def _fits(folder: Path) -> bool:
+    longest_name = 24 + len("-01234567.sock")
+    return len(os.fsencode(folder)) + 1 + longest_name <= SOCKET_PATH_BYTES
+
+
+def _make_private(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as err:
+        raise WorkspaceError(
+            f"cannot create {folder}: {err.strerror}", "check the folder's owner and the disk"
+        ) from err
+    _check_own(folder)
+    folder.chmod(0o700)
+
+
+def _check_own(folder: Path) -> None:
+    """In a shared temporary folder anybody can take a name first, so the owner and the mode are looked at."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise WorkspaceError(f"{folder} belongs to somebody else or is not a folder", "remove it, or ask its owner to")
+    if stat.S_IMODE(found.st_mode) & 0o022:
+        raise WorkspaceError(f"others may write to {folder}", f"look what is in it, then chmod 700 {folder}")

@@ -1,0 +1,235 @@
+"""TOML read strictly into frozen dataclasses: every error names the file, the line, and what to write instead."""
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, Union
+
+import msgspec
+import tomli
+
+from kpd.workspace.paths import WorkspaceError
+
+T = TypeVar("T")
+Keys = tuple[str, ...]
+
+MOST_BYTES = 64 * 1024
+LONGEST_STATEMENT = 200  # lines of one value that are searched for its end
+
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Few = Annotated[int, msgspec.Meta(ge=1, le=256)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+Percent = Annotated[float, msgspec.Meta(ge=0, lt=100)]
+Filled = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+
+
+class ConfigError(WorkspaceError):
+    """A file that people write is wrong. `line` counts from 1; 0 means the file as a whole.
+
+    `message` begins with the place, `what` is the same without it.
+    """
+
+    def __init__(self, path: Path, line: int, message: str, remedy: str = "") -> None:
+        where = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{where}: {message}", remedy)
+        self.path = path
+        self.line = line
+        self.what = message
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A TOML file as read, which still knows where its keys stand."""
+
+    path: Path
+    text: str
+    table: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> "Document":
+        """Raises ConfigError for a missing, unreadable, oversized or malformed file."""
+        raw = _bytes(path)
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError as err:
+            raise ConfigError(path, raw[: err.start].count(b"\n") + 1, "not UTF-8", "save the file as UTF-8") from err
+        try:
+            return cls(path, text, tomli.loads(text))
+        except tomli.TOMLDecodeError as err:
+            what = f"not TOML: {err.msg[:1].lower()}{err.msg[1:]} at column {err.colno}"
+            raise ConfigError(path, err.lineno, what, "strings need quotes, and a key may stand once") from err
+        except RecursionError as err:
+            raise ConfigError(path, 0, "nested too deeply", "no value needs more than three levels") from err
+
+    def convert(self, kind: type[T]) -> T:
+        """The whole file as dataclass `kind`. Raises ConfigError for an unknown key or a wrong type."""
+        return typing.cast(T, self._value(self.table, kind, ()))
+
+    def line(self, *keys: str) -> int:
+        """The line on which the key stands, or the nearest table around it; 0 when none of them does."""
+        lines = dict(_statements(self.text))
+        return next((lines[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in lines), 0)
+
+    def error(self, message: str, remedy: str, *keys: str) -> ConfigError:
+        """An error that stands at the line of `keys`."""
+        return ConfigError(self.path, self.line(*keys), message, remedy)
+
+    def _value(self, value: Any, kind: Any, keys: Keys) -> Any:
+        base = _base(kind)
+        if dataclasses.is_dataclass(base) and isinstance(base, type):
+            return self._dataclass(value, base, keys)
+        if typing.get_origin(base) is dict and isinstance(value, dict):
+            of = typing.get_args(base)[1]
+            return {key: self._value(item, of, (*keys, key)) for key, item in value.items()}
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self.error(f"{_name(keys)} must be finite", "", *keys)
+        try:
+            return msgspec.convert(value, type=kind)
+        except msgspec.ValidationError as err:
+            message = f"{_name(keys)} must be {_wanted(kind)}, not {_found(value)}"
+            raise self.error(message, _nearest(value, _choices(kind)), *keys) from err
+
+    def _dataclass(self, value: Any, kind: type, keys: Keys) -> Any:
+        if not isinstance(value, dict):
+            raise self.error(f"{_name(keys)} must be a table, not {_found(value)}", f"write [{'.'.join(keys)}]", *keys)
+        hints = typing.get_type_hints(kind, include_extras=True)
+        fields = {field.name: field for field in dataclasses.fields(kind)}
+        for key in value:
+            if key not in fields:
+                where = f" in [{'.'.join(keys)}]" if keys else ""
+                what = "table" if isinstance(value[key], dict) else "key"
+                raise self.error(f"unknown {what} {key!r}{where}", _nearest(key, fields), *keys, key)
+        for key, field in fields.items():
+            needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+            if needed and key not in value:
+                raise self.error(f"{_name((*keys, key))} is missing", f"give {_wanted(hints[key])}", *keys)
+        return kind(**{key: self._value(item, hints[key], (*keys, key)) for key, item in value.items()})
+
+
+def read_toml(path: Path, kind: type[T]) -> T:
+    """The file as dataclass `kind`; keys it does not give take the class's defaults. Raises ConfigError."""
+    return Document.read(path).convert(kind)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(path, 0, "not a regular file")
+        with path.open("rb") as source:
+            raw = source.read(MOST_BYTES + 1)
+    except FileNotFoundError as err:
+        raise ConfigError(path, 0, "no such file") from err
+    except OSError as err:
+        raise ConfigError(path, 0, f"cannot be read: {err.strerror}") from err
+    if len(raw) > MOST_BYTES:
+        raise ConfigError(path, 0, f"larger than {MOST_BYTES // 1024} KiB", "is this the right file?")
+    return raw
+
+
+def _statements(text: str) -> Iterator[tuple[Keys, int]]:
+    """Each key of a well-formed document with its first line; later ones win, as only arrays of tables repeat."""
+    header: Keys = ()
+    start, pending = 1, ""
+    for number, line in enumerate(text.split("\n"), 1):
+        pending += line + "\n"
+        try:
+            table = tomli.loads(pending)
+        except tomli.TOMLDecodeError:
+            if number - start >= LONGEST_STATEMENT:
+                return
+            continue
+        paths = list(_paths(table))
+        if pending.lstrip().startswith("["):
+            header = paths[-1]
+            yield header, start
+        else:
+            yield from (((*header, *path), start) for path in paths)
+        start, pending = number + 1, ""
+
+
+def _paths(table: dict[str, Any]) -> Iterator[Keys]:
+    for key, value in table.items():
+        yield (key,)
+        if isinstance(value, dict):
+            yield from ((key, *rest) for rest in _paths(value))
+
+
+def _base(kind: Any) -> Any:
+    """`kind` without Annotated and without an optional None."""
+    if typing.get_origin(kind) is Annotated:
+        return _base(typing.get_args(kind)[0])
+    if typing.get_origin(kind) in (Union, types.UnionType):
+        options = [option for option in typing.get_args(kind) if option is not type(None)]
+        return _base(options[0]) if len(options) == 1 else kind
+    return kind
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    base = _base(kind)
+    return typing.get_args(base) if typing.get_origin(base) is Literal else ()
+
+
+_WORDS: dict[Any, str] = {
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+
+
+def _wanted(kind: Any) -> str:
+    if choices := _choices(kind):
+        return " or ".join(f'"{choice}"' for choice in choices)
+    base = _base(kind)
+    if typing.get_origin(base) in (Union, types.UnionType):
+        return " or ".join(_wanted(option) for option in typing.get_args(base))
+    word = _WORDS.get(typing.get_origin(base) or base, "another value")
+    if typing.get_origin(base) is tuple:
+        word = f"a list in which each is {_wanted(typing.get_args(base)[0])}"
+    return word + _limits(kind)
+
+
+def _limits(kind: Any) -> str:
+    if typing.get_origin(kind) is not Annotated:
+        return next((_limits(part) for part in typing.get_args(kind) if typing.get_origin(part) is Annotated), "")
+    meta = typing.get_args(kind)[1]
+    signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+    bounds = [f"{word} {getattr(meta, name)}" for name, word in signs.items() if getattr(meta, name) is not None]
+    filled = ["not empty"] if meta.min_length else []
+    return ", " + " and ".join(bounds + filled)
+
+
+def _found(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case str():
+            return f'"{value[:40]}"' if value else "an empty string"
+        case list():
+            return f"[{', '.join(map(_found, value[:3]))}{', …' if len(value) > 3 else ''}]"
+    return _WORDS.get(type(value), "a date or time")
+
+
+def _name(keys: Keys) -> str:
+    return f"'{keys[-1]}' in [{'.'.join(keys[:-1])}]" if len(keys) > 1 else f"'{keys[0]}'"
+
+
+def _nearest(word: object, known: typing.Iterable[str]) -> str:
+    import difflib  # only an error needs it
+
+    names = list(known)
+    close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"known are {', '.join(names)}" if names else ""

@@ -1,0 +1,270 @@
+"""task.toml and its folder: what to optimise, what an agent may change, and how it is judged."""
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import prod
+from pathlib import Path
+
+from kpd.model.nouns import Budget, TaskCard
+from kpd.workspace import expr
+from kpd.workspace.paths import Outside, Workspace, inside
+from kpd.workspace.shipped import shipped
+from kpd.workspace.strict import (
+    ConfigError,
+    Count,
+    Document,
+    Few,
+    Filled,
+    NotNegative,
+    Percent,
+    Positive,
+    Seconds,
+    Text,
+)
+
+TASK_FILE = "task.toml"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+EDITABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9_][A-Za-z0-9._+-]*)*")
+# What a task of each language must bring, beside the files that an agent may edit.
+LANGUAGES: dict[str, tuple[str, ...]] = {"c": ("kernel.c", "harness.c")}
+JUDGES = (TASK_FILE, "harness.c")
+MOST_FILES = 1000
+IGNORED = (".*", "*~", "#*#", "*.orig", "*.bak", "*.tmp", "__pycache__")
+
+
+class TaskError(ConfigError):
+    """A task folder is refused; the message says why, and the daemon goes on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSection:
+    name: Text
+    language: Text
+    editable: Filled
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSpec:
+    """`flags` are the compiler flags that hold for every candidate; its own come from its files."""
+
+    flags: tuple[str, ...] = ()
+    limit_s: Seconds = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSpec:
+    """An output is right when |y - oracle| <= atol + rtol * |oracle|, for each of `seeds` secret seeds."""
+
+    seeds: Few = 3
+    rtol: NotNegative = 1e-4
+    atol: NotNegative = 1e-6
+    limit_s: Seconds = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSpec:
+    """`quads` are the A B B A groups that one process times for each case."""
+
+    quads: Few = 20
+    limit_s: Seconds = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpec:
+    """What this task asks for instead of config.toml's [run]; None leaves it as it is."""
+
+    iterations: Count | None = None
+    patience: Count | None = None
+    min_gain_pct: Percent | None = None
+    stop_score: Positive | None = None
+
+    def over(self, budget: Budget) -> Budget:
+        given = {name: getattr(self, name) for name in ("iterations", "patience", "min_gain_pct", "stop_score")}
+        return replace(budget, **{name: value for name, value in given.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class RooflineSection:
+    bytes: Text | None = None
+    flops: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RooflineSpec:
+    """Bytes moved and operations done by one call, over the dims of a case; None where the task does not say."""
+
+    bytes: expr.Expression | None = None
+    flops: expr.Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """task.toml as it is written."""
+
+    task: TaskSection
+    build: BuildSpec = field(default_factory=BuildSpec)
+    check: CheckSpec = field(default_factory=CheckSpec)
+    bench: BenchSpec = field(default_factory=BenchSpec)
+    budget: BudgetSpec = field(default_factory=BudgetSpec)
+    tune: dict[str, tuple[int | float | str, ...]] = field(default_factory=dict)
+    roofline: RooflineSection = field(default_factory=RooflineSection)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task folder that passed every check. `protected` is every other file in it, sorted."""
+
+    name: str
+    folder: Path
+    summary: str
+    language: str
+    editable: tuple[str, ...]
+    protected: tuple[str, ...]
+    build: BuildSpec
+    check: CheckSpec
+    bench: BenchSpec
+    budget: BudgetSpec
+    tune: dict[str, tuple[str, ...]]
+    roofline: RooflineSpec
+
+
+def load_task(folder: Path) -> Task:
+    """Read and check the task in `folder`. Raises TaskError."""
+    path = folder / TASK_FILE
+    if not folder.is_dir():
+        raise TaskError(path, 0, "no such task folder", "kpd task list names those there are")
+    try:
+        document = Document.read(path)
+        return _task(folder, document, document.convert(TaskFile))
+    except TaskError:
+        raise
+    except ConfigError as err:
+        raise TaskError(err.path, err.line, err.what, err.remedy) from err
+
+
+def find_tasks(ws: Workspace) -> dict[str, Path]:
+    """Every task by name, loadable or not; the workspace's own stand before shipped ones of the same name."""
+    found: dict[str, Path] = {}
+    for base in (shipped("tasks"), ws.tasks):
+        folders = base.iterdir() if base.is_dir() else ()
+        found |= {folder.name: folder for folder in folders if (folder / TASK_FILE).exists()}
+    return dict(sorted(found.items()))
+
+
+def card(task: Task) -> TaskCard:
+    """The task in brief; `tunable` counts the points of its [tune] space, 0 without one."""
+    points = prod(len(values) for values in task.tune.values()) if task.tune else 0
+    return TaskCard(task.name, task.summary, task.language, task.editable, tunable=points)
+
+
+def ignored(name: str) -> bool:
+    """Whether a file or folder of this name is no part of a task: hidden, or an editor's backup."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
+
+
+def _task(folder: Path, document: Document, file: TaskFile) -> Task:
+    section = file.task
+    if not NAME.fullmatch(section.name):
+        raise _error(
+            document, f"the name {section.name!r} is not plain", "use letters, digits, _ and -", "task", "name"
+        )
+    if section.name != folder.resolve().name:
+        message = f"the name {section.name!r} is not that of its folder, {folder.resolve().name!r}"
+        raise _error(document, message, "rename one of them", "task", "name")
+    if section.language not in LANGUAGES:
+        known = ", ".join(LANGUAGES)
+        raise _error(document, f"unknown language {section.language!r}", f"known are {known}", "task", "language")
+    editable = _editable(folder, document, section.editable)
+    files = tuple(_files(folder))
+    for needed in LANGUAGES[section.language]:
+        if needed not in files:
+            raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
+    return Task(
+        name=section.name,
+        folder=folder,
+        summary=section.summary,
+        language=section.language,
+        editable=editable,
+        protected=tuple(name for name in files if name not in editable),
+        build=file.build,
+        check=file.check,
+        bench=file.bench,
+        budget=file.budget,
+        tune=_tune(document, file.tune),
+        roofline=RooflineSpec(
+            _expression(document, "bytes", file.roofline.bytes), _expression(document, "flops", file.roofline.flops)
+        ),
+    )
+
+
+def _editable(folder: Path, document: Document, names: tuple[str, ...]) -> tuple[str, ...]:
+    def wrong(message: str, remedy: str) -> TaskError:
+        return _error(document, message, remedy, "task", "editable")
+
+    for name in names:
+        try:
+            path = inside(folder, name)
+        except Outside as err:
+            raise wrong(f"editable path {err}", "name a file inside the task's folder") from err
+        if names.count(name) > 1:
+            raise wrong(f"editable file {name!r} stands twice", "name it once")
+        if name in JUDGES:
+            raise wrong(f"editable file {name!r} judges the candidate", "leave it out: it is always protected")
+        if not EDITABLE.fullmatch(name) or any(ignored(part) for part in name.split("/")):
+            raise wrong(f"editable file {name!r} has a name that tools trip over", "use letters, digits, . _ + and -")
+        if not path.exists():
+            raise wrong(f"editable file {name!r} does not exist", "create it, or correct its name")
+        if not path.is_file():
+            raise wrong(f"editable file {name!r} is not a regular file", "name files, not folders")
+    return names
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Every file of the task, sorted within a folder. A link may only lead to a file of the same task."""
+    count = 0
+    home = folder.resolve()
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not ignored(name))
+        for name in sorted(names + [name for name in folders if (Path(where) / name).is_symlink()]):
+            path = Path(where) / name
+            if ignored(name) or not (path.is_symlink() or path.is_file()):
+                continue
+            if path.is_symlink() and not (path.is_file() and path.resolve().is_relative_to(home)):
+                raise TaskError(path, 0, "a link that leads out of the task's folder", "put the file itself here")
+            count += 1
+            if count > MOST_FILES:
+                raise TaskError(folder, 0, f"more than {MOST_FILES} files", "keep data and builds elsewhere")
+            yield path.relative_to(folder).as_posix()
+
+
+def _tune(document: Document, tune: dict[str, tuple[int | float | str, ...]]) -> dict[str, tuple[str, ...]]:
+    space: dict[str, tuple[str, ...]] = {}
+    for name, given in tune.items():
+        values = tuple(str(value) for value in given)
+        if not name.isidentifier() or not name.isascii():
+            raise _error(
+                document, f"{name!r} in [tune] is not an identifier", "use letters, digits and _", "tune", name
+            )
+        if not values:
+            raise _error(document, f"{name!r} in [tune] has no values", "list what to try, or remove it", "tune", name)
+        if len(set(values)) < len(values):
+            raise _error(document, f"{name!r} in [tune] has a value twice", "list each value once", "tune", name)
+        if not all(value.isprintable() for value in values):
+            raise _error(document, f"{name!r} in [tune] has a control character", "use plain text", "tune", name)
+        space[name] = values
+    return space
+
+
+def _expression(document: Document, name: str, text: str | None) -> expr.Expression | None:
+    try:
+        return None if text is None else expr.parse(text)
+    except expr.ExprError as err:
+        raise _error(document, f"'{name}' in [roofline]: {err}", 'for example "rows*cols*8"', "roofline", name) from err
+
+
+def _error(document: Document, message: str, remedy: str, *keys: str) -> TaskError:
+    return TaskError(document.path, document.line(*keys), message, remedy)

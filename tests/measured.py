@@ -1,0 +1,106 @@
+"""What the tests of measurement share: a real host, a real compiler, and a small task with kernels to put to it."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path, PurePosixPath
+
+from kpd.hosts.host import Host
+from kpd.hosts.local import Local
+from kpd.measure.bench import Correct, Object
+from kpd.measure.build import build
+from kpd.measure.check import check
+from kpd.measure.harness import Harness, harness
+from kpd.measure.samples import ProcessSample
+from kpd.measure.timing import time_pair
+from kpd.measure.toolchain import Toolchain, choose
+from kpd.workspace.task import BenchSpec, CheckSpec
+
+# y = 2 x + 1 and t = x s: an output and an input of either type, and a length that no vector divides.
+HARNESS = b"""
+#include "kpd_task.h"
+enum { X, S, Y, T };
+static const kpd_case cases[] = {{"4096", {4096}}, {"1003", {1003}}};
+static void buffers(const kpd_case *c, kpd_buffer *b) {
+    size_t n = (size_t)c->dims[0];
+    b[X] = (kpd_buffer){"x", KPD_IN, KPD_F32, n};
+    b[S] = (kpd_buffer){"s", KPD_IN, KPD_F64, n};
+    b[Y] = (kpd_buffer){"y", KPD_OUT, KPD_F32, n};
+    b[T] = (kpd_buffer){"t", KPD_OUT, KPD_F64, n};
+}
+static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {
+    kpd_fill(rng, d, data[X], (size_t)c->dims[0]);
+    for (long i = 0; i < c->dims[0]; i++) ((double *)data[S])[i] = (double)(kpd_random(rng) % 1000) / 250.0 - 2.0;
+}
+static void oracle(const kpd_case *c, void *const *data, double *const *want) {
+    for (long i = 0; i < c->dims[0]; i++) {
+        double x = ((const float *)data[X])[i];
+        want[Y][i] = 2.0 * x + 1.0;
+        want[T][i] = x * ((const double *)data[S])[i];
+    }
+}
+static void call(kpd_kernel kernel, const kpd_case *c, void *const *data) {
+    ((void (*)(const float *, const double *, float *, double *, long))kernel)(
+        data[X], data[S], data[Y], data[T], c->dims[0]);
+}
+const kpd_task_t kpd_task = {"blend", {"n"}, cases, 2, 4, buffers, fill, oracle, call};
+"""
+
+SIGNATURE = "void blend(float *x, double *s, float *y, double *t, long n)"
+LOOP = "for (long i = 0; i < n; i++) { y[i] = 2.0f * x[i] + 1.0f; t[i] = x[i] * s[i]; }"
+RIGHT = f"{SIGNATURE} {{ {LOOP} }}"
+QUICK = CheckSpec(seeds=1, rtol=1e-5, atol=1e-6, limit_s=20.0)
+FEW = BenchSpec(quads=6, limit_s=20.0)
+_numbers = count()
+
+
+def kernel(body: str, before: str = "") -> str:
+    """A kernel with this body, which `LOOP` makes right."""
+    return f"#include <stdlib.h>\n#include <stdio.h>\n{before}\n{SIGNATURE} {{ {body} }}\n"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The task above, made ready on a host."""
+
+    host: Host
+    tools: Toolchain
+    harness: Harness
+    cpu: int | None
+
+    async def build(self, source: str, *flags: str) -> Object:
+        tree = await self.host.stage({"kernel.c": source.encode()})
+        return await build(self.host, self.tools, tree, flags or ("-O2",), 30.0)
+
+    async def check(self, source: str, spec: CheckSpec = QUICK) -> Correct:
+        built = await self.build(source)
+        return await check(self.host, self.harness, built.job, f"check{next(_numbers)}", spec, self.cpu)
+
+    async def time(
+        self, incumbent: str, candidate: str, processes: int = 1, first: int = 0
+    ) -> tuple[ProcessSample, ...]:
+        a, b = [await self.build(source) for source in (incumbent, candidate)]
+        job = f"time{next(_numbers)}"
+        return await time_pair(
+            self.host, self.harness, a.job, b.job, job, first, processes, FEW, replace(QUICK, limit_s=4.0), self.cpu
+        )
+
+
+@contextlib.asynccontextmanager
+async def local_host(root: Path) -> AsyncIterator[Host]:
+    host = Host("local", PurePosixPath(root), Local())
+    await host.connect()
+    try:
+        yield host
+    finally:
+        await host.close()
+
+
+@contextlib.asynccontextmanager
+async def lab(root: Path) -> AsyncIterator[Lab]:
+    async with local_host(root) as host:
+        facts = await host.probe()
+        tools = choose(host.name, facts)
+        ready = await harness(host, tools, {"harness.c": HARNESS}, 60.0)
+        yield Lab(host, tools, ready, facts["cpus"][-1] if facts["pinning"] else None)

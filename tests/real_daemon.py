@@ -1,0 +1,123 @@
+"""A real daemon in a process of its own, on a workspace in a temporary folder, spoken to over its real socket."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from kpd.client import DaemonError, ask
+from kpd.workspace.paths import Workspace
+
+TASKS = Path(__file__).parent / "data" / "tasks"
+PATIENCE_S = 60.0
+
+
+class RealDaemon:
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *code: str) -> None:
+        """The daemon as `kpd daemon`, or as the given Python program with the workspace as its argument."""
+        command = ["-c", *code, str(self.workspace.root)] if code else ["-m", "kpd.cli.main", "-w", str(self.workspace.root), "daemon"]
+        env = {**os.environ, "ANTHROPIC_API_KEY": "secret-that-must-not-leak"}
+        with (self.workspace.root / "output.txt").open("ab") as output:
+            self.process = subprocess.Popen([sys.executable, *command], stdout=output, stderr=output, env=env)
+        self.until(self._answers, "the daemon to answer")
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        if self.process.poll() is not None:
+            return True
+        try:
+            self.query("status")
+        except DaemonError:
+            return False
+        return True
+
+    @property
+    def output(self) -> str:
+        return (self.workspace.root / "output.txt").read_text(errors="replace")
+
+    def query(self, what: str, **args: Any) -> Any:
+        return ask(self.workspace.socket, "query", what, args)
+
+    def command(self, verb: str, **args: Any) -> Any:
+        return ask(self.workspace.socket, "command", verb, args)
+
+    def events(self, *kinds: str) -> list[dict[str, Any]]:
+        found = self.query("events", after=0, limit=100_000)
+        return [event for event in found if not kinds or event["kind"] in kinds]
+
+    def until(self, ready: Callable[[], Any], what: str) -> Any:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if found := ready():
+                return found
+            time.sleep(0.02)
+        raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}\n{self.output[-4000:]}")
+
+    def until_event(self, kind: str, **fields: Any) -> dict[str, Any]:
+        def seen() -> dict[str, Any] | None:
+            matching = (e for e in self.events(kind) if all(e["body"].get(key) == value for key, value in fields.items()))
+            return next(matching, None)
+
+        found: dict[str, Any] = self.until(seen, f"{kind} {fields}")
+        return found
+
+    def wait(self) -> int:
+        assert self.process is not None
+        return self.process.wait(PATIENCE_S)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(PATIENCE_S)
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        for process in leftovers(self.workspace):
+            process.kill()
+
+
+def leftovers(workspace: Workspace) -> list[psutil.Process]:
+    """Processes that work below the workspace."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()).is_relative_to(workspace.root) or str(workspace.root) in " ".join(process.cmdline()):
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    root = tmp_path / "workspace"
+    for folder in ("tasks", "skills", "memory"):
+        (root / folder).mkdir(parents=True)
+    (root / "config.toml").write_text('[run]\nprofile = "checked"\n')
+    shutil.copytree(TASKS / "scale", root / "tasks" / "scale")
+    return Workspace(root.resolve())
+
+
+@pytest.fixture
+def daemon(workspace: Workspace) -> Iterator[RealDaemon]:
+    running = RealDaemon(workspace)
+    yield running
+    running.stop()
+    assert not leftovers(workspace), "the daemon left processes behind"

@@ -1,0 +1,314 @@
+"""The CLI against a real server and a real log: questions, followed logs, and what `run --wait` comes to."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.daemon.journal import Journal
+from kpd.daemon.server import Server
+from kpd.daemon.store import Store
+from kpd.daemon.views import Sources, answer
+from kpd.model import events as e
+from kpd.model.nouns import Budget, Gain, HostCard, Verdict
+from kpd.wire import DaemonError
+from kpd.workspace.paths import Workspace
+
+ROOT = Path(__file__).parent.parent
+FASTER = Verdict("faster", Gain(5.0, 4.0, 6.0), 5, True, "faster beyond doubt")
+
+
+@dataclass
+class Served:
+    """A workspace whose log the test writes, behind the daemon's own server; commands are recorded."""
+
+    ws: Workspace
+    journal: Journal
+    commands: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    refusal: DaemonError | None = None
+
+    async def query(self, what: str, args: dict[str, Any]) -> Any:
+        return answer(what, args, Sources(self.journal.state, self.ws))
+
+    async def command(self, verb: str, args: dict[str, Any], by: str) -> Any:
+        if self.refusal is not None:
+            raise self.refusal
+        self.commands.append((verb, args))
+        if verb == "run":
+            self.queue("r1")
+            return {"run": "r1"}
+        return {"run": "r1", "note": 4, "iteration": 1}
+
+    def queue(self, run: str) -> None:
+        self.journal.emit(e.RunQueued(run, "scale", "sweep", "local", Budget()))
+
+    def iterate(self, run: str, number: int, agent: str, outcome: Any, memo: str = "") -> None:
+        """One iteration from its start to its end."""
+        own = (run, number, 0.1, 0.01)
+        self.journal.emit(e.IterationStarted(run, number, agent, 0))
+        self.journal.emit(e.Proposed(*own, {"kernel.c": "ab"}, memo))
+        self.journal.emit(e.Timed(*own, 20.0 - number, 5, ()))
+        self.journal.emit(e.Judged(*own, FASTER))
+        if outcome in ("accepted", "baseline"):
+            self.journal.emit(e.Accepted(run, number, {"kernel.c": "ab"}))
+        self.journal.emit(e.IterationEnded(run, number, outcome, "because"))
+
+    async def start(self, *args: str) -> asyncio.subprocess.Process:
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "kpd.cli.main", "-w", str(self.ws.root), *args, env=env,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+
+    async def kpd(self, *args: str) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr of a command that ends by itself."""
+        return await ended(await self.start(*args))
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
+    out, err = await asyncio.wait_for(process.communicate(), 30)
+    assert process.returncode is not None
+    assert "Traceback" not in err.decode()
+    return process.returncode, out.decode(), err.decode()
+
+
+async def heard(process: asyncio.subprocess.Process, stream: str, text: str) -> None:
+    """Wait until the command says `text`."""
+    reader = getattr(process, stream)
+    async with asyncio.timeout(30):
+        while text not in (said := (await reader.readline()).decode()):
+            assert said, f"it ended without saying {text!r}"
+
+
+@pytest.fixture
+async def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    root = tmp_path / "ws"
+    (root / "tasks" / "scale").mkdir(parents=True)
+    (root / "tasks" / "scale" / "task.toml").touch()
+    (root / "config.toml").touch()
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="kpd") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        ws = Workspace.find(root)
+        ws.make_private()
+        journal = Journal(Store(ws.store))
+        journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(ws.root)))
+        made = Served(ws, journal)
+        async with Server(ws.make_socket_folder(), journal, made.query, made.command):
+            yield made
+        journal.close()
+
+
+async def test_questions_as_text_and_as_json(served: Served) -> None:
+    served.journal.emit(e.HostProbed(HostCard("local", "local", device="Some CPU", compiler="gcc 12")))
+    served.queue("r1")
+    served.journal.emit(e.RunStarted("r1", "cpu"))
+    served.iterate("r1", 0, "baseline", "baseline")
+    served.iterate("r1", 1, "sweep", "accepted", "wider\x1b[2J tiles")
+    code, out, err = await served.kpd("status")
+    assert (code, err) == (0, "")
+    assert f"● kpd 0.1.0, process {os.getpid()}" in out
+    assert "● local: Some CPU, gcc 12" in out
+    assert "1.05x" in out
+    code, out, _ = await served.kpd("log")
+    assert out.splitlines()[2].startswith("r1.1*     ✓ accepted")
+    assert "wider␛[2J tiles" in out
+    code, out, _ = await served.kpd("log", "--json", "r1")
+    assert [it["number"] for it in json.loads(out)["iterations"]] == [0, 1]
+    code, out, _ = await served.kpd("show", "1")
+    assert out.splitlines()[0] == "r1.1  ✓ accepted"
+    code, out, _ = await served.kpd("show", "r1.1", "--json")
+    assert json.loads(out)["iteration"]["memo"] == "wider\x1b[2J tiles"
+    code, out, _ = await served.kpd("events", "--limit", "3", "--json")
+    assert [json.loads(line)["kind"] for line in out.splitlines()] == ["judged", "accepted", "iteration_ended"]
+    code, out, _ = await served.kpd("events", "--after", "1", "--limit", "2")
+    assert [line.split()[2] for line in out.splitlines()] == ["host_probed", "run_queued"]
+    code, out, _ = await served.kpd("hosts")
+    assert out.startswith("● local (local, up)")
+    code, out, err = await served.kpd("log", "r9")
+    assert (code, out, err) == (64, "", "kpd: no run 'r9'; did you mean r1?\n")
+
+
+async def test_diff_between_iterations(served: Served) -> None:
+    served.queue("r1")
+    for number, text in ((0, "old\n"), (1, "new \x1b[31m\n")):
+        served.iterate("r1", number, "sweep" if number else "baseline", "accepted" if number else "baseline")
+        folder = served.ws.iteration_folder("scale", "r1", number) / "candidate"
+        folder.mkdir(parents=True)
+        (folder / "kernel.c").write_text(text)
+    code, out, err = await served.kpd("diff", "r1.1")
+    assert (code, err) == (0, "r1.0 → r1.1\n")
+    assert "-old" in out.splitlines()
+    assert "+new ␛[31m" in out.splitlines()
+    code, out, err = await served.kpd("diff", "r1.0")
+    assert (code, out) == (64, "")
+
+
+async def test_a_verdict_again_from_its_samples(served: Served) -> None:
+    served.queue("r1")
+    served.iterate("r1", 0, "baseline", "baseline")
+    code, out, err = await served.kpd("show", "--rederive", "r1.0")
+    assert (code, out) == (64, "")
+    assert "r1.0 was not timed" in err
+
+
+async def test_commands_carry_their_arguments_and_nothing_else(served: Served) -> None:
+    assert await served.kpd("run", "tasks/scale", "--iterations", "3", "--min-gain", "1.5") == (
+        0, "r1\n", "queued; kpd attach or kpd log -f r1 watches it\n",
+    )  # fmt: skip
+    code, out, err = await served.kpd("steer", "use", "wider loads", "--run", "r1")
+    assert (code, out, err) == (0, "4\n", "note 4 waits for the next iteration\n")
+    await served.kpd("steer", "--withdraw", "4")
+    await served.kpd("pause")
+    await served.kpd("stop", "r1")
+    await served.kpd("accept", "r1.1", "--reason", "I know better")
+    await served.kpd("rollback", "1", "--force")
+    await served.kpd("memo", "r1.1", "mine", "own")
+    assert served.commands == [
+        ("run", {"task": "scale", "iterations": 3, "min_gain_pct": 1.5}),
+        ("steer", {"text": "use wider loads", "run": "r1"}),
+        ("steer", {"text": "", "note": 4}),
+        ("pause", {}),
+        ("stop", {"run": "r1"}),
+        ("accept", {"iteration": "r1.1", "reason": "I know better"}),
+        ("rollback", {"iteration": "1", "force": True}),
+        ("memo", {"iteration": "r1.1", "text": "mine own"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [("refused", 1), ("usage", 64), ("unknown", 64), ("infra", 3), ("internal", 3)]
+)
+async def test_the_daemons_no_is_one_line_with_its_own_exit_code(served: Served, error: Any, code: int) -> None:
+    served.refusal = DaemonError(error, "not\x1b[2J now", "wait a bit")
+    assert await served.kpd("skip") == (code, "", "kpd: not␛[2J now; wait a bit\n")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"), [("improved", 0), ("failed", 1), ("stopped", 1), ("no_gain", 2), ("infra", 3)]
+)
+async def test_waiting_for_a_run(served: Served, outcome: Any, code: int) -> None:
+    waiting = await served.start("run", "scale", "--wait")
+    await heard(waiting, "stdout", "r1")
+    served.journal.emit(e.RunStarted("r1", "cpu"))
+    served.iterate("r1", 0, "baseline", "baseline")
+    served.iterate("r1", 1, "sweep", "accepted")
+    served.journal.emit(e.RunEnded("r1", outcome, "budget used"))
+    found, _, err = await ended(waiting)
+    assert found == code
+    assert "budget used" in err.splitlines()[-1]
+
+
+async def test_waiting_for_a_run_that_is_rolled_back(served: Served) -> None:
+    waiting = await served.start("run", "scale", "--wait")
+    await heard(waiting, "stdout", "r1")
+    served.iterate("r1", 0, "baseline", "baseline")
+    served.iterate("r1", 1, "sweep", "accepted")
+    served.journal.emit(e.RolledBack("r1", 0, {"kernel.c": "ab"}))
+    served.journal.emit(e.RunEnded("r1", "no_gain", "patience used"))
+    assert (await ended(waiting))[0] == 1
+
+
+async def test_a_held_queue_is_told_to_whoever_queues(served: Served) -> None:
+    served.journal.emit(e.QueueHeld("the daemon was killed"))
+    code, out, err = await served.kpd("run", "scale")
+    assert (code, out) == (0, "r1\n")
+    assert "the queue is held: the daemon was killed; kpd resume releases it" in err
+
+
+async def test_waiting_ends_when_the_host_fails(served: Served) -> None:
+    waiting = await served.start("run", "scale", "--wait")
+    await heard(waiting, "stdout", "r1")
+    served.journal.emit(e.RunPaused("r1", "infrastructure: no compiler", by="kpd"))
+    code, _, err = await ended(waiting)
+    assert code == 3
+    assert "infrastructure: no compiler; mend it, then kpd resume r1" in err
+
+
+async def test_an_interrupted_wait_leaves_the_run_going_and_says_so(served: Served) -> None:
+    waiting = await served.start("run", "scale", "--wait")
+    await heard(waiting, "stdout", "r1")
+    served.journal.emit(e.RunStarted("r1", "cpu"))
+    await heard(waiting, "stderr", "r1 started")
+    waiting.send_signal(signal.SIGINT)
+    code, _, err = await ended(waiting)
+    assert code == 130
+    assert "r1 goes on" in err
+    assert served.journal.state.runs["r1"].status == "running"
+
+
+async def test_a_followed_log_tells_each_iteration_until_the_run_ends(served: Served) -> None:
+    served.queue("r1")
+    served.iterate("r1", 0, "baseline", "baseline")
+    following = await served.start("log", "-f")
+    await heard(following, "stdout", "r1.0*")
+    served.iterate("r1", 1, "sweep", "accepted", "wider")
+    await heard(following, "stdout", "r1.1*")
+    served.queue("r2")
+    served.journal.emit(e.RunEnded("r1", "improved", "budget used"))
+    code, out, err = await ended(following)
+    assert (code, out) == (0, "")
+    assert "r1 ✓ improved: budget used" in err
+
+
+async def test_followed_events_catch_up_whole_and_in_order(served: Served) -> None:
+    following = await served.start("events", "-f", "--after", "0", "--limit", "1", "--json")
+    await heard(following, "stdout", "daemon_started")
+    for number in range(2, 3001):
+        served.journal.emit(e.Noticed("info", f"notice {number}"))
+    found: list[int] = []
+    async with asyncio.timeout(30):
+        assert following.stdout is not None
+        while len(found) < 2999:
+            found.append(json.loads(await following.stdout.readline())["seq"])
+    assert found == list(range(2, 3001))
+    following.send_signal(signal.SIGINT)
+    code, _, err = await ended(following)
+    assert (code, err) == (130, "kpd: interrupted\n")
+
+
+async def test_a_follower_says_when_the_daemon_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "ws"
+    (root / "tasks").mkdir(parents=True)
+    (root / "config.toml").touch()
+    with contextlib.ExitStack() as stack:
+        monkeypatch.setenv(
+            "XDG_RUNTIME_DIR", stack.enter_context(tempfile.TemporaryDirectory(dir="/tmp", prefix="kpd"))
+        )
+        ws = Workspace.find(root)
+        ws.make_private()
+        journal = Journal(Store(ws.store))
+        journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(ws.root)))
+        made = Served(ws, journal)
+        async with Server(ws.make_socket_folder(), journal, made.query, made.command):
+            following = await made.start("events", "-f")
+            await heard(following, "stdout", "daemon_started")
+            journal.emit(e.Noticed("info", "still here"))
+            await heard(following, "stdout", "still here")
+        code, _, err = await ended(following)
+        journal.close()
+    assert code == 3
+    assert err.startswith("kpd: the daemon has stopped")
+
+
+STATUS_MODULES = "import sys; from kpd.cli.main import main; main(['-w', sys.argv[1], 'status']); print(*sys.modules)"
+
+
+async def test_status_imports_only_what_it_needs(served: Served) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", STATUS_MODULES, str(served.ws.root), cwd=ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await process.communicate()
+    loaded = set(out.decode().splitlines()[-1].split())
+    assert "kpd.cli.status" in loaded
+    heavy = {"asyncio", "msgspec", "tomli", "textual", "optuna", "sqlite3", "logging", "subprocess", "tui"}
+    assert not loaded & heavy
+    assert not {name for name in loaded if name.startswith(("kpd.model", "kpd.daemon", "kpd.engine"))}

@@ -1,0 +1,210 @@
+"""Reports on canned answers: what an operator reads of a run and an iteration."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kpd.cli import hosts, log, status
+from kpd.cli.events import brief
+from kpd.cli.report import report
+from kpd.cli.text import clean, width
+from kpd.model import codec
+from kpd.model import events as e
+from kpd.model.detail import Detail
+from kpd.model.nouns import (
+    Budget,
+    CaseTime,
+    Expectation,
+    Finding,
+    Gain,
+    HostCard,
+    Iteration,
+    Notice,
+    Run,
+    TaskCard,
+    Verdict,
+)
+
+AT = 1_000_000.0
+VERDICT = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "faster beyond doubt, by at least 2 %")
+BASELINE = Iteration(0, "baseline", 0, AT, outcome="baseline", score=20.0, ended=AT + 5)
+ACCEPTED = Iteration(
+    3, "sweep", 0, AT, outcome="accepted", score=12.5, memo="wider tiles \x1b[2J", verdict=VERDICT, roofline_pct=78.4,
+    expected=Expectation("gbs", "up", 5.0), bottleneck="memory", flags=("a removed loop",),
+)  # fmt: skip
+RUN = Run(
+    "r3", "transpose_cpu", "sweep", "local", Budget(), AT, status="running", started=AT, incumbent=3,
+    iterations=(BASELINE, ACCEPTED),
+)  # fmt: skip
+OWN = ("r3", 3, 0.5, 0.01)
+DETAIL = Detail(
+    proposed=e.Proposed(*OWN, {"kernel.c": "ab", "build.json": "cd"}, "wider tiles", None, {"TILE": "32"}),
+    timed=e.Timed(
+        *OWN, 12.5, 7,
+        (CaseTime("wide", 10.0, 12.0, 16.7, 1e6, 0, 8.0), CaseTime("tall", 15.6, 15.5, -0.6)), 1, 78.4,
+    ),
+    judged=e.Judged(*OWN, VERDICT),
+    profiled=e.Profiled(*OWN, {"gbs": 12.0, "ipc": 2.0, "gbs[wide]": 9.0, "clock_ghz": 3.0}, {"cache_mpki": "no perf"}),
+    explained=e.Explained(
+        *OWN, "memory", (Finding("far-from-roofline", "high", "far below bandwidth", "block it", {"gbs": 12.0}),)
+    ),
+    faults=(e.Faulted("r3", 3, "build", 1, "kernel.c:3: expected ';'"),),
+)  # fmt: skip
+PARENT = Detail(
+    timed=e.Timed("r3", 0, 0.5, 0.01, 20.0, 5, ()),
+    profiled=e.Profiled("r3", 0, 0.5, 0.01, {"gbs": 8.0, "ipc": 1.99, "gbs[wide]": 4.0, "clock_ghz": 3.0}),
+)
+
+
+def as_json(value: object) -> Any:
+    return clean(json.loads(codec.encode(value)))
+
+
+def brief_run(run: Run) -> dict[str, Any]:
+    extra = {"count": len(run.iterations), "current": run.current, "best": run.best, "baseline": run.baseline}
+    return {**as_json(run), **as_json(extra)}
+
+
+def shown(iteration: Iteration = ACCEPTED, detail: Detail = DETAIL) -> dict[str, Any]:
+    return {
+        "run": brief_run(RUN), "iteration": as_json(iteration), "detail": as_json(detail),
+        "parent": as_json(PARENT), "baseline": as_json(PARENT), "folder": "/ws/runs/transpose_cpu/r3/iter_0003",
+    }  # fmt: skip
+
+
+def test_an_accepted_iteration_in_full() -> None:
+    assert (
+        "\n".join(report(shown(), 100, colour=False))
+        == """\
+r3.3  ✓ accepted
+task        transpose_cpu on local, proposed by sweep, against r3.0
+memo        wider tiles ␛[2J
+expected    memory traffic up, gain +5.0 %: it went up, 8 → 12, as expected
+point       TILE = 32
+verdict     faster: ▲ +3.1 % [+2.4, +3.8] at 99 %, 7 processes
+            faster beyond doubt, by at least 2 %
+score       12.50 µs, 78 % of the roofline, the baseline's was 20 µs (1.60 times as fast)
+bottleneck  memory
+flagged     a removed loop
+
+CASE     µs  INCUMBENT µs       GAIN  ROOFLINE µs  OF ROOFLINE
+wide     10            12  ▲ +16.7 %            8         80 %
+tall  15.60         15.50   ▼ −0.6 %
+
+‼ far-from-roofline (high): far below bandwidth [memory traffic 12]
+    → block it
+
+METRIC          ITERATION 0  NOW  UNIT
+memory traffic            8   12  GB/s
+
+✗ attempt 1, build: kernel.c:3: expected ';'
+– no last-level cache misses a 1000 instructions: no perf
+
+files       build.json, kernel.c in /ws/runs/transpose_cpu/r3/iter_0003"""
+    )
+
+
+@pytest.mark.parametrize("limit", [40, 64, 80, 120])
+def test_no_line_is_wider_than_the_terminal_but_paths(limit: int) -> None:
+    lines = report(shown(), limit, colour=False)
+    assert all(width(text) <= max(limit, 62) for text in lines), max(lines, key=width)
+    if limit >= 64:
+        assert all(width(text) <= limit for text in lines)
+
+
+def test_colour_only_where_it_is_wanted_and_never_alone() -> None:
+    assert not any("\x1b" in text for text in report(shown(), 80, colour=False))
+    assert report(shown(), 80, colour=True)[0] == "r3.3  \x1b[32m✓ accepted\x1b[0m"
+
+
+def test_an_iteration_that_has_only_begun() -> None:
+    begun = Iteration(4, "sweep", 3, AT, step="build")
+    lines = report(shown(begun, Detail()), 80, colour=False)
+    assert lines[0] == "r3.4  ● build"
+    assert lines[2] == "memo        none"
+    assert not any(text.startswith(("verdict", "score", "CASE")) for text in lines)
+
+
+def test_a_rejected_one_and_one_by_hand() -> None:
+    wrong = replace(ACCEPTED, outcome="rejected", reason="incorrect: out[3] is nan", verdict=None, score=None)
+    lines = report(shown(wrong, Detail()), 80, colour=False)
+    assert lines[0] == "r3.3  ✗ rejected"
+    assert "reason      incorrect: out[3] is nan" in lines
+    by_hand = replace(ACCEPTED, outcome="rejected", override="reads better")
+    assert report(shown(by_hand), 80, colour=False)[0] == "r3.3  ✓ accepted by hand"
+
+
+def canned_status(**changes: Any) -> dict[str, Any]:
+    runs = {"r3": RUN, "r4": replace(RUN, id="r4", status="queued", incumbent=None, iterations=())}
+    return {
+        "version": "0.1.0", "pid": 4242, "workspace": "/ws", "seq": 9, "at": AT, "held": "",
+        "active": brief_run(RUN), "queued": [],
+        "runs": {name: brief_run(run) for name, run in runs.items()},
+        "hosts": {"local": as_json(HostCard("local", "local", device="Some CPU", compiler="gcc 12"))},
+        "tasks": {"bad": as_json(TaskCard("bad", error="tasks/bad/task.toml:3: unknown key"))},
+        "notices": [as_json(Notice(AT - 60, "warning", "r2 lost its host"))],
+    } | changes  # fmt: skip
+
+
+def test_status() -> None:
+    assert (
+        "\n".join(status.report(canned_status(), AT, None, colour=False))
+        == """\
+● kpd 0.1.0, process 4242, /ws
+● local: Some CPU, gcc 12
+
+RUN  STATE      TASK           AGENT  HOST   ITER  BEST             NOW
+r3   ● running  transpose_cpu  sweep  local   1/6  12.50 µs, 1.60x  between iterations
+r4   … queued   transpose_cpu  sweep  local   0/6
+
+✗ task bad: tasks/bad/task.toml:3: unknown key
+! r2 lost its host (1 min ago)"""
+    )
+
+
+def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
+    at_work = Iteration(4, "sweep", 3, AT, step="time", step_started=AT - 12, attempt=2)
+    running = replace(RUN, iterations=(*RUN.iterations, at_work))
+    told = "\n".join(status.report(canned_status(runs={"r3": brief_run(running)}), AT, None, colour=False))
+    assert "iteration 4: time for 12 s, attempt 2" in told
+    held = "\n".join(status.report(canned_status(held="the daemon was killed"), AT, 50, colour=False))
+    assert "⏸ held: the daemon was killed; kpd resume releases\nthe queue" in held
+    gone = list(status.report(canned_status(pid=None, runs={}), AT, None, colour=False))
+    assert gone[0].startswith("○ no daemon; kpd start")
+    assert "no runs; kpd run TASK queues one" in gone
+    paused = replace(RUN, status="paused", reason="infrastructure: disk full")
+    assert "infrastructure: disk full" in "\n".join(status.runs_table([brief_run(paused)], AT, None))
+
+
+def test_a_row_of_the_log_lines_up_with_its_head() -> None:
+    head = log.row(log.HEAD, None)
+    made = log.row(log.cells("r3", as_json(ACCEPTED), True), None)
+    assert made == "r3.3*     ✓ accepted                 12.50  ▲ +3.1 % [+2.4, +3.8]       sweep      wider tiles ␛[2J"
+    assert head.index("GAIN") == made.index("▲")
+    assert width(log.row(log.cells("r3", as_json(ACCEPTED), True), 50)) == 50
+    broken = replace(ACCEPTED, outcome="failed", reason="does not build", verdict=None, score=None)
+    assert log.row(log.cells("r3", as_json(broken), False), None).endswith("does not build")
+
+
+def test_an_event_in_a_line() -> None:
+    entry = {
+        "seq": 7,
+        "at": AT,
+        "kind": "judged",
+        "body": {"run": "r3", "iteration": 3, "word": "a\x1b\nb", "none": []},
+    }
+    assert brief(entry, None).endswith("judged              r3.3      word=a␛ b")
+    assert width(brief(entry, 30)) == 30
+
+
+def test_a_host() -> None:
+    card = HostCard("local", "local", device="Some CPU", cpu=1, bandwidth_gbs=11.5, peak_gflops=50.0, counters="none")
+    assert hosts.report(as_json(card), 80) == [
+        "● local (local, up)",
+        "  device     Some CPU",
+        "  pinned to  CPU 1",
+        "  counters   none",
+        "  roofline   11.50 GB/s, 50 GFLOP/s",
+    ]

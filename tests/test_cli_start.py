@@ -1,0 +1,158 @@
+"""kpd start, attach and shutdown with the real daemon and the real UI in a pseudo-terminal."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kpd.cli.main import main
+from kpd.workspace.paths import Workspace
+
+ROOT = Path(__file__).parent.parent
+PATIENCE_S = 60.0
+
+
+class Place:
+    """A workspace with one small task, and the commands run in it."""
+
+    def __init__(self, root: Path, runtime: str) -> None:
+        self.ws = Workspace(root.resolve())
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith("KPD_")}
+        self.env |= {"PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": runtime, "TERM": "xterm-256color"}
+        self.command = [sys.executable, "-m", "kpd.cli.main", "-w", str(self.ws.root)]
+
+    def kpd(self, *args: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [*self.command, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+
+    def pid(self) -> int | None:
+        pid: int | None = json.loads(self.kpd("status", "--json").stdout)["pid"]
+        return pid
+
+
+class Terminal:
+    """A command on a pseudo-terminal of 100 by 30."""
+
+    def __init__(self, place: Place, *args: str) -> None:
+        self.pid, self.end = pty.fork()
+        if self.pid == 0:
+            os.execve(sys.executable, [*place.command, *args], {**place.env, "COLUMNS": "100", "LINES": "30"})
+        self.said = ""
+
+    def until(self, text: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.said:
+            assert time.monotonic() < deadline, self.said[-2000:]
+            if select.select([self.end], [], [], 0.1)[0]:
+                self.said += self._read()
+
+    def _read(self) -> str:
+        try:
+            data = os.read(self.end, 65536)
+        except OSError:  # Linux: the other end has closed
+            data = b""
+        assert data, f"it ended: {self.said[-2000:]}"
+        return data.decode(errors="replace")
+
+    def press(self, keys: str) -> None:
+        os.write(self.end, keys.encode())
+
+    def code(self) -> int:
+        """The exit code, once it has ended."""
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.end)
+        return os.waitstatus_to_exitcode(status)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Place]:
+    root = tmp_path / "ws"
+    (root / "tasks").mkdir(parents=True)
+    (root / "config.toml").touch()
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="kpd") as runtime:
+        made = Place(root, runtime)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        assert main(["-w", str(root), "task", "new", "axpy"]) == 0
+        yield made
+        made.kpd("shutdown")
+
+
+def test_the_daemon_in_the_foreground_queues_and_ends_with_its_signal(place: Place) -> None:
+    command = [*place.command, "start", "--headless", "axpy", "--iterations", "1"]
+    daemon = subprocess.Popen(command, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert daemon.stdout is not None
+    assert daemon.stdout.readline() == "r1\n"
+    assert place.pid() == daemon.pid
+    second = place.kpd("daemon")
+    assert second.returncode == 1
+    assert "a daemon runs already" in second.stderr
+    again = place.kpd("start", "--headless", "axpy")
+    assert (again.returncode, again.stdout) == (0, "r2\n")
+    daemon.send_signal(signal.SIGTERM)
+    _, err = daemon.communicate(timeout=60)
+    assert daemon.returncode == 0
+    assert "Traceback" not in err
+    assert place.pid() is None
+
+
+def test_a_config_that_is_wrong_keeps_the_daemon_from_starting_and_says_where(place: Place) -> None:
+    place.ws.config.write_text("[run]\nitterations = 3\n")
+    done = place.kpd("daemon")
+    assert done.returncode == 64
+    assert f"{place.ws.config}:2: unknown key 'itterations' in [run]; did you mean 'iterations'?" in done.stderr
+    terminal = Terminal(place, "start", "axpy")
+    terminal.until("the daemon ended at once with code 64")
+    assert "did you mean 'iterations'?" in terminal.said
+    assert terminal.code() == 3
+
+
+def test_start_attaches_and_q_leaves_the_daemon_going(place: Place) -> None:
+    terminal = Terminal(place, "start", "axpy", "--iterations", "2")
+    terminal.until("r1: axpy is queued")
+    terminal.said = ""
+    terminal.until("axpy")  # in the UI
+    terminal.press("q")
+    terminal.until("detached: the daemon goes on. kpd attach comes back, kpd shutdown ends it.")
+    assert terminal.code() == 0
+    pid = place.pid()
+    assert pid is not None
+    again = Terminal(place, "attach", "--read-only")
+    again.until("r1")
+    again.press("q")
+    again.until("detached")
+    assert again.code() == 0
+    assert place.pid() == pid
+    assert place.kpd("shutdown").returncode == 0
+    assert place.pid() is None
+
+
+@pytest.mark.slow
+def test_a_real_run_from_the_command_line(place: Place) -> None:
+    daemon = subprocess.Popen([*place.command, "daemon"], env=place.env, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + PATIENCE_S
+    while place.pid() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    done = place.kpd("run", "axpy", "--iterations", "2", "--wait")
+    assert done.returncode in (0, 2), done.stderr
+    assert done.stdout == "r1\n"
+    assert "r1.0  ◆ baseline" in done.stderr
+    shown = place.kpd("show", "r1.0")
+    assert shown.returncode == 0, shown.stderr
+    assert "CASE" in shown.stdout
+    again = place.kpd("show", "r1.1", "--rederive")
+    assert (again.returncode, "✓ the same verdict" in again.stdout) == (0, True)
+    assert "kernel.c" in place.kpd("diff", "r1.1").stdout + place.kpd("show", "r1.1").stdout
+    assert "✗" not in place.kpd("task", "check").stdout
+    daemon.terminate()
+    assert daemon.wait(60) == 0

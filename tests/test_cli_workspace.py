@@ -1,0 +1,131 @@
+"""kpd init and kpd task: what they make, what they leave alone, and what they find wrong."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kpd.cli.main import main
+from kpd.workspace.config import Config, load_config
+from kpd.workspace.paths import Workspace
+from kpd.workspace.task import find_tasks, load_task
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def root(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    assert main(["init", str(tmp_path / "ws")]) == 0
+    capsys.readouterr()
+    return (tmp_path / "ws").resolve()
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_init_makes_a_workspace_that_loads(root: Path) -> None:
+    ws = Workspace.find(root / "skills")
+    assert ws.root == root
+    assert load_config(ws) == Config()
+    assert {"rmsnorm_silu_cpu", "transpose_cpu"} <= {load_task(folder).name for folder in find_tasks(ws).values()}
+    assert all(folder.parent == ws.tasks for folder in find_tasks(ws).values())
+    assert (root / ".gitignore").read_text() == "runs/\n.kpd/\n"
+    assert (root / "memory" / "README.md").exists()
+
+
+def test_init_again_changes_nothing_and_says_so(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "config.toml").write_text("[run]\niterations = 3\n")
+    (root / "tasks" / "transpose_cpu" / "kernel.c").write_text("/* mine */")
+    before = contents(root)
+    assert main(["init", str(root)]) == 0
+    assert contents(root) == before
+    assert "nothing was missing" in capsys.readouterr().err
+
+
+def test_init_fills_in_what_is_missing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(root / "tasks" / "transpose_cpu")
+    (root / ".gitignore").write_text("*.log\nruns/")
+    assert main(["init", str(root)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == f"{root}\n"
+    assert "made tasks/transpose_cpu/" in captured.err
+    assert (root / ".gitignore").read_text() == "*.log\nruns/\n.kpd/\n"
+
+
+def test_init_refuses_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert main(["init", str(tmp_path / "file")]) == 64
+    assert "is not a folder; name a folder" in capsys.readouterr().err
+
+
+def test_a_new_task_passes_check_and_compiles(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-w", str(root), "task", "new", "mine"]) == 0
+    folder = root / "tasks" / "mine"
+    assert capsys.readouterr().out == f"{folder}\n"
+    assert main(["-w", str(root), "task", "check", "mine"]) == 0
+    assert capsys.readouterr().out == "✓ mine\n"
+    header = ROOT / "kpd" / "measure" / "native"
+    for source in ("harness.c", "kernel.c"):
+        command = [
+            "cc",
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-fsyntax-only",
+            f"-I{header}",
+            str(folder / source),
+        ]
+        subprocess.run(command, check=True)
+
+
+@pytest.mark.parametrize("name", ["../out", "a b", "", ".hidden", "transpose_cpu"])
+def test_a_new_task_needs_a_free_and_plain_name(root: Path, name: str) -> None:
+    before = contents(root)
+    assert main(["-w", str(root), "task", "new", name]) == 64
+    assert contents(root) == before
+
+
+def test_check_explains_every_broken_task(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two", "three"):
+        main(["-w", str(root), "task", "new", name])
+    capsys.readouterr()
+    one, two = (root / "tasks" / name / "task.toml" for name in ("one", "two"))
+    one.write_text(one.read_text().replace("rtol", "rtoll"))
+    two.write_text(two.read_text().replace("BLOCK", "BLOKC").replace('"-O3", ', '"-O3 -o x", '))
+    assert main(["-w", str(root), "task", "check"]) == 64
+    told = capsys.readouterr().out
+    assert f"✗ one\n    {one}:8: unknown key 'rtoll' in [check]; did you mean 'rtol'?\n" in told
+    assert f"✗ two\n    {two}:13: " in told
+    assert "BLOKC" in told
+    assert f"    {two}:14: the compiler flag '-o' is not allowed" in told
+    assert "✓ three\n" in told
+    assert main(["-w", str(root), "task", "check", "--json", "one", "three"]) == 64
+    assert [(entry["task"], entry["ok"]) for entry in json.loads(capsys.readouterr().out)] == [
+        ("one", False),
+        ("three", True),
+    ]
+    assert main(["-w", str(root), "task", "check", "thre"]) == 64
+    assert "no task 'thre'; did you mean three?" in capsys.readouterr().err
+
+
+def test_check_finds_flags_that_a_candidate_may_not_have(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["-w", str(root), "task", "new", "mine"])
+    (root / "tasks" / "mine" / "build.json").write_text('{"flags": "-O2 -fplugin=evil.so"}')
+    capsys.readouterr()
+    assert main(["-w", str(root), "task", "check", "mine"]) == 64
+    assert "-fplugin" in capsys.readouterr().out
+
+
+def test_list_tells_broken_tasks_too(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "tasks" / "broken").mkdir()
+    (root / "tasks" / "broken" / "task.toml").write_text("[task\n")
+    assert main(["-w", str(root), "task", "list", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["transpose_cpu"]["points"] > 1
+    assert "task.toml:1: not TOML" in rows["broken"]["error"]
+    assert main(["-w", str(root), "task", "list"]) == 0
+    assert "✗" in capsys.readouterr().out

@@ -1,0 +1,99 @@
+"""`kill -9` at every step, and what the next daemon makes of it."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from kpd.model.events import STEP_OF
+from kpd.workspace.paths import Workspace
+from tests.real_daemon import RealDaemon, daemon, leftovers, workspace
+
+__all__ = ["daemon", "workspace"]
+
+DIE_AT = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from kpd.daemon.process import serve
+from kpd.model.events import Event
+from kpd.workspace.paths import Workspace
+
+kind, step, root = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+
+def die(message):
+    if not isinstance(message, Event):
+        return
+    fact = message.fact
+    if fact.kind() == kind and getattr(fact, "iteration", 1) == 1 and getattr(fact, "step", step) == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(serve(Workspace(root), [die]))
+"""
+
+MOMENTS = [("step_started", step) for step in (*STEP_OF.values(), "record")]
+MOMENTS += [(fact.kind(), "") for fact in STEP_OF]
+MOMENTS += [("iteration_started", ""), ("accepted", ""), ("folder_written", ""), ("iteration_ended", "")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "step"), MOMENTS, ids=[f"{kind}-{step}".strip("-") for kind, step in MOMENTS])
+def test_killed_at_this_moment(daemon: RealDaemon, workspace: Workspace, kind: str, step: str) -> None:
+    daemon.start(DIE_AT, kind, step)
+    daemon.command("run", task="scale", iterations=1)
+    assert daemon.wait() == -9
+
+    daemon.start()
+    assert "resume goes on" in daemon.query("status")["held"], "the queue waits for a person"
+    assert not jobs_of(workspace), "no orphan is left running"
+    daemon.command("resume")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+    nothing_twice(daemon)
+    assert "#define REPEAT 1" in (workspace.tasks / "scale" / "kernel.c").read_text()
+    assert not daemon.events("operator_edited")
+    memory = (workspace.memory / "scale.md").read_text()
+    assert memory.count("REPEAT 8 → 1") == 1
+
+
+def test_killed_while_a_job_runs_then_stopped_by_the_operator(daemon: RealDaemon, workspace: Workspace) -> None:
+    daemon.start(DIE_AT, "step_started", "time")
+    daemon.command("run", task="scale", iterations=1)
+    assert daemon.wait() == -9
+    daemon.start()
+    daemon.command("stop")
+    assert [event["body"]["outcome"] for event in daemon.events("run_ended")] == ["stopped"]
+    assert daemon.query("show", iteration="r1.1")["iteration"]["outcome"] == "interrupted"
+
+
+def test_a_shutdown_kills_the_step_and_the_next_daemon_waits(daemon: RealDaemon, workspace: Workspace) -> None:
+    daemon.start()
+    daemon.command("run", task="scale")
+    daemon.until_event("step_started", step="time")
+    daemon.command("shutdown")
+    assert daemon.wait() == 0
+    assert not leftovers(workspace)
+    daemon.start()
+    assert "shut down" in daemon.query("status")["held"]
+    daemon.command("resume")
+    daemon.until_event("run_ended")
+    nothing_twice(daemon)
+
+
+def nothing_twice(daemon: RealDaemon) -> None:
+    events = daemon.events()
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    once = {fact.kind() for fact in STEP_OF} | {"iteration_started", "iteration_ended", "accepted", "run_started", "run_ended"}
+    seen: Counter[Any] = Counter(
+        (event["kind"], event["body"]["run"], event["body"].get("iteration")) for event in events if event["kind"] in once
+    )
+    assert {what: count for what, count in seen.items() if count > 1} == {}
+
+
+def jobs_of(workspace: Workspace) -> list[str]:
+    """Processes of jobs: they work below the local host's folder; the helper itself does not count."""
+    jobs = workspace.host_root / "jobs"
+    found = []
+    for process in leftovers(workspace):
+        line = " ".join(process.cmdline())
+        if str(jobs) in line or process.cwd().startswith(str(jobs)):
+            found.append(line)
+    return found

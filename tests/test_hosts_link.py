@@ -1,0 +1,159 @@
+"""The pipe to a helper: what starts it, what breaks it, and that nobody waits for ever."""
+
+import ast
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kpd.hosts.bundle import MODULES, bundle
+from kpd.hosts.errors import HostError
+from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY
+from kpd.hosts.host import Host
+from kpd.hosts.local import Local
+from tests.test_hosts_support import helper_pid, host_at, spec
+
+HELPER = Path(sys.modules["kpd.hosts.bundle"].__file__).parent / "helper"
+
+
+@pytest.fixture
+async def host(tmp_path):
+    async with host_at(tmp_path / "host") as host:
+        yield host
+
+
+def python_that(tmp_path: Path, script: str) -> Local:
+    """A transport whose python3 is a shell script; "$@" are the arguments that the real one would get."""
+    path = tmp_path / "python"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return Local(str(path))
+
+
+def test_the_helper_needs_only_the_standard_library_of_python_3_6() -> None:
+    assert {path.stem for path in HELPER.glob("*.py")} == {*MODULES, "__init__"}
+    for name in MODULES:
+        tree = ast.parse((HELPER / f"{name}.py").read_text(), feature_version=(3, 6))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+                for module in modules:
+                    assert module.split(".")[0] in sys.stdlib_module_names or module.startswith("kpd.hosts.helper")
+                    assert module != "__future__"
+
+
+def oldest_python() -> str | None:
+    """The oldest python3 that starts here, from 3.6 on; pyenv's are not on the PATH by themselves."""
+    for minor in range(6, 11):
+        found = [shutil.which(f"python3.{minor}"), *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python3")]
+        for python in filter(None, found):
+            if subprocess.run([python, "-c", ""], capture_output=True).returncode == 0:
+                return str(python)
+    return None
+
+
+@pytest.mark.skipif(oldest_python() is None, reason="no python3 older than 3.11 here")
+async def test_the_helper_runs_under_an_older_python(tmp_path: Path) -> None:
+    async with host_at(tmp_path, Local(oldest_python())) as host:
+        digest = await host.stage({"é/a": b"x"})
+        result = await host.job(spec("a", f"cat '{host.root}/trees/{digest}/é/a'; sleep 300 & exit 3", stdin=b"y"))
+        assert (result.rc, result.stdout) == (3, b"x")
+        assert (await host.job(spec("b", "sleep 300", limit_s=0.1))).reason == "timeout"
+
+
+async def test_many_requests_in_flight_find_their_own_answers(host: Host) -> None:
+    contents = [b"%d" % n for n in range(200)]
+    digests = await asyncio.gather(*(host.stage({"f": data}) for data in contents))
+    found = await asyncio.gather(*(host.read(f"trees/{digest}/f", 10) for digest in digests))
+    assert found == contents
+
+
+async def test_every_request_in_flight_fails_when_the_helper_dies(host: Host) -> None:
+    started = asyncio.Event()
+    jobs = [asyncio.create_task(host.job(spec(f"j{n}", "echo; sleep 300"), lambda *_: started.set())) for n in range(5)]
+    await started.wait()
+    os.kill(helper_pid(host), signal.SIGKILL)
+    ends = await asyncio.gather(*jobs, host.running(), return_exceptions=True)
+    assert [(type(end), end.kind) for end in ends] == [(HostError, "helper_died")] * 6
+    assert not host.up
+    with pytest.raises(HostError, match="connect again"):
+        await host.running()
+    await host.connect()
+    assert host.up
+    for id in await host.running():
+        assert await host.kill(id)
+
+
+async def test_a_closed_host_refuses_and_connects_again(host: Host) -> None:
+    await host.connect()
+    pid = helper_pid(host)
+    await host.connect()
+    assert helper_pid(host) == pid  # an open link is kept
+    await host.close()
+    await host.close()
+    assert not host.up
+    with pytest.raises(HostError) as caught:
+        await host.running()
+    assert caught.value.kind == "unreachable"
+    await host.connect()
+    assert await host.running() == []
+
+
+async def test_a_helpers_last_words_are_in_the_error(host: Host) -> None:
+    with pytest.raises(HostError, match="op_nonsense") as caught:
+        await host._link.ask("nonsense")
+    assert caught.value.kind == "helper_died"
+
+
+async def test_a_message_that_is_too_large_is_refused_and_the_link_stays_up(host: Host) -> None:
+    with pytest.raises(HostError) as caught:
+        await host.job(spec("a", "true", stdin=bytes(MAX_BODY + 1)))
+    assert caught.value.kind == "too_large"
+    assert (await host.job(spec("a", "true"))).rc == 0
+
+
+async def test_a_shells_greeting_before_the_helper_is_read_over(tmp_path: Path) -> None:
+    local = python_that(
+        tmp_path, f"echo 'Welcome to the machine'; printf 'x\\0kpd-helper'; exec {sys.executable} \"$@\""
+    )
+    async with host_at(tmp_path / "host", local) as host:
+        assert (await host.job(spec("a", "echo ok"))).stdout == b"ok\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [(None, "cannot start"), ("echo 'not today' >&2; exit 1", "not today"), ("exec yes", "talks too much")],
+)
+async def test_no_python(tmp_path: Path, script: str | None, words: str) -> None:
+    transport = python_that(tmp_path, script) if script else Local(str(tmp_path / "absent"))
+    host = Host("local", tmp_path, transport)
+    with pytest.raises(HostError, match=words) as caught:
+        await host.connect()
+    assert caught.value.kind == "no_python" and not host.up
+
+
+async def test_an_unusable_root_is_an_error_at_connect(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    host = Host("local", tmp_path / "file", Local())
+    with pytest.raises(HostError) as caught:
+        await host.connect()
+    assert caught.value.kind == "host" and not host.up
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [LENGTHS.pack(1 << 31, 1 << 31), LENGTHS.pack(3, 0) + b"{x}", LENGTHS.pack(2, 0) + b"{}", LENGTHS.pack(9, 0)],
+)
+async def test_garbage_instead_of_frames_breaks_the_link_cleanly(tmp_path: Path, answer: bytes) -> None:
+    (tmp_path / "answer").write_bytes(GREETING + answer)
+    local = python_that(
+        tmp_path, f"head -c {len(bundle())} >/dev/null; cat {tmp_path / 'answer'}; head -c 1 >/dev/null"
+    )
+    with pytest.raises(HostError) as caught:
+        await Host("local", tmp_path, local).connect()
+    assert caught.value.kind == "helper_died"

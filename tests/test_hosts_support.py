@@ -1,0 +1,94 @@
+"""What the tests of hosts share: a host on a folder of its own, and the proof that no test leaves a process behind."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path, PurePosixPath
+
+import psutil
+import pytest
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobSpec
+from kpd.hosts.link import Transport
+from kpd.hosts.local import Local
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
+
+
+def spec(id: str, script: str, limit_s: float = 30.0, **more) -> JobSpec:
+    return JobSpec(id, script, limit_s, **more)
+
+
+def at(host: Host, *parts: str) -> Path:
+    """A path below the root of a host that is this machine."""
+    return Path(host.root, *parts)
+
+
+def names(host: Host, *parts: str) -> list[str]:
+    return sorted(path.name for path in at(host, *parts).iterdir())
+
+
+def helper_pid(host: Host) -> int:
+    return host._link._channel.pid
+
+
+def supervisor_pid(host: Host, id: str) -> int:
+    return int(at(host, "jobs", id, "pgid").read_text().split()[1])
+
+
+def alive(pid: int) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+async def until(condition) -> None:
+    """Waits for something that another process does and nobody announces."""
+    for _ in range(2000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise TimeoutError
+
+
+def processes_of(root: PurePosixPath) -> list[psutil.Process]:
+    """Supervisors (they sit in the job's folder) and whatever carries a job's mark."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            ours = process.environ().get("KPD_JOB", "").startswith(f"{root}/") or process.cwd().startswith(f"{root}/")
+            if ours and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+@contextlib.asynccontextmanager
+async def host_at(root: Path, transport: Transport | None = None) -> AsyncIterator[Host]:
+    """A connected host; at the end nothing of it may still run."""
+    host = Host("local", PurePosixPath(root), transport or Local())
+    await host.connect()
+    try:
+        yield host
+    finally:
+        helper = helper_pid(host) if host.up else None
+        await host.close()
+        left = processes_of(host.root)
+        psutil.wait_procs(left, timeout=3)
+        left = processes_of(host.root)
+        for process in left:
+            process.kill()
+        assert left == []
+        assert helper is None or not psutil.pid_exists(helper)
+
+
+async def test_the_proof_finds_a_process_that_is_left(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        async with host_at(tmp_path / "host") as host:
+            job = asyncio.create_task(host.job(spec("long", "sleep 60")))
+            await until(lambda: at(host, "jobs/long/pgid").exists())
+            await host.close()
+            await asyncio.wait([job])
+            assert isinstance(job.exception(), HostError)
+    await until(lambda: processes_of(host.root) == [])

@@ -1,0 +1,45 @@
+"""The machine's own limits: interpolated sensibly, and measured for real."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.measure.roofline import Roofline, measure_roofline
+from tests.measured import Lab, lab
+
+KNOWN = Roofline(bandwidth=((8_192, 200.0), (131_072, 100.0), (8_388_608, 20.0)), peak_gflops=50.0)
+
+
+@given(st.floats(1, 1e12), st.floats(1, 1e12))
+def test_bandwidth_falls_with_the_footprint_as_its_points_do(small: float, large: float) -> None:
+    small, large = sorted((small, large))
+    assert 20.0 <= KNOWN.gbs(large) <= KNOWN.gbs(small) + 1e-9 <= 200.0 + 1e-9
+
+
+def test_bandwidth_passes_through_its_points() -> None:
+    assert [round(KNOWN.gbs(point), 6) for point, _ in KNOWN.bandwidth] == [gbs for _, gbs in KNOWN.bandwidth]
+    assert KNOWN.gbs(32_768) == pytest.approx(150.0)  # halfway on a logarithmic scale
+    assert KNOWN.memory_gbs == 20.0
+
+
+def test_the_floor_is_the_slower_of_memory_and_arithmetic() -> None:
+    assert KNOWN.time_floor(131_072, None) == pytest.approx(1.31072)
+    assert KNOWN.time_floor(None, 50_000) == pytest.approx(1.0)
+    assert KNOWN.time_floor(131_072, 50_000) == pytest.approx(1.31072)
+    assert KNOWN.time_floor(131_072, 500_000) == pytest.approx(10.0) == KNOWN.compute_us(500_000)
+    assert KNOWN.time_floor(None, None) is KNOWN.time_floor(0, 0) is None
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_machine_is_measured_once(lab: Lab) -> None:
+    found = await measure_roofline(lab.host, lab.tools, lab.cpu)
+    assert found.peak_gflops > 0.1
+    assert len(found.bandwidth) >= 6
+    assert max(gbs for _, gbs in found.bandwidth) > found.memory_gbs > 0.1
+    assert await measure_roofline(lab.host, lab.tools, lab.cpu) == found
+
+
+@pytest.fixture(scope="module", name="lab")
+async def _lab(tmp_path_factory):
+    async with lab(tmp_path_factory.mktemp("roofline")) as ready:
+        yield ready

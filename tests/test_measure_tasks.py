@@ -1,0 +1,117 @@
+"""The CPU tasks that ship: right as they stand, tunable in earnest, and judged by a harness that sees what is wrong."""
+
+import platform
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from kpd.agents.space import read_point, write_point
+from kpd.measure.build import ASSEMBLY
+from kpd.measure.cbench import CBench, prepare, work
+from kpd.measure.check import Incorrect
+from kpd.measure.jobs import out
+from kpd.workspace import expr
+from kpd.workspace.runfolder import read_files
+from kpd.workspace.shipped import shipped
+from kpd.workspace.task import RooflineSpec, TaskError, load_task
+from tests.measured import local_host
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+GOOD_POINTS = {
+    "rmsnorm_silu_cpu": {"VEC": "8", "EXP_POLY": "1", "UNROLL": "2", "flags": "-O3 -march=native"},
+    "transpose_cpu": {"VEC": "4", "TILE_ROWS": "16", "TILE_COLS": "16", "flags": "-O3 -march=native"},
+}
+"""Points that any machine has much less work with than with the plain kernel."""
+BASES = {
+    "rmsnorm_silu_cpu": {"VEC": "4", "flags": "-O2"},
+    "transpose_cpu": {"VEC": "4", "TILE_ROWS": "16", "flags": "-O2"},
+}
+"""Where every other parameter has something to act upon."""
+WRONG = {
+    "rmsnorm_silu_cpu": {"c + STEP <= cols": "c + STEP <= cols - 7", "c < cols; c += VEC": "c < cols - 7; c += VEC"},
+    "transpose_cpu": {"y < i_end; y += VEC": "y < i_end - 1; y += VEC"},
+}
+"""Kernels that leave out a tail or a row, as replacements in the source."""
+X86_ONLY = {"STREAM"}
+numbers = count()
+
+
+@pytest.fixture(scope="module", params=sorted(GOOD_POINTS), name="bench")
+async def _bench(request, tmp_path_factory):
+    async with local_host(tmp_path_factory.mktemp(request.param)) as host:
+        yield await prepare(host, load_task(shipped("tasks") / request.param), print)
+
+
+def point(bench: CBench, **values: str) -> dict[str, bytes]:
+    return write_point(read_files(bench.task.folder, bench.task.editable), values)
+
+
+async def built(bench: CBench, files: dict[str, bytes]) -> str:
+    return (await bench.build(await bench.stage(files), files, print)).job
+
+
+async def test_the_kernel_that_ships_is_right_and_builds_without_a_warning(bench: CBench) -> None:
+    files = point(bench)
+    made = await bench.build(await bench.stage(files), files, print)
+    assert (made.warnings, made.flags) == (0, "-O2")
+    assert (await bench.check(made.job, f"check{next(numbers)}", print)).worst <= 1
+
+
+async def test_a_good_point_is_right_and_much_quicker_than_the_kernel_that_ships(bench: CBench) -> None:
+    plain, good = await built(bench, point(bench)), await built(bench, point(bench, **GOOD_POINTS[bench.task.name]))
+    await bench.check(good, f"check{next(numbers)}", print)
+    samples = await bench.time(plain, good, f"time{next(numbers)}", 0, 1, print)
+    totals = [sum(sum(getattr(case, side)) for case in samples[0].cases.values()) for side in ("a_ns", "b_ns")]
+    assert totals[0] > 1.2 * totals[1]
+
+
+async def test_every_value_of_every_parameter_makes_other_code(bench: CBench) -> None:
+    """A parameter that the compiler does not see would waste the sweep's time."""
+    base = BASES[bench.task.name]
+    at = read_point(bench.task, point(bench, **base))
+    for name, values in bench.task.tune.items():
+        if name in X86_ONLY and platform.machine() not in ("x86_64", "AMD64"):
+            continue
+        assert at[name] in values
+        seen = set()
+        for value in values:
+            job = await built(bench, point(bench, **{**base, name: value}))
+            seen.add(await bench.host.read(out(bench.host, job, ASSEMBLY), 1 << 22))
+        assert len(seen) == len(values), f"{name}: {len(values)} values, {len(seen)} different kernels"
+
+
+async def test_a_kernel_that_leaves_something_out_is_found_out(bench: CBench) -> None:
+    files = point(bench)
+    source = files["kernel.c"].decode()
+    for old, new in WRONG[bench.task.name].items():
+        assert old in source
+        source = source.replace(old, new)
+    wrong = {**files, "kernel.c": source.encode()}
+    with pytest.raises(Incorrect, match=r"is -?nan, should be"):
+        await bench.check(await built(bench, wrong), f"check{next(numbers)}", print)
+
+
+async def test_the_roofline_knows_every_case(bench: CBench) -> None:
+    assert bench.work.keys() == {case.name for case in bench.harness.cases}
+    for case in bench.harness.cases:
+        least = bench.work[case.name]
+        assert least.bytes == pytest.approx(sum(case.bytes.values()), rel=0.01)
+        assert least.roofline_us is not None
+        assert least.roofline_us > 0
+
+
+async def test_a_profiler_can_run_it_and_read_what_the_compiler_wrote(bench: CBench) -> None:
+    job = await built(bench, point(bench))
+    listing = await bench.listing(job)
+    assert bench.harness.symbol in listing.assembly
+    assert "kernel.c" in listing.remarks
+    ran = await bench.counted(job, f"perf{next(numbers)}", lambda short, long: f"{short}\n{long}\n", print)
+    assert (ran.rc, ran.stdout) == (0, b'{"problem":null}\n' * 2)
+
+
+async def test_a_roofline_of_unknown_dims_names_the_task(bench: CBench) -> None:
+    strange = replace(bench.task, roofline=RooflineSpec(bytes=expr.parse("rows*depth")))
+    with pytest.raises(TaskError, match="depth"):
+        work(strange, bench.roofline, bench.harness.cases[0].dims)

@@ -1,0 +1,183 @@
+"""Pairs of kernels timed in fresh processes: what the samples show, and who is found out while timed."""
+
+import asyncio
+import platform
+import sys
+from statistics import median
+
+import pytest
+
+from kpd.hosts.errors import HostError
+from kpd.measure.check import Incorrect
+from kpd.measure.judge import log_ratio
+from kpd.measure.samples import ProcessSample
+from kpd.measure.timing import CaseReport, taint, time_pair
+from tests.measured import FEW, LOOP, QUICK, RIGHT, Lab, kernel, lab
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc and pinning")
+
+SLOW = kernel(f"for (volatile int r = 0; r < 4; r++) {{ {LOOP} }}")
+"""Four times the work, so that its times stand out from any noise."""
+SECOND = RIGHT + "\n/* not the same file */\n"
+
+
+@pytest.fixture(scope="module", name="lab")
+async def _lab(tmp_path_factory):
+    async with lab(tmp_path_factory.mktemp("timing")) as ready:
+        yield ready
+
+
+def ratio(samples: tuple[ProcessSample, ...]) -> float:
+    """Logarithm of A's time over B's: the median of all cases and processes."""
+    return median(log_ratio(case) for sample in samples for case in sample.cases.values())
+
+
+async def test_samples_are_whole_and_numbered(lab: Lab) -> None:
+    samples = await lab.time(RIGHT, SECOND, processes=3, first=4)
+    assert [sample.process for sample in samples] == [4, 5, 6]
+    for sample in samples:
+        assert sample.cases.keys() == {"4096", "1003"}
+        for case in sample.cases.values():
+            assert case.reps >= 1
+            assert len(case.a_ns) == len(case.b_ns) == 2 * FEW.quads
+            assert min(case.a_ns + case.b_ns) > 0
+
+
+async def test_a_kernel_against_itself_is_neither_faster_nor_slower(lab: Lab) -> None:
+    assert abs(ratio(await lab.time(RIGHT, RIGHT, processes=3))) < 0.69  # a factor of 2, whatever else the machine does
+
+
+async def test_a_much_quicker_candidate_shows_and_a_much_slower_one_too(lab: Lab) -> None:
+    assert ratio(await lab.time(SLOW, RIGHT, processes=2)) > 0.69
+    assert ratio(await lab.time(RIGHT, SLOW, processes=2)) < -0.69
+
+
+async def test_a_candidate_that_keeps_whole_results_gains_nothing_by_it(lab: Lab) -> None:
+    """It is right for any inputs, so only the clock can tell: no timed call may see the inputs of the one before."""
+    work = f"for (volatile int r = 0; r < 50; r++) {{ {LOOP} }}"
+    keeps = kernel(
+        "static float kept_x[8192], kept_y[8192]; static double kept_s[8192], kept_t[8192]; static long held;"
+        "if (held == n && !memcmp(kept_x, x, n * 4) && !memcmp(kept_s, s, n * 8)) {"
+        "  memcpy(y, kept_y, n * 4); memcpy(t, kept_t, n * 8); return; }"
+        f"{work} held = n; memcpy(kept_x, x, n * 4); memcpy(kept_s, s, n * 8);"
+        "memcpy(kept_y, y, n * 4); memcpy(kept_t, t, n * 8);",
+        "#include <string.h>",
+    )
+    assert abs(ratio(await lab.time(kernel(work), keeps))) < 0.69
+
+
+FOUND_OUT = {
+    "writes only into outputs that hold no number": (
+        kernel(f"if (y[0] == y[0]) return; {LOOP}"),
+        r"^4096, normal: [yt]\[\d+\] is .* \(timed outputs\)$",
+    ),
+    "remembers a few inputs and returns when they have not changed": (
+        kernel(
+            "static float first, last; static float *seen;"
+            f"if (seen == x && first == x[0] && last == x[n - 1]) return; {LOOP}"
+            "seen = x; first = x[0]; last = x[n - 1];"
+        ),
+        r"\(timed outputs\)|\(poisoned outputs after timing\)",
+    ),
+    "is right for the first calls only": (
+        kernel(f"static int calls; {LOOP} if (calls++ > 20) y[n / 2] = 0.0f;"),
+        r"y\[2048\] is 0, should be .*\(timed outputs\)",
+    ),
+    "changes its input while timed": (
+        kernel(f"static int calls; {LOOP} if (calls++ == 20) x[9] = 0.0f;"),
+        r"changed its input x\[\d+\]",
+    ),
+    "writes past the end while timed": (
+        kernel(f"static int calls; {LOOP} if (calls++ == 20) y[n] = 0.0f;"),
+        r"wrote past the end of y, at y\[4096\] \(timing\)",
+    ),
+    "crashes while timed": (
+        kernel(f"static int calls; {LOOP} if (calls++ == 20) *(volatile int *)8 = 1;"),
+        r"^4096, normal: crashed with SIG(SEGV|BUS) \(timing\)",
+    ),
+    "ends the process while timed": (
+        kernel(f"static int calls; {LOOP} if (calls++ == 20) _Exit(0);"),
+        r"ended the process instead of returning \(timing\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FOUND_OUT)
+async def test_a_candidate_that_is_right_until_it_is_timed_is_found_out(lab: Lab, what: str) -> None:
+    source, said = FOUND_OUT[what]
+    with pytest.raises(Incorrect, match=said):
+        await lab.time(RIGHT, source, processes=2)
+
+
+@linux_only
+async def test_threads_that_outlive_the_call_are_refused(lab: Lab) -> None:
+    before = "#include <pthread.h>\n#include <unistd.h>\nstatic void *stay(void *p) { for (;;) pause(); return p; }"
+    source = kernel(f"static pthread_t other; if (!other) pthread_create(&other, NULL, stay, NULL); {LOOP}", before)
+    with pytest.raises(Incorrect, match="left 1 threads running"):
+        await lab.time(RIGHT, source)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="sets a register of x86")
+@pytest.mark.parametrize("first", [0, 1])
+async def test_a_candidate_cannot_change_how_the_incumbent_rounds(lab: Lab, first: int) -> None:
+    """One that flushes denormals to zero, when loaded and in every call, would make this incumbent wrong."""
+    wary = kernel(f"volatile float tiny = 1e-40f; if (tiny * 1.0f == 0.0f) return; {LOOP}")
+    poison = kernel(
+        f"_mm_setcsr(_mm_getcsr() | 0x8040); {LOOP}",
+        "#include <immintrin.h>\n"
+        "__attribute__((constructor)) static void early(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }",
+    )
+    assert await lab.time(wary, poison, first=first)
+
+
+@linux_only
+async def test_a_process_that_other_work_disturbs_is_tainted(lab: Lab) -> None:
+    """Long calls, and somebody else on the same CPU: no batch passes without losing it."""
+    long = kernel(f"for (volatile int r = 0; r < 4000; r++) {{ {LOOP} }}")
+    spin = f"import os\nos.sched_setaffinity(0, [{lab.cpu}])\nwhile True: pass"
+    others = [await asyncio.create_subprocess_exec(sys.executable, "-c", spin) for _ in range(2)]
+    try:
+        (sample,) = await lab.time(long, long)
+    finally:
+        for other in others:
+            other.kill()
+            await other.wait()
+    assert "other work took the CPU" in sample.taint
+
+
+async def test_time_that_the_hypervisor_took_is_a_taint() -> None:
+    def case(steal: int) -> dict[str, CaseReport]:
+        return {"c": CaseReport(1, (50_000_000,) * 2, (50_000_000,) * 2, 0, steal, 1)}
+
+    assert taint(case(2)) == ""
+    assert taint(case(3)) == "the hypervisor took the CPU for 30 of 200 ms"
+
+
+async def test_a_batch_is_run_once_and_read_again(lab: Lab) -> None:
+    built = (await lab.build(RIGHT)).job
+    again = [
+        await time_pair(lab.host, lab.harness, built, built, "one-batch", 0, 1, FEW, QUICK, lab.cpu) for _ in range(2)
+    ]
+    assert again[0] == again[1]
+
+
+async def test_a_batch_that_was_killed_is_the_hosts_trouble_and_can_run_again(lab: Lab) -> None:
+    built = (await lab.build(RIGHT)).job
+
+    def batch(processes: int):
+        return time_pair(lab.host, lab.harness, built, built, "stopped", 0, processes, FEW, QUICK, lab.cpu)
+
+    running = asyncio.create_task(batch(200))
+    for _ in range(1000):
+        await asyncio.sleep(0.01)
+        if await lab.host.kill("stopped"):
+            break
+    with pytest.raises(HostError, match="killed"):
+        await running
+    assert len(await batch(1)) == 1
+
+
+async def test_an_object_that_is_gone_is_the_hosts_trouble(lab: Lab) -> None:
+    with pytest.raises(HostError, match="gone"):
+        await time_pair(lab.host, lab.harness, "build-a", "build-b", "gone", 0, 1, FEW, QUICK)

@@ -1,0 +1,137 @@
+"""The fold is pure: the same log gives the same state, however it is cut up."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.model import events as e
+from kpd.model.detail import Detail, detail
+from kpd.model.fold import NOTICES_KEPT, fold, fold_all
+from kpd.model.nouns import Budget, Gain, State, Verdict
+from tests.model_strategies import logs
+
+
+@given(logs)
+def test_folding_from_scratch_equals_the_live_state(log: list[e.Event]) -> None:
+    live = State()
+    for event in log:
+        live = fold(live, event)
+    assert fold_all(log) == live
+
+
+@given(logs, st.data())
+def test_folding_a_prefix_twice_changes_nothing(log: list[e.Event], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(log)))
+    prefix = fold_all(log[:cut])
+    assert fold_all(log[:cut], prefix) == prefix
+    assert fold_all(log, prefix) == fold_all(log)
+
+
+@given(logs, st.data())
+def test_the_fold_leaves_the_earlier_state_as_it_was(log: list[e.Event], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(log)))
+    earlier = fold_all(log[:cut])
+    before = repr(earlier)
+    fold_all(log[cut:], earlier)
+    assert repr(earlier) == before
+
+
+@given(logs)
+def test_the_state_knows_the_event_it_stands_at(log: list[e.Event]) -> None:
+    state = fold_all(log)
+    assert state.seq == len(log)
+    assert state.at == float(len(log))
+
+
+@given(logs)
+def test_iterations_of_a_run_stay_in_the_order_they_began(log: list[e.Event]) -> None:
+    for run in fold_all(log).runs.values():
+        begun = [it.started for it in run.iterations]
+        assert begun == sorted(begun)
+        assert run.incumbent is None or run.best is None or run.best.number == run.incumbent
+
+
+@given(logs)
+def test_an_iteration_s_detail_has_the_last_of_each_fact_since_the_last_fault(log: list[e.Event]) -> None:
+    own = [ev for ev in log if isinstance(ev.fact, e.IterationFact) and (ev.fact.run, ev.fact.iteration) == ("r1", 1)]
+    found = detail(own)
+    faults = [event.fact for event in own if isinstance(event.fact, e.Faulted)]
+    assert list(found.faults) == faults
+    since = own[own.index(next(ev for ev in own if ev.fact is faults[-1])) :] if faults else own
+    for cls in e.STEP_OF:
+        last = next((event.fact for event in reversed(since) if isinstance(event.fact, cls)), None)
+        assert getattr(found, cls.kind()) == last
+
+
+def story(*facts: e.Fact) -> State:
+    return fold_all(e.Event(n, 10.0 * n, fact) for n, fact in enumerate(facts, start=1))
+
+
+QUEUED = e.RunQueued("r1", "scale", "sweep", "local", Budget())
+VERDICT = Verdict("faster", Gain(5.0, 4.0, 6.0), 7, True, "faster")
+
+
+def test_a_run_from_queue_to_end() -> None:
+    baseline = (e.IterationStarted("r1", 0, "baseline", 0), e.IterationEnded("r1", 0, "baseline", ""))
+    first = (
+        e.IterationStarted("r1", 1, "sweep", 0),
+        e.StepStarted("r1", 1, "propose"),
+        e.Proposed("r1", 1, 0.1, 0.1, {"kernel.c": "ab"}, "tile 8", point={"tile": "8"}),
+        e.Judged("r1", 1, 0.1, 0.1, VERDICT),
+    )
+    queued = story(QUEUED)
+    assert [run.id for run in queued.queue] == ["r1"]
+    assert queued.active is None
+
+    running = story(QUEUED, e.RunStarted("r1", "cpu 3"), *baseline, *first)
+    run = running.runs["r1"]
+    assert running.active == run
+    assert running.queue == ()
+    assert run.current is not None
+    assert (run.current.number, run.current.memo, run.current.verdict) == (1, "tile 8", VERDICT)
+
+    accepted = (e.Accepted("r1", 1, {"kernel.c": "ab"}), e.IterationEnded("r1", 1, "accepted", ""))
+    last = e.RunEnded("r1", "improved", "done")
+    ended = story(QUEUED, e.RunStarted("r1", "cpu 3"), *baseline, *first, *accepted, last)
+    run = ended.runs["r1"]
+    assert (run.status, run.outcome, run.incumbent, run.current) == ("ended", "improved", 1, None)
+    assert run.best is not None and run.best.outcome == "accepted"
+    assert ended.active is None
+
+
+def test_steering_is_replaced_withdrawn_and_consumed() -> None:
+    state = story(QUEUED, e.Steered("r1", 1, "wider"), e.Steered("r1", 2, "tile"), e.Steered("r1", 1, "narrower"))
+    assert [(line.note, line.text) for line in state.runs["r1"].steering] == [(1, "narrower"), (2, "tile")]
+    state = fold(state, e.Event(5, 50.0, e.Steered("r1", 2, "")))
+    state = fold(state, e.Event(6, 60.0, e.SteeringConsumed("r1", (1,), 4)))
+    assert [(line.note, line.consumed_by) for line in state.runs["r1"].steering] == [(1, 4)]
+
+
+def test_a_rollback_appends_and_erases_nothing() -> None:
+    steps = [e.IterationStarted("r1", n, "sweep", 0) for n in range(3)]
+    state = story(QUEUED, *steps, e.Accepted("r1", 2, {"k": "2"}), e.RolledBack("r1", 0, {"k": "0"}))
+    run = state.runs["r1"]
+    assert (run.incumbent, run.files, len(run.iterations)) == (0, {"k": "0"}, 3)
+
+
+def test_facts_about_runs_and_iterations_that_are_not_there_change_nothing_else() -> None:
+    state = story(e.RunPaused("r9", "x"), e.StepStarted("r9", 1, "build"), QUEUED, e.StepStarted("r1", 7, "build"))
+    assert replace(state, runs={}, seq=0, at=0.0) == State()
+    assert state.runs["r1"].iterations == ()
+
+
+def test_only_the_newest_notices_are_kept() -> None:
+    state = story(*(e.Noticed("info", str(n)) for n in range(NOTICES_KEPT + 7)))
+    assert [notice.text for notice in state.notices] == [str(n) for n in range(7, NOTICES_KEPT + 7)]
+
+
+def test_a_detail_begins_anew_after_a_fault() -> None:
+    facts = (
+        e.Proposed("r1", 1, 0, 0, {}, "first"),
+        e.Built("r1", 1, 0, 0, "job", False),
+        e.Faulted("r1", 1, "check", 1, "wrong"),
+        e.Proposed("r1", 1, 0, 0, {}, "second"),
+    )
+    found = detail(e.Event(n, 0.0, fact) for n, fact in enumerate(facts, start=1))
+    assert found == Detail(proposed=facts[3], faults=(facts[2],))

@@ -1,0 +1,41 @@
+"""What moved between two profiles."""
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.model.metrics import METRICS
+from kpd.profile.changes import changes
+
+metrics = st.dictionaries(st.sampled_from(sorted(METRICS)), st.floats(allow_nan=True, allow_infinity=True))
+
+
+def test_the_largest_change_comes_first_in_plain_words() -> None:
+    before = {"ipc": 1.0, "hot_calls": 4, "gbs": 10.0, "clock_ghz": 3.0, "call_us": 8.0}
+    after = {"ipc": 2.5, "hot_calls": 0, "gbs": 10.1, "clock_ghz": 2.5, "call_us": 6.0}
+    found = changes(before, after)
+    assert [change.name for change in found] == ["hot_calls", "ipc", "call_us", "clock_ghz"]
+    assert [change.verdict for change in found] == ["better", "better", "better", ""]
+    assert found[0].text == "calls: 4, now none"
+    assert found[1].text == "instructions a cycle: up from 1 to 2.5 (2.5 times)"
+    assert found[2].text == "time of a call: down from 8 to 6 µs (-25 %)"
+
+
+def test_what_appears_is_worse_when_less_is_better() -> None:
+    (change,) = changes({"hot_stack": 0}, {"hot_stack": 6})
+    assert (change.verdict, change.text) == ("worse", "loads and stores of the stack: none before, now 6")
+
+
+def test_what_only_one_side_has_and_unknown_names_are_left_out() -> None:
+    assert changes({"ipc": 1, "mystery": 1}, {"gbs": 1, "mystery": 9}) == ()
+
+
+@given(metrics, metrics)
+def test_going_back_undoes_every_change(before: dict[str, float], after: dict[str, float]) -> None:
+    there, back = changes(before, after), changes(after, before)
+    assert {change.name for change in there} == {change.name for change in back}
+    opposite = {"better": "worse", "worse": "better", "": ""}
+    verdicts = {change.name: change.verdict for change in back}
+    assert all(verdicts[change.name] == opposite[change.verdict] for change in there)
+    assert all(math.isfinite(change.before) and math.isfinite(change.after) for change in there)

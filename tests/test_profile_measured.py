@@ -1,0 +1,41 @@
+"""The profile of a real candidate on this machine, whatever its counters allow."""
+
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from kpd.hosts.host import Host
+from kpd.hosts.local import Local
+from kpd.measure.cbench import prepare
+from kpd.measure.score import case_times, score
+from kpd.model.events import Timed
+from kpd.model.metrics import METRICS, PER_CASE, describe, of_case
+from kpd.profile.profile import bottleneck, findings, measured
+from kpd.workspace.shipped import shipped
+from kpd.workspace.task import load_task
+
+
+async def test_a_naive_kernel_is_told_what_is_wrong_with_it(tmp_path: Path) -> None:
+    task = load_task(shipped("tasks") / "rmsnorm_silu_cpu")
+    host = Host("local", PurePosixPath(tmp_path / "host"), Local())
+    await host.connect()
+    said: list[str] = []
+    try:
+        bench = await prepare(host, task, said.append)
+        files = {name: (task.folder / name).read_bytes() for name in task.editable}
+        built = await bench.build(await bench.stage(files), files, said.append)
+        taken = await bench.time(built.job, built.job, "time", 0, 1, said.append)
+        samples = tuple(replace(sample, taint="") for sample in taken)  # a busy machine's times will do here
+        timed = Timed("r1", 0, 0.0, 0.0, score(samples), 1, case_times(samples, bench.work))
+        metrics, missing = await measured(bench, built.job, timed, "perf", said.append)
+    finally:
+        await host.close()
+
+    expected = {*METRICS, *(of_case(name, case.case) for name in PER_CASE for case in timed.cases)}
+    assert set(metrics) | set(missing) == expected
+    assert not set(metrics) & set(missing)
+    assert all(describe(name) and value >= 0 for name, value in metrics.items())
+    assert all(missing.values())
+    assert 0 < metrics["roofline_pct"] < 50
+    assert metrics["hot_calls"] >= 1
+    assert "latency bound" in bottleneck(metrics)
+    assert {"call_in_loop", "far_below_bandwidth", "not_vectorised"} <= {found.rule for found in findings(metrics)}

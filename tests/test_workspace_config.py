@@ -1,0 +1,71 @@
+"""config.toml, and the example that documents it."""
+
+import dataclasses
+import typing
+from pathlib import Path
+
+import pytest
+
+from kpd.workspace.config import Config, HostConfig, load_config
+from kpd.workspace.paths import Workspace
+from kpd.workspace.shipped import shipped
+from kpd.workspace.strict import ConfigError, Document
+
+
+def keys(kind: type, at: str = "") -> set[str]:
+    """Every key that the schema knows, a host's under [hosts.local]."""
+    found = set()
+    for name, hint in typing.get_type_hints(kind).items():
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+            found |= keys(hint, f"{at}{name}.")
+        elif hint == dict[str, HostConfig]:
+            found |= keys(HostConfig, f"{at}{name}.local.")
+        else:
+            found.add(f"{at}{name}")
+    return found
+
+
+def test_the_example_has_every_key_with_its_default_and_nothing_else() -> None:
+    document = Document.read(shipped("config.toml.example"))
+
+    def written(table: dict[str, typing.Any], at: str = "") -> set[str]:
+        found = set()
+        for name, value in table.items():
+            deeper = isinstance(value, dict) and f"{at}{name}" != "tui.keys"
+            found |= written(value, f"{at}{name}.") if deeper else {f"{at}{name}"}
+        return found
+
+    assert written(document.table) == keys(Config)
+    assert document.convert(Config) == Config()
+
+
+def test_no_config_and_an_empty_one_are_the_defaults(tmp_path: Path) -> None:
+    assert load_config(Workspace(tmp_path)) == Config()
+    (tmp_path / "config.toml").touch()
+    assert load_config(Workspace(tmp_path)) == Config()
+
+
+def test_the_local_host_is_always_there(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("[hosts.bench]\n")
+    assert list(load_config(Workspace(tmp_path)).hosts) == ["local", "bench"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ('[run]\nhost = "h100"\n', 2, "'host' in [run] names 'h100'; known hosts are local"),
+        ("[tui]\nrefresh_hz = 10\n", 2, "'refresh_hz' in [tui] must be above 0 and at most 2"),
+        ("[tui]\nrefresh_hz = 0\n", 2, "must be above 0"),
+        ('[notify]\ncommand = "notify-send"\n', 2, "must be a list"),
+        ('[hosts.a]\ntransport = "shh"\n', 2, 'must be "local"'),
+        ("[run]\n\nitterations = 3\n", 3, "unknown key 'itterations' in [run]; did you mean 'iterations'?"),
+        ("[run]\nmin_gain_pct = 100\n", 2, "below 100"),
+        ('[tui.keys]\npause = ""\n', 2, "'pause' in [tui.keys] must be a string, not empty"),
+    ],
+)
+def test_refusals(tmp_path: Path, text: str, line: int, message: str) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(Workspace(tmp_path))
+    assert caught.value.line == line
+    assert message in str(caught.value)

@@ -1,0 +1,162 @@
+"""A feed that plays a canned log (a real fold, real queries, recorded commands) and the UI on it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterable
+from datetime import UTC
+from typing import Any
+
+from textual.pilot import Pilot
+
+from kpd.model import events as e
+from kpd.model.codec import encode, event_to_json
+from kpd.model.detail import detail
+from kpd.subscription import DaemonError, NoDaemon
+from kpd.workspace.config import TuiConfig
+from tests.tui_logs import Log
+from tui.app import KpdApp
+from tui.feed import Feed, Message
+
+DIFF = """--- a/kernel.c
++++ b/kernel.c
+@@ -14,9 +14,15 @@
+ void kernel(const float *x, const float *w, const float *g, float *y, size_t rows, size_t cols) {
+     for (size_t r = 0; r < rows; r++) {
+-        float sum = 0.0f;
+-        for (size_t c = 0; c < cols; c++)
+-            sum += x[r * cols + c] * x[r * cols + c];
++        float s[UNROLL] = {0};
++        for (size_t c = 0; c < cols; c += UNROLL)
++            for (size_t u = 0; u < UNROLL; u++)
++                s[u] += x[r * cols + c + u] * x[r * cols + c + u];
++        float sum = 0.0f;
++        for (size_t u = 0; u < UNROLL; u++)
++            sum += s[u];
+         const float scale = 1.0f / sqrtf(sum / cols + EPS);
+         for (size_t c = 0; c < cols; c++)
+             y[r * cols + c] = x[r * cols + c] * scale * w[c] * silu(g[r * cols + c]);
+--- a/build.json
++++ b/build.json
+@@ -1 +1 @@
+-{"flags": "-O2"}
++{"flags": "-O3 -march=native"}
+"""
+SKILL = """**Root causes**
+- the row is read twice, and the second pass finds it evicted from the cache
+- one scalar accumulator makes every addition wait for the one before it
+
+**Fixes**
+- several partial sums, added up at the end
+- block long rows so that both passes stay in the second-level cache
+
+**Anti-patterns**
+- software prefetch in a loop that the hardware prefetcher already follows
+"""
+
+
+class CannedFeed:
+    """Plays a log: first its state, then whatever the test pushes; answers from the same events, keeps the commands."""
+
+    def __init__(self, log: Log, refuse: dict[str, DaemonError] | None = None) -> None:
+        self.log = log
+        self.refuse = refuse or {}
+        self.commands: list[tuple[str, dict[str, Any]]] = []
+        self.queries: list[tuple[str, dict[str, Any]]] = []
+        self.state = log.state
+        self.on_command: Callable[[str, dict[str, Any]], Any] = lambda verb, args: {}
+        self._pushed: asyncio.Queue[Message | DaemonError] = asyncio.Queue()
+
+    def push(self, *messages: Message | DaemonError) -> None:
+        for message in messages:
+            self._pushed.put_nowait(message)
+
+    def play(self, facts: Iterable[e.Fact]) -> None:
+        """Record facts and send them on."""
+        for fact in facts:
+            self.log.emit(fact)
+            self.push(self.log.events[-1])
+
+    async def messages(self, after: int = 0) -> AsyncIterator[Message]:
+        if after == 0:
+            yield self.state
+        while True:
+            message = await self._pushed.get()
+            if isinstance(message, DaemonError):
+                raise message
+            yield message
+
+    async def query(self, what: str, **args: Any) -> Any:
+        self.queries.append((what, args))
+        if what in self.refuse:
+            raise self.refuse[what]
+        match what:
+            case "show":
+                return self._show(args["iteration"])
+            case "diff":
+                return {
+                    "text": "" if args["iteration"].endswith(".0") else DIFF,
+                    "from": "r1.1",
+                    "to": args["iteration"],
+                }
+            case "events":
+                return [_json(event) for event in self._of(args["run"], args["iteration"])]
+            case "skill":
+                return {"id": args["id"], "signal": "achieved GB/s far below the measured bandwidth", "body": SKILL}
+        raise DaemonError("unknown", f"no such question: {what}")
+
+    async def command(self, verb: str, **args: Any) -> Any:
+        self.commands.append((verb, args))
+        if verb in self.refuse and not args.get("force"):
+            raise self.refuse[verb]
+        return self.on_command(verb, args)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _of(self, run: str, number: int) -> list[e.Event]:
+        return [
+            event for event in self.log.events
+            if isinstance(event.fact, e.IterationFact) and event.fact.run == run and event.fact.iteration == number
+        ]  # fmt: skip
+
+    def _show(self, ref: str) -> Any:
+        run_id, _, number = ref.partition(".")
+        run = self.log.state.runs[run_id]
+        it = run.iteration(int(number))
+        assert it is not None
+        parent = None if it.parent == it.number else detail(self._of(run_id, it.parent))
+        first = None if it.number == 0 else detail(self._of(run_id, 0))
+        found = {"run": run_id, "iteration": it, "detail": detail(self._of(run_id, it.number)), "parent": parent}
+        return _plain({**found, "baseline": first, "folder": f"runs/{run.task}/{run_id}/iter_{it.number:04d}"})
+
+
+def _plain(value: Any) -> Any:
+    """Through JSON and back, as over the socket."""
+    return json.loads(encode(value))
+
+
+def _json(event: e.Event) -> Any:
+    return json.loads(event_to_json(event))
+
+
+def app_on(feed: CannedFeed | None, read_only: bool = False, **config: Any) -> KpdApp:
+    """The UI on a feed, with none: without a daemon. It redraws often enough for a test not to wait."""
+
+    async def connect() -> Feed:
+        if feed is None:
+            raise NoDaemon()
+        return feed
+
+    return KpdApp(connect, "kernels", TuiConfig(**{"refresh_hz": 200.0, **config}), read_only, UTC, first_wait=0.01)
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until the app has shown everything it was sent and all its questions are answered."""
+    app = pilot.app
+    assert isinstance(app, KpdApp)
+    for _ in range(500):
+        await pilot.pause(0.005)
+        if app.view.link.state != "connecting" and app.is_settled:
+            await pilot.pause()
+            return
+    raise AssertionError("the UI does not come to rest")

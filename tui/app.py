@@ -1,0 +1,380 @@
+"""The terminal UI: one frozen view, redrawn at most twice a second by news and at once by keys."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import tzinfo
+from typing import Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widgets import ContentSwitcher
+
+from kpd.model.events import Event
+from kpd.model.fold import fold
+from kpd.model.nouns import State
+from kpd.subscription import Beat, Client, DaemonError, Dropped, Live
+from kpd.workspace.config import TuiConfig, load_config
+from kpd.workspace.paths import Workspace, WorkspaceError
+from kpd.workspace.strict import ConfigError
+from tui import asking, bars, themes
+from tui.actions import ACTIONS, BY_ID, Action, reason
+from tui.details import Details, What
+from tui.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, follow
+from tui.outline import Outline, Place, exists, newest, outline
+from tui.output import Output
+from tui.panes import diff, memo, metrics, overview, rules
+from tui.screens.palette import PaletteScreen
+from tui.screens.question import QuestionScreen
+from tui.screens.reading import ReadingScreen, help_lines, skill_lines
+from tui.screens.steering import SteeringScreen
+from tui.text import clean
+from tui.view import TABS, Said, Tab, View
+from tui.widgets.bar import Bar
+from tui.widgets.pane import LogPane, Pane, RulesPane
+from tui.widgets.tree import Tree
+
+WIDE, TALL = 110, 30
+"""From this many columns and rows on, the panes get more room."""
+
+_ASKED_BY: dict[Tab, tuple[What, ...]] = {
+    "overview": ("show",), "metrics": ("show",), "rules": ("show",), "diff": ("diff",), "memo": (),
+    "log": ("events", "show"),
+}  # fmt: skip
+
+
+class KpdApp(App[int]):
+    """Shows what the daemon says and sends what the operator wants; decides nothing itself."""
+
+    TITLE = "kpd"
+    CSS_PATH = "kpd.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar = [Binding(one.keys, f"act('{one.id}')", one.label, show=False, id=one.id) for one in ACTIONS]
+
+    view: reactive[View] = reactive(View, init=False)
+
+    def __init__(
+        self,
+        connect: Connect,
+        workspace: str = "",
+        config: TuiConfig | None = None,
+        read_only: bool = False,
+        zone: tzinfo | None = None,
+        first_wait: float = FIRST_WAIT_S,
+        complaint: str = "",
+    ) -> None:
+        """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start."""
+        super().__init__()
+        self.animation_level = "none"
+        self._connect = connect
+        self._config = config or TuiConfig()
+        self._first_wait = first_wait
+        self._state = State()
+        self._link = Link()
+        self._feed: Feed | None = None
+        self._output = Output()
+        self._details = Details()
+        self._folds: dict[Place, bool] = {}
+        self._last_publish = 0.0
+        self._due: Timer | None = None
+        complaint = complaint or self._dress() or self._unknown_keys()
+        said = Said(clean(complaint), good=False) if complaint else None
+        keys = {id: key for id, key in self._config.keys.items() if id in BY_ID}
+        self.set_reactive(KpdApp.view, View(workspace=workspace, read_only=read_only, zone=zone, said=said, keys=keys))
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Textual's own themes lack kpd's variables."""
+        return dict(themes.DARK.variables)
+
+    # ── the board ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def compose(self) -> ComposeResult:
+        yield Bar(bars.header, "header").data_bind(KpdApp.view)
+        yield Bar(bars.banner, "banner").data_bind(KpdApp.view)
+        with Horizontal(id="body"):
+            with Vertical(id="left"):
+                yield Tree("tree").data_bind(KpdApp.view)
+            with Vertical(id="right"):
+                yield Bar(bars.tabs, "tabs").data_bind(KpdApp.view)
+                with ContentSwitcher(initial="overview", id="panes"):
+                    yield Pane("overview", overview.lines).data_bind(KpdApp.view)
+                    yield Pane("metrics", metrics.lines).data_bind(KpdApp.view)
+                    yield RulesPane().data_bind(KpdApp.view)
+                    yield Pane("diff", diff.lines, wide=True).data_bind(KpdApp.view)
+                    yield Pane("memo", memo.lines).data_bind(KpdApp.view)
+                    yield LogPane().data_bind(KpdApp.view)
+        yield Bar(bars.prompt, "prompt").data_bind(KpdApp.view)
+        yield Bar(bars.footer, "footer").data_bind(KpdApp.view)
+
+    def on_mount(self) -> None:
+        self.set_keymap(dict(self.view.keys))
+        self.query_one(Tree).focus()
+        self.run_worker(follow(self._connect, lambda: self._state.seq, self._hear, self._linked, self._first_wait))
+
+    def on_resize(self) -> None:
+        self.screen_stack[0].set_class(self.size.width >= WIDE, "wide")
+        self.screen_stack[0].set_class(self.size.height >= TALL, "tall")
+
+    def _dress(self) -> str:
+        """Put on the theme of the config; what to say if there is none of that name."""
+        for theme in themes.THEMES:
+            self.register_theme(theme)
+        wanted = self._config.theme or themes.DARK.name
+        known = wanted in self.available_themes
+        self.theme = wanted if known else themes.DARK.name
+        names = ", ".join(theme.name for theme in themes.THEMES)
+        return "" if known else f"config.toml, [tui]: no theme is called {wanted!r}; kpd's own are {names}"
+
+    def _unknown_keys(self) -> str:
+        unknown = next((id for id in self._config.keys if id not in BY_ID), None)
+        return "" if unknown is None else f"config.toml, [tui.keys]: no action is called {unknown!r}; ? lists them all"
+
+    # ── news ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _hear(self, message: Message) -> None:
+        self._details.hear(message)
+        match message:
+            case State():
+                self._state = message
+            case Event():
+                self._state = fold(self._state, message)
+            case Live():
+                self._output.hear(message, self._state.seq)
+            case Dropped():
+                self._output.lose(message.count, self._state.seq)
+            case Beat():
+                return
+        self._news()
+
+    def _linked(self, link: Link, feed: Feed | None) -> None:
+        self._feed = feed
+        if feed is not None:
+            self._details.forget_problems()
+        if link != self._link:
+            self._link = link
+            self._news()
+
+    def _news(self) -> None:
+        """Publish soon: at once after a quiet time, else when the refresh interval is over."""
+        if self._due is not None:
+            return
+        wait = self._last_publish + 1 / self._config.refresh_hz - time.monotonic()
+        self._due = self.set_timer(max(0.001, wait), self._publish)
+
+    def _publish(self) -> None:
+        self._due = None
+        self._last_publish = time.monotonic()
+        self._change(state=self._state, link=self._link, output=self._output.lines())
+
+    def _change(self, refold: bool = False, **fields: Any) -> None:
+        """The next view: `fields` replaced, and all that follows from them."""
+        before, view = self.view, replace(self.view, **fields)
+        at = view.at
+        if view.following or not exists(view.state, at):
+            at = newest(view.state)
+        rows: Outline = view.outline
+        if refold or view.state is not before.state or at.run != before.at.run:
+            rows = outline(view.state, self._folds, at)
+        if not view.following and at not in rows.index:
+            at = at.folder
+        self.view = replace(view, at=at, outline=rows, shown=self._details.shown(at))
+        self._ask_for_what_is_missing()
+
+    def _ask_for_what_is_missing(self) -> None:
+        feed, at = self._feed, self.view.at
+        if feed is None:
+            return
+        for what in _ASKED_BY[self.view.tab]:
+            if self._details.wants(at, what):
+                self.run_worker(self._ask(feed, at, what), group="ask")
+
+    async def _ask(self, feed: Feed, at: Place, what: What) -> None:
+        await self._details.ask(feed, at, what)
+        if at == self.view.at:
+            self._change()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that was heard is shown and nothing that was asked is open."""
+        asked = any(worker.group in ("ask", "send") and not worker.is_finished for worker in self.workers)
+        return self._due is None and not asked
+
+    # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def action_act(self, id: str) -> None:
+        """Take the action of this id, or say why it cannot be taken."""
+        action = BY_ID[id]
+        if (why := reason(action, self.view)) != "":
+            self._say(f"{action.label}: {why}", good=False)
+            return
+        if self.view.said is not None:
+            self._change(said=None)
+        if id.startswith("tab_"):
+            self._open(id.removeprefix("tab_"))
+        elif (own := getattr(self, f"_do_{id}", None)) is not None:
+            own()
+        elif action.ask is not None:
+            self._question(action, action.ask(self.view))
+        else:
+            self._carry_out(action, action.args(self.view, ""))
+
+    def _question(self, action: Action, question: asking.Question) -> None:
+        view = self.view
+
+        def answered(answer: str | None) -> None:
+            if answer is not None:
+                self._carry_out(action, action.args(view, answer))
+
+        self.push_screen(QuestionScreen(question), answered)
+
+    def _carry_out(self, action: Action, args: Mapping[str, Any]) -> None:
+        self.run_worker(self._send(action, args), group="send")
+
+    async def _send(self, action: Action, args: Mapping[str, Any]) -> bool:
+        """Whether the daemon did it; what it said is shown either way."""
+        if self._feed is None:
+            self._say(f"{action.label}: no link to the daemon: `kpd start` brings it back", good=False)
+            return False
+        try:
+            result = await self._feed.command(action.verb, **args)
+        except DaemonError as err:
+            self._say(f"{action.label}: {err}", good=False)
+            if action.id == "rollback" and err.code == "refused" and not args.get("force"):
+                self._offer_to_overwrite(action, args, err)
+            return False
+        self._say(action.told.format_map(_Told({**args, **(result if isinstance(result, dict) else {})})))
+        return True
+
+    def _offer_to_overwrite(self, action: Action, args: Mapping[str, Any], err: DaemonError) -> None:
+        def answered(answer: str | None) -> None:
+            if answer is not None:
+                self._carry_out(action, {**args, "force": True})
+
+        self.push_screen(QuestionScreen(asking.overwrite(err.message, err.remedy)), answered)
+
+    def _say(self, text: str, good: bool = True) -> None:
+        self._change(said=Said(clean(text), good))
+
+    def _do_steer(self) -> None:
+        run = self.view.at.run
+
+        async def send(text: str, note: int | None) -> bool:
+            args = {"run": run, "text": text} | ({} if note is None else {"note": note})
+            return await self._send(BY_ID["steer"], args)
+
+        self.push_screen(SteeringScreen(run, send).data_bind(KpdApp.view))
+
+    def _do_next_tab(self) -> None:
+        self._open(TABS[(TABS.index(self.view.tab) + 1) % len(TABS)])
+
+    def _do_previous_tab(self) -> None:
+        self._open(TABS[TABS.index(self.view.tab) - 1])
+
+    def _open(self, tab: str) -> None:
+        had_focus = self.query_one("#right").has_focus_within
+        self.query_one(ContentSwitcher).current = tab
+        self._change(tab=tab)
+        if had_focus:
+            self.query_one(f"#{tab}").focus()
+
+    def _do_focus_left(self) -> None:
+        self.screen.remove_class("zoomed")
+        self.query_one(Tree).focus()
+
+    def _do_focus_right(self) -> None:
+        self.query_one(f"#{self.view.tab}").focus()
+
+    def _do_zoom(self) -> None:
+        self.screen.toggle_class("zoomed")
+        if self.screen.has_class("zoomed"):
+            self._do_focus_right()
+        else:
+            self.query_one(Tree).focus()
+
+    def _do_follow(self) -> None:
+        self._change(following=True)
+
+    def _do_skill(self) -> None:
+        fired = rules.findings(self.view)
+        self.run_worker(self._show_skill(fired[self.query_one(RulesPane).chosen].rule), group="send")
+
+    async def _show_skill(self, rule: str) -> None:
+        if self._feed is None:
+            self._say("skill: no link to the daemon: `kpd start` brings it back", good=False)
+            return
+        try:
+            found = await self._feed.query("skill", id=rule)
+        except DaemonError as err:
+            self._say(f"skill: {err}", good=False)
+            return
+        signal, body = (str(found.get(part, "")) if isinstance(found, dict) else "" for part in ("signal", "body"))
+        self.push_screen(ReadingScreen(f"Skill {rule}", lambda width: skill_lines(signal, body, width)))
+
+    def _do_theme(self) -> None:
+        self.theme = themes.after(self.theme)
+        self._say(f"theme {self.theme}; [tui] theme in config.toml keeps it")
+
+    def _do_palette(self) -> None:
+        def chosen(id: str | None) -> None:
+            if id is not None:
+                self.action_act(id)
+
+        self.push_screen(PaletteScreen(self.view), chosen)
+
+    def _do_help(self) -> None:
+        self.push_screen(ReadingScreen("Keys and signs", lambda width: help_lines(self.view, width)))
+
+    def _do_detach(self) -> None:
+        if self._link.state == "up":
+            self.exit(0, message="Detached. The daemon goes on; `kpd attach` comes back, `kpd shutdown` ends it.")
+        else:
+            self.exit(0, message="Left. No daemon answers for this workspace; `kpd start` starts it.")
+
+    async def action_quit(self) -> None:
+        """Textual's own ctrl+q means the same as q."""
+        self._do_detach()
+
+    def action_help_quit(self) -> None:
+        self._say("q leaves this screen; the daemon goes on. S stops the run.")
+
+    # ── the left pane ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def on_tree_moved(self, message: Tree.Moved) -> None:
+        following = message.place == newest(self.view.state) and message.place.iteration is not None
+        self._change(at=message.place, following=following, said=None)
+
+    def on_tree_folded(self, message: Tree.Folded) -> None:
+        self._folds[message.place] = message.open
+        self._change(refold=True)
+
+    def on_tree_entered(self) -> None:
+        self._do_focus_right()
+
+
+class _Told(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return "it"
+
+
+def run(workspace: Workspace, read_only: bool = False) -> int:
+    """The UI on the workspace's daemon, until the operator detaches. Gives the exit code."""
+    complaint = ""
+    try:
+        config = load_config(workspace).tui
+    except ConfigError as err:
+        config, complaint = TuiConfig(), str(err)
+
+    async def connect() -> Feed:
+        try:
+            client = Client(workspace.socket, "tui", read_only)
+        except WorkspaceError as err:
+            raise DaemonError("infra", err.message, err.remedy) from err
+        await client.connect()
+        return client
+
+    app = KpdApp(connect, workspace.root.name, config, read_only, complaint=complaint)
+    app.run()
+    return app.return_code or 0

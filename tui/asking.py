@@ -1,0 +1,115 @@
+"""What is asked before an act that cannot simply be taken back, and what is lost by it."""
+
+from dataclasses import dataclass
+
+from kpd.model.nouns import Iteration, Run
+from tui import marks
+from tui.numbers import count
+from tui.text import clean
+from tui.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`entry` names a line to be typed (None: nothing is); an empty one is no answer while it is `required`."""
+
+    title: str
+    text: tuple[str, ...]
+    yes: str
+    entry: str | None = None
+    value: str = ""
+    required: bool = False
+
+
+def stop(view: View) -> Question:
+    run = view.run
+    assert run is not None
+    lost = "Nothing of it has begun."
+    if (now := run.current) is not None:
+        lost = (
+            f"Iteration {now.number} ends as interrupted; its {now.step or 'first'} step is killed with all it started."
+        )
+    kept = f"What was accepted stays: the incumbent is {run.id}.{run.incumbent}." if run.incumbent is not None else ""
+    return Question(f"Stop {run.id} now?", tuple(text for text in (lost, kept) if text), "stop the run")
+
+
+def run(view: View) -> Question:
+    active = view.state.active
+    waits = f"It waits behind {active.id}." if active is not None else "It begins at once."
+    rest = "Agent, host and budget come from config.toml and its task.toml."
+    return Question(f"Queue a run of {clean(view.at.task)}?", (waits, rest), "queue the run")
+
+
+def accept(view: View) -> Question:
+    it, run = view.iteration, view.run
+    assert it is not None
+    assert run is not None
+    mark = marks.of_iteration(it, run)
+    text = [f"The verdict was: {mark.glyph} {marks.gain_of(it)} {mark.word}. {clean(it.reason)}"]
+    text.append("It becomes the incumbent, marked as accepted by hand, and kpd writes its files to the task folder.")
+    text.append(f"Incumbent now: {run.id}.{run.incumbent}; b on it rolls back.")
+    return Question(f"Accept {view.ref} by hand?", tuple(text), "accept", entry="Why")
+
+
+def rollback(view: View) -> Question:
+    it, run = view.iteration, view.run
+    assert it is not None
+    assert run is not None
+    text = [*_files(view, run, it)]
+    later = [other for other in run.iterations if other.outcome == "accepted" and other.number > it.number]
+    if later:
+        text.append(
+            f"{count(len(later), 'later accepted iteration')} will no longer be the incumbent; all stay recorded."
+        )
+    if run.pending_edit or (run.folder and run.folder != run.files):
+        text.append("The task folder holds an edit of yours: kpd will refuse rather than overwrite it.")
+    return Question(f"Roll {run.id} back to iteration {it.number}?", tuple(text), "roll back")
+
+
+def _files(view: View, run: Run, it: Iteration) -> list[str]:
+    """Which files of the task folder change."""
+    proposed = view.shown.detail.proposed
+    if proposed is None:
+        return [f"Written to the task folder: {', '.join(map(clean, view.editable)) or 'its editable files'}."]
+    changed = [clean(name) for name, sha in proposed.files.items() if run.files.get(name) != sha]
+    same = [clean(name) for name, sha in proposed.files.items() if run.files.get(name) == sha]
+    found = [f"Written to the task folder: {', '.join(changed)}."] if changed else ["No file changes."]
+    return found + ([f"The same in both: {', '.join(same)}."] if same else [])
+
+
+def overwrite(message: str, remedy: str) -> Question:
+    """After a refused rollback: go on at the price of the operator's own edit."""
+    lost = "Rolling back anyway overwrites what the task folder holds now."
+    text = tuple(clean(part) for part in (message, remedy, lost) if part)
+    return Question("Roll back over the edit?", text, "overwrite the edit")
+
+
+def memo(view: View) -> Question:
+    ref = memo_target(view)
+    run_id, _, number = ref.partition(".")
+    run = view.state.runs.get(run_id)
+    it = run.iteration(int(number)) if run is not None else None
+    has = f"It says now: {clean(it.memo)}" if it is not None and it.memo else "It has no memo yet."
+    return Question(f"Memo for {ref}", (has,), "keep the memo", entry="What it tries, and why", required=True)
+
+
+def memo_target(view: View) -> str:
+    """The iteration a memo would go to: the one the operator went to, else their own that still lacks one."""
+    chosen = view.ref if view.iteration is not None else ""
+    return (memo_wanted(view) or chosen) if view.following else (chosen or memo_wanted(view))
+
+
+def memo_wanted(view: View) -> str:
+    """The newest operator iteration without a person's memo, in the active run or the selected one; else nothing."""
+    run = view.state.active or view.run
+    if run is None:
+        return ""
+    newest = next((it for it in reversed(run.iterations) if it.agent == "operator"), None)
+    if newest is None or not lacks_memo(newest):
+        return ""
+    return f"{run.id}.{newest.number}"
+
+
+def lacks_memo(it: Iteration) -> bool:
+    """Whether an operator iteration has no memo but the one that kpd made up from its diff."""
+    return not it.memo or it.memo.startswith("operator edit: ")

@@ -1,0 +1,163 @@
+"""The one-line bars as functions of the view: header, banner, tabs, prompt, footer."""
+
+from textual.content import Content
+from textual.style import Style
+
+from kpd.model.nouns import STEPS, State
+from tui import asking, marks
+from tui.actions import ACTIONS, BY_ID, Action, reason
+from tui.keys import written
+from tui.numbers import count
+from tui.panes.next import first_line
+from tui.text import BLANK, Part, clean, clip, fit, line, wrapped
+from tui.view import TABS, View
+
+MOST_BANNER_LINES, MOST_PROMPT_LINES = 3, 3
+
+
+def header(view: View, width: int) -> list[Content]:
+    """Where this is, whether the link is up, the hosts, and the step under way; the least important goes first."""
+    parts: list[Content] = [line((" kpd ", ".key"), " ", (clip(clean(view.workspace), 24), ".strong"))]
+    parts.append({"up": line(("● linked", ".good")), "down": line(("○ no link", ".bad"))}.get(
+        view.link.state, line(("○ connecting", ".muted"))))  # fmt: skip
+    if view.read_only:
+        parts.append(line(("read-only", ".warn")))
+    hosts = [_host(view, name) for name in view.state.hosts]
+    right = _now(view.state)
+    while hosts and _length(parts) + _length(hosts) + right.cell_length + 4 > width:
+        hosts.pop()
+    left = Content("  ").join([*parts, *hosts])
+    space = max(1, width - left.cell_length - right.cell_length - 1)
+    return [Content.assemble(left.truncate(max(0, width - right.cell_length - 2), ellipsis=True), " " * space, right)]
+
+
+def _length(parts: list[Content]) -> int:
+    return sum(part.cell_length + 2 for part in parts)
+
+
+def _host(view: View, name: str) -> Content:
+    mark = marks.of_host(view.state.hosts[name])
+    return line(
+        (f"{mark.glyph} ", mark.style),
+        f"{clip(clean(name), 16)} ",
+        (mark.word, ".muted" if mark.word == "up" else ".bad"),
+    )
+
+
+def _now(state: State) -> Content:
+    run = state.active
+    if not state.seq:
+        return BLANK
+    if run is None:
+        waiting = len(state.queue)
+        return line((f"{count(waiting, 'run')} queued" if waiting else "idle", ".muted"))
+    mark = marks.of_run(run, bool(state.held))
+    it = run.current
+    if it is None or it.step is None:
+        return line((f"{mark.glyph} {mark.word}", mark.style), f"  {run.id}")
+    done = STEPS.index(it.step)
+    return line(
+        (f"{mark.glyph} {mark.word}", mark.style), f"  {run.id}.{it.number}  ", (f"{it.step} ", ".strong"),
+        ("▮" * done, ".good"), ("▯" * (len(STEPS) - done), ".muted"), (f" {done}/{len(STEPS)}", ".muted"),
+    )  # fmt: skip
+
+
+def banner(view: View, width: int) -> list[Content]:
+    """The one thing a person should know first, with its remedy; nothing when all is well."""
+    said = _urgent(view)
+    if said is None:
+        return []
+    glyph, text, remedy = said
+    lines = wrapped(f"{text} · {remedy}" if remedy else text, width - 4, most=MOST_BANNER_LINES)
+    return [line((fit(f" {glyph if nth == 0 else ' '} {one.plain}", width), ".alert")) for nth, one in enumerate(lines)]
+
+
+def _urgent(view: View) -> tuple[str, str, str] | None:
+    """A glyph, what is the matter, and what to do about it. A notice is news until the next iteration begins."""
+    link, run = view.link, view.state.active
+    if link.state == "down":
+        return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
+    if view.state.held:
+        return "‖", f"held: {first_line(view.state.held)}", f"{_key(view, 'release')} releases it"
+    if run is not None and run.status == "paused":
+        return "‖", f"{run.id} paused: {first_line(run.reason) or 'by you'}", f"{_key(view, 'resume')} resumes it"
+    if run is not None and run.conflict:
+        return "!", first_line(run.conflict), "your version is measured first"
+    if run is not None and run.stale:
+        files = ", ".join(clean(name) for name in run.stale)
+        return "!", f"protected files changed: {files}", f"{run.id} goes on with the old ones, a new run takes the new"
+    last = view.state.notices[-1] if view.state.notices else None
+    newest = run.iterations[-1].started if run is not None and run.iterations else 0.0
+    if last is not None and last.level != "info" and last.at >= newest:
+        return "!" if last.level == "warning" else "✗", first_line(last.text), ""
+    return None
+
+
+def tabs(view: View, width: int) -> list[Content]:
+    """The tabs, the open one marked by more than its colour."""
+    parts: list[Content] = []
+    short = width < 62
+    for nth, tab in enumerate(TABS, 1):
+        click = Style.from_meta({"@click": f"app.act('tab_{tab}')"})
+        name = tab.capitalize()
+        label = f"[{name}]" if tab == view.tab else f" {name} "
+        text = label if short else f"{nth}{label}"
+        parts.append(line((text, ".key" if tab == view.tab else ".muted")).stylize(click))
+    return [Content("" if short else " ").join(parts)]
+
+
+def prompt(view: View, width: int) -> list[Content]:
+    """The answer to the last act, else the offer to enter a memo."""
+    if view.said is not None:
+        mark = marks.DONE if view.said.good else marks.FAILED
+        return _prompted(mark.glyph, mark.style, view.said.text, width)
+    run, key = view.state.active, _key(view, "memo")
+    if run is not None and run.pending_edit:
+        changed = [clean(name) for name, sha in run.pending_edit.items() if sha != run.files.get(name)]
+        what = ", ".join(changed) or "the task folder"
+        return _prompted("✎", ".accent", f"your edit of {what} is measured next; {key} then says what it tries", width)
+    wanted = "" if view.read_only else asking.memo_wanted(view)
+    if not wanted:
+        return []
+    on_it = "" if asking.memo_target(view) == wanted else " on it"
+    return _prompted("✎", ".accent", f"{wanted} is your edit, without a memo: {key}{on_it} says what it tries", width)
+
+
+def _prompted(glyph: str, style: str, text: str, width: int) -> list[Content]:
+    lines = wrapped(text, width - 4, most=MOST_PROMPT_LINES)
+    return [line(" ", (f"{glyph} " if nth == 0 else "  ", style), one.plain) for nth, one in enumerate(lines)]
+
+
+def footer(view: View, width: int) -> list[Content]:
+    """The acts that matter now, those that cannot be taken greyed; help and detach always stand at the end."""
+    ranked = sorted(
+        (action for action in ACTIONS if action.rank),
+        key=lambda one: (one.rank >= 90, bool(reason(one, view)), one.rank),
+    )
+    last = [action for action in ranked if action.rank >= 90]
+    room = width - 1 - sum(len(_label(view, action)) + 3 for action in last)
+    chosen: list[Action] = []
+    for action in (one for one in ranked if one.rank < 90):
+        needed = len(_label(view, action)) + 3
+        if needed <= room:
+            chosen.append(action)
+            room -= needed
+    return [Content("  ").join([BLANK, *(_entry(view, action) for action in chosen + last)])]
+
+
+def _label(view: View, action: Action) -> str:
+    return f"{_key(view, action.id)} {action.label}"
+
+
+def _entry(view: View, action: Action) -> Content:
+    greyed = bool(reason(action, view))
+    click = Style.from_meta({"@click": f"app.act('{action.id}')"})
+    parts: list[Part] = [
+        (_key(view, action.id), ".off" if greyed else ".key"),
+        (f" {action.label}", ".off" if greyed else ""),
+    ]
+    return line(*parts).stylize(click)
+
+
+def _key(view: View, id: str) -> str:
+    return written(view.keys.get(id, BY_ID[id].keys))

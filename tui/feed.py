@@ -1,0 +1,79 @@
+"""Where the UI's news comes from and its commands go, and how it comes back by itself when the daemon goes away."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from kpd.model.events import Event
+from kpd.model.nouns import State
+from kpd.subscription import Beat, DaemonError, Dropped, Live
+
+Message = State | Event | Live | Beat | Dropped
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 5.0
+
+
+class Feed(Protocol):
+    """One connection to a daemon; kpd.subscription.Client is one, and a recording could be another."""
+
+    def messages(self, after: int = 0) -> AsyncIterator[Message]: ...
+
+    async def query(self, what: str, **args: Any) -> Any: ...
+
+    async def command(self, verb: str, **args: Any) -> Any: ...
+
+    async def close(self) -> None: ...
+
+
+Connect = Callable[[], Awaitable[Feed]]
+"""Opens a connection. Raises DaemonError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Whether the daemon is there, and if not, why and what to do about it."""
+
+    state: Literal["connecting", "up", "down"] = "connecting"
+    message: str = ""
+    remedy: str = ""
+
+
+async def follow(
+    connect: Connect,
+    seen: Callable[[], int],
+    hear: Callable[[Message], None],
+    linked: Callable[[Link, Feed | None], None],
+    first_wait: float = FIRST_WAIT_S,
+) -> None:
+    """Hand every message to `hear`, reconnecting for ever; `seen` is the last event's number.
+
+    `linked` is told about each change of the link, with the feed that questions and commands may use meanwhile.
+    """
+    wait = first_wait
+    while True:
+        try:
+            feed = await connect()
+        except (DaemonError, OSError) as err:
+            linked(_down(err), None)
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, LONGEST_WAIT_S)
+            continue
+        ended: Exception = DaemonError("infra", "the daemon has closed the connection", "kpd start")
+        try:
+            linked(Link("up"), feed)
+            async for message in feed.messages(seen()):
+                wait = first_wait
+                hear(message)
+        except (DaemonError, OSError) as err:
+            ended = err
+        finally:
+            await feed.close()
+        linked(_down(ended), None)
+        await asyncio.sleep(wait)
+
+
+def _down(err: Exception) -> Link:
+    if isinstance(err, DaemonError):
+        return Link("down", err.message, err.remedy or "kpd start")
+    return Link("down", str(err), "kpd start")

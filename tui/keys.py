@@ -1,0 +1,17 @@
+"""Keys as people write them."""
+
+_WRITTEN = {
+    "question_mark": "?", "left_square_bracket": "[", "right_square_bracket": "]", "colon": ":", "escape": "esc",
+    "enter": "⏎", "space": "space", "slash": "/", "shift+tab": "⇧tab", "full_stop": ".", "comma": ",",
+}  # fmt: skip
+
+
+def written(keys: str, most: int = 1) -> str:
+    """The first `most` of Textual's key names, readable: `^p`, `?`, `esc`."""
+    return " ".join(_one(key.strip()) for key in keys.split(",")[:most])
+
+
+def _one(key: str) -> str:
+    if key.startswith("ctrl+"):
+        return "^" + key.removeprefix("ctrl+")
+    return _WRITTEN.get(key, key)

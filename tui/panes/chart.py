@@ -1,0 +1,160 @@
+"""Best score so far over the iterations, drawn once with box characters; nothing in it moves by itself."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from kpd.model.nouns import Run
+from tui.numbers import figure
+from tui.text import fit
+
+MOST_SPREAD = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One column of the chart: one iteration, or several when there are more of them than columns."""
+
+    label: int
+    best: float | None
+    score: float | None
+    accepted: bool
+    failed: bool
+
+
+def points(run: Run, columns: int, direction: Literal["lower", "higher"] = "lower") -> list[Point]:
+    """The run's iterations in at most `columns` points, each with the best accepted score up to it."""
+    per = max(1, math.ceil(len(run.iterations) / max(1, columns)))
+    better = min if direction == "lower" else max
+    best: float | None = None
+    found = []
+    for first in range(0, len(run.iterations), per):
+        group = run.iterations[first : first + per]
+        scores = [it.score for it in group if it.score is not None and math.isfinite(it.score)]
+        won = [it for it in group if it.outcome in ("baseline", "accepted") or it.override]
+        for it in won:
+            if it.score is not None and math.isfinite(it.score):
+                best = it.score if best is None else better(best, it.score)
+        failed = not scores and any(it.outcome in ("rejected", "failed") for it in group)
+        score = better(scores) if scores else None
+        found.append(Point(group[0].number, best, score, bool(won), failed))
+    return found
+
+
+def chart(run: Run, width: int, height: int, direction: Literal["lower", "higher"] = "lower") -> list[Content]:
+    """`height` lines: the plot, what had no score at all, and iteration numbers. Empty while nothing has a score."""
+    known = [it.score for it in run.iterations if it.score is not None and math.isfinite(it.score)]
+    if not known:
+        return []
+    axis = max(cell_len(figure(score)) for score in known) + 2
+    columns = max(4, width - axis - 1)
+    shown = points(run, columns, direction)
+    spread = max(1, min(MOST_SPREAD, columns // len(shown)))
+    failed = any(point.failed for point in shown)
+    height -= 1 + failed
+    scale = _Scale.over(shown, height)
+    grid = [[(" ", "")] * columns for _ in range(height)]
+    _draw_best(grid, shown, spread, scale)
+    _draw_marks(grid, shown, spread, scale)
+    lines = []
+    for row in range(height):
+        label = figure(scale.value(row)) if row in (0, height - 1, height // 2) else ""
+        side = (fit(label, axis - 1, right=True) + " ", ".muted")
+        lines.append(Content.assemble(side, ("┤" if label else "│", ".muted"), *_runs(grid[row])))
+    if failed:
+        fallen = [
+            ("✗", ".bad") if column % spread == 0 and _failed(shown, column // spread) else (" ", "")
+            for column in range(columns)
+        ]
+        lines.append(Content.assemble(" " * axis, ("│", ".muted"), *_runs(fallen)))
+    lines.append(Content.assemble(" " * axis, ("└", ".muted"), (_numbers(shown, spread, columns), ".muted")))
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    low: float
+    high: float
+    height: int
+
+    @classmethod
+    def over(cls, shown: Sequence[Point], height: int) -> "_Scale":
+        """From the best to a little past the worst accepted score: one slow outlier must not flatten the rest."""
+        bests = [point.best for point in shown if point.best is not None]
+        scores = [point.score for point in shown if point.score is not None]
+        low, high = min(scores), max(bests or scores)
+        high = min(max(scores), high + (high - low) * 0.25)
+        margin = (high - low) * 0.04 or abs(high) * 0.02 or 1.0
+        return cls(low - margin, high + margin, height)
+
+    def row(self, value: float) -> int:
+        share = (self.high - value) / (self.high - self.low)
+        return max(0, min(self.height - 1, round(share * (self.height - 1))))
+
+    def value(self, row: int) -> float:
+        return self.high - (self.high - self.low) * row / max(1, self.height - 1)
+
+
+Grid = list[list[tuple[str, str]]]
+
+
+def _draw_best(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) -> None:
+    """A staircase: level while nothing better is accepted, a drop at the column where something is."""
+    level: int | None = None
+    for nth, point in enumerate(shown):
+        if point.best is None:
+            continue
+        at, row = nth * spread, scale.row(point.best)
+        if level is not None and row != level:
+            top, bottom = sorted((level, row))
+            for between in range(top + 1, bottom):
+                grid[between][at] = ("│", ".good")
+            grid[level][at] = ("╮" if row > level else "╯", ".good")
+            grid[row][at] = ("╰" if row > level else "╭", ".good")
+        elif level is not None:
+            grid[row][at] = ("─", ".good")
+        level = row
+        for x in range(at + 1, min(at + spread, len(grid[0]))):
+            if nth + 1 < len(shown):
+                grid[row][x] = ("─", ".good")
+
+
+def _draw_marks(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) -> None:
+    for nth, point in enumerate(shown):
+        at = nth * spread
+        if point.accepted and point.best is not None:
+            grid[scale.row(point.best)][at] = ("◆" if nth == 0 else "▲", ".good")
+        elif point.score is not None:
+            above = point.score > scale.high
+            grid[scale.row(point.score)][at] = ("↑" if above else "·", ".bad" if above else ".strong")
+
+
+def _failed(shown: Sequence[Point], nth: int) -> bool:
+    return nth < len(shown) and shown[nth].failed
+
+
+def _runs(cells: Sequence[tuple[str, str]]) -> list[tuple[str, str] | str]:
+    """Neighbours of one style joined, so that a line has few spans."""
+    joined: list[tuple[str, str]] = []
+    for char, style in cells:
+        if joined and joined[-1][1] == style:
+            joined[-1] = (joined[-1][0] + char, style)
+        else:
+            joined.append((char, style))
+    return [part if part[1] else part[0] for part in joined]
+
+
+def _numbers(shown: Sequence[Point], spread: int, columns: int) -> str:
+    """Iteration numbers under their columns, as many as fit without touching."""
+    text = [" "] * columns
+    free = 0
+    for nth, point in enumerate(shown):
+        label, at = str(point.label), nth * spread
+        if at >= free and at + len(label) <= columns:
+            text[at : at + len(label)] = label
+            free = at + len(label) + max(2, 8 - spread)
+    return "".join(text)

@@ -1,0 +1,75 @@
+"""What a run does next, what it waits for, and what of its budget is left."""
+
+from textual.content import Content
+
+from kpd.model.nouns import STEPS, Run
+from tui.numbers import count, figure
+from tui.text import clean, clip, line, lines_of
+from tui.view import View
+
+COUNTED = ("accepted", "rejected", "failed")
+
+
+def next_line(view: View, width: int) -> Content:
+    """One line that begins with what it is: `next`, `waits` or `ended`."""
+    run = view.run
+    assert run is not None
+    word, text = _next(view, run)
+    style = {"waits": ".warn", "ended": ".strong"}.get(word, ".accent")
+    return line((f"{word}  ", style), text).truncate(width, ellipsis=True)
+
+
+def _next(view: View, run: Run) -> tuple[str, str]:
+    if run.status == "ended":
+        return "ended", first_line(run.reason) or (run.outcome or "")
+    if view.link.state == "down":
+        return "waits", "no link to the daemon: what you see is the last that was heard"
+    if view.state.held:
+        return "waits", "the queue is held: u releases it"
+    if run.status == "paused":
+        return "waits", f"paused: {first_line(run.reason) or 'by you'}; r resumes it"
+    if run.status == "queued":
+        active = view.state.active
+        return "waits", f"for {active.id} to end" if active is not None else "for the host to be ready"
+    now = run.current
+    if now is not None and now.step is not None and now.step != STEPS[-1]:
+        return "next", f"{STEPS[STEPS.index(now.step) + 1]}, once {now.step} is done"
+    if run.pending_edit:
+        return "next", "your edit of the task folder is measured as an operator iteration"
+    queued = sum(note.consumed_by is None for note in run.steering)
+    if queued:
+        return "next", f"a new iteration, steered by {count(queued, 'note')} of yours"
+    if run.agent == "operator" and run.incumbent is not None:
+        return "waits", "for an edit of the task folder: save a file and it is measured"
+    if run.incumbent is None:
+        return "next", "the baseline: the task as it is, measured against itself"
+    return "next", f"{clean(run.agent)} proposes the next candidate"
+
+
+def first_line(text: str) -> str:
+    return next(iter(lines_of(text, 1)), "")
+
+
+def used(run: Run) -> tuple[int, int]:
+    """Iterations that count against the budget, and those since the last accepted one."""
+    done = [it for it in run.iterations if it.outcome in COUNTED]
+    without = 0
+    for it in reversed(done):
+        if it.outcome == "accepted":
+            break
+        without += 1
+    return len(done), without
+
+
+def budget(run: Run, width: int) -> list[Content]:
+    """What is left: iterations, patience, and how far the stop score is."""
+    limits = run.budget
+    done, without = used(run)
+    parts = [
+        f"{max(0, limits.iterations - done):,} of {limits.iterations:,} iterations left",
+        f"{max(0, limits.patience - without):,} of {limits.patience:,} without a gain left",
+        f"accepts from +{limits.min_gain_pct:g} % on",
+    ]
+    if limits.stop_score is not None:
+        parts.append(f"stops at a score of {figure(limits.stop_score)}")
+    return [line((clip(part, width), ".muted")) for part in parts]

@@ -1,0 +1,201 @@
+"""Overview: is it getting faster, what is happening now, what comes next and why it waits."""
+
+from collections import Counter
+
+from textual.content import Content
+
+from kpd.model.detail import Detail
+from kpd.model.events import STEP_OF
+from kpd.model.nouns import STEPS, CaseTime, Iteration, Run, StepName
+from tui import marks
+from tui.details import Problem
+from tui.numbers import change, count, figure, percent, seconds, times
+from tui.panes.chart import chart
+from tui.panes.next import budget, next_line
+from tui.panes.parts import heading, nothing_selected, problem
+from tui.table import Column, table
+from tui.text import BLANK, Part, beside, clean, line, wrapped
+from tui.view import View
+
+WIDE = 92
+"""From this many cells on, the steps stand in a column of their own."""
+
+_FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.items()}
+
+
+def lines(view: View, width: int, height: int) -> list[Content]:
+    run, iteration = view.run, view.iteration
+    if run is None or (not run.iterations and iteration is None):
+        return nothing_selected(view, width) or []
+    if iteration is None:
+        return _whole_run(view, run, width, height)
+    shown = iteration
+    head = _headline(view, run, shown, width)
+    head += [next_line(view, width), BLANK]
+    if isinstance(view.shown.show, Problem):
+        head += [*problem(view.shown.show, width), BLANK]
+    detail = view.shown.detail
+    direction = view.task.direction if view.task else "lower"
+    if width < WIDE:
+        steps, cases = _steps_across(view, run, shown, detail), _cases(shown, detail, width)
+        rest = [*steps, BLANK, *cases] if len(steps) > 1 else [*steps, *cases]
+        plot = chart(run, width, max(5, min(9, height - len(head) - len(rest) - 2)), direction)
+        return [*head, _best(view, run, width), *plot, BLANK, *rest, BLANK, heading("Budget"), *budget(run, width)]
+    side = 30
+    main = width - side - 3
+    left = [_best(view, run, main), *chart(run, main, max(6, min(12, height - 18)), direction), BLANK]
+    left += [*_cases(shown, detail, main)]
+    right = [*_steps_down(view, run, shown, detail), BLANK, heading("Budget"), *budget(run, side)]
+    return [*head, *beside(left, right, main)]
+
+
+def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
+    """The run as such: how it stands, what became of its iterations, what is left."""
+    mark = marks.of_run(run, bool(view.state.held) and run is view.state.active)
+    where = f"   by {clean(run.agent)} on {clean(run.host)}" + (f", {clean(run.device)}" if run.device else "")
+    head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (where, ".muted"))
+    direction = view.task.direction if view.task else "lower"
+    found = [head.truncate(width, ellipsis=True), next_line(view, width), BLANK, _best(view, run, width)]
+    found += [*chart(run, width, max(5, min(12, height - 10)), direction), BLANK, heading("Iterations")]
+    counts = Counter(marks.of_iteration(it, run, bool(view.state.held)) for it in run.iterations)
+    found += [
+        line((f"{kind.glyph} {kind.word:<14}", kind.style), f"{times_seen:>6,}")
+        for kind, times_seen in counts.most_common()
+    ]
+    return [*found, BLANK, heading("Budget"), *budget(run, width)]
+
+
+def _headline(view: View, run: Run, it: Iteration, width: int) -> list[Content]:
+    mark = marks.of_iteration(it, run, bool(view.state.held))
+    parts: list[Part] = [(f"{run.id}.{it.number}", ".strong"), "  ", (f"{mark.glyph} ", mark.style)]
+    gain = marks.gain_of(it)
+    parts.append((f"{gain}  {mark.word}" if gain else mark.word, mark.style))
+    against = "" if it.number == it.parent else f", against {run.id}.{it.parent}"
+    parts.append((f"   by {clean(it.agent)}{against}", ".muted"))
+    head = [line(*parts).truncate(width, ellipsis=True)]
+    reason = it.reason or (it.verdict.reason if it.verdict else "")
+    wide = width >= WIDE
+    for text, style, most in (
+        (it.memo, "", 4 if wide else 2),
+        (reason, ".muted", 2),
+        (it.bottleneck and f"bottleneck: {it.bottleneck}", ".muted", 2 if wide else 1),
+    ):
+        head += wrapped(text, width, style, most=most) if text else []
+    head += [line((f"! {clean(flag)}", ".warn")).truncate(width, ellipsis=True) for flag in it.flags[:3]]
+    return head
+
+
+def _best(view: View, run: Run, width: int) -> Content:
+    """The incumbent's score in a line; what does not fit is left out whole."""
+    best, baseline = run.best, run.baseline
+    if best is None or best.score is None:
+        return heading("Best so far", ("appears when the baseline is timed", ".muted"))
+    unit = "µs" if view.task is None or view.task.score == "us" else clean(view.task.score)
+    found = heading("Best so far", (f"{figure(best.score)} {unit}", ".strong"))
+    more: list[Part] = []
+    if baseline is not None and baseline is not best and (factor := times(baseline.score, best.score)):
+        more.append((f"  {factor} the baseline", ".good"))
+    if best.roofline_pct is not None:
+        more.append((f"  {percent(best.roofline_pct)} of roofline", ".muted"))
+    for part in more:
+        longer = Content.assemble(found, part)
+        found = longer if longer.cell_length <= width else found
+    return found
+
+
+def _state_of(step: StepName, it: Iteration, detail: Detail) -> tuple[marks.Mark, float | None]:
+    """Whether a step is done, under way or to come, and how long it took."""
+    if it.step == step and it.outcome is None:
+        return marks.RUNNING, None
+    if step == "record":
+        return (marks.DONE if it.outcome is not None else marks.NOT_YET), None
+    fact = getattr(detail, _FACT_OF[step])
+    if fact is not None:
+        return marks.DONE, fact.seconds
+    if it.outcome is None and it.step is not None and STEPS.index(step) < STEPS.index(it.step):
+        return marks.DONE, None
+    if it.outcome in ("rejected", "failed") and step == _ended_at(it, detail):
+        return marks.FAILED, None
+    if it.outcome in ("baseline", "accepted") or (it.verdict is not None and STEPS.index(step) <= STEPS.index("judge")):
+        return marks.DONE, None
+    return marks.NOT_YET, None
+
+
+def _ended_at(it: Iteration, detail: Detail) -> StepName | None:
+    """The step that ended an iteration early: the first one without a result."""
+    if it.verdict is not None:
+        return None
+    return next((step for step in STEPS[:-1] if getattr(detail, _FACT_OF[step]) is None), None)
+
+
+def _steps_heading(view: View, run: Run, it: Iteration, detail: Detail) -> Content:
+    if it.outcome is not None or it.step is None:
+        done = sum(_state_of(step, it, detail)[0] is marks.DONE for step in STEPS)
+        if it.outcome in ("rejected", "failed") and (last := _ended_at(it, detail)) is not None:
+            return heading("Steps", (f"ended by {last}", ".bad"))
+        took = f"{done} of {len(STEPS)} done in {seconds(it.ended - it.started)}" if it.ended else "about to begin"
+        return heading("Steps", (took, ".muted"))
+    place = f"{it.step}, {STEPS.index(it.step) + 1} of {len(STEPS)}"
+    again = f", attempt {it.attempt}" if it.attempt > 1 else ""
+    waits = "" if run.status == "running" and not view.state.held else "  waiting"
+    return heading("Steps", (place + again, ".accent"), (waits, ".warn"))
+
+
+def _steps_across(view: View, run: Run, it: Iteration, detail: Detail) -> list[Content]:
+    """Two rows of five; one line is enough once all of them are done."""
+    found = [_steps_heading(view, run, it, detail)]
+    if all(_state_of(step, it, detail)[0] is marks.DONE for step in STEPS):
+        return found
+    half = len(STEPS) // 2
+    widths = [max(len(first), len(second)) + 3 for first, second in zip(STEPS[:half], STEPS[half:], strict=True)]
+    for row in (STEPS[:half], STEPS[half:]):
+        parts: list[Part] = []
+        for step, cell in zip(row, widths, strict=True):
+            mark, _ = _state_of(step, it, detail)
+            parts.append((f"{mark.glyph} {step}".ljust(cell), mark.style))
+        found.append(line(*parts).rstrip())
+    return found
+
+
+def _steps_down(view: View, run: Run, it: Iteration, detail: Detail) -> list[Content]:
+    found = [_steps_heading(view, run, it, detail)]
+    for step in STEPS:
+        mark, took = _state_of(step, it, detail)
+        time = seconds(took) if took is not None else mark.word if mark is not marks.DONE else ""
+        style = ".muted" if mark is not marks.RUNNING else mark.style
+        found.append(line((f"{mark.glyph} ", mark.style), f"{step:<9}", (f"{time:>12}", style)))
+    return found
+
+
+_CASES = (
+    Column("case", right=False),
+    Column("candidate µs", keep=8),
+    Column("incumbent µs", keep=5),
+    Column("gain", keep=7),
+    Column("roofline", keep=6),
+)
+_CASES_SHORT = tuple(
+    Column(title, column.right, column.keep)
+    for title, column in zip(("case, µs", "cand.", "inc.", "gain", "roof"), _CASES, strict=True)
+)
+
+
+def _cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
+    if detail.timed is None:
+        when = "appear when this iteration is timed" if it.outcome is None else "none: it ended before it was timed"
+        return [heading("Cases", (when, ".muted"))]
+    timed = detail.timed
+    rows = [(clean(case.case), *_case(case)) for case in timed.cases]
+    fresh = count(timed.processes, "fresh process", "fresh processes")
+    again = f", {timed.retaken} retaken" if timed.retaken else ""
+    columns = _CASES if width >= 64 else _CASES_SHORT
+    return [
+        heading("Cases", (f"medians over {fresh}{again}", ".muted")),
+        *table(columns, rows, width),
+    ]
+
+
+def _case(case: CaseTime) -> tuple[str, str, tuple[str, str], str]:
+    share = case.roofline_us / case.candidate_us * 100 if case.roofline_us and case.candidate_us else None
+    style = ".good" if case.gain_pct > 0.5 else ".bad" if case.gain_pct < -0.5 else ".muted"
+    return figure(case.candidate_us), figure(case.incumbent_us), (change(case.gain_pct), style), percent(share)

@@ -1,0 +1,79 @@
+"""What several panes share: headings, notes to the reader, and the sentence that stands where nothing is yet."""
+
+from textual.content import Content
+
+from kpd.model.nouns import Run
+from tui.details import Problem
+from tui.text import BLANK, Part, clean, line, wrapped
+from tui.view import View
+
+
+def heading(title: str, *aside: Part) -> Content:
+    """A section's title, with what is said beside it."""
+    return line((title, ".heading"), *(("  ", *aside) if aside else ()))
+
+
+def sentence(text: str, width: int) -> list[Content]:
+    return wrapped(text, width, ".muted")
+
+
+def problem(found: Problem, width: int) -> list[Content]:
+    """A question that got no answer, and what to do."""
+    lines = wrapped(f"✗ {found.message}", width, ".bad")
+    return lines + (wrapped(found.remedy, width, ".muted", indent=2) if found.remedy else [])
+
+
+def nothing_selected(view: View, width: int) -> list[Content] | None:
+    """Why there is no iteration to show, and how there will be one; None when there is one."""
+    if view.iteration is not None:
+        return None
+    state, link, run = view.state, view.link, view.run
+    if not state.seq and link.state != "up":
+        if link.state == "connecting":
+            return sentence("Connecting to the daemon of this workspace.", width)
+        return sentence(
+            "No daemon answers, so there is nothing to show yet. Start it with `kpd start` in a shell; "
+            "this screen connects by itself.",
+            width,
+        )
+    if run is not None:
+        return sentence(_run_without_iteration(view, run), width)
+    if view.task is not None:
+        return _task(view, width)
+    return sentence(
+        "No tasks yet. `kpd task new NAME` makes one under tasks/; it appears on the left as soon as it is saved.",
+        width,
+    )
+
+
+def _run_without_iteration(view: View, run: Run) -> str:
+    if run.iterations:
+        return f"{run.id} is selected. Choose one of its iterations on the left, or press f to follow the newest."
+    if run.status == "ended":
+        return f"{run.id} ended before its first iteration: {clean(run.reason)}"
+    if run.status == "queued":
+        first = view.state.active
+        behind = f" behind {first.id}" if first is not None else ""
+        return f"{run.id} is queued{behind}. Its baseline, iteration 0, appears here when it begins."
+    return f"{run.id} is getting ready on {clean(run.host)}. Its baseline, iteration 0, appears here first."
+
+
+def _task(view: View, width: int) -> list[Content]:
+    task = view.task
+    assert task is not None
+    lines = [line((clean(task.name), ".strong"), ("  " + clean(task.language), ".muted"))]
+    if task.error:
+        lines += wrapped(f"✗ refused: {task.error}", width, ".bad")
+        return lines + sentence("Correct the file and save it: the daemon reads it again by itself.", width)
+    lines += wrapped(task.summary, width) if task.summary else []
+    files = ", ".join(clean(name) for name in task.editable) or "none"
+    points = f"{task.tunable:,} points" if task.tunable else "none"
+    lines += [
+        BLANK,
+        line(("candidates may change  ", ".muted"), files),
+        line(("tuning space           ", ".muted"), points),
+        BLANK,
+    ]
+    if not any(run.task == task.name for run in view.state.runs.values()):
+        lines += sentence("No run of this task yet. Press n to start one: its iterations appear on the left.", width)
+    return lines

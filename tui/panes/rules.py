@@ -1,0 +1,75 @@
+"""Rules: what fired, on what evidence, and what to do about it. Enter opens the skill."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from kpd.model.metrics import describe
+from kpd.model.nouns import Finding
+from tui import marks
+from tui.details import Problem
+from tui.numbers import count, figure
+from tui.panes.parts import heading, nothing_selected, problem, sentence
+from tui.text import BLANK, clean, line, wrapped
+from tui.view import View
+
+
+def findings(view: View) -> Sequence[Finding]:
+    """What fired for the selected iteration, the gravest first."""
+    explained = view.shown.detail.explained
+    order = {"high": 0, "medium": 1, "low": 2}
+    return sorted(explained.findings, key=lambda one: order[one.severity]) if explained else ()
+
+
+def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]:
+    if (nothing := nothing_selected(view, width)) is not None:
+        return nothing
+    if isinstance(view.shown.show, Problem):
+        return problem(view.shown.show, width)
+    if view.shown.show is None:
+        return sentence("Asking the daemon which rules fired.", width)
+    fired = findings(view)
+    if not fired:
+        return sentence(_nothing_fired(view), width)
+    bottleneck = view.iteration.bottleneck if view.iteration else ""
+    found = [heading(count(len(fired), "rule") + " fired", ("enter opens the skill", ".muted"))]
+    found += wrapped(f"bottleneck: {bottleneck}", width, most=2) if bottleneck else []
+    for nth, finding in enumerate(fired):
+        found += [BLANK, *block(finding, width, nth == chosen)]
+    return found
+
+
+def block(finding: Finding, width: int, chosen: bool) -> list[Content]:
+    """One finding: severity and rule, what it means, the evidence, the action."""
+    mark = marks.of_severity(finding.severity)
+    head = line(
+        ("▸ " if chosen else "  ", ".accent"),
+        (f"{mark.glyph} {mark.word:<7}", mark.style),
+        (clean(finding.rule), ".strong"),
+    )
+    found = [head, *wrapped(finding.message, width, indent=4)]
+    evidence = " · ".join(_evidence(name, value) for name, value in finding.evidence.items())
+    found += wrapped(evidence, width, ".muted", indent=4) if evidence else []
+    action = wrapped(finding.action, width - 6, ".good")
+    return found + [
+        Content.assemble("    ", ("→ " if nth == 0 else "  ", ".good"), text) for nth, text in enumerate(action)
+    ]
+
+
+def _evidence(name: str, value: float) -> str:
+    metric = describe(name)
+    if metric is None:
+        return f"{clean(name)} = {figure(value)}"
+    return f"{metric.label} {figure(value)}{f' {metric.unit}' if metric.unit else ''}"
+
+
+def _nothing_fired(view: View) -> str:
+    it, detail = view.iteration, view.shown.detail
+    assert it is not None
+    if detail.explained is not None:
+        if detail.profiled is not None and not detail.profiled.metrics:
+            return "No rule fired: there are no metrics for this iteration, and a rule never fires on a missing one."
+        return "No rule fired: nothing in the metrics of this iteration points to a known bottleneck."
+    if it.outcome is None:
+        return "The rules are looked at in the explain step, after the profile; what fires appears here."
+    return "This iteration ended before the explain step, so no rule was looked at."

@@ -1,0 +1,1 @@
+"""What opens over the board: questions, the steering queue, texts, the palette."""

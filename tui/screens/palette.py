@@ -1,0 +1,78 @@
+"""The palette: type part of a name, enter takes the act."""
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+from textual.widgets import Input
+
+from tui.actions import ACTIONS, Action, reason
+from tui.keys import written
+from tui.screens.box import Box, entry
+from tui.text import clip, fit, line
+from tui.view import View
+
+
+class PaletteScreen(Box[str]):
+    """Gives the id of the chosen action, or None."""
+
+    BINDINGS: ClassVar = [
+        Binding("up", "choose(-1)", "previous", show=False, priority=True),
+        Binding("down", "choose(1)", "next", show=False, priority=True),
+    ]
+
+    def __init__(self, view: View) -> None:
+        super().__init__("Find an act", "⏎ take it  ·  ↑↓ choose  ·  esc close", tall=True)
+        self._view = view
+        self._found: list[Action] = []
+        self._chosen = 0
+
+    def compose_more(self) -> ComposeResult:
+        yield entry("Part of its name or of what it does")
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._search(self.query_one(Input).value)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._search(event.value)
+
+    def on_input_submitted(self) -> None:
+        if self._found:
+            self.dismiss(self._found[self._chosen].id)
+
+    def action_choose(self, by: int) -> None:
+        self._chosen = max(0, min(self._chosen + by, len(self._found) - 1))
+        self._draw()
+
+    def _search(self, text: str) -> None:
+        words = text.lower().split()
+        self._found = [one for one in ACTIONS if one.id != "palette" and all(word in _words(one) for word in words)]
+        self._chosen = 0
+        self._draw()
+
+    def _draw(self) -> None:
+        lines = [self._line(action) for action in self._found]
+        if not lines:
+            lines = [line(("No act has these words in its name or its description.", ".muted"))]
+        self.body.show(lines, self._chosen if self._found else None)
+        self.body.reveal(self._chosen)
+
+    def _line(self, action: Action) -> Content:
+        why = reason(action, self._view)
+        keys = written(self._view.keys.get(action.id, action.keys))
+        rest = clip(f"not now: {why}" if why else action.help, self.inner - 24)
+        style = ".off" if why else ".key"
+        return line(
+            (fit(keys, 6), style),
+            (fit(action.label, 16), ".off" if why else ""),
+            ("  " + rest, ".off" if why else ".muted"),
+        )
+
+
+def _words(action: Action) -> str:
+    return f"{action.group} {action.id} {action.label} {action.help}".lower()

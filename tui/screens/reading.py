@@ -1,0 +1,58 @@
+"""A text to read: the help, made from the action table, or a skill."""
+
+from collections.abc import Callable
+from itertools import groupby
+from typing import ClassVar
+
+from textual import events
+from textual.content import Content
+
+from tui.actions import ACTIONS, reason
+from tui.keys import written
+from tui.marks import LEGEND
+from tui.panes.parts import heading
+from tui.screens.box import Box
+from tui.text import BLANK, clip, fit, line, wrapped
+from tui.view import View
+
+
+class ReadingScreen(Box[None]):
+    """Lines that scroll; `draw` is given the width."""
+
+    BINDINGS: ClassVar = [("q", "cancel", "close"), ("question_mark", "cancel", "close")]
+
+    def __init__(self, title: str, draw: Callable[[int], list[Content]]) -> None:
+        super().__init__(title, "↑↓ scroll  ·  esc close", tall=True, reads=True)
+        self._draw = draw
+
+    def on_mount(self) -> None:
+        self.body.focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.body.show(self._draw(self.inner))
+
+
+def help_lines(view: View, width: int) -> list[Content]:
+    """Every act with its keys and, if it cannot be taken now, why; then the signs."""
+    found: list[Content] = []
+    for group, actions in groupby(ACTIONS, key=lambda action: action.group):
+        found += [BLANK, heading(group)]
+        for action in actions:
+            keys = written(view.keys.get(action.id, action.keys), most=2)
+            found.append(line((fit(keys, 8), ".key"), fit(action.id, 14), (clip(action.help, width - 22), ".muted")))
+            if (why := reason(action, view)) and action.verb:
+                found += wrapped(f"not now: {why}", width, ".warn", indent=22)
+    found += [BLANK, heading("Signs")]
+    for mark, meaning in LEGEND:
+        found.append(line((fit(f"{mark.glyph} {mark.word}", 22), mark.style), (clip(meaning, width - 22), ".muted")))
+    found += [BLANK, heading("Keys of your own", ("in config.toml, by the ids above", ".muted"))]
+    return [*found, line("[tui.keys]"), line('pause = "space"')]
+
+
+def skill_lines(signal: str, body: str, width: int) -> list[Content]:
+    """A skill as it was written, with its headings set off."""
+    found = [*wrapped(signal, width, ".accent"), BLANK] if signal else []
+    for text in body.splitlines():
+        title = text.strip("#* ") if text.startswith(("#", "**")) else ""
+        found += wrapped(title or text, width, ".heading" if title else "") if text.strip() else [BLANK]
+    return found

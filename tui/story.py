@@ -1,0 +1,76 @@
+"""One sentence for each fact of the log, for people who read what happened."""
+
+from kpd.model import events as e
+from kpd.model.nouns import Verdict
+from tui.marks import Mark
+from tui.numbers import change, count, figure, seconds
+from tui.text import clean
+
+_DONE, _BEGUN = Mark("✓", "", ".good"), Mark("…", "", ".muted")
+_BAD, _NOTE, _OPERATOR = Mark("✗", "", ".bad"), Mark("·", "", ".muted"), Mark("»", "", ".accent")
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """`faster by +3.1 % (99 %: +2.4 … +3.8), 5 processes`."""
+    gain = verdict.gain
+    span = f"{gain.confidence * 100:g} %: {_plain(gain.low)} … {_plain(gain.high)}"
+    return f"{verdict.word}, {change(gain.pct)} ({span}) over {count(verdict.processes, 'process', 'processes')}"
+
+
+def sentence(fact: e.Fact) -> tuple[Mark, str]:
+    """How the fact reads in the journal."""
+    match fact:
+        case e.IterationStarted():
+            against = "" if fact.parent == fact.iteration else f", against {fact.run}.{fact.parent}"
+            return _NOTE, f"iteration {fact.iteration} begins, by {clean(fact.agent)}{against}"
+        case e.StepStarted():
+            return _BEGUN, fact.step + (f", attempt {fact.attempt}" if fact.attempt > 1 else "")
+        case e.StepFact():
+            return _DONE, f"{e.STEP_OF[type(fact)]}  {_found(fact)} ({seconds(fact.seconds)})"
+        case e.Faulted():
+            return _BAD, f"{fact.step}  attempt {fact.attempt} goes back to the agent: {clean(fact.message)}"
+        case e.IterationEnded():
+            good = fact.outcome in ("accepted", "baseline")
+            return (
+                _DONE if good else _BAD if fact.outcome == "failed" else _NOTE
+            ), f"{fact.outcome}: {clean(fact.reason)}"
+        case e.Accepted():
+            by_hand = f" by hand, {clean(fact.override)}" if fact.override else ""
+            return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"
+        case e.RolledBack():
+            return _OPERATOR, f"{fact.run}.{fact.iteration} is the incumbent again: rolled back"
+        case e.MemoGiven():
+            return _OPERATOR, f"memo: {clean(fact.text)}"
+    return _NOTE, fact.kind().replace("_", " ")
+
+
+def _found(fact: e.StepFact) -> str:
+    match fact:
+        case e.Proposed():
+            return clean(fact.memo) or count(len(fact.files), "file")
+        case e.Screened():
+            return ", ".join(map(clean, fact.flags)) or "nothing suspicious"
+        case e.Staged():
+            return f"tree {clean(fact.tree)[:12]}"
+        case e.Built():
+            parts = ["from the cache" if fact.cached else "compiled", clean(fact.flags)]
+            parts.append(count(fact.warnings, "warning") if fact.warnings else "")
+            return ", ".join(part for part in parts if part)
+        case e.Checked():
+            return f"{count(fact.comparisons, 'comparison')}, worst error {figure(fact.worst)} of the tolerance"
+        case e.Timed():
+            again = f", {fact.retaken} retaken" if fact.retaken else ""
+            return f"{figure(fact.score)} µs over {count(fact.processes, 'process', 'processes')}{again}"
+        case e.Judged():
+            return verdict_text(fact.verdict)
+        case e.Profiled():
+            missing = f", {len(fact.missing)} not available" if fact.missing else ""
+            return f"{count(len(fact.metrics), 'metric')}{missing}"
+        case e.Explained():
+            rules = count(len(fact.findings), "rule")
+            return f"{rules} fired" + (f", {clean(fact.bottleneck)}" if fact.bottleneck else "")
+    return ""
+
+
+def _plain(value: float) -> str:
+    return change(value).removesuffix(" %")

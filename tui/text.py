@@ -1,0 +1,86 @@
+"""Text from elsewhere made safe for a cell grid, and lines of it laid side by side."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+LONGEST = 2_000
+"""Characters of one line that are looked at at all: a 10 MB line costs no more than a long one."""
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_PRINTABLE_ASCII = re.compile(r"[ -~]*\Z")
+# Cc and Cf hold controls, bidirectional overrides and zero-width joiners; Mn and Me stack on the cell before them, and
+# terminals disagree on how wide the result is. Cs, Co, Cn and the line separators have no agreed width at all.
+_DROPPED = frozenset({"Cc", "Cf", "Mn", "Me"})
+_UNKNOWN = frozenset({"Cs", "Co", "Cn", "Zl", "Zp"})
+
+Part = str | tuple[str, str]
+
+BLANK = Content("")
+
+
+def clean(text: str) -> str:
+    """`text` as one line of characters that each take the cells we count for them; control sequences are gone."""
+    head = text[:LONGEST]
+    if _PRINTABLE_ASCII.match(head):
+        return head
+    head = _ESCAPES.sub("", head).replace("\r\n", " ").replace("\n", " ").replace("\t", "    ")
+    return "".join(_safe(char) for char in unicodedata.normalize("NFC", head))
+
+
+def _safe(char: str) -> str:
+    category = unicodedata.category(char)
+    if category in _DROPPED:
+        return ""
+    return "�" if category in _UNKNOWN else char
+
+
+def lines_of(text: str, most: int) -> list[str]:
+    """The lines of `text`, each made safe, at most `most` of them."""
+    return [clean(line) for line in text[: most * LONGEST].splitlines()[:most]]
+
+
+def clip(text: str, width: int) -> str:
+    """At most `width` cells of `text`, with … where something is missing."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1) + "…" if width > 1 else "…"[: max(0, width)]
+
+
+def fit(text: str, width: int, right: bool = False) -> str:
+    """`text` in exactly `width` cells: clipped or filled with spaces."""
+    clipped = clip(text, width)
+    space = " " * (width - cell_len(clipped))
+    return space + clipped if right else clipped + space
+
+
+def wrapped(text: str, width: int, style: str = "", indent: int = 0, most: int = 0) -> list[Content]:
+    """`text` (any number of lines) in lines of at most `width` cells; `most` > 0 clips what comes after."""
+    body: list[Content] = []
+    for line in lines_of(text, 200) or [""]:
+        body += Content.styled(line, style).wrap(max(10, width - indent)) if line else [Content("")]
+    if most and len(body) > most:
+        body = [*body[: most - 1], body[most - 1].truncate(max(1, width - indent - 1)).append("…")]
+    return [Content.assemble(" " * indent, line) for line in body] if indent else body
+
+
+def line(*parts: Part) -> Content:
+    """A line of plain and styled parts, none of it read as markup."""
+    return Content.assemble(*(part for part in parts if part))
+
+
+def beside(left: Sequence[Content], right: Sequence[Content], width: int, gap: int = 3) -> list[Content]:
+    """Two columns: `left` in `width` cells, `right` after a gap."""
+    rows = []
+    for at in range(max(len(left), len(right))):
+        first = left[at] if at < len(left) else Content("")
+        second = right[at] if at < len(right) else Content("")
+        rows.append(Content.assemble(first.truncate(width, pad=True), " " * gap, second))
+    return rows
+
+
+def joined(parts: Iterable[Content], separator: str = "   ") -> Content:
+    return Content(separator).join(parts)

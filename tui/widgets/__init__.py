@@ -1,0 +1,1 @@
+"""The widgets: thin shells around pure functions of the view."""

@@ -1,0 +1,30 @@
+"""A few lines across the screen; they take no room while there is nothing to say."""
+
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.reactive import reactive
+
+from tui.view import View
+from tui.widgets.lines import Lines
+
+DrawBar = Callable[[View, int], list[Content]]
+
+
+class Bar(Lines, can_focus=False):
+    """Shows what `draw` makes of the view, and hides when that is nothing."""
+
+    view: reactive[View] = reactive(View, init=False)
+
+    def __init__(self, draw: DrawBar, id: str) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+
+    def watch_view(self) -> None:
+        width = self.room.width or self.app.size.width
+        lines = self._draw(self.view, width)
+        self.display = bool(lines)
+        self.show(lines)
+
+    def on_resize(self) -> None:
+        self.watch_view()

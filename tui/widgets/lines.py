@@ -1,0 +1,107 @@
+"""The one widget that draws text: a window on a sequence of lines, repainting only the lines that changed."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.content import Content
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.style import Style
+
+STYLES = (
+    "strong", "heading", "muted", "accent", "good", "bad", "warn", "added", "removed", "key", "off", "alert", "cursor",
+)  # fmt: skip
+"""The names that lines use as `.name`; the style sheet gives them their looks."""
+
+
+class Lines(ScrollView, can_focus=True):
+    """Lines of text, of which only those in sight are ever rendered; `cursor` is the number of a highlighted one."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(STYLES)
+    ALLOW_SELECT = True
+
+    def __init__(self, id: str | None = None, classes: str | None = None, wide: bool = False) -> None:
+        """`wide` lets long lines be scrolled to the side; otherwise they are cut at the edge."""
+        super().__init__(id=id, classes=classes)
+        self.lines: Sequence[Content] = ()
+        self.cursor: int | None = None
+        self.wide = wide
+        self._looks: dict[tuple[str, bool], Style] = {}
+
+    @property
+    def room(self) -> Size:
+        """Cells there are for text: without the scrollbars, whose place is always kept free."""
+        return self.scrollable_size
+
+    def show(self, lines: Sequence[Content], cursor: int | None = None) -> None:
+        """Replace the lines. What is the same as before is not painted again."""
+        before, self.lines = self.lines, lines
+        was, self.cursor = self.cursor, cursor
+        width = max((line.cell_length for line in lines), default=1) if self.wide else 1
+        self.virtual_size = Size(width, len(lines))
+        top = self.scroll_offset.y
+        for y in range(top, top + self.room.height):
+            if not _same(before, lines, y) or (was != cursor and y in (was, cursor)):
+                self.refresh_line(y)
+
+    def render_line(self, y: int) -> Strip:
+        left, top = self.scroll_offset
+        width, at = self.room.width, y + top
+        base = self.visual_style
+        if at >= len(self.lines):
+            return Strip.blank(width, base.rich_style)
+        line = self.lines[at]
+        if at == self.cursor:
+            line = line.truncate(width, pad=True).stylize(".cursor")
+        selected = self.text_selection
+        if selected is not None and (span := selected.get_span(at)) is not None:
+            start, end = span
+            line = line.stylize(self.screen.get_visual_style("screen--selection"), start, len(line) if end < 0 else end)
+        segments = [
+            Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=self._styled)
+        ]
+        strip = Strip(segments, line.cell_length).crop_extend(left, left + width, base.rich_style)
+        return strip.apply_offsets(left, at)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """What the mouse has marked, for copying."""
+        return selection.extract("\n".join(line.plain for line in self.lines)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    def reveal(self, y: int, height: int = 1) -> None:
+        """Scroll as little as needed to have the lines from `y` on in sight."""
+        top, room = self.scroll_offset.y, max(1, self.room.height)
+        if y < top:
+            self.scroll_to(y=y, animate=False)
+        elif y + height > top + room:
+            self.scroll_to(y=min(y, y + height - room), animate=False)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._looks.clear()
+
+    def _styled(self, style: str | Style) -> Style:
+        """What the style sheet says about `.name`, and nothing that it leaves open."""
+        if isinstance(style, Style):
+            return style
+        key = (style, self.has_focus)
+        if key not in self._looks:
+            rules = self.get_component_styles(style.removeprefix("."))
+            text = rules.text_style
+            self._looks[key] = Style(
+                background=rules.background if rules.has_rule("background") else None,
+                foreground=rules.color if rules.has_rule("color") else None,
+                bold=text.bold, reverse=text.reverse, underline=text.underline,
+            )  # fmt: skip
+        return self._looks[key]
+
+
+def _same(before: Sequence[Content], after: Sequence[Content], y: int) -> bool:
+    if y >= len(before) or y >= len(after):
+        return y >= len(before) and y >= len(after)
+    return before[y].is_same(after[y])
