@@ -1,8 +1,8 @@
 """How long the UI takes to its first paint, and what it writes while nothing happens. Prints one JSON object.
 
-The UI runs in a process of its own under a pseudo-terminal, fed by a canned log in place of a daemon.
+The UI runs in a process of its own under a pseudo-terminal, fed by a canned log, or by a workspace's own daemon.
 
-    python benchmarks/tui_startup.py [--runs 5] [--idle 2.0]
+    python benchmarks/tui_startup.py [--runs 5] [--idle 2.0] [--workspace DIR]
 """
 
 import argparse
@@ -33,12 +33,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--idle", type=float, default=2.0, help="seconds of idleness to watch")
+    parser.add_argument("--workspace", help="attach to its daemon, which should have nothing to do")
     parser.add_argument("--ui", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.ui:
-        show()
+        show(args.workspace)
         return
-    found = [measure(args.idle) for _ in range(args.runs)]
+    found = [measure(args.idle, args.workspace) for _ in range(args.runs)]
     paints = sorted(paint for paint, _, _ in found)
     report = {
         "first_paint_ms": {"median": round(statistics.median(paints)), "worst": round(paints[-1])},
@@ -46,18 +47,20 @@ def main() -> None:
         "idle_bytes": max(idle for _, _, idle in found),
         "idle_s": args.idle,
         "size": f"{COLUMNS}x{ROWS}",
+        "fed_by": "daemon" if args.workspace else "canned log",
         "runs": args.runs,
     }
     sys.stdout.write(json.dumps(report) + "\n")
 
 
-def measure(idle_s: float) -> tuple[float, int, int]:
+def measure(idle_s: float, workspace: str | None) -> tuple[float, int, int]:
     """Milliseconds from starting the process to the first paint, bytes until it is settled, bytes while idle."""
     begun = time.perf_counter()
     child, terminal = pty.fork()
     if child == 0:
         os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        os.execv(sys.executable, [sys.executable, __file__, "--ui"])
+        of = ["--workspace", workspace] if workspace else []
+        os.execv(sys.executable, [sys.executable, __file__, "--ui", *of])
     try:
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         seen = b""
@@ -92,8 +95,14 @@ def read(terminal: int, seconds: float, needed: bool = True) -> bytes:
         raise SystemExit(f"the UI has ended: {err}") from err
 
 
-def show() -> None:
-    """The UI on a canned log, as the measured process."""
+def show(workspace: str | None) -> None:
+    """The UI, as the measured process."""
+    if workspace:
+        from kpd.workspace.paths import Workspace
+        from tui.app import run
+
+        run(Workspace.find(Path(workspace)))
+        return
     from tests.tui_feed import CannedFeed
     from tests.tui_logs import running
     from tui.app import KpdApp

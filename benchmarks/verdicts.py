@@ -59,7 +59,8 @@ async def main() -> None:
                 samples = await contest(bench, incumbent, candidate, job, MIN_GAIN_PCT, silent, lambda taken: None)
                 verdict = judge(samples, MIN_GAIN_PCT)
                 seconds = time.perf_counter() - begun
-                say = f"{name}: {verdict.word} {verdict.gain.pct:+.2f} % [{verdict.gain.low:+.2f}, {verdict.gain.high:+.2f}]"
+                gain = verdict.gain
+                say = f"{name}: {verdict.word} {gain.pct:+.2f} % [{gain.low:+.2f}, {gain.high:+.2f}]"
                 print(say, "accepted" if verdict.accepted else "", file=sys.stderr, flush=True)
                 return {"verdict": verdict, "seconds": seconds, "score": score(samples)}
 
@@ -87,7 +88,9 @@ async def main() -> None:
 def burdened(kernel: bytes, gain_pct: float) -> bytes:
     """The transpose under another name, its first rows then done once more: dropping that saves about `gain_pct`."""
     share = gain_pct / (100 - gain_pct)
-    return kernel.replace(b"void transpose(", b"static void once(") + f"""
+    return (
+        kernel.replace(b"void transpose(", b"static void once(")
+        + f"""
 void transpose(const float *in, float *out, long rows, long cols) {{
     once(in, out, rows, cols);
     __asm__ volatile("" ::: "memory");
@@ -95,6 +98,7 @@ void transpose(const float *in, float *out, long rows, long cols) {{
         for (long j = 0; j < cols; j++) out[j * rows + i] = in[i * cols + j];
 }}
 """.encode()
+    )
 
 
 def summary(results: list[dict[str, object]]) -> dict[str, object]:
@@ -115,7 +119,9 @@ def cpu_model() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )
 
 
 if __name__ == "__main__":

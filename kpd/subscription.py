@@ -59,7 +59,13 @@ class Client:
             raise DaemonError("infra", f"cannot reach the daemon at {self._path}: {err}") from err
         self._reader = asyncio.create_task(self._read(reader), name="kpd client")
         hello = m.Hello(self._next_number(), PROTOCOL, __version__, self._name, self._read_only)
-        return codec.decode(codec.encode(await self._ask(hello)), Welcome)
+        try:
+            async with asyncio.timeout(SILENCE_S):
+                answer = await self._ask(hello)
+        except TimeoutError as err:
+            await self.close()
+            raise _silent() from err
+        return codec.decode(codec.encode(answer), Welcome)
 
     async def query(self, what: str, **args: Any) -> Any:
         """The answer to a question. Raises DaemonError."""
@@ -94,7 +100,7 @@ class Client:
                 async with asyncio.timeout(SILENCE_S):
                     await self._news.wait()
             except TimeoutError as err:
-                raise DaemonError("infra", f"the daemon has been silent for {SILENCE_S:g} s", "kpd status") from err
+                raise _silent() from err
 
     async def close(self) -> None:
         self._closing = True
@@ -168,3 +174,7 @@ class Client:
             self._live_waiting += 1
         self._pushed.append(message)
         self._news.set()
+
+
+def _silent() -> DaemonError:
+    return DaemonError("infra", f"the daemon has been silent for {SILENCE_S:g} s", "kpd status shows what it does")

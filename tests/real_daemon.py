@@ -27,7 +27,11 @@ class RealDaemon:
 
     def start(self, *code: str) -> None:
         """The daemon as `kpd daemon`, or as the given Python program with the workspace as its argument."""
-        command = ["-c", *code, str(self.workspace.root)] if code else ["-m", "kpd.cli.main", "-w", str(self.workspace.root), "daemon"]
+        command = (
+            ["-c", *code, str(self.workspace.root)]
+            if code
+            else ["-m", "kpd.cli.main", "-w", str(self.workspace.root), "daemon"]
+        )
         env = {**os.environ, "ANTHROPIC_API_KEY": "secret-that-must-not-leak"}
         with (self.workspace.root / "output.txt").open("ab") as output:
             self.process = subprocess.Popen([sys.executable, *command], stdout=output, stderr=output, env=env)
@@ -67,7 +71,9 @@ class RealDaemon:
 
     def until_event(self, kind: str, **fields: Any) -> dict[str, Any]:
         def seen() -> dict[str, Any] | None:
-            matching = (e for e in self.events(kind) if all(e["body"].get(key) == value for key, value in fields.items()))
+            matching = (
+                e for e in self.events(kind) if all(e["body"].get(key) == value for key, value in fields.items())
+            )
             return next(matching, None)
 
         found: dict[str, Any] = self.until(seen, f"{kind} {fields}")

@@ -46,7 +46,11 @@ DETAIL = Detail(
         (CaseTime("wide", 10.0, 12.0, 16.7, 1e6, 0, 8.0), CaseTime("tall", 15.6, 15.5, -0.6)), 1, 78.4,
     ),
     judged=e.Judged(*OWN, VERDICT),
-    profiled=e.Profiled(*OWN, {"gbs": 12.0, "ipc": 2.0, "gbs[wide]": 9.0, "clock_ghz": 3.0}, {"cache_mpki": "no perf"}),
+    profiled=e.Profiled(
+        *OWN,
+        {"gbs": 12.0, "call_us": 2.0, "gbs[wide]": 9.0, "clock_ghz": 3.0},
+        {"cache_mpki": "no perf", "ipc": "no perf"},
+    ),
     explained=e.Explained(
         *OWN, "memory", (Finding("far-from-roofline", "high", "far below bandwidth", "block it", {"gbs": 12.0}),)
     ),
@@ -54,7 +58,7 @@ DETAIL = Detail(
 )  # fmt: skip
 PARENT = Detail(
     timed=e.Timed("r3", 0, 0.5, 0.01, 20.0, 5, ()),
-    profiled=e.Profiled("r3", 0, 0.5, 0.01, {"gbs": 8.0, "ipc": 1.99, "gbs[wide]": 4.0, "clock_ghz": 3.0}),
+    profiled=e.Profiled("r3", 0, 0.5, 0.01, {"gbs": 8.0, "call_us": 1.99, "gbs[wide]": 4.0, "clock_ghz": 3.0}),
 )
 
 
@@ -93,14 +97,14 @@ CASE     µs  INCUMBENT µs       GAIN  ROOFLINE µs  OF ROOFLINE
 wide     10            12  ▲ +16.7 %            8         80 %
 tall  15.60         15.50   ▼ −0.6 %
 
-‼ far-from-roofline (high): far below bandwidth [memory traffic 12]
+‼ far-from-roofline (high): far below bandwidth
     → block it
 
 METRIC          ITERATION 0  NOW  UNIT
 memory traffic            8   12  GB/s
 
 ✗ attempt 1, build: kernel.c:3: expected ';'
-– no last-level cache misses a 1000 instructions: no perf
+– not measured: last-level cache misses a 1000 instructions, instructions a cycle (no perf)
 
 files       build.json, kernel.c in /ws/runs/transpose_cpu/r3/iter_0003"""
     )

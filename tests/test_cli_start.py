@@ -117,6 +117,7 @@ def test_a_config_that_is_wrong_keeps_the_daemon_from_starting_and_says_where(pl
 
 
 def test_start_attaches_and_q_leaves_the_daemon_going(place: Place) -> None:
+    (place.ws.root / "select.py").write_text("raise SystemExit('what lies in a workspace is not for importing')")
     terminal = Terminal(place, "start", "axpy", "--iterations", "2")
     terminal.until("r1: axpy is queued")
     terminal.said = ""

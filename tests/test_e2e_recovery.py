@@ -81,9 +81,17 @@ def test_a_shutdown_kills_the_step_and_the_next_daemon_waits(daemon: RealDaemon,
 def nothing_twice(daemon: RealDaemon) -> None:
     events = daemon.events()
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    once = {fact.kind() for fact in STEP_OF} | {"iteration_started", "iteration_ended", "accepted", "run_started", "run_ended"}
+    once = {fact.kind() for fact in STEP_OF} | {
+        "iteration_started",
+        "iteration_ended",
+        "accepted",
+        "run_started",
+        "run_ended",
+    }
     seen: Counter[Any] = Counter(
-        (event["kind"], event["body"]["run"], event["body"].get("iteration")) for event in events if event["kind"] in once
+        (event["kind"], event["body"]["run"], event["body"].get("iteration"))
+        for event in events
+        if event["kind"] in once
     )
     assert {what: count for what, count in seen.items() if count > 1} == {}
 

@@ -146,7 +146,7 @@ def test_refusals_say_why_and_what_helps(daemon: RealDaemon) -> None:
         ("run", {"task": "scale", "iterations": -1}, "iterations"),
         ("run", {"task": "scale", "colour": "red"}, "colour"),
         ("pause", {}, "no run"),
-        ("rollback", {"iteration": "r9.9"}, "r9"),
+        ("rollback", {"iteration": "r9.9"}, "no run yet"),
         ("dance", {}, "dance"),
     ):
         with pytest.raises(DaemonError, match=words):
@@ -158,7 +158,7 @@ def test_a_broken_task_is_refused_and_the_daemon_goes_on(daemon: RealDaemon, wor
     daemon.start()
     toml = workspace.tasks / "scale" / "task.toml"
     save(toml, toml.read_text().replace("[budget]", "[budgte]"))
-    errors = daemon.until(lambda: [e["body"]["card"]["error"] for e in daemon.events("task_loaded")][1:], "the refusal")
+    errors = daemon.until(lambda: [e["body"]["card"]["error"] for e in daemon.events("task_loaded")][3:], "the refusal")
     assert "budgte" in errors[0]
     with pytest.raises(DaemonError, match="budget"):
         daemon.command("run", task="scale")
@@ -170,5 +170,7 @@ def test_no_secret_reaches_what_a_run_leaves_behind(daemon: RealDaemon, workspac
     daemon.until_event("run_ended")
     daemon.command("shutdown")
     assert daemon.wait() == 0
-    for path in (Path(folder) / name for folder, _, names in os.walk(workspace.root) for name in names):
-        assert b"secret-that-must-not-leak" not in path.read_bytes(), path
+    left = [Path(folder) / name for folder, _, names in os.walk(workspace.root) for name in names]
+    files = [path for path in left if path.is_file()]
+    assert len(files) > 20
+    assert not [path for path in files if b"secret-that-must-not-leak" in path.read_bytes()]

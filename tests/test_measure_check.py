@@ -27,11 +27,11 @@ FAKE_REPORT = json.dumps(
 WRONG = {
     "the last element is left out": (
         kernel(LOOP.replace("i < n", "i < n - 1")),
-        r"[yt]\[(4095|1002)\] is -?nan, should be .*wrong in 10 of the combinations",
+        r"y\[(4095|1002)\] is unwritten, should be .*wrong in 10 of the combinations",
     ),
     "a block in the middle is left out": (
         kernel(LOOP.replace("y[i] =", "if (i < 512 || i >= 600) y[i] =")),
-        r"y\[512\] is -?nan, should be .* \(88 of ",
+        r"y\[512\] is unwritten, should be .* \(88 of ",
     ),
     "only a tail is wrong": (
         kernel(f"{LOOP} if (n % 8) y[n - 1] += 1.0f;"),
@@ -41,16 +41,16 @@ WRONG = {
         kernel(f"{LOOP} t[7] *= 1.001;"),
         r"t\[7\] is \S+, should be \S+, \S+ times the tolerance",
     ),
-    "adds to what the output held": (kernel(LOOP.replace("y[i] =", "y[i] +=")), r"y\[0\] is -?nan"),
-    "not a number": (kernel(f"{LOOP} y[3] = (float)(0.0 / (double)(n - n));"), r"y\[3\] is -?nan"),
+    "adds to what the output held": (kernel(LOOP.replace("y[i] =", "y[i] +=")), r"y\[0\] is nan"),
+    "not a number": (kernel(f"{LOOP} y[3] = (float)(0.0 / (double)(n - n));"), r"y\[3\] is nan"),
     "infinite": (kernel(f"{LOOP} y[3] = 1e38f * (float)n;"), r"y\[3\] is inf"),
     "changes an input": (kernel(f"{LOOP} s[5] += 1.0;"), r"changed its input s\[5\]"),
     "writes past the end": (kernel(f"{LOOP} y[n] = 0.0f;"), r"wrote past the end of y, at y\[(4096|1003)\]"),
     "writes before the start": (kernel(f"{LOOP} t[-1] = 0.0;"), r"wrote before t, at t\[-1\]"),
-    "reads past the end": (kernel(f"{LOOP} y[n - 1] += 0.0f * x[n];"), r"y\[(4095|1002)\] is -?nan"),
+    "reads past the end": (kernel(f"{LOOP} y[n - 1] += 0.0f * x[n];"), r"y\[(4095|1002)\] is nan"),
     "returns early for buffers it has seen": (
         kernel(f"static float *seen; if (seen == x) return; seen = x; {LOOP}"),
-        r"constant: y\[0\] is -?nan",
+        r"constant: y\[0\] is unwritten",
     ),
     "keeps its result for the length it has seen": (
         kernel(

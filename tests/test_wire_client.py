@@ -283,6 +283,15 @@ async def test_a_silent_daemon_is_not_waited_for(folder: Path, monkeypatch: pyte
             await anext(messages)
 
 
+async def test_a_daemon_that_does_not_answer_hello_is_not_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscription, "SILENCE_S", 0.05)
+    async with impostor(folder / "s"):
+        with pytest.raises(DaemonError, match="silent"):
+            await Client(folder / "s", "test").connect()
+
+
 @pytest.mark.parametrize("line", [b"nonsense\n", b'{"event":{}}\n', b'{"beat":"x"}\n'])
 async def test_a_daemon_that_talks_nonsense_is_left(folder: Path, line: bytes) -> None:
     async with impostor(folder / "s", WELCOME % 2, line), Client(folder / "s", "test") as client:

@@ -76,6 +76,11 @@ class CannedFeed:
             self.log.emit(fact)
             self.push(self.log.events[-1])
 
+    @property
+    def pending(self) -> int:
+        """Messages that the UI has not taken yet."""
+        return self._pushed.qsize()
+
     async def messages(self, after: int = 0) -> AsyncIterator[Message]:
         if after == 0:
             yield self.state
@@ -155,8 +160,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     app = pilot.app
     assert isinstance(app, KpdApp)
     for _ in range(500):
-        await pilot.pause(0.005)
+        await pilot.pause()
         if app.view.link.state != "connecting" and app.is_settled:
-            await pilot.pause()
             return
     raise AssertionError("the UI does not come to rest")

@@ -51,6 +51,7 @@ class Log:
     def __init__(self) -> None:
         self.events: list[e.Event] = []
         self.at = BEGIN
+        self._state = State()
 
     def emit(self, fact: e.Fact, after: float = 0.1) -> "Log":
         self.at += after
@@ -138,7 +139,8 @@ class Log:
 
     @property
     def state(self) -> State:
-        return fold_all(self.events)
+        self._state = fold_all(self.events[self._state.seq :], self._state)
+        return self._state
 
 
 def files(run: str, number: int) -> dict[str, str]:
@@ -174,6 +176,10 @@ def measured(
         e.Profiled(run, number, 0.6, 0.004, metrics, MISSING),
         e.Explained(run, number, 0.003, 0.003, "memory bandwidth, at 38 % of what this machine can", findings),
     )
+
+
+def same() -> Verdict:
+    return Verdict("same", Gain(0.1, -0.8, 0.9), 5, False, "no difference of 2 % or more either way")
 
 
 # ── the logs ──────────────────────────────────────────────────────────────────────────────────────────────────────

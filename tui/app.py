@@ -328,10 +328,7 @@ class KpdApp(App[int]):
         self.push_screen(ReadingScreen("Keys and signs", lambda width: help_lines(self.view, width)))
 
     def _do_detach(self) -> None:
-        if self._link.state == "up":
-            self.exit(0, message="Detached. The daemon goes on; `kpd attach` comes back, `kpd shutdown` ends it.")
-        else:
-            self.exit(0, message="Left. No daemon answers for this workspace; `kpd start` starts it.")
+        self.exit(0)
 
     async def action_quit(self) -> None:
         """Textual's own ctrl+q means the same as q."""

@@ -9,7 +9,7 @@ from textual.content import Content
 from tui.text import fit, line
 
 GAP = 2
-MOST_FOLDS = 3
+MOST_FOLDS = 4
 FOLD_INDENT = 2
 
 

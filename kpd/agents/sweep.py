@@ -51,8 +51,9 @@ class Sweep:
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._child is None or self._child.returncode is not None:
+            # -P: a module that lies in the workspace is not taken for one of Python's own.
             self._child = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "kpd.agents.suggest",
+                sys.executable, "-P", "-m", "kpd.agents.suggest",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
         return self._child

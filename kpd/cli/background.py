@@ -33,16 +33,17 @@ def start_daemon(ws: Workspace) -> None:
     ws.make_private()
     with ws.log.open("ab") as log:
         begun = log.tell()
-        # -P keeps modules that lie in the workspace off the import path; PYTHONPATH finds kpd where this process did.
+        # Its working folder is the workspace: what lies there is not to be imported, by the daemon or its children.
+        # PYTHONPATH finds kpd where this process did.
         home = str(Path(kpd.__file__).resolve().parent.parent)
         paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kpd.cli.main", "-w", str(ws.root), "daemon"],
+            [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), "daemon"],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd=ws.root,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=True,
         )
     deadline = time.monotonic() + READY_WITHIN_S

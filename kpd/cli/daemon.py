@@ -24,7 +24,8 @@ def serve(ws: Workspace) -> int:
     from kpd.daemon.process import serve as serve_workspace
     from kpd.daemon.store import StoreError
 
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("kpd").setLevel(logging.INFO)
     try:
         return asyncio.run(serve_workspace(ws))
     except AlreadyRunning as err:

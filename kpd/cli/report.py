@@ -108,9 +108,8 @@ def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
 
 def _findings(detail: Answer, limit: int | None) -> Iterator[str]:
     for finding in detail["explained"]["findings"] if detail["explained"] else ():
-        evidence = ", ".join(f"{_label(name)} {words.number(value)}" for name, value in finding["evidence"].items())
         text = f"{SEVERITIES[finding['severity']]} {finding['rule']} ({finding['severity']}): {finding['message']}"
-        yield from wrapped(f"{text} [{evidence}]" if evidence else text, limit)
+        yield from wrapped(text, limit)
         yield from wrapped(f"→ {finding['action']}", limit, "    ")
 
 
@@ -149,8 +148,11 @@ def _moved(shown: Answer, limit: int | None) -> Iterator[str]:
 def _troubles(detail: Answer, limit: int | None) -> Iterator[str]:
     for fault in detail["faults"]:
         yield from wrapped(f"✗ attempt {fault['attempt']}, {fault['step']}: {fault['message']}", limit)
-    for name, why in sorted((detail["profiled"]["missing"] if detail["profiled"] else {}).items()):
-        yield from wrapped(f"– no {_label(name)}: {why}", limit)
+    missing: dict[str, list[str]] = {}
+    for name, why in (detail["profiled"]["missing"] if detail["profiled"] else {}).items():
+        missing.setdefault(why, []).append(_label(name))
+    for why, names in missing.items():
+        yield from wrapped(f"– not measured: {', '.join(names)} ({why})", limit)
 
 
 def _files(shown: Answer, limit: int | None) -> Iterator[str]:

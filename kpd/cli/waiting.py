@@ -1,7 +1,6 @@
 """Following one run to its end: narration on the way, an exit code at the end."""
 
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 
 from kpd.cli import words
 from kpd.cli.follow import follow, recorded
@@ -21,7 +20,7 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
     rolled_back = False
     async for event in _from_its_beginning(ws, run_id):
         state = fold(state, event)
-        _narrate(event.fact, state, run_id)
+        _narrate(event.fact, run_id)
         rolled_back = _rolled_back(event.fact, run_id, rolled_back)
         run = state.runs[run_id]
         if run.status == "ended":
@@ -57,7 +56,7 @@ def _verdict(run: Run, rolled_back: bool) -> int:
     return FAILED if rolled_back and outcome == "no_gain" else CODES[outcome]
 
 
-def _narrate(fact: e.Fact, state: State, run_id: str) -> None:
+def _narrate(fact: e.Fact, run_id: str) -> None:
     match fact:
         case e.QueueHeld(reason=reason):
             narrate(f"the queue is held: {line(reason)}; kpd resume releases it")
@@ -68,7 +67,4 @@ def _narrate(fact: e.Fact, state: State, run_id: str) -> None:
         case e.RunResumed(run=run) if run == run_id:
             narrate(f"{run} goes on")
         case e.IterationEnded(run=run, iteration=number, outcome=outcome, reason=reason) if run == run_id:
-            found = state.runs[run].iteration(number)
-            verdict = "" if found is None or found.verdict is None else words.gain(asdict(found.verdict))
-            parts = (f"{run}.{number}", words.OUTCOMES[outcome][0], verdict, line(reason))
-            narrate("  ".join(part for part in parts if part))
+            narrate(f"{run}.{number}  {words.OUTCOMES[outcome][0]}  {line(reason)}")

@@ -11,7 +11,7 @@ from kpd.hosts.host import Host
 from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
-from kpd.model.nouns import Iteration, Outcome, Run
+from kpd.model.nouns import Iteration, Outcome, Run, StepName
 from kpd.workspace.config import RunConfig
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_files, write_atomic
@@ -24,6 +24,7 @@ class Fault(Exception):
     def __init__(self, outcome: Outcome, message: str) -> None:
         super().__init__(message)
         self.outcome = outcome
+        self.step: StepName = "propose"
 
 
 @dataclass(slots=True)
@@ -47,6 +48,11 @@ class Attempt:
     @property
     def run(self) -> Run:
         return run_of(self.journal, self.run_id)
+
+    @property
+    def elsewhere_s(self) -> float:
+        """Seconds spent so far by the host's jobs and the agent: what is not kpd's own work."""
+        return self.host.busy_s + self.agent_s
 
     @property
     def folder(self) -> Path:

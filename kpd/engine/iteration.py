@@ -1,16 +1,22 @@
 """One iteration: the steps in order, each journalled before and after, and what its end means."""
 
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from kpd.engine import taskfolder
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.steps import STEPS, Step
 from kpd.hosts.errors import HostError
 from kpd.knowledge import memory
+from kpd.measure.judge import BadSamples
 from kpd.model import events as e
 from kpd.model.detail import Detail, detail
-from kpd.model.nouns import Outcome
+from kpd.model.nouns import Outcome, StepName
+
+T = TypeVar("T")
 
 
 async def iterate(at: Attempt) -> None:
@@ -25,68 +31,71 @@ async def iterate(at: Attempt) -> None:
             found = await _steps(at, found)
         except Fault as fault:
             if at.agent.repairs and at.number_of_attempt <= at.run.budget.fix_attempts:
-                found = _send_back(at, fault)
+                at.journal.emit(e.Faulted(at.run_id, at.number, fault.step, at.number_of_attempt, str(fault)))
+                found = at.detail_of(at.number)
                 continue
-            await _record(at, fault.outcome, str(fault))
+            outcome, reason = fault.outcome, str(fault)
         else:
-            assert found.judged is not None
-            verdict = found.judged.verdict
-            if at.is_baseline:
-                noise = f"against itself: {verdict.gain.low:+.2f} … {verdict.gain.high:+.2f} %"
-                await _record(at, "baseline", noise)
-            elif verdict.accepted and at.run.incumbent not in (at.parent, at.number):
-                reason = f"{verdict.reason}, but {at.run_id}.{at.run.incumbent} became the incumbent meanwhile"
-                await _record(at, "rejected", reason)
-            else:
-                await _record(at, "accepted" if verdict.accepted else "rejected", verdict.reason)
+            outcome, reason = _outcome(at, found)
+        await _journalled(at, "record", partial(_record, at, found, outcome, reason))
+        at.journal.emit(e.IterationEnded(at.run_id, at.number, outcome, reason))
         return
+
+
+def _outcome(at: Attempt, found: Detail) -> tuple[Outcome, str]:
+    assert found.judged is not None
+    verdict = found.judged.verdict
+    if at.is_baseline:
+        return "baseline", f"against itself: {verdict.gain.low:+.2f} … {verdict.gain.high:+.2f} %"
+    if verdict.accepted and at.run.incumbent not in (at.parent, at.number):
+        return "rejected", f"{verdict.reason}, but {at.run_id}.{at.run.incumbent} became the incumbent meanwhile"
+    return "accepted" if verdict.accepted else "rejected", verdict.reason
 
 
 async def _steps(at: Attempt, found: Detail) -> Detail:
     for name, step in STEPS:
-        if found.has(name):
-            continue
-        fact: e.StepFact | None = None
-        while fact is None:
-            await at.control.boundary()
-            at.journal.emit(e.StepStarted(at.run_id, at.number, name, at.number_of_attempt))
-            fact = await _timed(at, step, found)
-        at.journal.emit(fact)
-        found = found.with_fact(fact)
+        if not found.has(name):
+            fact = await _journalled(at, name, partial(_timed, at, step, found))
+            at.journal.emit(fact)
+            found = found.with_fact(fact)
     return found
 
 
-async def _timed(at: Attempt, step: Step, found: Detail) -> e.StepFact | None:
-    """The step's fact with its wall time and kpd's own share of it; None when trouble has paused the run."""
-    begun, elsewhere = time.perf_counter(), at.host.busy_s + at.agent_s
-    try:
-        fact: e.StepFact = await step(at, found)
-    except (HostError, OSError) as err:
-        at.journal.emit(e.RunPaused(at.run_id, f"infrastructure: {err}", by="kpd"))
-        return None
+async def _timed(at: Attempt, step: Step, found: Detail) -> e.StepFact:
+    """The step's fact with its wall time, and the part of it that was kpd's own work."""
+    begun, elsewhere = time.perf_counter(), at.elsewhere_s
+    fact = await step(at, found)
     seconds = time.perf_counter() - begun
-    overhead = max(0.0, seconds - (at.host.busy_s + at.agent_s - elsewhere))
-    return replace(fact, seconds=seconds, overhead_s=overhead)
+    return replace(fact, seconds=seconds, overhead_s=max(0.0, seconds - (at.elsewhere_s - elsewhere)))
 
 
-def _send_back(at: Attempt, fault: Fault) -> Detail:
-    step = at.iteration.step or "propose"
-    at.journal.emit(e.Faulted(at.run_id, at.number, step, at.number_of_attempt, str(fault)))
-    return at.detail_of(at.number)
+async def _journalled(at: Attempt, name: StepName, step: Callable[[], Awaitable[T]]) -> T:
+    """What the step returns. Trouble pauses the run with the reason; the step is begun again after `resume`."""
+    while True:
+        await at.control.boundary()
+        at.journal.emit(e.StepStarted(at.run_id, at.number, name, at.number_of_attempt))
+        try:
+            return await step()
+        except Fault as fault:
+            fault.step = name
+            raise
+        except (HostError, OSError, BadSamples) as err:
+            at.journal.emit(e.RunPaused(at.run_id, f"infrastructure: {err}", by="kpd"))
 
 
-async def _record(at: Attempt, outcome: Outcome, reason: str) -> None:
-    """Make the outcome durable: the incumbent, the task folder, the memory, then the end. Safe to repeat."""
-    await at.control.boundary()
-    at.journal.emit(e.StepStarted(at.run_id, at.number, "record", at.number_of_attempt))
+async def _record(at: Attempt, found: Detail, outcome: Outcome, reason: str) -> None:
+    """Make the outcome last: the incumbent, the task folder, the memory. Safe to repeat."""
     if outcome in ("baseline", "accepted"):
         files = at.candidate()
         if at.run.incumbent != at.number:
             at.journal.emit(e.Accepted(at.run_id, at.number, taskfolder.hashes(files)))
         show_incumbent(at, files)
     if outcome != "baseline":
-        memory.append(at.workspace, at.run, at.iteration, outcome, reason)
-    at.journal.emit(e.IterationEnded(at.run_id, at.number, outcome, reason))
+        before = at.detail_of(at.parent).profiled
+        memory.append(
+            at.workspace, at.run, at.iteration, outcome, reason,
+            before.metrics if before else {}, found.profiled.metrics if found.profiled else {},
+        )  # fmt: skip
 
 
 def show_incumbent(at: Attempt, files: dict[str, bytes]) -> None:

@@ -179,4 +179,3 @@ def unified(before: dict[str, bytes], after: dict[str, bytes]) -> str:
         old, new = (side.get(path, b"").decode(errors="replace").splitlines(keepends=True) for side in (before, after))
         patch += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in patch)
-

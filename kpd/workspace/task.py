@@ -69,7 +69,7 @@ class CheckSpec:
 class BenchSpec:
     """`quads` are the A B B A groups that one process times for each case."""
 
-    quads: Few = 20
+    quads: Few = 64
     limit_s: Seconds = 60.0
 
 

@@ -14,20 +14,8 @@
 
 #if VEC == 1
 typedef float vec;
-typedef int ivec;
-static inline ivec to_int(vec v) { return (int)v; }
-static inline vec to_float(ivec i) { return (float)i; }
-static inline vec clamp(vec v, float low, float high) { return v < low ? low : v > high ? high : v; }
 #else
 typedef float vec __attribute__((vector_size(VEC * 4)));
-typedef int ivec __attribute__((vector_size(VEC * 4)));
-static inline ivec to_int(vec v) { return __builtin_convertvector(v, ivec); }
-static inline vec to_float(ivec i) { return __builtin_convertvector(i, vec); }
-static inline vec clamp(vec v, float low, float high) {
-    ivec below = v < low, above = v > high;
-    vec lows = low - (vec){0}, highs = high - (vec){0};
-    return (vec)((below & (ivec)lows) | (above & (ivec)highs) | (~(below | above) & (ivec)v));
-}
 #endif
 
 /* The first `count` lanes from memory, the others 0; and back. */
@@ -44,6 +32,23 @@ static inline void ahead(const float *from) {
 }
 
 #if EXP_POLY
+
+#if VEC == 1
+typedef int ivec;
+static inline ivec to_int(vec v) { return (int)v; }
+static inline vec to_float(ivec i) { return (float)i; }
+static inline vec clamp(vec v, float low, float high) { return v < low ? low : v > high ? high : v; }
+#else
+typedef int ivec __attribute__((vector_size(VEC * 4)));
+static inline ivec to_int(vec v) { return __builtin_convertvector(v, ivec); }
+static inline vec to_float(ivec i) { return __builtin_convertvector(i, vec); }
+static inline vec clamp(vec v, float low, float high) {
+    ivec below = v < low, above = v > high;
+    vec lows = low - (vec){0}, highs = high - (vec){0};
+    return (vec)((below & (ivec)lows) | (above & (ivec)highs) | (~(below | above) & (ivec)v));
+}
+#endif
+
 /* exp(v) = 2^n · exp(r) with |r| <= ln(2)/2, where Taylor's polynomial of degree 5 is good to 3e-6. */
 static inline vec exponential(vec v) {
     v = clamp(v, -87.0f, 88.0f);
@@ -55,13 +60,18 @@ static inline vec exponential(vec v) {
     memcpy(&power, &bits, sizeof power);
     return p * power;
 }
+
 #elif VEC == 1
+
 static inline vec exponential(vec v) { return expf(v); }
+
 #else
+
 static inline vec exponential(vec v) {
     for (int k = 0; k < VEC; k++) v[k] = expf(v[k]);
     return v;
 }
+
 #endif
 
 static inline float mean_square(const float *x, long cols) {

@@ -13,6 +13,7 @@ from tui.numbers import figure
 from tui.text import fit
 
 MOST_SPREAD = 10
+SMALLEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +78,36 @@ def chart(run: Run, width: int, height: int, direction: Literal["lower", "higher
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
+    """Rows of the plot by the logarithm of the score: equal gains are equal steps, however small the score."""
+
     low: float
     high: float
     height: int
 
     @classmethod
     def over(cls, shown: Sequence[Point], height: int) -> "_Scale":
-        """From the best to a little past the worst accepted score: one slow outlier must not flatten the rest."""
-        bests = [point.best for point in shown if point.best is not None]
-        scores = [point.score for point in shown if point.score is not None]
-        low, high = min(scores), max(bests or scores)
-        high = min(max(scores), high + (high - low) * 0.25)
-        margin = (high - low) * 0.04 or abs(high) * 0.02 or 1.0
+        """From the best score to a little past the worst accepted one: one slow outlier must not flatten the rest."""
+        bests = [_log(point.best) for point in shown if point.best is not None]
+        scores = [_log(point.score) for point in shown if point.score is not None]
+        low, worst, high = min(scores), max(scores), max(bests or scores)
+        high = min(worst, high + (high - low) * 0.25)
+        margin = (high - low) * 0.04 or 0.02
         return cls(low - margin, high + margin, height)
 
-    def row(self, value: float) -> int:
-        share = (self.high - value) / (self.high - self.low)
+    def row(self, score: float) -> int:
+        share = (self.high - _log(score)) / (self.high - self.low)
         return max(0, min(self.height - 1, round(share * (self.height - 1))))
 
     def value(self, row: int) -> float:
-        return self.high - (self.high - self.low) * row / max(1, self.height - 1)
+        return math.exp(self.high - (self.high - self.low) * row / max(1, self.height - 1))
+
+    def is_above(self, score: float) -> bool:
+        return _log(score) > self.high
+
+
+def _log(score: float) -> float:
+    """Scores are positive; one that is not stands at the bottom."""
+    return math.log(max(score, SMALLEST))
 
 
 Grid = list[list[tuple[str, str]]]
@@ -129,7 +140,7 @@ def _draw_marks(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) 
         if point.accepted and point.best is not None:
             grid[scale.row(point.best)][at] = ("◆" if nth == 0 else "▲", ".good")
         elif point.score is not None:
-            above = point.score > scale.high
+            above = scale.is_above(point.score)
             grid[scale.row(point.score)][at] = ("↑" if above else "·", ".bad" if above else ".strong")
 
 

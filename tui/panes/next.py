@@ -67,7 +67,7 @@ def budget(run: Run, width: int) -> list[Content]:
     done, without = used(run)
     parts = [
         f"{max(0, limits.iterations - done):,} of {limits.iterations:,} iterations left",
-        f"{max(0, limits.patience - without):,} of {limits.patience:,} without a gain left",
+        f"patience for {max(0, limits.patience - without):,} of {limits.patience:,} without gain",
         f"accepts from +{limits.min_gain_pct:g} % on",
     ]
     if limits.stop_score is not None:

@@ -77,9 +77,9 @@ class Lines(ScrollView, can_focus=True):
         """Scroll as little as needed to have the lines from `y` on in sight."""
         top, room = self.scroll_offset.y, max(1, self.room.height)
         if y < top:
-            self.scroll_to(y=y, animate=False)
+            self.scroll_to(y=y, animate=False, force=True)
         elif y + height > top + room:
-            self.scroll_to(y=min(y, y + height - room), animate=False)
+            self.scroll_to(y=min(y, y + height - room), animate=False, force=True)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

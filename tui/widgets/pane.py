@@ -37,7 +37,7 @@ class Pane(Lines):
         moved, self._place = self._place != self.view.at, self.view.at
         self.show(self._draw(self.view, self.room.width, self.room.height))
         if moved:
-            self.scroll_to(0, 0, animate=False)
+            self.scroll_to(0, 0, animate=False, force=True)
 
 
 class LogPane(Pane):
@@ -51,7 +51,7 @@ class LogPane(Pane):
         self._place = self.view.at
         self.show(self._draw(self.view, self.room.width, self.room.height))
         if follow:
-            self.scroll_to(0, self.max_scroll_y, animate=False)
+            self.scroll_to(0, self.max_scroll_y, animate=False, force=True)
 
 
 class RulesPane(Pane):
@@ -72,7 +72,7 @@ class RulesPane(Pane):
         moved, self._place = self._place != self.view.at, self.view.at
         self.show(rules.lines(self.view, self.room.width, self.room.height, self.chosen))
         if moved:
-            self.scroll_to(0, 0, animate=False)
+            self.scroll_to(0, 0, animate=False, force=True)
 
     def action_choose(self, by: int) -> None:
         fired = rules.findings(self.view)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar, overload
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding
 from textual.content import Content
@@ -61,12 +62,12 @@ def _run(view: View, run: Run, row: Row, width: int) -> Content:
     best, baseline = run.best, run.baseline
     factor = times(baseline.score, best.score) if best and baseline and best is not baseline else ""
     left = f" {'▾' if row.open else '▸'} "
-    name = f"{run.id} {clean(run.agent)}"
     room = max(0, width - len(left) - len(factor) - 1)
     word = f" {mark.glyph} {mark.word}"
-    shown = clip(name, max(len(run.id), room - len(word)))
+    name = f"{run.id} {clean(run.agent)}"
+    shown = name if cell_len(name) + len(word) <= room else run.id
     return line(
-        (left, ".muted"), shown, (fit(word, room - len(shown)), mark.style), " ", (factor, ".good")
+        (left, ".muted"), shown, (fit(word, room - cell_len(shown)), mark.style), " ", (factor, ".good")
     )  # fmt: skip
 
 

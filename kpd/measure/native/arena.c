@@ -13,7 +13,8 @@
 #define PAGE 4096u
 #define LINE 64u
 #define GUARD 0xFFF5A5A5u  /* not a number, as float and as double: reading past a buffer shows as well as writing */
-#define POISON 0xFF        /* repeated: not a number either, and another one */
+#define POISON32 0xFFA5A5A5u            /* signalling NaNs: copied as they are, but arithmetic would change them, */
+#define POISON64 0xFFF5A5A5FFA5A5A5u    /* so an element that still holds one was not written */
 
 uint64_t kpd_random(kpd_rng *rng) { /* SplitMix64 (Steele, Lea, Flood 2014) */
     uint64_t z = (rng->state += 0x9E3779B97F4A7C15u);
@@ -106,10 +107,21 @@ void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution) {
     kpd_task.oracle(v->problem, v->data, v->want);
 }
 
+static void poison(const kpd_buffer *buffer, void *data) {
+    for (size_t i = 0; i < buffer->count; i++) {
+        if (buffer->type == KPD_F32) ((uint32_t *)data)[i] = POISON32;
+        else ((uint64_t *)data)[i] = POISON64;
+    }
+}
+
+static int unwritten(const kpd_buffer *buffer, const void *data, size_t i) {
+    return buffer->type == KPD_F32 ? ((const uint32_t *)data)[i] == POISON32 : ((const uint64_t *)data)[i] == POISON64;
+}
+
 /* Outputs that hold no value yet, and whole guard bands. */
 void arena_poison(view *v) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-        if (v->buffers[b].role == KPD_OUT) memset(v->data[b], POISON, size_of(&v->buffers[b]));
+        if (v->buffers[b].role == KPD_OUT) poison(&v->buffers[b], v->data[b]);
         for (int side = 0; side < 2; side++) {
             uint32_t *word, *end;
             for (band(v, b, side, &word, &end); word < end; word++) *word = GUARD;
@@ -188,6 +200,7 @@ deviation arena_compare(const view *v, double rtol, double atol) {
             found.multiple = multiple;
             found.index = i;
             found.output = buffer->name;
+            found.unwritten = unwritten(buffer, v->data[b], i);
             found.got = got;
             found.want = v->want[b][i];
         }

@@ -39,6 +39,13 @@ static void print_text(const char *text) {
     putchar('"');
 }
 
+/* As text: JSON has no word for what is not a number. */
+static void print_value(const char *name, double value, int unwritten) {
+    if (unwritten) printf(",\"%s\":\"unwritten\"", name);
+    else if (value != value) printf(",\"%s\":\"nan\"", name);
+    else printf(",\"%s\":\"%.9g\"", name, value);
+}
+
 static void print_batches(const char *name, const uint64_t *ns, int count) {
     printf("\"%s\":[", name);
     for (int i = 0; i < count; i++) printf("%s%" PRIu64, i ? "," : "", ns[i]);
@@ -97,7 +104,9 @@ static void print_problem(void) {
     printf(",\"signal\":%d", problem.signal);
     if (problem.worst.output) {
         const deviation *w = &problem.worst;
-        printf(",\"output\":\"%s\",\"index\":%zu,\"got\":\"%.9g\",\"want\":\"%.9g\"", w->output, w->index, w->got, w->want);
+        printf(",\"output\":\"%s\",\"index\":%zu", w->output, w->index);
+        print_value("got", w->got, w->unwritten);
+        print_value("want", w->want, 0);
         printf(",\"multiple\":%.6g,\"wrong\":%zu,\"compared\":%zu", w->multiple, w->wrong, w->compared);
     }
     printf("}");

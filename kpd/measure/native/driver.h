@@ -21,6 +21,7 @@ typedef struct {
     size_t index, wrong, compared;
     const char *output;
     double got, want;
+    int unwritten; /* the element still holds what was there before the call */
 } deviation;
 
 #define HOPELESS 1e99

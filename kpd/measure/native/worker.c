@@ -2,6 +2,8 @@
  *
  * It is forked before the seed is read. The driver asks it for one thing at a time over a socket pair and waits no longer
  * than a limit, so that a kernel that crashes, hangs or ends the process is an answer, not an accident.
+ *
+ * This is no sandbox: both kernels and the clock share the worker, and code that sets out to falsify its times there can.
  */
 #include "driver.h"
 

@@ -1,0 +1,314 @@
+"""News: folded, coalesced, followed or not, lost and found again; hostile or in great numbers."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC
+
+import pytest
+
+from kpd.model import events as e
+from kpd.model.nouns import Finding, HostCard, TaskCard
+from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
+from tests import tui_logs as logs
+from tests.tui_feed import CannedFeed, app_on, settled
+from tui.app import KpdApp
+from tui.feed import Feed, Link, Message, follow
+from tui.outline import Place
+from tui.view import TABS, View
+from tui.widgets.pane import LogPane
+from tui.widgets.tree import Tree
+
+HOSTILE = 3 * (
+    "\x1b[31mred\x1b[0m [bold]x[/bold] [@click=app.quit]y[/] \x07\x00\u202e\u05e9\u05dc\u05d5\u05dd "
+    "\U0001f469\u200d\U0001f467 \u65e5\u672c e\u0301\u0301 \t\r\n"
+)
+HOSTILE += "z" * 5000
+
+
+def board(app: KpdApp) -> list[str]:
+    """The screen as lines of text, as a terminal would show it."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips()
+    assert len(lines) == height
+    assert all(strip.cell_length == width for strip in lines)
+    return [strip.text for strip in lines]
+
+
+async def test_a_burst_of_events_is_one_repaint_and_none_is_lost() -> None:
+    feed = CannedFeed(logs.some())
+    app = app_on(feed, refresh_hz=0.01)
+    shown: list[View] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        while not app.view.state.seq:
+            await pilot.pause(0.01)
+        app.watch(app, "view", lambda view: shown.append(view), init=False)
+        feed.play(e.Noticed("info", f"news {number}") for number in range(1000))
+        while feed.pending:
+            await pilot.pause(0.01)
+        before = len(shown)
+        assert app.view.state.seq < len(feed.log.events), "the refresh interval has not passed"
+        await pilot.press("2")
+        await pilot.pause()
+        assert len(shown) > before, "keys are answered at once"
+        assert app.view.tab == "metrics"
+        app._publish()
+        assert app.view.state == feed.log.state
+
+
+async def test_a_heartbeat_changes_nothing() -> None:
+    feed = CannedFeed(logs.some())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        view = app.view
+        feed.push(Beat(3), Beat(4))
+        await settled(pilot)
+        assert app.view is view
+
+
+async def test_the_selection_follows_the_newest_until_the_operator_moves_it() -> None:
+    feed = CannedFeed(logs.some())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        feed.play([e.IterationStarted("r1", 6, "sweep", 4)])
+        await settled(pilot)
+        assert app.view.at.iteration == 6
+        await pilot.press("down", "down")
+        await settled(pilot)
+        feed.play([e.IterationEnded("r1", 6, "skipped", "by op"), e.IterationStarted("r1", 7, "sweep", 4)])
+        await settled(pilot)
+        assert app.view.at.iteration == 4
+        await pilot.press("f")
+        await settled(pilot)
+        assert app.view.at.iteration == 7
+        feed.play([e.IterationStarted("r1", 8, "sweep", 4)])
+        await settled(pilot)
+        assert app.view.at.iteration == 8
+
+
+async def test_answers_are_asked_for_once_and_again_when_the_iteration_moves_on() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("2", "3", "1")
+        await settled(pilot)
+        assert [what for what, _ in feed.queries] == ["show"]
+        feed.log.steps("r1", 6, *logs.measured("r1", 6, 300.0, 320.0, logs.same())[1:2])
+        feed.push(*feed.log.events[-2:])
+        await settled(pilot)
+        assert app.view.shown.detail.timed is not None
+        assert [what for what, _ in feed.queries] == ["show", "show"]
+
+
+async def test_a_query_that_fails_is_shown_in_its_pane() -> None:
+    feed = CannedFeed(
+        logs.some(), refuse={"diff": DaemonError("infra", "diff.patch cannot be read", "look at the disk")}
+    )
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        screen = "\n".join(board(app))
+    assert "diff.patch cannot be read" in screen
+    assert "look at the disk" in screen
+
+
+# ── the link ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_link_comes_back_by_itself_and_goes_on_after_the_last_event() -> None:
+    asked: list[int] = []
+    attempts = 0
+    log = logs.some()
+
+    class Broken(CannedFeed):
+        async def messages(self, after: int = 0) -> AsyncIterator[Message]:
+            asked.append(after)
+            yield log.state
+            raise DaemonError("infra", "the daemon has ended the connection", "kpd status")
+
+    good = CannedFeed(log)
+
+    async def connect() -> Feed:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 2:
+            raise NoDaemon()
+        return Broken(log) if attempts == 1 else good
+
+    app = KpdApp(connect, "kernels", zone=UTC, first_wait=0.2)
+    async with app.run_test(size=(80, 24)) as pilot:
+        while app.view.link.state != "down":
+            await pilot.pause(0.01)
+        screen = " ".join(" ".join(board(app)).split())
+        assert "the daemon has ended the connection" in screen
+        assert "reconnects by itself" in screen
+        assert "r1.5" in screen, "the last that was heard stays"
+        await pilot.press("p")
+        assert app.view.said is not None
+        assert "no link" in app.view.said.text
+        while app.view.link.state != "up":
+            await pilot.pause(0.01)
+        good.play([e.RunEnded("r1", "stopped", "stopped by op")])
+        while app.view.state.runs["r1"].status != "ended":
+            await pilot.pause(0.01)
+    assert asked == [0]
+    assert attempts == 3
+
+
+async def test_follow_closes_what_it_opened_when_it_is_cancelled() -> None:
+    closed = asyncio.Event()
+
+    class Closing(CannedFeed):
+        async def close(self) -> None:
+            closed.set()
+
+    heard = asyncio.Event()
+    links: list[Link] = []
+
+    async def connect() -> Feed:
+        return Closing(logs.empty())
+
+    task = asyncio.create_task(
+        follow(connect, lambda: 0, lambda message: heard.set(), lambda link, feed: links.append(link))
+    )
+    await heard.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert closed.is_set()
+    assert [link.state for link in links] == ["up"]
+
+
+# ── the log ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_output_stands_between_the_steps_it_came_with() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("6")
+        feed.push(Live("job", "r1", 6, "process 1 of 5\npro"), Live("job", "r1", 6, "cess 2 of 5\n"), Dropped(7))
+        await settled(pilot)
+        feed.log.steps("r1", 6, logs.measured("r1", 6, 300.0, 320.0, logs.same())[2])
+        feed.push(*feed.log.events[-2:])
+        await settled(pilot)
+        lines = [line for line in board(app) if "│ process" in line or "✓ judge" in line or "left out" in line]
+    assert [text in line for line, text in zip(lines, ("process 1", "process 2", "7 pieces", "judge"), strict=True)]
+
+
+async def test_the_log_follows_until_it_is_scrolled_and_again_at_its_end() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+
+    async def print_lines(count: int) -> None:
+        feed.push(*(Live("job", "r1", 6, f"line {number}\n") for number in range(count)))
+        await settled(pilot)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("6", "tab")
+        await print_lines(100)
+        pane = app.query_one(LogPane)
+        assert pane.scroll_offset.y == pane.max_scroll_y > 0
+        await pilot.press("pageup")
+        released = pane.scroll_offset.y
+        await print_lines(50)
+        assert pane.scroll_offset.y == released
+        await pilot.press("end")
+        await print_lines(50)
+        assert pane.scroll_offset.y == pane.max_scroll_y
+
+
+# ── in great numbers, and hostile ─────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_five_thousand_iterations_are_rendered_as_a_window() -> None:
+    feed = CannedFeed(logs.many(5000))
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        tree = app.query_one(Tree)
+        assert len(tree.lines) == 5000 + 3
+        for tab in range(1, len(TABS) + 1):
+            await pilot.press(str(tab))
+            await settled(pilot)
+            assert "4999" in "\n".join(board(app))
+        await pilot.press(*["pagedown"] * 3)
+        await settled(pilot)
+        place = app.view.at
+        assert place.iteration is not None
+        assert f"{place.iteration} " in "\n".join(line[:30] for line in board(app))
+        feed.play([e.IterationStarted("r1", 5000, "sweep", 0)])
+        await settled(pilot)
+        assert app.view.at == place
+
+
+def hostile() -> logs.Log:
+    log = logs.some()
+    log.emit(e.TaskLoaded(TaskCard("evil" + HOSTILE, HOSTILE, HOSTILE, (HOSTILE,), error=HOSTILE)))
+    log.emit(e.HostProbed(HostCard(HOSTILE, "local", error=HOSTILE)))
+    finding = Finding(HOSTILE, "high", HOSTILE, HOSTILE, {HOSTILE: 1e300, "gbs": -1e-300})
+    log.iteration(6, HOSTILE, 1e12, "slower", parent=4, before=1e-9, agent=HOSTILE, findings=(finding,) * 3)
+    log.emit(e.Steered("r1", 1, HOSTILE, HOSTILE))
+    log.emit(e.Noticed("error", HOSTILE))
+    return log
+
+
+@pytest.mark.parametrize("size", [(140, 40), (40, 10)])
+async def test_hostile_text_never_breaks_the_screen(size: tuple[int, int]) -> None:
+    feed = CannedFeed(hostile())
+    app = app_on(feed)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        for nth in range(1, len(TABS) + 1):
+            await pilot.press(str(nth))
+            feed.push(Live("build" + HOSTILE, "r1", 6, HOSTILE + "\n"))
+            await settled(pilot)
+            text = "".join(board(app))
+            assert not any(char in text for char in "\x1b\x07\x00\u202e\u200d\u0301")
+        for keys in (["s"], ["m"], ["a"], ["question_mark"], ["ctrl+p"], ["home", "n"]):
+            await pilot.press(*keys)
+            await settled(pilot)
+            board(app)
+            await pilot.press("escape")
+            await settled(pilot)
+    assert feed.commands == []
+
+
+async def test_a_terminal_that_is_resized_keeps_everything_in_its_place() -> None:
+    app = app_on(CannedFeed(logs.paused()))
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settled(pilot)
+        for size in ((80, 24), (20, 6), (200, 60), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            board(app)
+        assert any("r1.6" in line for line in board(app))
+
+
+async def test_only_lines_that_changed_are_painted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        painted: list[int] = []
+        monkeypatch.setattr(Tree, "refresh_line", lambda self, y: painted.append(y))
+        feed.play([e.Judged("r1", 6, 0.1, 0.0, logs.same()), e.StepStarted("r1", 6, "profile")])
+        await settled(pilot)
+    row = app.view.outline.index[Place(logs.TASK, "r1", 6)]
+    assert set(painted) == {row}
+
+
+def test_the_ui_has_no_timer_that_runs_by_itself() -> None:
+    """An idle screen writes nothing: `set_interval` and blinking cursors have no place in it."""
+    from pathlib import Path
+
+    import tui
+
+    text = "".join(path.read_text() for path in Path(str(tui.__file__)).parent.rglob("*.py"))
+    assert "set_interval" not in text

@@ -1,0 +1,59 @@
+"""The screens as pictures. `make snapshots` draws them anew after a wanted change; look at them before committing."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests import tui_logs as logs
+from tests.tui_feed import CannedFeed, app_on, settled
+
+SMALL, LARGE = (80, 24), (120, 36)
+Compare = Callable[..., bool]
+
+
+def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Wait for the screen, press, wait again: a picture never shows something half done."""
+
+    async def before(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        for key in pressed:
+            await pilot.press(key)
+            await settled(pilot)
+
+    return before
+
+
+@pytest.mark.parametrize(
+    ("log", "size", "pressed", "theme"),
+    [
+        pytest.param(logs.empty, SMALL, (), "", id="empty"),
+        pytest.param(logs.running, SMALL, (), "", id="running_small"),
+        pytest.param(logs.running, LARGE, (), "", id="running_large"),
+        pytest.param(logs.some, LARGE, ("down",), "", id="accepted_overview"),
+        pytest.param(logs.some, LARGE, ("2", "down"), "", id="accepted_metrics"),
+        pytest.param(logs.some, SMALL, ("3", "down"), "", id="accepted_rules"),
+        pytest.param(logs.some, LARGE, ("4", "down"), "kpd-light", id="accepted_diff"),
+        pytest.param(logs.paused, LARGE, ("5",), "", id="paused_memo_and_steering_queue"),
+        pytest.param(logs.incorrect, SMALL, (), "", id="incorrect"),
+        pytest.param(logs.held, SMALL, (), "", id="held_after_a_crash"),
+        pytest.param(logs.ended, LARGE, ("left",), "", id="ended"),
+        pytest.param(logs.running, SMALL, ("question_mark",), "", id="help"),
+        pytest.param(logs.running, SMALL, ("S",), "", id="stop_is_confirmed"),
+        pytest.param(logs.edited, SMALL, ("6",), "kpd-okabe-ito", id="log_for_colour_blind_eyes"),
+    ],
+)
+def test_screen(
+    snap_compare: Compare,
+    log: Callable[[], logs.Log],
+    size: tuple[int, int],
+    pressed: tuple[str, ...],
+    theme: str,
+) -> None:
+    app = app_on(CannedFeed(log()), theme=theme)
+    assert snap_compare(app, terminal_size=size, run_before=keys(*pressed))
+
+
+def test_without_a_daemon(snap_compare: Compare) -> None:
+    assert snap_compare(app_on(None), terminal_size=SMALL, run_before=keys())
