@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.timer import Timer
 from textual.widgets import ContentSwitcher
 
@@ -54,7 +54,7 @@ class KpdApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = [Binding(one.keys, f"act('{one.id}')", one.label, show=False, id=one.id) for one in ACTIONS]
 
-    view: reactive[View] = reactive(View, init=False)
+    view: var[View] = var(View, init=False)
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ def serve(ws: Workspace) -> int:
 
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("kpd").setLevel(logging.INFO)
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it logs every change
     try:
         return asyncio.run(serve_workspace(ws))
     except AlreadyRunning as err:

@@ -56,7 +56,7 @@ class Daemon:
             self.engine.look_at_folders()
             server = Server(self.workspace.make_socket_folder(), self.journal, self._query, self._command)
             await stack.enter_async_context(server)
-            await stack.enter_async_context(Watcher(self.workspace, self.on_change))
+            await stack.enter_async_context(Watcher(self.workspace, self.on_change, self._on_lost))
             engine = asyncio.create_task(self.engine.serve())
             stack.push_async_callback(self._end_engine, engine)
             notify.ready()
@@ -84,6 +84,9 @@ class Daemon:
             self._reload()
         survey.survey_tasks(self.workspace, self.journal)
         self.engine.on_change(paths)
+
+    def _on_lost(self, reason: str) -> None:
+        self.journal.emit(e.Noticed("error", f"edits are not seen any more: {reason}"))
 
     def _reload(self) -> None:
         try:

@@ -14,8 +14,8 @@ def unfinished(journal: Journal) -> Run | None:
 async def recover(journal: Journal, hosts: dict[str, Host], clean_end: bool) -> None:
     """Make a former daemon's run safe to go on with.
 
-    Its jobs that still run are killed by their process group and forgotten, so that the step under way begins again;
-    jobs that have finished keep their results and are not run again. The queue waits for `resume`.
+    Its jobs that still run are killed by their process group, and run again when their step is begun again; jobs that
+    have finished keep their results and are not run again. The queue waits for `resume`.
     """
     run = unfinished(journal)
     if run is None:
@@ -23,9 +23,7 @@ async def recover(journal: Journal, hosts: dict[str, Host], clean_end: bool) -> 
     killed = 0
     for host in hosts.values():
         for job in await host.running():
-            await host.kill(job)
-            await host.forget(job)
-            killed += 1
+            killed += await host.kill(job)
     if journal.state.held:
         return
     where = f"{run.id} was at {_place(run)}"

@@ -23,6 +23,10 @@ async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
             say(data.decode(errors="replace"))
 
     result = await host.job(spec, show)
+    if result.cached and result.reason in ("killed", "lost"):
+        # An operator's skip, a shutdown or a crash ended it in an earlier life: nothing was learnt, so it may run now.
+        await host.forget(spec.id)
+        result = await host.job(spec, show)
     ended = result.reason if result.reason in ("killed", "lost") else f"ended by signal {-result.rc}"
     if result.reason in ("killed", "lost") or (result.rc < 0 and not result.reason):
         await host.forget(spec.id)

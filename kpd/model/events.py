@@ -306,14 +306,12 @@ class Event:
     fact: Fact
 
 
-def _leaves(cls: type[Fact]) -> dict[str, type[Fact]]:
-    found: dict[str, type[Fact]] = {}
-    for sub in cls.__subclasses__():
-        found |= _leaves(sub) if sub.__subclasses__() else {sub.kind(): sub}
-    return found
-
-
-FACTS: dict[str, type[Fact]] = _leaves(Fact)
+ABSTRACT = (Fact, RunFact, IterationFact, StepFact)
+FACTS: dict[str, type[Fact]] = {
+    cls.kind(): cls
+    for cls in list(globals().values())
+    if isinstance(cls, type) and issubclass(cls, Fact) and cls not in ABSTRACT
+}
 
 STEP_OF: dict[type[StepFact], StepName] = {
     Proposed: "propose", Screened: "screen", Staged: "stage", Built: "build", Checked: "check", Timed: "time",

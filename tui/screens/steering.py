@@ -7,7 +7,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
-from textual.reactive import reactive
+from textual.reactive import var
 from textual.widgets import Input
 
 from kpd.model.nouns import Steering
@@ -29,7 +29,7 @@ class SteeringScreen(Box[None]):
         Binding("down", "choose(1)", "next note", show=False, priority=True),
         Binding("ctrl+d", "withdraw", "withdraw", show=False, priority=True),
     ]
-    view: reactive[View] = reactive(View, init=False)
+    view: var[View] = var(View, init=False)
 
     def __init__(self, run: str, send: Send) -> None:
         super().__init__(f"Steer {run}", "⏎ send  ·  ↑↓ choose a note to change  ·  ^d withdraw  ·  esc close")

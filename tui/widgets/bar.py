@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from textual.content import Content
-from textual.reactive import reactive
+from textual.reactive import var
 
 from tui.view import View
 from tui.widgets.lines import Lines
@@ -14,7 +14,7 @@ DrawBar = Callable[[View, int], list[Content]]
 class Bar(Lines, can_focus=False):
     """Shows what `draw` makes of the view, and hides when that is nothing."""
 
-    view: reactive[View] = reactive(View, init=False)
+    view: var[View] = var(View, init=False)
 
     def __init__(self, draw: DrawBar, id: str) -> None:
         super().__init__(id=id)

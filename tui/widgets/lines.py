@@ -40,12 +40,22 @@ class Lines(ScrollView, can_focus=True):
         """Replace the lines. What is the same as before is not painted again."""
         before, self.lines = self.lines, lines
         was, self.cursor = self.cursor, cursor
-        width = max((line.cell_length for line in lines), default=1) if self.wide else 1
-        self.virtual_size = Size(width, len(lines))
+        self._resize(max((line.cell_length for line in lines), default=1) if self.wide else 1, len(lines))
         top = self.scroll_offset.y
         for y in range(top, top + self.room.height):
             if not _same(before, lines, y) or (was != cursor and y in (was, cursor)):
                 self.refresh_line(y)
+
+    def _resize(self, width: int, height: int) -> None:
+        """Take note of how much there is to scroll. Textual would lay out, and paint, the whole screen again."""
+        if self.virtual_size == (width, height):
+            return
+        self.set_reactive(Lines.virtual_size, Size(width, height))
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = height
+        self.scroll_x, self.scroll_y = self.validate_scroll_x(self.scroll_x), self.validate_scroll_y(self.scroll_y)
+        if self.styles.height is not None and self.styles.height.is_auto:
+            self.refresh(layout=True)
 
     def render_line(self, y: int) -> Strip:
         left, top = self.scroll_offset

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding
 from textual.content import Content
-from textual.reactive import reactive
+from textual.reactive import var
 
 from tui.outline import Place
 from tui.panes import log, rules
@@ -18,7 +18,7 @@ DrawPane = Callable[[View, int, int], list[Content]]
 class Pane(Lines):
     """One tab. Selecting another place begins at its top again."""
 
-    view: reactive[View] = reactive(View, init=False)
+    view: var[View] = var(View, init=False)
 
     def __init__(self, tab: Tab, draw: DrawPane, wide: bool = False) -> None:
         super().__init__(id=tab, wide=wide)

@@ -8,7 +8,7 @@ from textual import events
 from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import var
 
 from kpd.model.nouns import Iteration, Run, TaskCard
 from tui import marks
@@ -96,7 +96,7 @@ class Tree(Lines):
         Binding("right", "fold(True)", "unfold", show=False),
         Binding("enter", "enter", "open", show=False),
     ]
-    view: reactive[View] = reactive(View, init=False)
+    view: var[View] = var(View, init=False)
 
     class Moved(Message):
         """The operator went to another row."""
