@@ -9,19 +9,24 @@ Prints one JSON object; progress goes to stderr.
 
 import argparse
 import asyncio
+import itertools
 import json
 import platform
 import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path, PurePosixPath
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
+from kpd.measure.bench import Bench
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.contest import contest
 from kpd.measure.judge import judge
+from kpd.measure.samples import ProcessSample
 from kpd.measure.score import score
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
@@ -29,6 +34,7 @@ from kpd.workspace.task import load_task
 
 MIN_GAIN_PCT = 2.0
 TRUTH_PROCESSES = 60
+BUSY_S = 10.0
 
 
 def silent(text: str) -> None:
@@ -55,8 +61,7 @@ async def main() -> None:
 
             async def settle(name: str, incumbent: str, candidate: str) -> dict[str, object]:
                 begun = time.perf_counter()
-                job = lambda step: f"{name}-{step}"  # noqa: E731
-                samples = await contest(bench, incumbent, candidate, job, MIN_GAIN_PCT, silent, lambda taken: None)
+                samples = await patiently(bench, incumbent, candidate, name)
                 verdict = judge(samples, MIN_GAIN_PCT)
                 seconds = time.perf_counter() - begun
                 gain = verdict.gain
@@ -83,6 +88,18 @@ async def main() -> None:
         "planted": summary(planted),
         "planted_true_gain_pct": {"pct": truth.gain.pct, "low": truth.gain.low, "high": truth.gain.high},
     }, indent=2))  # fmt: skip
+
+
+async def patiently(bench: Bench, incumbent: str, candidate: str, name: str) -> tuple[ProcessSample, ...]:
+    """As a run would after `resume`: when other work disturbs the machine too much, begin again a little later."""
+    for attempt in itertools.count():
+        try:
+            job = partial("{}-{}-{}".format, name, attempt)
+            return await contest(bench, incumbent, candidate, job, MIN_GAIN_PCT, silent, lambda taken: None)
+        except HostError as err:
+            print(f"{name}: {err}", file=sys.stderr, flush=True)
+            await asyncio.sleep(BUSY_S)
+    raise AssertionError("unreachable")
 
 
 def burdened(kernel: bytes, gain_pct: float) -> bytes:

@@ -26,16 +26,17 @@ class RealDaemon:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *code: str) -> None:
-        """The daemon as `kpd daemon`, or as the given Python program with the workspace as its argument."""
-        command = (
-            ["-c", *code, str(self.workspace.root)]
-            if code
-            else ["-m", "kpd.cli.main", "-w", str(self.workspace.root), "daemon"]
-        )
+        """The daemon as `kpd daemon`, or as the given Python program with the workspace as its last argument."""
         env = {**os.environ, "ANTHROPIC_API_KEY": "secret-that-must-not-leak"}
-        with (self.workspace.root / "output.txt").open("ab") as output:
-            self.process = subprocess.Popen([sys.executable, *command], stdout=output, stderr=output, env=env)
+        log = self.workspace.root.parent / "output.txt"
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(self.command_line(*code), stdout=output, stderr=output, env=env)
         self.until(self._answers, "the daemon to answer")
+
+    def command_line(self, *code: str) -> list[str]:
+        root = str(self.workspace.root)
+        program = ["-c", *code, root] if code else ["-m", "kpd.cli.main", "-w", root, "daemon"]
+        return [sys.executable, *program]
 
     def _answers(self) -> bool:
         assert self.process is not None
@@ -49,7 +50,7 @@ class RealDaemon:
 
     @property
     def output(self) -> str:
-        return (self.workspace.root / "output.txt").read_text(errors="replace")
+        return (self.workspace.root.parent / "output.txt").read_text(errors="replace")
 
     def query(self, what: str, **args: Any) -> Any:
         return ask(self.workspace.socket, "query", what, args)

@@ -121,42 +121,45 @@ async def test_a_query_that_fails_is_shown_in_its_pane() -> None:
 
 async def test_the_link_comes_back_by_itself_and_goes_on_after_the_last_event() -> None:
     asked: list[int] = []
-    attempts = 0
     log = logs.some()
+    back = False
 
-    class Broken(CannedFeed):
+    class Asked(CannedFeed):
         async def messages(self, after: int = 0) -> AsyncIterator[Message]:
             asked.append(after)
-            yield log.state
-            raise DaemonError("infra", "the daemon has ended the connection", "kpd status")
+            async for message in super().messages(after):
+                yield message
 
-    good = CannedFeed(log)
+    first, second = Asked(log), Asked(log)
 
     async def connect() -> Feed:
-        nonlocal attempts
-        attempts += 1
-        if attempts == 2:
+        if not asked:
+            return first
+        if not back:
             raise NoDaemon()
-        return Broken(log) if attempts == 1 else good
+        return second
 
-    app = KpdApp(connect, "kernels", zone=UTC, first_wait=0.2)
+    app = KpdApp(connect, "kernels", zone=UTC, first_wait=0.01)
     async with app.run_test(size=(80, 24)) as pilot:
-        while app.view.link.state != "down":
+        await settled(pilot)
+        first.push(DaemonError("infra", "the daemon has ended the connection", "kpd status"))
+        while app.view.link.message != "no daemon runs for this workspace":
             await pilot.pause(0.01)
+        await pilot.pause()
         screen = " ".join(" ".join(board(app)).split())
-        assert "the daemon has ended the connection" in screen
+        assert "no daemon runs for this workspace · kpd start" in screen
         assert "reconnects by itself" in screen
         assert "r1.5" in screen, "the last that was heard stays"
         await pilot.press("p")
         assert app.view.said is not None
         assert "no link" in app.view.said.text
+        back = True
         while app.view.link.state != "up":
             await pilot.pause(0.01)
-        good.play([e.RunEnded("r1", "stopped", "stopped by op")])
+        second.play([e.RunEnded("r1", "stopped", "stopped by op")])
         while app.view.state.runs["r1"].status != "ended":
             await pilot.pause(0.01)
-    assert asked == [0]
-    assert attempts == 3
+    assert asked == [0, len(log.events) - 1]
 
 
 async def test_follow_closes_what_it_opened_when_it_is_cancelled() -> None:

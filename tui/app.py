@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import tzinfo
 from typing import Any, ClassVar
 
@@ -13,26 +12,23 @@ from textual.reactive import var
 from textual.timer import Timer
 from textual.widgets import ContentSwitcher
 
-from kpd.model.events import Event
-from kpd.model.fold import fold
-from kpd.model.nouns import State
-from kpd.subscription import Beat, Client, DaemonError, Dropped, Live
+from kpd.subscription import Client, DaemonError
 from kpd.workspace.config import TuiConfig, load_config
 from kpd.workspace.paths import Workspace, WorkspaceError
 from kpd.workspace.strict import ConfigError
 from tui import asking, bars, themes
 from tui.actions import ACTIONS, BY_ID, Action, reason
-from tui.details import Details, What
+from tui.desk import Desk
+from tui.details import What
 from tui.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, follow
-from tui.outline import Outline, Place, exists, newest, outline
-from tui.output import Output
+from tui.outline import Place, newest
 from tui.panes import diff, memo, metrics, overview, rules
 from tui.screens.palette import PaletteScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.reading import ReadingScreen, help_lines, skill_lines
 from tui.screens.steering import SteeringScreen
 from tui.text import clean
-from tui.view import TABS, Said, Tab, View
+from tui.view import TABS, Said, View
 from tui.widgets.bar import Bar
 from tui.widgets.pane import LogPane, Pane, RulesPane
 from tui.widgets.tree import Tree
@@ -40,10 +36,8 @@ from tui.widgets.tree import Tree
 WIDE, TALL = 110, 30
 """From this many columns and rows on, the panes get more room."""
 
-_ASKED_BY: dict[Tab, tuple[What, ...]] = {
-    "overview": ("show",), "metrics": ("show",), "rules": ("show",), "diff": ("diff",), "memo": (),
-    "log": ("events", "show"),
-}  # fmt: skip
+SAID_S = 5.0
+"""How long the answer to an act stays in spite of news."""
 
 
 class KpdApp(App[int]):
@@ -72,13 +66,9 @@ class KpdApp(App[int]):
         self._connect = connect
         self._config = config or TuiConfig()
         self._first_wait = first_wait
-        self._state = State()
-        self._link = Link()
+        self._desk = Desk()
         self._feed: Feed | None = None
-        self._output = Output()
-        self._details = Details()
-        self._folds: dict[Place, bool] = {}
-        self._last_publish = 0.0
+        self._last_publish = self._said_at = 0.0
         self._due: Timer | None = None
         complaint = complaint or self._dress() or self._unknown_keys()
         said = Said(clean(complaint), good=False) if complaint else None
@@ -112,7 +102,7 @@ class KpdApp(App[int]):
     def on_mount(self) -> None:
         self.set_keymap(dict(self.view.keys))
         self.query_one(Tree).focus()
-        self.run_worker(follow(self._connect, lambda: self._state.seq, self._hear, self._linked, self._first_wait))
+        self.run_worker(follow(self._connect, lambda: self._desk.state.seq, self._hear, self._linked, self._first_wait))
 
     def on_resize(self) -> None:
         self.screen_stack[0].set_class(self.size.width >= WIDE, "wide")
@@ -135,64 +125,37 @@ class KpdApp(App[int]):
     # ── news ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _hear(self, message: Message) -> None:
-        self._details.hear(message)
-        match message:
-            case State():
-                self._state = message
-            case Event():
-                self._state = fold(self._state, message)
-            case Live():
-                self._output.hear(message, self._state.seq)
-            case Dropped():
-                self._output.lose(message.count, self._state.seq)
-            case Beat():
-                return
-        self._news()
+        if self._desk.hear(message):
+            self._publish_soon()
 
     def _linked(self, link: Link, feed: Feed | None) -> None:
         self._feed = feed
-        if feed is not None:
-            self._details.forget_problems()
-        if link != self._link:
-            self._link = link
-            self._news()
+        if self._desk.linked(link, feed):
+            self._publish_soon()
 
-    def _news(self) -> None:
-        """Publish soon: at once after a quiet time, else when the refresh interval is over."""
-        if self._due is not None:
-            return
-        wait = self._last_publish + 1 / self._config.refresh_hz - time.monotonic()
-        self._due = self.set_timer(max(0.001, wait), self._publish)
+    def _publish_soon(self) -> None:
+        """At once after a quiet time, else when the refresh interval is over."""
+        if self._due is None:
+            wait = self._last_publish + 1 / self._config.refresh_hz - time.monotonic()
+            self._due = self.set_timer(max(0.001, wait), self._publish)
 
     def _publish(self) -> None:
         self._due = None
         self._last_publish = time.monotonic()
-        self._change(state=self._state, link=self._link, output=self._output.lines())
+        # The answer to an act goes with the first news after a while: a timer of its own would paint an idle screen.
+        said = self.view.said if self._last_publish - self._said_at < SAID_S else None
+        self._change(said=said, **self._desk.news())
 
-    def _change(self, refold: bool = False, **fields: Any) -> None:
-        """The next view: `fields` replaced, and all that follows from them."""
-        before, view = self.view, replace(self.view, **fields)
-        at = view.at
-        if view.following or not exists(view.state, at):
-            at = newest(view.state)
-        rows: Outline = view.outline
-        if refold or view.state is not before.state or at.run != before.at.run:
-            rows = outline(view.state, self._folds, at)
-        if not view.following and at not in rows.index:
-            at = at.folder
-        self.view = replace(view, at=at, outline=rows, shown=self._details.shown(at))
-        self._ask_for_what_is_missing()
-
-    def _ask_for_what_is_missing(self) -> None:
-        feed, at = self._feed, self.view.at
-        if feed is None:
-            return
-        for what in _ASKED_BY[self.view.tab]:
-            if self._details.wants(at, what):
-                self.run_worker(self._ask(feed, at, what), group="ask")
+    def _change(self, **fields: Any) -> None:
+        """Show the next view, and ask for what it lacks."""
+        self.view = self._desk.view(self.view, **fields)
+        feed = self._feed
+        if feed is not None:
+            for what in self._desk.wanted(self.view):
+                self.run_worker(self._ask(feed, self.view.at, what), group="ask")
 
     async def _ask(self, feed: Feed, at: Place, what: What) -> None:
-        await self._details.ask(feed, at, what)
+        await self._desk.details.ask(feed, at, what)
         if at == self.view.at:
             self._change()
 
@@ -256,6 +219,7 @@ class KpdApp(App[int]):
         self.push_screen(QuestionScreen(asking.overwrite(err.message, err.remedy)), answered)
 
     def _say(self, text: str, good: bool = True) -> None:
+        self._said_at = time.monotonic()
         self._change(said=Said(clean(text), good))
 
     def _do_steer(self) -> None:
@@ -344,8 +308,8 @@ class KpdApp(App[int]):
         self._change(at=message.place, following=following, said=None)
 
     def on_tree_folded(self, message: Tree.Folded) -> None:
-        self._folds[message.place] = message.open
-        self._change(refold=True)
+        self._desk.fold(message.place, message.open)
+        self._change()
 
     def on_tree_entered(self) -> None:
         self._do_focus_right()

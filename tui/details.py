@@ -13,6 +13,8 @@ from tui.outline import Place
 
 MOST_KEPT = 64
 MOST_EVENTS = 500
+LOST = ("infra", "no_daemon")
+"""Codes of errors that say nothing about the question: a lost connection, a disk."""
 
 What = Literal["show", "diff", "events"]
 Key = tuple[str, int, What]
@@ -115,6 +117,8 @@ class Details:
         try:
             value = await _answer(feed, place, what)
         except DaemonError as err:
+            if err.code in LOST and kept.value is not None:
+                return  # what was known stays in sight, and the next connection asks again
             value = Problem(err.message, err.remedy)
         except CodecError as err:
             value = Problem(f"the daemon's answer cannot be read: {err}", "use one version of kpd")

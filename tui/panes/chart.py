@@ -12,7 +12,10 @@ from kpd.model.nouns import Run
 from tui.numbers import figure
 from tui.text import fit
 
+Direction = Literal["lower", "higher"]
 MOST_SPREAD = 10
+ALIKE = 0.01
+"""Scores that differ by less than this share may stand on one line."""
 SMALLEST = 1e-9
 
 
@@ -27,7 +30,7 @@ class Point:
     failed: bool
 
 
-def points(run: Run, columns: int, direction: Literal["lower", "higher"] = "lower") -> list[Point]:
+def points(run: Run, columns: int, direction: Direction = "lower") -> list[Point]:
     """The run's iterations in at most `columns` points, each with the best accepted score up to it."""
     per = max(1, math.ceil(len(run.iterations) / max(1, columns)))
     better = min if direction == "lower" else max
@@ -46,7 +49,7 @@ def points(run: Run, columns: int, direction: Literal["lower", "higher"] = "lowe
     return found
 
 
-def chart(run: Run, width: int, height: int, direction: Literal["lower", "higher"] = "lower") -> list[Content]:
+def chart(run: Run, width: int, height: int, direction: Direction = "lower") -> list[Content]:
     """`height` lines: the plot, what had no score at all, and iteration numbers. Empty while nothing has a score."""
     known = [it.score for it in run.iterations if it.score is not None and math.isfinite(it.score)]
     if not known:
@@ -60,7 +63,7 @@ def chart(run: Run, width: int, height: int, direction: Literal["lower", "higher
     scale = _Scale.over(shown, height)
     grid = [[(" ", "")] * columns for _ in range(height)]
     _draw_best(grid, shown, spread, scale)
-    _draw_marks(grid, shown, spread, scale)
+    _draw_marks(grid, shown, spread, scale, direction)
     lines = []
     for row in range(height):
         label = figure(scale.value(row)) if row in (0, height - 1, height // 2) else ""
@@ -134,14 +137,25 @@ def _draw_best(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) -
                 grid[row][x] = ("─", ".good")
 
 
-def _draw_marks(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) -> None:
+def _draw_marks(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale, direction: Direction) -> None:
     for nth, point in enumerate(shown):
         at = nth * spread
         if point.accepted and point.best is not None:
             grid[scale.row(point.best)][at] = ("◆" if nth == 0 else "▲", ".good")
         elif point.score is not None:
             above = scale.is_above(point.score)
-            grid[scale.row(point.score)][at] = ("↑" if above else "·", ".bad" if above else ".strong")
+            row = _beside_best(point, scale, direction)
+            grid[row][at] = ("↑" if above else "·", ".bad" if above else ".strong")
+
+
+def _beside_best(point: Point, scale: _Scale, direction: Direction) -> int:
+    """The row of a score that was not accepted; one that is clearly worse never stands on the line of the best."""
+    assert point.score is not None
+    row = scale.row(point.score)
+    if point.best is None or row != scale.row(point.best) or abs(point.score / point.best - 1) < ALIKE:
+        return row
+    worse = row - 1 if direction == "lower" else row + 1
+    return worse if 0 <= worse < scale.height else row
 
 
 def _failed(shown: Sequence[Point], nth: int) -> bool:

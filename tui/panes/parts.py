@@ -28,8 +28,8 @@ def nothing_selected(view: View, width: int) -> list[Content] | None:
     if view.iteration is not None:
         return None
     state, link, run = view.state, view.link, view.run
-    if not state.seq and link.state != "up":
-        if link.state == "connecting":
+    if not state.seq:
+        if link.state != "down":
             return sentence("Connecting to the daemon of this workspace.", width)
         return sentence(
             "No daemon answers, so there is nothing to show yet. Start it with `kpd start` in a shell; "
