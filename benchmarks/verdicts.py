@@ -2,8 +2,8 @@
 
     python benchmarks/verdicts.py [--nulls 200] [--planted 100] [--gain 5.0]
 
-A null candidate is the task's kernel with a changed comment. A planted gain is the kernel itself, proposed against an
-incumbent that does a known part of its work twice; what that gain truly is, is measured first with many processes.
+A null candidate is the task's kernel with a changed comment. A planted gain is the kernel proposed against an incumbent
+that wastes time in an empty loop; how long that must be for the wanted gain is found with many processes.
 Prints one JSON object; progress goes to stderr.
 """
 
@@ -28,6 +28,7 @@ from kpd.measure.contest import contest
 from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import score
+from kpd.model.nouns import Verdict
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
@@ -35,6 +36,7 @@ from kpd.workspace.task import load_task
 MIN_GAIN_PCT = 2.0
 TRUTH_PROCESSES = 60
 BUSY_S = 10.0
+FIRST_SPINS = 0.2
 
 
 def silent(text: str) -> None:
@@ -75,9 +77,19 @@ async def main() -> None:
             for number in range(args.nulls):
                 null = await built(kernel + f"/* null candidate {number} */\n".encode())
                 nulls.append(await settle(f"null{number}", original, null))
-            slowed = await built(burdened(kernel, args.gain))
-            truth = judge(await bench.time(slowed, original, "truth", 0, TRUTH_PROCESSES, silent), MIN_GAIN_PCT)
-            planted = [await settle(f"planted{number}", slowed, original) for number in range(args.planted)]
+
+            unburdened = await built(burdened(kernel, 0.0))
+
+            async def true_gain(spins: float) -> tuple[str, Verdict]:
+                slowed = await built(burdened(kernel, spins))
+                samples = await bench.time(slowed, unburdened, f"truth-{spins:.8f}", 0, TRUTH_PROCESSES, silent)
+                return slowed, judge(samples, MIN_GAIN_PCT)
+
+            _, first = await true_gain(FIRST_SPINS)
+            wanted, had = (pct / (100 - pct) for pct in (args.gain, first.gain.pct))
+            slowed, truth = await true_gain(FIRST_SPINS * wanted / had)
+            print(f"planted: a true gain of {truth.gain.pct:+.2f} %", file=sys.stderr, flush=True)
+            planted = [await settle(f"planted{number}", slowed, unburdened) for number in range(args.planted)]
         finally:
             await host.close()
     print(json.dumps({
@@ -102,17 +114,19 @@ async def patiently(bench: Bench, incumbent: str, candidate: str, name: str) -> 
     raise AssertionError("unreachable")
 
 
-def burdened(kernel: bytes, gain_pct: float) -> bytes:
-    """The transpose under another name, its first rows then done once more: dropping that saves about `gain_pct`."""
-    share = gain_pct / (100 - gain_pct)
+def burdened(kernel: bytes, spins: float) -> bytes:
+    """The transpose under another name, followed by an empty loop of `spins` turns an element.
+
+    The number is data, so that two kernels with different numbers are the same code at the same addresses: where a loop
+    happens to lie can be worth more than the gain that is planted.
+    """
     return (
-        kernel.replace(b"void transpose(", b"static void once(")
+        kernel.replace(b"void transpose(", b"__attribute__((noinline)) void once(")
         + f"""
+static volatile double spins = {spins:.8f};
 void transpose(const float *in, float *out, long rows, long cols) {{
     once(in, out, rows, cols);
-    __asm__ volatile("" ::: "memory");
-    for (long i = 0; i < (long)((double)rows * {share:.6f} + 0.5); i++)
-        for (long j = 0; j < cols; j++) out[j * rows + i] = in[i * cols + j];
+    for (long turn = (long)((double)(rows * cols) * spins); turn > 0; turn--) __asm__ volatile("" : "+r"(turn));
 }}
 """.encode()
     )

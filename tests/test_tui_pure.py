@@ -175,7 +175,7 @@ def test_no_pane_is_ever_empty(draw: Any, view: View) -> None:
     ("log", "says"),
     [
         (logs.running(), "judge, once time is done"),
-        (logs.paused(), "paused: paused by op; r resumes it"),
+        (logs.paused(), "waits  paused by op; r resumes it"),
         (logs.held(), "the queue is held: u releases it"),
         (logs.ended(), "ended  4 iterations without a gain"),
         (logs.some(), "sweep proposes the next candidate"),

@@ -1,40 +1,38 @@
 """The terminal UI: one frozen view, redrawn at most twice a second by news and at once by keys."""
 
+import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import tzinfo
 from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical
 from textual.reactive import var
 from textual.timer import Timer
-from textual.widgets import ContentSwitcher
 
 from kpd.subscription import Client, DaemonError
 from kpd.workspace.config import TuiConfig, load_config
 from kpd.workspace.paths import Workspace, WorkspaceError
 from kpd.workspace.strict import ConfigError
-from tui import asking, bars, themes
+from tui import asking, themes
 from tui.actions import ACTIONS, BY_ID, Action, reason
 from tui.desk import Desk
 from tui.details import What
 from tui.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, follow
 from tui.outline import Place, newest
-from tui.panes import diff, memo, metrics, overview, rules
+from tui.panes import rules
 from tui.screens.palette import PaletteScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.reading import ReadingScreen, help_lines, skill_lines
 from tui.screens.steering import SteeringScreen
 from tui.text import clean
-from tui.view import TABS, Said, View
-from tui.widgets.bar import Bar
-from tui.widgets.pane import LogPane, Pane, RulesPane
+from tui.view import TABS, Said, Tab, View
+from tui.widgets.board import Board
 from tui.widgets.tree import Tree
 
-WIDE, TALL = 110, 30
-"""From this many columns and rows on, the panes get more room."""
+_TABS: dict[str, Tab] = {f"tab_{tab}": tab for tab in TABS}
 
 SAID_S = 5.0
 """How long the answer to an act stays in spite of news."""
@@ -68,7 +66,8 @@ class KpdApp(App[int]):
         self._first_wait = first_wait
         self._desk = Desk()
         self._feed: Feed | None = None
-        self._last_publish = self._said_at = 0.0
+        self._last_publish = 0.0
+        self._said_at = math.inf
         self._due: Timer | None = None
         complaint = complaint or self._dress() or self._unknown_keys()
         said = Said(clean(complaint), good=False) if complaint else None
@@ -79,34 +78,12 @@ class KpdApp(App[int]):
         """Textual's own themes lack kpd's variables."""
         return dict(themes.DARK.variables)
 
-    # ── the board ─────────────────────────────────────────────────────────────────────────────────────────────────
-
     def compose(self) -> ComposeResult:
-        yield Bar(bars.header, "header").data_bind(KpdApp.view)
-        yield Bar(bars.banner, "banner").data_bind(KpdApp.view)
-        with Horizontal(id="body"):
-            with Vertical(id="left"):
-                yield Tree("tree").data_bind(KpdApp.view)
-            with Vertical(id="right"):
-                yield Bar(bars.tabs, "tabs").data_bind(KpdApp.view)
-                with ContentSwitcher(initial="overview", id="panes"):
-                    yield Pane("overview", overview.lines).data_bind(KpdApp.view)
-                    yield Pane("metrics", metrics.lines).data_bind(KpdApp.view)
-                    yield RulesPane().data_bind(KpdApp.view)
-                    yield Pane("diff", diff.lines, wide=True).data_bind(KpdApp.view)
-                    yield Pane("memo", memo.lines).data_bind(KpdApp.view)
-                    yield LogPane().data_bind(KpdApp.view)
-        yield Bar(bars.prompt, "prompt").data_bind(KpdApp.view)
-        yield Bar(bars.footer, "footer").data_bind(KpdApp.view)
+        yield Board().data_bind(KpdApp.view)
 
     def on_mount(self) -> None:
         self.set_keymap(dict(self.view.keys))
-        self.query_one(Tree).focus()
         self.run_worker(follow(self._connect, lambda: self._desk.state.seq, self._hear, self._linked, self._first_wait))
-
-    def on_resize(self) -> None:
-        self.screen_stack[0].set_class(self.size.width >= WIDE, "wide")
-        self.screen_stack[0].set_class(self.size.height >= TALL, "tall")
 
     def _dress(self) -> str:
         """Put on the theme of the config; what to say if there is none of that name."""
@@ -160,10 +137,8 @@ class KpdApp(App[int]):
             self._change()
 
     @property
-    def is_settled(self) -> bool:
-        """Whether all that was heard is shown and nothing that was asked is open."""
-        asked = any(worker.group in ("ask", "send") and not worker.is_finished for worker in self.workers)
-        return self._due is None and not asked
+    def _board(self) -> Board:
+        return self.screen_stack[0].query_one(Board)
 
     # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -175,8 +150,8 @@ class KpdApp(App[int]):
             return
         if self.view.said is not None:
             self._change(said=None)
-        if id.startswith("tab_"):
-            self._open(id.removeprefix("tab_"))
+        if id in _TABS:
+            self._change(tab=_TABS[id])
         elif (own := getattr(self, f"_do_{id}", None)) is not None:
             own()
         elif action.ask is not None:
@@ -208,7 +183,8 @@ class KpdApp(App[int]):
             if action.id == "rollback" and err.code == "refused" and not args.get("force"):
                 self._offer_to_overwrite(action, args, err)
             return False
-        self._say(action.told.format_map(_Told({**args, **(result if isinstance(result, dict) else {})})))
+        known = {**result, **args} if isinstance(result, dict) else args
+        self._say(action.told.format_map(_Told(known)))
         return True
 
     def _offer_to_overwrite(self, action: Action, args: Mapping[str, Any], err: DaemonError) -> None:
@@ -227,43 +203,32 @@ class KpdApp(App[int]):
 
         async def send(text: str, note: int | None) -> bool:
             args = {"run": run, "text": text} | ({} if note is None else {"note": note})
-            return await self._send(BY_ID["steer"], args)
+            steer = BY_ID["steer"]
+            return await self._send(steer if text else replace(steer, told="note {note} is withdrawn"), args)
 
         self.push_screen(SteeringScreen(run, send).data_bind(KpdApp.view))
 
     def _do_next_tab(self) -> None:
-        self._open(TABS[(TABS.index(self.view.tab) + 1) % len(TABS)])
+        self._change(tab=TABS[(TABS.index(self.view.tab) + 1) % len(TABS)])
 
     def _do_previous_tab(self) -> None:
-        self._open(TABS[TABS.index(self.view.tab) - 1])
-
-    def _open(self, tab: str) -> None:
-        had_focus = self.query_one("#right").has_focus_within
-        self.query_one(ContentSwitcher).current = tab
-        self._change(tab=tab)
-        if had_focus:
-            self.query_one(f"#{tab}").focus()
+        self._change(tab=TABS[TABS.index(self.view.tab) - 1])
 
     def _do_focus_left(self) -> None:
-        self.screen.remove_class("zoomed")
-        self.query_one(Tree).focus()
+        self._board.focus_left()
 
     def _do_focus_right(self) -> None:
-        self.query_one(f"#{self.view.tab}").focus()
+        self._board.focus_right()
 
     def _do_zoom(self) -> None:
-        self.screen.toggle_class("zoomed")
-        if self.screen.has_class("zoomed"):
-            self._do_focus_right()
-        else:
-            self.query_one(Tree).focus()
+        self._board.zoom()
 
     def _do_follow(self) -> None:
         self._change(following=True)
 
     def _do_skill(self) -> None:
         fired = rules.findings(self.view)
-        self.run_worker(self._show_skill(fired[self.query_one(RulesPane).chosen].rule), group="send")
+        self.run_worker(self._show_skill(fired[self._board.chosen_finding].rule), group="send")
 
     async def _show_skill(self, rule: str) -> None:
         if self._feed is None:
@@ -333,7 +298,11 @@ def run(workspace: Workspace, read_only: bool = False) -> int:
             client = Client(workspace.socket, "tui", read_only)
         except WorkspaceError as err:
             raise DaemonError("infra", err.message, err.remedy) from err
-        await client.connect()
+        try:
+            await client.connect()
+        except BaseException:
+            await client.close()
+            raise
         return client
 
     app = KpdApp(connect, workspace.root.name, config, read_only, complaint=complaint)

@@ -79,9 +79,11 @@ def _files(view: View, run: Run, it: Iteration) -> list[str]:
 
 def overwrite(message: str, remedy: str) -> Question:
     """After a refused rollback: go on at the price of the operator's own edit."""
-    lost = "Rolling back anyway overwrites what the task folder holds now."
+    lost = (
+        "Rolling back anyway replaces what the task folder holds now; kpd keeps a copy of the edit in the run's folder."
+    )
     text = tuple(clean(part) for part in (message, remedy, lost) if part)
-    return Question("Roll back over the edit?", text, "overwrite the edit")
+    return Question("Roll back over the edit?", text, "roll back anyway")
 
 
 def memo(view: View) -> Question:

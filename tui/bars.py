@@ -8,7 +8,7 @@ from tui import asking, marks
 from tui.actions import ACTIONS, BY_ID, Action, reason
 from tui.keys import written
 from tui.numbers import count
-from tui.panes.next import first_line
+from tui.panes.next import first_line, paused
 from tui.text import BLANK, Part, clean, clip, fit, line, wrapped
 from tui.view import TABS, View
 
@@ -80,7 +80,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     if view.state.held:
         return "‖", f"held: {first_line(view.state.held)}", f"{_key(view, 'release')} releases it"
     if run is not None and run.status == "paused":
-        return "‖", f"{run.id} paused: {first_line(run.reason) or 'by you'}", f"{_key(view, 'resume')} resumes it"
+        return "‖", f"{run.id} {paused(run)}", f"{_key(view, 'resume')} resumes it"
     if run is not None and run.conflict:
         return "!", first_line(run.conflict), "your version is measured first"
     if run is not None and run.stale:

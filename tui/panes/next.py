@@ -27,7 +27,7 @@ def _next(view: View, run: Run) -> tuple[str, str]:
     if view.state.held:
         return "waits", "the queue is held: u releases it"
     if run.status == "paused":
-        return "waits", f"paused: {first_line(run.reason) or 'by you'}; r resumes it"
+        return "waits", f"{paused(run)}; r resumes it"
     if run.status == "queued":
         active = view.state.active
         return "waits", f"for {active.id} to end" if active is not None else "for the host to be ready"
@@ -44,6 +44,12 @@ def _next(view: View, run: Run) -> tuple[str, str]:
     if run.incumbent is None:
         return "next", "the baseline: the task as it is, measured against itself"
     return "next", f"{clean(run.agent)} proposes the next candidate"
+
+
+def paused(run: Run) -> str:
+    """Why a run is paused: `paused by op`, `paused: infrastructure: …`."""
+    reason = first_line(run.reason)
+    return reason if reason.startswith("paused") else f"paused: {reason or 'by you'}"
 
 
 def first_line(text: str) -> str:

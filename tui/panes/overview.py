@@ -17,7 +17,7 @@ from tui.table import Column, table
 from tui.text import BLANK, Part, beside, clean, line, wrapped
 from tui.view import View
 
-WIDE = 92
+WIDE = 76
 """From this many cells on, the steps stand in a column of their own."""
 
 _FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.items()}

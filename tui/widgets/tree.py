@@ -125,7 +125,7 @@ class Tree(Lines):
         before = self.cursor
         at = self.view.outline.index.get(self.view.at)
         self.show(Rows(self.view, self.room.width), at)
-        if at is not None and (at != before or self.view.following):
+        if at is not None and at != before:
             self.reveal(at)
 
     def on_resize(self) -> None:

@@ -1,0 +1,76 @@
+"""The one screen: header, tasks and runs on the left, tabs on the right, prompt and footer."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.reactive import var
+from textual.widgets import ContentSwitcher
+
+from tui import bars
+from tui.panes import diff, memo, metrics, overview
+from tui.view import View
+from tui.widgets.bar import Bar
+from tui.widgets.pane import LogPane, Pane, RulesPane
+from tui.widgets.tree import Tree
+
+WIDE, TALL = 110, 30
+"""From this many columns and rows on, the panes get more room."""
+
+
+class Board(Vertical):
+    """Lays the view out and moves the keyboard between its sides; knows nothing of what acts do."""
+
+    view: var[View] = var(View, init=False)
+
+    def compose(self) -> ComposeResult:
+        yield Bar(bars.header, "header").data_bind(Board.view)
+        yield Bar(bars.banner, "banner").data_bind(Board.view)
+        with Horizontal(id="body"):
+            with Vertical(id="left"):
+                yield Tree("tree").data_bind(Board.view)
+            with Vertical(id="right"):
+                yield Bar(bars.tabs, "tabs").data_bind(Board.view)
+                with ContentSwitcher(initial="overview", id="panes"):
+                    yield Pane("overview", overview.lines).data_bind(Board.view)
+                    yield Pane("metrics", metrics.lines).data_bind(Board.view)
+                    yield RulesPane().data_bind(Board.view)
+                    yield Pane("diff", diff.lines, wide=True).data_bind(Board.view)
+                    yield Pane("memo", memo.lines).data_bind(Board.view)
+                    yield LogPane().data_bind(Board.view)
+        yield Bar(bars.prompt, "prompt").data_bind(Board.view)
+        yield Bar(bars.footer, "footer").data_bind(Board.view)
+
+    def on_mount(self) -> None:
+        self.focus_left()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.width >= WIDE, "wide")
+        self.set_class(event.size.height >= TALL, "tall")
+
+    def watch_view(self, before: View, view: View) -> None:
+        """Bring the open tab to the front; the keyboard goes along when it was on the one before."""
+        if view.tab != before.tab:
+            on_the_right = self.query_one("#right").has_focus_within
+            self.query_one(ContentSwitcher).current = view.tab
+            if on_the_right:
+                self.focus_right()
+
+    @property
+    def chosen_finding(self) -> int:
+        """Which of the iteration's findings the operator is at."""
+        return self.query_one(RulesPane).chosen
+
+    def focus_left(self) -> None:
+        self.remove_class("zoomed")
+        self.query_one(Tree).focus()
+
+    def focus_right(self) -> None:
+        self.query_one(f"#{self.view.tab}").focus()
+
+    def zoom(self) -> None:
+        """Fold the left pane away, or bring it back."""
+        if self.has_class("zoomed"):
+            self.focus_left()
+        else:
+            self.add_class("zoomed")
+            self.focus_right()
