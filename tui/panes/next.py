@@ -72,10 +72,10 @@ def budget(run: Run, width: int) -> list[Content]:
     limits = run.budget
     done, without = used(run)
     parts = [
-        f"{max(0, limits.iterations - done):,} of {limits.iterations:,} iterations left",
-        f"patience for {max(0, limits.patience - without):,} of {limits.patience:,} without gain",
-        f"accepts from +{limits.min_gain_pct:g} % on",
+        ("iterations", f"{max(0, limits.iterations - done):,} of {limits.iterations:,} left"),
+        ("patience", f"{max(0, limits.patience - without):,} of {limits.patience:,} left"),
+        ("accepts", f"from +{limits.min_gain_pct:g} % on"),
     ]
     if limits.stop_score is not None:
-        parts.append(f"stops at a score of {figure(limits.stop_score)}")
-    return [line((clip(part, width), ".muted")) for part in parts]
+        parts.append(("stops", f"at a score of {figure(limits.stop_score)}"))
+    return [line((f"{what:<12}", ".muted"), clip(text, width - 12)) for what, text in parts]

@@ -161,7 +161,8 @@ def _steps_down(view: View, run: Run, it: Iteration, detail: Detail) -> list[Con
     found = [_steps_heading(view, run, it, detail)]
     for step in STEPS:
         mark, took = _state_of(step, it, detail)
-        time = seconds(took) if took is not None else mark.word if mark is not marks.DONE else ""
+        word = "" if mark is marks.DONE or (mark is marks.NOT_YET and it.outcome is not None) else mark.word
+        time = seconds(took) if took is not None else word
         style = ".muted" if mark is not marks.RUNNING else mark.style
         found.append(line((f"{mark.glyph} ", mark.style), f"{step:<9}", (f"{time:>12}", style)))
     return found
@@ -191,7 +192,7 @@ def _cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
     columns = _CASES if width >= 64 else _CASES_SHORT
     return [
         heading("Cases", (f"medians over {fresh}{again}", ".muted")),
-        *table(columns, rows, width),
+        *(table(columns, rows, width) if rows else []),
     ]
 
 

@@ -3,6 +3,7 @@
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.reactive import var
 from textual.widgets import ContentSwitcher
 
@@ -23,6 +24,7 @@ class Board(Vertical):
     view: var[View] = var(View, init=False)
 
     def compose(self) -> ComposeResult:
+        self._fit(self.app.size)
         yield Bar(bars.header, "header").data_bind(Board.view)
         yield Bar(bars.banner, "banner").data_bind(Board.view)
         with Horizontal(id="body"):
@@ -44,8 +46,11 @@ class Board(Vertical):
         self.focus_left()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.width >= WIDE, "wide")
-        self.set_class(event.size.height >= TALL, "tall")
+        self._fit(event.size)
+
+    def _fit(self, size: Size) -> None:
+        self.set_class(size.width >= WIDE, "wide")
+        self.set_class(size.height >= TALL, "tall")
 
     def watch_view(self, before: View, view: View) -> None:
         """Bring the open tab to the front; the keyboard goes along when it was on the one before."""
