@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from functools import partial
 from pathlib import Path, PurePosixPath
+from statistics import fmean
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
@@ -141,6 +142,7 @@ def summary(results: list[dict[str, object]]) -> dict[str, object]:
         "words": Counter(verdict.word for verdict in verdicts),  # type: ignore[attr-defined]
         "processes": Counter(verdict.processes for verdict in verdicts),  # type: ignore[attr-defined]
         "median_seconds": seconds[len(seconds) // 2] if seconds else None,
+        "mean_gain_pct": fmean(verdict.gain.pct for verdict in verdicts) if verdicts else None,  # type: ignore[attr-defined]
         "largest_gain_pct": max((verdict.gain.pct for verdict in verdicts), default=None),  # type: ignore[attr-defined]
     }
 
