@@ -62,7 +62,7 @@ async def test_without_a_space_there_is_nothing_to_sweep(tmp_path: Path) -> None
 
 def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-def]
     files = {"kernel.c": b"#define TILE 8\nint x;\n"}
-    return Context(task, run, number, files, Path("unused"), say=lambda text: None)
+    return Context(task, run, number, files, Path("unused"), say=lambda text: None, keep=lambda name, content: None)
 
 
 def iteration(number: int, parent: int, outcome, gain: float | None, point: dict[str, str]) -> Iteration:  # type: ignore[no-untyped-def]

@@ -32,7 +32,8 @@ asyncio.run(serve(Workspace(root), [die]))
 
 MOMENTS = [("step_started", step) for step in (*STEP_OF.values(), "record")]
 MOMENTS += [(fact.kind(), "") for fact in STEP_OF]
-MOMENTS += [("iteration_started", ""), ("accepted", ""), ("folder_written", ""), ("iteration_ended", "")]
+MOMENTS += [("run_queued", ""), ("run_started", ""), ("task_pinned", "")]
+MOMENTS += [("iteration_started", ""), ("accepted", ""), ("folder_known", ""), ("iteration_ended", "")]
 
 
 @pytest.mark.slow

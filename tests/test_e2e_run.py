@@ -54,7 +54,7 @@ def test_a_sweep_finds_the_fast_point_and_everything_is_kept(daemon: RealDaemon,
 def test_an_operators_edit_is_the_next_iteration(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
-    daemon.until_event("folder_written")
+    daemon.until_event("folder_known")
     save(kernel(workspace), kernel(workspace).read_text().replace("REPEAT 8", "REPEAT 2"))
     daemon.until_event("iteration_ended", iteration=1, outcome="accepted")
     save(kernel(workspace), kernel(workspace).read_text().replace("REPEAT 2", "REPEAT 0"))
@@ -71,7 +71,7 @@ def test_an_operators_edit_is_the_next_iteration(daemon: RealDaemon, workspace: 
 def test_a_protected_file_asks_for_a_new_baseline(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
-    daemon.until_event("folder_written")
+    daemon.until_event("folder_known")
     harness = workspace.tasks / "scale" / "harness.c"
     save(harness, harness.read_text() + "/* easier */\n")
     assert daemon.until_event("baseline_stale")["body"]["files"] == ["harness.c"]
@@ -80,7 +80,7 @@ def test_a_protected_file_asks_for_a_new_baseline(daemon: RealDaemon, workspace:
 def test_what_does_not_compile_fails_with_the_line(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
-    daemon.until_event("folder_written")
+    daemon.until_event("folder_known")
     save(kernel(workspace), kernel(workspace).read_text().replace("REPEAT 8", "REPEAT nonsense"))
     ended = daemon.until_event("iteration_ended", iteration=1)["body"]
     assert ended["outcome"] == "failed"
@@ -102,8 +102,8 @@ def test_rollback_restores_the_files_and_refuses_over_an_edit(daemon: RealDaemon
     assert kernel(workspace).read_text().endswith("/* mine */\n")
     daemon.command("rollback", iteration="r1.1", force=True)
     assert "REPEAT 1" in kernel(workspace).read_text()
-    kept = workspace.run_folder("scale", "r1") / "pending" / "kernel.c"
-    assert kept.read_text().endswith("/* mine */\n")
+    kept = (workspace.run_folder("scale", "r1") / "edits").glob("*/kernel.c")
+    assert [path.read_text().endswith("/* mine */\n") for path in kept] == [True]
 
 
 def test_pause_steer_resume_stop(daemon: RealDaemon, workspace: Workspace) -> None:
@@ -130,7 +130,7 @@ def test_pause_steer_resume_stop(daemon: RealDaemon, workspace: Workspace) -> No
 def test_an_override_is_marked_as_such(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
-    daemon.until_event("folder_written")
+    daemon.until_event("folder_known")
     save(kernel(workspace), kernel(workspace).read_text().replace("REPEAT 8", "REPEAT 9"))
     daemon.until_event("iteration_ended", iteration=1, outcome="rejected")
     daemon.command("accept", iteration="r1.1", reason="it is simpler")

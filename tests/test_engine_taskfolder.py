@@ -34,19 +34,16 @@ def snapshot(tmp_path: Path) -> Task:
 @pytest.fixture
 def run() -> Run:
     files = taskfolder.hashes({"kernel.c": KERNEL})
-    return replace(run_of(), files=files, folder=files)
+    return replace(run_of(), files=files, folder=files, pinned=taskfolder.hashes({"harness.c": HARNESS}))
 
 
 def test_what_kpd_knows_is_no_edit(live: Path, snapshot: Task, run: Run) -> None:
-    assert taskfolder.edit_of(live, snapshot, run) is None
+    assert taskfolder.edit_of(live, snapshot, run) == taskfolder.Edit({}, ())
 
 
 def test_an_edit_is_its_content(live: Path, snapshot: Task, run: Run) -> None:
     (live / "kernel.c").write_bytes(b"int better;\n")
-    edit = taskfolder.edit_of(live, snapshot, run)
-    assert edit is not None
-    assert edit.files == {"kernel.c": b"int better;\n"}
-    assert edit.protected == ()
+    assert taskfolder.edit_of(live, snapshot, run) == taskfolder.Edit({"kernel.c": b"int better;\n"}, ())
 
 
 @pytest.mark.parametrize("state", ["missing", "empty"])
@@ -54,26 +51,45 @@ def test_a_save_in_progress_is_no_edit(live: Path, snapshot: Task, run: Run, sta
     (live / "kernel.c").unlink()
     if state == "empty":
         (live / "kernel.c").touch()
-    assert taskfolder.edit_of(live, snapshot, run) is None
+    assert taskfolder.edit_of(live, snapshot, run).files == {}
 
 
-def test_a_protected_file_is_named_once(live: Path, snapshot: Task, run: Run) -> None:
-    (live / "harness.c").write_bytes(b"int easier;\n")
-    edit = taskfolder.edit_of(live, snapshot, run)
-    assert edit is not None
-    assert (edit.files, edit.protected) == ({}, ("harness.c",))
-    assert taskfolder.edit_of(live, snapshot, replace(run, stale=("harness.c",))) is None
+@pytest.mark.parametrize("how", ["changed", "removed", "added"])
+def test_protected_files_are_named(live: Path, snapshot: Task, run: Run, how: str) -> None:
+    name = "extra.h" if how == "added" else "harness.c"
+    if how == "removed":
+        (live / name).unlink()
+    else:
+        (live / name).write_bytes(b"int easier;\n")
+    assert taskfolder.edit_of(live, snapshot, run) == taskfolder.Edit({}, (name,))
 
 
-def test_writing_never_loses_an_unmeasured_edit(live: Path, run: Run) -> None:
+def test_backups_of_an_editor_are_no_part_of_the_task(live: Path, snapshot: Task, run: Run) -> None:
+    for name in ("kernel.c~", ".kernel.c.swp", "harness.c.orig"):
+        (live / name).write_bytes(b"old")
+    assert taskfolder.edit_of(live, snapshot, run) == taskfolder.Edit({}, ())
+
+
+ACCEPTED = {"kernel.c": b"int accepted;\n"}
+
+
+def test_an_edit_that_nobody_has_seen_is_not_lost(live: Path, run: Run) -> None:
     (live / "kernel.c").write_bytes(b"int precious;\n")
     with pytest.raises(taskfolder.Conflict, match=r"kernel\.c"):
-        taskfolder.write(live, {"kernel.c": b"int accepted;\n"}, run)
-    assert (live / "kernel.c").read_bytes() == b"int precious;\n"
+        taskfolder.refuse_to_lose(live, ACCEPTED, run)
 
 
-def test_writing_again_what_is_there_is_fine(live: Path, run: Run) -> None:
-    accepted = {"kernel.c": b"int accepted;\n"}
-    taskfolder.write(live, accepted, run)
-    taskfolder.write(live, accepted, run)
-    assert (live / "kernel.c").read_bytes() == b"int accepted;\n"
+def test_an_edit_that_waits_to_be_measured_is_not_lost(live: Path, run: Run) -> None:
+    edit = {"kernel.c": b"int precious;\n"}
+    (live / "kernel.c").write_bytes(edit["kernel.c"])
+    seen = replace(run, folder=taskfolder.hashes(edit), pending_edit=taskfolder.hashes(edit))
+    with pytest.raises(taskfolder.Conflict, match=r"kernel\.c"):
+        taskfolder.refuse_to_lose(live, ACCEPTED, seen)
+    taskfolder.refuse_to_lose(live, ACCEPTED, replace(seen, pending_edit={}))
+
+
+def test_what_is_known_may_be_replaced_and_replaced_again(live: Path, run: Run) -> None:
+    for _ in range(2):
+        taskfolder.refuse_to_lose(live, ACCEPTED, run)
+        taskfolder.write(live, ACCEPTED)
+    assert (live / "kernel.c").read_bytes() == ACCEPTED["kernel.c"]

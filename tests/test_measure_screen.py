@@ -15,7 +15,7 @@ from kpd.measure.screen import protected_touched, tripwires
         ("void *f = dlsym(0, name);", "reaches into its process"),
         ("int clock_gettime(int id, void *at) { return 0; }", "reads or replaces the clock"),
         ('FILE *f = fopen("/tmp/x", "r");', "reaches outside the kernel"),
-        ("signal(11, handler);", "ends or hooks its process"),
+        ("signal(11, handler);", "ends or hooks a process"),
         ("static const float *last;", "keeps a pointer between calls"),
     ],
 )

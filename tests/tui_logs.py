@@ -87,7 +87,7 @@ class Log:
         self.steps(run, 0, *proposed(run, 0, "baseline: the task as it is"), *measured(run, 0, score, score, verdict))
         self.emit(e.StepStarted(run, 0, "record"))
         self.emit(e.Accepted(run, 0, files(run, 0)))
-        self.emit(e.FolderWritten(run, files(run, 0)))
+        self.emit(e.FolderKnown(run, files(run, 0)))
         return self.emit(e.IterationEnded(run, 0, "baseline", "noise of this machine: −0.41 … +0.44 %"))
 
     def iteration(
@@ -118,7 +118,7 @@ class Log:
         self.emit(e.StepStarted(run, number, "record"))
         if accepted:
             self.emit(e.Accepted(run, number, files(run, number)))
-            self.emit(e.FolderWritten(run, files(run, number)))
+            self.emit(e.FolderKnown(run, files(run, number)))
         return self.end(number, "accepted" if accepted else "rejected", reason, run)
 
     def begin(self, number: int, run: str = "r1", parent: int = 0, agent: str = "sweep") -> "Log":

@@ -20,7 +20,8 @@ class BadReply(Exception):
 @dataclass(frozen=True, slots=True)
 class Context:
     """All an agent may know. `incumbent` holds the editable files to start from; `failure` is set when its previous
-    answer in this iteration could not be used, did not build or gave wrong results. `say` shows live output."""
+    answer in this iteration could not be used, did not build or gave wrong results. `say` shows live output; `keep`
+    puts an artefact (prompt.md, reply.md) into the iteration's folder."""
 
     task: Task
     run: Run
@@ -28,6 +29,7 @@ class Context:
     incumbent: dict[str, bytes]
     folder: Path
     say: Callable[[str], None]
+    keep: Callable[[str, str | bytes], None]
     findings: tuple[Finding, ...] = ()
     metrics: dict[str, float] = field(default_factory=dict)
     memory: str = ""
@@ -37,7 +39,10 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Candidate files by path (all of them editable), a line on why, and what the agent expects to see measured."""
+    """Candidate files by path, a line on why, and what the agent expects to see measured.
+
+    Only editable files; what is left out stays the incumbent's.
+    """
 
     files: dict[str, bytes]
     memo: str

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from kpd.agents.agent import Agent
 from kpd.agents.operator import AsTheyAre
 from kpd.agents.sweep import Sweep
+from kpd.workspace.config import Config
 
-AGENTS: dict[str, Callable[[], Agent]] = {
-    "sweep": Sweep,
-    "operator": AsTheyAre,
-    "baseline": AsTheyAre,
+AGENTS: dict[str, Callable[[Config], Agent]] = {
+    "sweep": lambda config: Sweep(),
+    "operator": lambda config: AsTheyAre(),
+    "baseline": lambda config: AsTheyAre(),
 }
 CHOICES = ("sweep", "operator")
 """What a run may name. `operator` proposes nothing by itself: the run waits for edits of the task folder."""

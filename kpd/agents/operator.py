@@ -6,9 +6,6 @@ from kpd.agents import space
 from kpd.agents.agent import Context, Proposal
 from kpd.workspace.runfolder import read_files
 
-PENDING = "pending"
-"""Folder of the run in which the engine keeps the files of an edit until its iteration has begun."""
-
 
 class AsTheyAre:
     """Proposes the files laid out for it: the task's own for the baseline, the saved edit for an operator iteration."""
@@ -18,7 +15,7 @@ class AsTheyAre:
     async def propose(self, context: Context) -> Proposal:
         files = read_files(context.folder, context.task.editable)
         point = space.point_of(context.task, files)
-        if context.number == 0:
+        if context.run.incumbent is None:
             return Proposal(files, "baseline: the task as it is", point=point)
         return Proposal(files, f"operator edit: {describe_edit(context.incumbent, files)}", point=point)
 

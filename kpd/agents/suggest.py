@@ -25,7 +25,7 @@ def suggest(space: Space, history: list[tuple[Point, float | None]], seed: int) 
 
     `history` holds each point with its log time relative to the baseline (lower is better), None where it failed.
     """
-    seen = {_key(point) for point, _ in history}
+    seen = {_key(point) for point, _ in history if all(point.get(name) in space[name] for name in space)}
     total = 1
     for values in space.values():
         total *= len(values)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 import sys
 import zlib
 
@@ -10,9 +11,11 @@ from kpd.agents import space
 from kpd.agents.agent import Context, Exhausted, Proposal
 from kpd.model.nouns import Iteration, Run
 
+Tune = dict[str, tuple[str, ...]]
+
 
 class Sweep:
-    """Never proposes a point twice in a run; says when the space is exhausted."""
+    """Never proposes a point twice in a run; says when the space is exhausted. Notes like `VEC=8` pin a parameter."""
 
     repairs = False
 
@@ -27,7 +30,10 @@ class Sweep:
         except space.SpaceError as err:
             raise Exhausted(str(err)) from err
         tried = history(context.run)
-        point = await self._suggest(context, tried)
+        pinned = steered(context)
+        point = await self._suggest(context, {**context.task.tune, **pinned}, tried) if pinned else None
+        if point is None:
+            point = await self._suggest(context, context.task.tune, tried)
         if point is None:
             total = space.size(context.task.tune)
             raise Exhausted(f"the sweep has tried all {total} points of the [tune] space")
@@ -35,11 +41,22 @@ class Sweep:
         files = space.write_point(context.incumbent, point)
         return Proposal(files, "; ".join(changes) or "the incumbent's own point", point=point)
 
-    async def _suggest(self, context: Context, tried: list[tuple[space.Point, float | None]]) -> space.Point | None:
+    async def _suggest(
+        self, context: Context, tune: Tune, tried: list[tuple[space.Point, float | None]]
+    ) -> space.Point | None:
+        try:
+            return await self._ask(context, tune, tried)
+        except BaseException:  # a cancelled question would leave its answer in the pipe, for the next one
+            await self.close()
+            raise
+
+    async def _ask(
+        self, context: Context, tune: Tune, tried: list[tuple[space.Point, float | None]]
+    ) -> space.Point | None:
         child = await self._running()
         assert child.stdin is not None
         assert child.stdout is not None
-        request = {"space": context.task.tune, "history": tried, "seed": zlib.crc32(context.run.id.encode())}
+        request = {"space": tune, "history": tried, "seed": zlib.crc32(context.run.id.encode())}
         child.stdin.write(json.dumps(request).encode() + b"\n")
         await child.stdin.drain()
         line = await child.stdout.readline()
@@ -63,6 +80,13 @@ class Sweep:
             self._child.kill()
             await self._child.wait()
         self._child = None
+
+
+def steered(context: Context) -> Tune:
+    """What the operator's notes pin: `VEC=8` in a note that an iteration has read holds until a later one says else."""
+    notes = (line.text for line in context.run.steering if line.consumed_by is not None)
+    pairs = (pair for text in notes for pair in re.findall(r"(\w+)\s*=\s*(\S+)", text))
+    return {name: (value,) for name, value in pairs if value in context.task.tune.get(name, ())}
 
 
 def history(run: Run) -> list[tuple[space.Point, float | None]]:

@@ -25,7 +25,7 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
         run = state.runs[run_id]
         if run.status == "ended":
             return _verdict(run, rolled_back)
-        if run.status == "paused" and run.reason.startswith("infrastructure"):
+        if run.status == "paused" and run.infra:
             raise CliError(f"{run_id} is paused: {run.reason}", f"mend it, then kpd resume {run_id}", INFRA)
     raise CliError("the connection to the daemon was closed", "kpd status shows whether it still runs", INFRA)
 

@@ -14,7 +14,7 @@ def worth_telling(fact: e.Fact) -> str | None:
     match fact:
         case e.RunEnded(run=run, outcome=outcome, reason=reason):
             return f"{run} ended: {outcome.replace('_', ' ')} ({reason})"
-        case e.RunPaused(run=run, reason=reason, by="kpd"):
+        case e.RunPaused(run=run, reason=reason, infra=True):
             return f"{run} waits for you: {reason}"
         case e.QueueHeld(reason=reason):
             return f"the queue waits for you: {reason}"

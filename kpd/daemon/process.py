@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path, PurePosixPath
 
 from kpd import __version__
@@ -15,16 +15,20 @@ from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.daemon.watcher import Watcher
 from kpd.engine.engine import Engine
+from kpd.engine.journal import JournalError
+from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.hosts.probe import host_card
 from kpd.messages import Live
 from kpd.model import events as e
-from kpd.model.nouns import State
+from kpd.model.nouns import HostCard, State
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 
+JOBS_KEPT_S = 7 * 86_400.0
+"""How long a host keeps finished jobs and content that nobody has used."""
 log = logging.getLogger(__name__)
 
 
@@ -45,12 +49,11 @@ class Daemon:
         """Until `ending` is set."""
         async with AsyncExitStack() as stack:
             for name, host in self.hosts.items():
-                await host.connect()
                 stack.push_async_callback(host.close)
-                card = host_card(name, host.transport.kind, await host.probe())
+                card = await self._probed(name, host)
                 if self.journal.state.hosts.get(name) != card:
                     self.journal.emit(e.HostProbed(card))
-                log.info("host %s is up", name)
+                log.info("host %s is %s", name, card.link)
             survey.survey_tasks(self.workspace, self.journal)
             await recovery.recover(self.journal, self.hosts, clean_end)
             self.engine.look_at_folders()
@@ -58,6 +61,7 @@ class Daemon:
             await stack.enter_async_context(server)
             await stack.enter_async_context(Watcher(self.workspace, self.on_change, self._on_lost))
             engine = asyncio.create_task(self.engine.serve())
+            engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve
             stack.push_async_callback(self._end_engine, engine)
             notify.ready()
             await self.ending.wait()
@@ -67,7 +71,18 @@ class Daemon:
         """Cancel the step under way; its processes are killed, its run is left to the next daemon."""
         await self.engine.shut_down()
         engine.cancel()
-        await asyncio.gather(engine, return_exceptions=True)
+        with suppress(asyncio.CancelledError):
+            await engine
+
+    async def _probed(self, name: str, host: Host) -> HostCard:
+        """The host as it is now; one that cannot be reached is down, and its runs wait."""
+        try:
+            await host.connect()
+            card = host_card(name, host.transport.kind, await host.probe())
+            await host.clean(JOBS_KEPT_S)
+        except HostError as err:
+            return HostCard(name, host.transport.kind, link="down", error=str(err))
+        return card
 
     async def _query(self, what: str, args: dict[str, object]) -> object:
         return await asyncio.to_thread(views.answer, what, args, views.Sources(self.journal.state, self.workspace))
@@ -82,8 +97,11 @@ class Daemon:
         """Files that people edit have changed."""
         if self.workspace.config in paths:
             self._reload()
-        survey.survey_tasks(self.workspace, self.journal)
-        self.engine.on_change(paths)
+        try:
+            survey.survey_tasks(self.workspace, self.journal)
+            self.engine.on_change(paths)
+        except JournalError as err:
+            self.journal.suspend(f"{err}; then resume")  # which looks at the folders again
 
     def _on_lost(self, reason: str) -> None:
         self.journal.emit(e.Noticed("error", f"edits are not seen any more: {reason}"))
@@ -94,7 +112,9 @@ class Daemon:
         except ConfigError as err:
             self.journal.emit(e.Noticed("error", f"{err}; the former settings stay in force"))
         else:
-            self.journal.emit(e.Noticed("info", "config.toml was read again; it holds from the next run on"))
+            self.journal.emit(
+                e.Noticed("info", "config.toml was read again: for the next run, hosts at the next start")
+            )
 
     def _alert(self, message: e.Event | Live | State) -> None:
         command = self.engine.config.notify.command

@@ -6,18 +6,20 @@ from pathlib import Path
 
 from kpd.agents.agent import Agent, Exhausted
 from kpd.agents.catalogue import AGENTS
-from kpd.engine import plan
+from kpd.engine import edits, plan, taskfolder
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Control, Interrupted
+from kpd.engine.infra import reach, trouble
 from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
+from kpd.engine.report import write_report
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure.bench import Bench
 from kpd.measure.build import BuildError
 from kpd.measure.catalogue import BENCHES
 from kpd.model import events as e
-from kpd.model.nouns import Outcome, Run, RunOutcome
+from kpd.model.nouns import Run, RunOutcome
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task, TaskError, load_task
@@ -46,60 +48,70 @@ class Campaign:
         return self.workspace.tasks / self.run.task
 
     async def conduct(self) -> None:
-        """Until the run has ended, or a shutdown leaves it to the next daemon. Raises JournalError."""
+        """Until the run has ended, is to be begun again, or is left to the next daemon. Raises JournalError."""
         try:
             task, bench = await self._ready()
             await self._iterations(task, bench)
         except Interrupted as interrupted:
+            if interrupted.how == "skip":
+                self._give_up(interrupted)
             if interrupted.how == "stop":
-                self._end("stopped", f"stopped by {interrupted.by}")
+                self._end("stopped", str(interrupted))
         except (TaskError, BuildError) as err:
-            self._started()
             self._end("failed", f"the task cannot be measured: {err}")
         finally:
-            for agent in self._agents.values():
-                await agent.close()
-            self.over.set()
+            try:
+                for agent in self._agents.values():
+                    await agent.close()
+            finally:
+                self.over.set()
 
     async def _ready(self) -> tuple[Task, Bench]:
         """Copy the task, build its harness, measure the roofline; trouble pauses the run until `resume`."""
+        if self.run.status == "queued":
+            self.journal.emit(e.RunStarted(self.run_id, self.journal.state.hosts[self.host.name].device))
         while True:
-            await self.control.wait_until(lambda: not self.journal.state.held and self.run.status != "paused")
+            await self.control.boundary()
             try:
                 task = self._snapshot()
-                bench = await self.control.run(BENCHES[task.language](self.host, task, self._say))
+                await reach(self.journal, self.host)
+                return task, await self.control.run(BENCHES[task.language](self.host, task, self._say))
             except (HostError, OSError) as err:
-                self._started()
-                self.journal.emit(e.RunPaused(self.run_id, f"infrastructure: {err}", by="kpd"))
-                continue
-            self._started()
-            return task, bench
+                trouble(self.journal, self.run_id, self.host, err)
 
     def _snapshot(self) -> Task:
-        """The task as the run began: iterations are staged from this copy, whatever happens to the task folder."""
-        copy = self.workspace.run_folder(self.run.task, self.run_id) / "task" / self.run.task
-        if not copy.exists():
+        """The task as the run began: iterations are staged from this copy, whatever happens to the task folder.
+
+        Raises TaskError when the copy is not what it was when it was made: its judge could be another one.
+        """
+        copy = edits.snapshot_folder(self.workspace, self.run)
+        if not self.run.pinned:
             partial = copy.with_name(f".{copy.name}.partial")
-            shutil.rmtree(partial, ignore_errors=True)
+            for leftover in (partial, copy):
+                shutil.rmtree(leftover, ignore_errors=True)
             shutil.copytree(self.live, partial, symlinks=True)
             partial.rename(copy)
-        return load_task(copy)
+        task = load_task(copy)
+        protected = taskfolder.hashes(taskfolder.present(copy, task.protected))
+        if not self.run.pinned:
+            editable = taskfolder.hashes(taskfolder.present(copy, task.editable))
+            self.journal.emit(e.TaskPinned(self.run_id, protected, editable))
+        elif protected != self.run.pinned:
+            raise TaskError(copy, 0, f"{self.run_id}'s own copy of the task was changed", "queue a new run")
+        return task
 
     def _say(self, text: str) -> None:
         self.journal.live("build", self.run_id, 0, text)
-
-    def _started(self) -> None:
-        if self.run.status == "queued":
-            self.journal.emit(e.RunStarted(self.run_id, self.journal.state.hosts[self.host.name].device))
 
     async def _iterations(self, task: Task, bench: Bench) -> None:
         while True:
             try:
                 await self.control.boundary()
             except Interrupted as interrupted:
-                if interrupted.how == "skip":
-                    continue  # the iteration it was meant for has just ended by itself
-                raise
+                if interrupted.how != "skip":
+                    raise
+                self._give_up(interrupted)
+                continue
             step = plan.next_of(self.run)
             if isinstance(step, plan.End):
                 self._end(step.outcome, step.reason)
@@ -108,11 +120,13 @@ class Campaign:
                 await self.control.wait_until(lambda: not isinstance(plan.next_of(self.run), plan.Wait))
                 continue
             await self._iteration(step, task, bench)
+            if self.run.status == "ended":
+                return
 
     async def _iteration(self, step: plan.Iterate, task: Task, bench: Bench) -> None:
         if not step.resumed:
             self._begin(step)
-        agent = self._agents.setdefault(step.agent, AGENTS[step.agent]())
+        agent = self._agents.setdefault(step.agent, AGENTS[step.agent](self.config))
         at = Attempt(
             self.workspace, self.config.run, self.journal, self.control, self.host, bench, agent, task, self.live,
             self.run_id, step.number,
@@ -121,21 +135,34 @@ class Campaign:
             await self.control.run(iterate(at))
         except Exhausted as err:
             self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", str(err)))
-            self._end(plan.result(self.run), str(err))
+            if not self.run.pending_edit:
+                self._end(plan.result(self.run), str(err))
         except Interrupted as interrupted:
-            if interrupted.how != "shutdown":
-                outcome: Outcome = "skipped" if interrupted.how == "skip" else "interrupted"
-                self.journal.emit(e.IterationEnded(self.run_id, step.number, outcome, str(interrupted)))
             if interrupted.how != "skip":
                 raise
+            self._give_up(interrupted)
 
     def _begin(self, step: plan.Iterate) -> None:
         run = self.run
         parent = step.number if run.incumbent is None else run.incumbent
-        self.journal.emit(e.IterationStarted(self.run_id, step.number, step.agent, parent))
+        edit = taskfolder.name_of(run.pending_edit) if step.agent == "operator" else ""
+        self.journal.emit(e.IterationStarted(self.run_id, step.number, step.agent, parent, edit))
         waiting = tuple(line.note for line in run.steering if line.consumed_by is None)
-        if waiting:
+        if waiting and step.agent == run.agent:
             self.journal.emit(e.SteeringConsumed(self.run_id, waiting, step.number))
 
+    def _give_up(self, interrupted: Interrupted) -> None:
+        """End the iteration that a skip was meant for, unless it has just ended by itself."""
+        if (current := self.run.current) is not None:
+            self.journal.emit(e.IterationEnded(self.run_id, current.number, "skipped", str(interrupted)))
+
     def _end(self, outcome: RunOutcome, reason: str) -> None:
-        self.journal.emit(e.RunEnded(self.run_id, outcome, reason))
+        end_run(self.journal, self.run_id, outcome, reason)
+        write_report(self.workspace, self.run)
+
+
+def end_run(journal: Journal, run_id: str, outcome: RunOutcome, reason: str) -> None:
+    """End the run, and before it the iteration it may be in."""
+    if (current := run_of(journal, run_id).current) is not None:
+        journal.emit(e.IterationEnded(run_id, current.number, "interrupted", reason))
+    journal.emit(e.RunEnded(run_id, outcome, reason))

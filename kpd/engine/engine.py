@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from kpd.agents.catalogue import CHOICES
-from kpd.engine import taskfolder
-from kpd.engine.campaign import Campaign
+from kpd.engine import edits, taskfolder
+from kpd.engine.campaign import Campaign, end_run
 from kpd.engine.control import Interruption
 from kpd.engine.journal import Journal, JournalError, run_of
 from kpd.hosts.host import Host
@@ -49,8 +49,12 @@ class Engine:
                 self._work.clear()
                 await self._work.wait()
                 continue
-            self._campaign = Campaign(self.workspace, self.config, self.journal, self.hosts[run.host], run.id)
             try:
+                if (host := self.hosts.get(run.host)) is None:
+                    reason = f"host {run.host!r} is not in config.toml any more"
+                    self.journal.emit(e.RunEnded(run.id, "infra", reason))
+                    continue
+                self._campaign = Campaign(self.workspace, self.config, self.journal, host, run.id)
                 await self._campaign.conduct()
             except JournalError as err:
                 self.journal.suspend(f"{err}; then resume")
@@ -122,6 +126,7 @@ class Engine:
             self.journal.emit(e.QueueReleased(by))
         if run is not None and run.status == "paused":
             self.journal.emit(e.RunResumed(run.id, by))
+        self.look_at_folders()
         self._wake()
 
     def steer(self, run: Run, text: str, note: int | None, by: str) -> int:
@@ -154,39 +159,47 @@ class Engine:
             campaign = self._campaign
             self.interrupt("stop", by)
             await campaign.over.wait()
+            if run_of(self.journal, run.id).status != "ended":
+                raise Refused(
+                    f"{run.id} could not be ended: {self.journal.state.held}", "mend that, then stop it again"
+                )
             return
-        if (current := run.current) is not None:
-            self.journal.emit(e.IterationEnded(run.id, current.number, "interrupted", f"stopped by {by}"))
-        self.journal.emit(e.RunEnded(run.id, "stopped", f"stopped by {by}"))
+        was_active = run.status in ("running", "paused")
+        end_run(self.journal, run.id, "stopped", f"stopped by {by}")
+        if was_active and self.journal.state.held:
+            self.journal.emit(e.QueueReleased(by))  # it was held for this run
         self._wake()
 
     def accept(self, run: Run, it: Iteration, reason: str, by: str) -> None:
-        """The operator's override: what was built and checked becomes the incumbent, marked as such."""
+        """The operator's override: what was built, checked and timed becomes the incumbent, marked as such."""
+        name = f"{run.id}.{it.number}"
         if it.number == run.incumbent:
-            raise Refused(f"{run.id}.{it.number} is the incumbent already")
-        if it.score is None:
-            raise Refused(f"{run.id}.{it.number} was never timed: it did not build, or its results are wrong")
+            raise Refused(f"{name} is the incumbent already")
         if it.outcome is None:
-            raise Refused(f"{run.id}.{it.number} is still under way")
-        files = self._candidate(run, it)
-        self._write(run, files)
+            raise Refused(f"{name} is still under way")
+        if it.outcome in ("baseline", "accepted"):
+            raise Refused(f"{name} was accepted before", f"kpd rollback {name}")
+        if it.score is None:
+            raise Refused(f"{name} was never timed: it did not build, or its results are wrong")
+        files = self._writable(run, it, force=False)
         override = reason or f"accepted by {by} against the verdict"
         self.journal.emit(e.Accepted(run.id, it.number, taskfolder.hashes(files), by, override))
-        self.journal.emit(e.FolderWritten(run.id, taskfolder.hashes(files)))
+        edits.show(self.workspace, self.journal, run.id, files)
 
     def rollback(self, run: Run, it: Iteration, force: bool, by: str) -> None:
-        """Make an accepted iteration (or the baseline) the incumbent again; appends, erases nothing."""
+        """Make an accepted iteration (or the baseline) the incumbent again; appends, erases nothing.
+
+        Rolling back to the incumbent itself writes it into the task folder once more. With `force` an edit that waits
+        there is kept in the run folder instead of being measured.
+        """
+        name = f"{run.id}.{it.number}"
         if it.outcome not in ("accepted", "baseline") and not it.override:
-            raise Refused(f"{run.id}.{it.number} was never accepted", "kpd log shows the accepted iterations")
-        if it.number == run.incumbent:
-            raise Refused(f"{run.id}.{it.number} is the incumbent already")
-        files = self._candidate(run, it)
-        if force:
-            self._keep_edit(run)
-            run = run_of(self.journal, run.id)
-        self._write(run, files)
+            raise Refused(f"{name} was never accepted", "kpd log shows the accepted iterations")
+        if it.number == run.incumbent and run.folder == run.files and not force:
+            raise Refused(f"{name} is the incumbent already")
+        files = self._writable(run, it, force)
         self.journal.emit(e.RolledBack(run.id, it.number, taskfolder.hashes(files), by))
-        self.journal.emit(e.FolderWritten(run.id, taskfolder.hashes(files)))
+        edits.show(self.workspace, self.journal, run.id, files)
         self._wake()
 
     def memo(self, run: Run, it: Iteration, text: str, by: str) -> None:
@@ -196,73 +209,41 @@ class Engine:
         self.journal.emit(e.MemoGiven(run.id, it.number, text.strip(), by))
         write_atomic(self.workspace.iteration_folder(run.task, run.id, it.number) / "memo.md", text.strip() + "\n")
 
-    def _candidate(self, run: Run, it: Iteration) -> dict[str, bytes]:
+    def _writable(self, run: Run, it: Iteration, force: bool) -> dict[str, bytes]:
+        """The iteration's files, when the task folder may take them. Raises Refused, TaskError, OSError."""
+        other = next((r for r in self.journal.state.runs.values() if edits.is_open(r) and r.task == run.task), run)
+        if other.id != run.id:
+            raise Refused(f"{other.id} works on {run.task} now", f"stop {other.id}, or roll that run back")
+        editable = edits.snapshot_of(self.workspace, run).editable
         folder = self.workspace.iteration_folder(run.task, run.id, it.number) / "candidate"
-        return read_files(folder, self._snapshot(run).editable)
-
-    def _snapshot(self, run: Run) -> Task:
-        return load_task(self.workspace.run_folder(run.task, run.id) / "task" / run.task)
-
-    def _write(self, run: Run, files: dict[str, bytes]) -> None:
-        folder = self.workspace.tasks / run.task
+        files, live = read_files(folder, editable), self.workspace.tasks / run.task
+        if force:
+            now = taskfolder.present(live, editable)
+            edits.keep(self.workspace, run, now)
+            self.journal.emit(e.FolderKnown(run.id, taskfolder.hashes(now)))
+            return files
         try:
-            taskfolder.write(folder, files, run)
+            taskfolder.refuse_to_lose(live, files, run)
         except taskfolder.Conflict as err:
-            ours = self.workspace.run_folder(run.task, run.id)
-            raise Refused(
-                f"{err}: the folder has your version, {ours.name}.{run.incumbent} is the incumbent",
-                f"compare with `kpd diff {run.id}.{run.incumbent}`, then save, or use --force to keep a copy and go on",
-            ) from err
+            theirs, ours = live / editable[0], folder / editable[0]
+            remedy = f"compare {theirs} with {ours}; --force keeps a copy of your version in the run folder and goes on"
+            raise Refused(str(err), remedy) from err
+        return files
 
     # ── the workspace changed on disk ─────────────────────────────────────────────────────────────────────────────
 
     def on_change(self, paths: frozenset[Path]) -> None:
-        """An edit in the task folder of a live run becomes its next iteration; an edit of a protected file is said."""
-        touched = {path.relative_to(self.workspace.tasks).parts[0] for path in paths if self._in_tasks(path)}
+        """An edit in the task folder of an open run becomes its next iteration. Raises JournalError."""
+        tasks = self.workspace.tasks
+        inside = (path.relative_to(tasks) for path in paths if path.is_relative_to(tasks) and path != tasks)
+        self.look_at_folders({path.parts[0] for path in inside})
+
+    def look_at_folders(self, tasks: set[str] | None = None) -> None:
+        """Look for edits of these tasks, or of all: those made while nobody was watching. Raises JournalError."""
         for run in tuple(self.journal.state.runs.values()):
-            if run.task in touched and run.status in ("running", "paused") and run.folder:
-                self._look(run)
-
-    def look_at_folders(self) -> None:
-        """Edits made while no daemon was watching."""
-        for run in tuple(self.journal.state.runs.values()):
-            if run.status in ("running", "paused") and run.folder:
-                self._look(run)
-
-    def _in_tasks(self, path: Path) -> bool:
-        return path.is_relative_to(self.workspace.tasks) and path != self.workspace.tasks
-
-    def _look(self, run: Run) -> None:
-        edit = taskfolder.edit_of(self.workspace.tasks / run.task, self._snapshot(run), run)
-        if edit is None:
-            return
-        if set(edit.protected) - set(run.stale):
-            self.journal.emit(e.BaselineStale(run.id, edit.protected))
-            names = ", ".join(edit.protected)
-            text = f"{run.task}: {names} changed; {run.id} goes on as it began, a new run measures a new baseline"
-            self.journal.emit(e.Noticed("warning", text))
-        if edit.files and not self._just_accepted(run, edit.files):
-            self._pend(run, edit.files)
-
-    def _just_accepted(self, run: Run, files: dict[str, bytes]) -> bool:
-        """A crash between writing the folder and saying so left the incumbent there: not an edit."""
-        return taskfolder.hashes(files) == run.files
-
-    def _pend(self, run: Run, files: dict[str, bytes]) -> None:
-        folder = self.workspace.run_folder(run.task, run.id) / "pending"
-        for path, data in files.items():
-            write_atomic(folder / path, data)
-        conflict = ""
-        if run.current is not None and run.current.agent != "operator":
-            conflict = f"edited while iteration {run.current.number} was under way: it is measured next"
-        self.journal.emit(e.OperatorEdited(run.id, taskfolder.hashes(files), conflict))
+            if edits.is_open(run) and (tasks is None or run.task in tasks):
+                edits.look(self.workspace, self.journal, run)
         self._wake()
-
-    def _keep_edit(self, run: Run) -> None:
-        """Before a forced rollback: the operator's version is kept in the run folder, and known from then on."""
-        now = taskfolder.present(self.workspace.tasks / run.task, self._snapshot(run).editable)
-        if taskfolder.hashes(now) != run.folder:
-            self._pend(run, now)
 
     # ── finding things ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from kpd.engine import taskfolder
+from kpd.engine import edits, taskfolder
 from kpd.engine.attempt import Attempt, Fault
+from kpd.engine.infra import reach, trouble
+from kpd.engine.report import write_report
 from kpd.engine.steps import STEPS, Step
 from kpd.hosts.errors import HostError
 from kpd.knowledge import memory
-from kpd.measure.judge import BadSamples
 from kpd.model import events as e
 from kpd.model.detail import Detail, detail
 from kpd.model.nouns import Outcome, StepName
@@ -26,30 +27,19 @@ async def iterate(at: Attempt) -> None:
     """
     found = detail(at.journal.events(at.run_id, at.number))
     while True:
+        fault: Fault | None = None
         at.number_of_attempt = len(found.faults) + 1
         try:
             found = await _steps(at, found)
-        except Fault as fault:
+        except Fault as err:
             if at.agent.repairs and at.number_of_attempt <= at.run.budget.fix_attempts:
-                at.journal.emit(e.Faulted(at.run_id, at.number, fault.step, at.number_of_attempt, str(fault)))
+                at.journal.emit(e.Faulted(at.run_id, at.number, err.step, at.number_of_attempt, str(err)))
                 found = at.detail_of(at.number)
                 continue
-            outcome, reason = fault.outcome, str(fault)
-        else:
-            outcome, reason = _outcome(at, found)
-        await _journalled(at, "record", partial(_record, at, found, outcome, reason))
+            fault = err
+        outcome, reason = await _journalled(at, "record", partial(_record, at, fault))
         at.journal.emit(e.IterationEnded(at.run_id, at.number, outcome, reason))
         return
-
-
-def _outcome(at: Attempt, found: Detail) -> tuple[Outcome, str]:
-    assert found.judged is not None
-    verdict = found.judged.verdict
-    if at.is_baseline:
-        return "baseline", f"against itself: {verdict.gain.low:+.2f} … {verdict.gain.high:+.2f} %"
-    if verdict.accepted and at.run.incumbent not in (at.parent, at.number):
-        return "rejected", f"{verdict.reason}, but {at.run_id}.{at.run.incumbent} became the incumbent meanwhile"
-    return "accepted" if verdict.accepted else "rejected", verdict.reason
 
 
 async def _steps(at: Attempt, found: Detail) -> Detail:
@@ -75,34 +65,39 @@ async def _journalled(at: Attempt, name: StepName, step: Callable[[], Awaitable[
         await at.control.boundary()
         at.journal.emit(e.StepStarted(at.run_id, at.number, name, at.number_of_attempt))
         try:
+            await reach(at.journal, at.host)
             return await step()
         except Fault as fault:
             fault.step = name
             raise
-        except (HostError, OSError, BadSamples) as err:
-            at.journal.emit(e.RunPaused(at.run_id, f"infrastructure: {err}", by="kpd"))
+        except (HostError, OSError) as err:
+            trouble(at.journal, at.run_id, at.host, err)
 
 
-async def _record(at: Attempt, found: Detail, outcome: Outcome, reason: str) -> None:
+async def _record(at: Attempt, fault: Fault | None) -> tuple[Outcome, str]:
     """Make the outcome last: the incumbent, the task folder, the memory. Safe to repeat."""
-    if outcome in ("baseline", "accepted"):
-        files = at.candidate()
-        if at.run.incumbent != at.number:
-            at.journal.emit(e.Accepted(at.run_id, at.number, taskfolder.hashes(files)))
-        show_incumbent(at, files)
+    found = at.detail_of(at.number)
+    outcome, reason = (fault.outcome, str(fault)) if fault is not None else _outcome(at, found)
+    if outcome in ("baseline", "accepted") and found.accepted is None:
+        at.journal.emit(e.Accepted(at.run_id, at.number, taskfolder.hashes(at.candidate())))
+    if at.run.incumbent == at.number:
+        edits.show(at.workspace, at.journal, at.run_id, at.candidate())
     if outcome != "baseline":
         before = at.detail_of(at.parent).profiled
         memory.append(
             at.workspace, at.run, at.iteration, outcome, reason,
             before.metrics if before else {}, found.profiled.metrics if found.profiled else {},
         )  # fmt: skip
+    write_report(at.workspace, at.run)
+    return outcome, reason
 
 
-def show_incumbent(at: Attempt, files: dict[str, bytes]) -> None:
-    """Write the incumbent into the task folder, unless the operator has changed it: then that edit comes first."""
-    try:
-        taskfolder.write(at.live, files, at.run)
-    except taskfolder.Conflict as err:
-        at.journal.emit(e.Noticed("warning", f"{at.run_id}.{at.number} is accepted but not written: {err}"))
-        return
-    at.journal.emit(e.FolderWritten(at.run_id, taskfolder.hashes(files)))
+def _outcome(at: Attempt, found: Detail) -> tuple[Outcome, str]:
+    """What the verdict means now: the incumbent may have changed since it was judged."""
+    assert found.judged is not None
+    verdict = found.judged.verdict
+    if at.is_baseline:
+        return "baseline", f"against itself: {verdict.gain.low:+.2f} … {verdict.gain.high:+.2f} %"
+    if verdict.accepted and found.accepted is None and at.run.incumbent != at.parent:
+        return "rejected", f"{verdict.reason}, but {at.run_id}.{at.run.incumbent} became the incumbent meanwhile"
+    return "accepted" if verdict.accepted else "rejected", verdict.reason

@@ -7,9 +7,11 @@ from collections.abc import Awaitable, Callable
 from kpd.agents.agent import BadReply, Context, Proposal
 from kpd.engine import taskfolder
 from kpd.engine.attempt import Attempt, Fault
+from kpd.engine.edits import edit_folder
 from kpd.knowledge import memory
 from kpd.measure import judge as verdicts
 from kpd.measure import score
+from kpd.measure.bench import Object
 from kpd.measure.build import BuildError
 from kpd.measure.check import Incorrect
 from kpd.measure.contest import contest
@@ -18,10 +20,15 @@ from kpd.measure.screen import protected_touched, tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.nouns import StepName
+from kpd.profile.changes import changes
 from kpd.profile.profile import bottleneck, findings, measured
+from kpd.workspace.runfolder import digest
 
 Step = Callable[[Attempt, Detail], Awaitable[e.StepFact]]
 BAD_REPLIES = 2
+LARGEST = 1 << 20  # bytes of a candidate
+MOST_CHANGES = 8
+TIMING = "timing.json"
 
 
 async def propose(at: Attempt, found: Detail) -> e.Proposed:
@@ -31,8 +38,7 @@ async def propose(at: Attempt, found: Detail) -> e.Proposed:
     try:
         for asked in range(1, BAD_REPLIES + 1):
             try:
-                proposal = await at.agent.propose(_context(at, failure))
-                _reject_strangers(at, proposal)
+                files, proposal = _usable(at, await at.agent.propose(_context(at, failure)))
                 break
             except BadReply as err:
                 failure = str(err)
@@ -40,13 +46,12 @@ async def propose(at: Attempt, found: Detail) -> e.Proposed:
                     raise Fault("failed", f"unusable reply: {err}") from err
     finally:
         at.agent_s += clock.perf_counter() - begun
-    for path, data in proposal.files.items():
+    for path, data in files.items():
         at.keep(f"candidate/{path}", data)
     memo = at.iteration.memo or proposal.memo
     at.keep("memo.md", memo + "\n")
-    at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), proposal.files))
-    hashes = taskfolder.hashes(proposal.files)
-    return e.Proposed(*_blank(at), hashes, memo, proposal.expected, proposal.point)
+    at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), files))
+    return e.Proposed(*_blank(at), taskfolder.hashes(files), memo, proposal.expected, proposal.point)
 
 
 async def screen(at: Attempt, found: Detail) -> e.Screened:
@@ -62,9 +67,8 @@ async def stage(at: Attempt, found: Detail) -> e.Staged:
 
 
 async def build(at: Attempt, found: Detail) -> e.Built:
-    assert found.staged is not None
     try:
-        built = await at.bench.build(found.staged.tree, at.candidate(), at.say("build"))
+        built = await _object(at, at.candidate())
     except BuildError as err:
         at.keep("build.log", err.log)
         raise Fault("failed", f"does not build: {err}") from err
@@ -73,9 +77,9 @@ async def build(at: Attempt, found: Detail) -> e.Built:
 
 
 async def check(at: Attempt, found: Detail) -> e.Checked:
-    assert found.built is not None
+    built = await _object(at, at.candidate())
     try:
-        checked = await at.bench.check(found.built.job, at.job("check"), at.say("job"))
+        checked = await at.bench.check(built.job, at.job("check"), at.say("job"))
     except Incorrect as err:
         at.keep("check.json", {"ok": False, "problem": str(err)})
         raise Fault("rejected", f"incorrect: {err}") from err
@@ -85,13 +89,12 @@ async def check(at: Attempt, found: Detail) -> e.Checked:
 
 async def time(at: Attempt, found: Detail) -> e.Timed:
     """Fresh processes in batches until the verdict is clear, the candidate against the incumbent in each."""
-    assert found.built is not None
-    incumbent = found.built if at.parent == at.number else at.detail_of(at.parent).built
-    assert incumbent is not None
+    candidate = await _object(at, at.candidate())
+    incumbent = await _object(at, at.files_of(at.parent))
     try:
         samples = await contest(
-            at.bench, incumbent.job, found.built.job, at.job, at.run.budget.min_gain_pct, at.say("job"),
-            lambda taken: at.keep("timing.json", samples_to_json(taken)),
+            at.bench, incumbent.job, candidate.job, at.job, at.run.budget.min_gain_pct, at.say("job"),
+            lambda taken: at.keep(TIMING, samples_to_json(taken)),
         )  # fmt: skip
     except Incorrect as err:
         raise Fault("rejected", f"incorrect while timed: {err}") from err
@@ -99,24 +102,29 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)
-    return e.Timed(*_blank(at), score.score(samples), len(samples) - tainted, cases, tainted, roofline)
+    kept = digest((at.folder / TIMING).read_bytes())
+    return e.Timed(*_blank(at), score.score(samples), len(samples) - tainted, cases, kept, tainted, roofline)
 
 
 async def judge(at: Attempt, found: Detail) -> e.Judged:
     """The baseline is judged against itself: its interval is the noise of this machine."""
-    verdict = verdicts.judge(samples_from_json((at.folder / "timing.json").read_bytes()), at.run.budget.min_gain_pct)
+    assert found.timed is not None
+    raw = (at.folder / TIMING).read_bytes()
+    if digest(raw) != found.timed.samples:
+        raise OSError(f"{at.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
+    verdict = verdicts.judge(samples_from_json(raw), at.run.budget.min_gain_pct)
     at.keep("verdict.json", verdict)
     return e.Judged(*_blank(at), verdict)
 
 
 async def profile(at: Attempt, found: Detail) -> e.Profiled:
-    assert found.built is not None
     assert found.timed is not None
     policy = at.config.profile
     accepted = found.judged is not None and found.judged.verdict.accepted
     if policy == "never" or (policy == "accepted" and not accepted and not at.is_baseline):
         return e.Profiled(*_blank(at), {}, {"all": f'profiling is off for this candidate ([run] profile = "{policy}")'})
-    metrics, missing = await measured(at.bench, found.built.job, found.timed, at.job("perf"), at.say("job"))
+    built = await _object(at, at.candidate())
+    metrics, missing = await measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"))
     at.keep("metrics.json", {"metrics": metrics, "missing": missing})
     return e.Profiled(*_blank(at), metrics, missing)
 
@@ -125,7 +133,10 @@ async def explain(at: Attempt, found: Detail) -> e.Explained:
     assert found.profiled is not None
     fired = findings(found.profiled.metrics)
     at.keep("findings.json", fired)
-    return e.Explained(*_blank(at), bottleneck(found.profiled.metrics), fired)
+    before = None if at.is_baseline else at.detail_of(at.parent).profiled
+    moved = changes(before.metrics, found.profiled.metrics) if before else ()
+    texts = tuple(change.text for change in moved[:MOST_CHANGES])
+    return e.Explained(*_blank(at), bottleneck(found.profiled.metrics), fired, texts)
 
 
 STEPS: tuple[tuple[StepName, Step], ...] = (
@@ -150,13 +161,13 @@ def _context(at: Attempt, failure: str) -> Context:
     run = at.run
     known = at.detail_of(at.parent)
     steering = tuple(line for line in run.steering if line.consumed_by == at.number)
-    folder = at.workspace.run_folder(run.task, run.id)
     return Context(
         task=at.task,
         run=run,
         number=at.number,
-        incumbent=taskfolder.present(at.task.folder, at.task.editable) if at.is_baseline else at.files_of(at.parent),
-        folder=folder / "pending" if at.iteration.agent == "operator" else at.task.folder,
+        incumbent=_start(at),
+        folder=edit_folder(at.workspace, run, at.iteration.edit) if at.iteration.edit else at.task.folder,
+        keep=at.keep,
         say=at.say("agent"),
         findings=known.explained.findings if known.explained else (),
         metrics=known.profiled.metrics if known.profiled else {},
@@ -166,10 +177,25 @@ def _context(at: Attempt, failure: str) -> Context:
     )
 
 
-def _reject_strangers(at: Attempt, proposal: Proposal) -> None:
+def _usable(at: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal]:
+    """The proposal's files over the incumbent's: an agent may leave out what it does not change."""
     strangers = protected_touched(at.task.editable, proposal.files)
     if strangers:
         raise Fault("rejected", f"protected file: {', '.join(strangers)}")
+    size = sum(map(len, proposal.files.values()))
+    if size > LARGEST:
+        raise BadReply(f"the files have {size} bytes; {LARGEST} is the most a candidate may have")
+    return {**_start(at), **proposal.files}, proposal
+
+
+def _start(at: Attempt) -> dict[str, bytes]:
+    """The files that a proposal starts from."""
+    return taskfolder.present(at.task.folder, at.task.editable) if at.is_baseline else at.files_of(at.parent)
+
+
+async def _object(at: Attempt, files: dict[str, bytes]) -> Object:
+    """The built files. The host has them already, unless its jobs were cleaned away. Raises BuildError, HostError."""
+    return await at.bench.build(await at.bench.stage(files), files, at.say("build"))
 
 
 def unified(before: dict[str, bytes], after: dict[str, bytes]) -> str:

@@ -5,16 +5,17 @@ from pathlib import Path
 
 from kpd.model.nouns import Run
 from kpd.workspace.runfolder import digest, write_atomic
-from kpd.workspace.task import Task
+from kpd.workspace.task import Task, task_files
 
 
 class Conflict(Exception):
-    """The folder holds an edit that kpd has not measured; writing would lose it. The message shows both sides."""
+    """The folder holds an edit that kpd has not measured; writing would lose it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What differs from what kpd last knew: editable files by content, protected files by name."""
+    """What a person changed: the editable files as they are now (empty when those are as known), and the names of the
+    protected files that were changed, added or removed."""
 
     files: dict[str, bytes]
     protected: tuple[str, ...]
@@ -22,6 +23,11 @@ class Edit:
 
 def hashes(files: dict[str, bytes]) -> dict[str, str]:
     return {path: digest(data) for path, data in files.items()}
+
+
+def name_of(files: dict[str, str]) -> str:
+    """A short name for a set of files by their content: the same edit has the same name."""
+    return digest(repr(sorted(files.items())).encode())[:12]
 
 
 def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
@@ -35,28 +41,32 @@ def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
     return found
 
 
-def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit | None:
-    """What the operator changed since kpd last knew the folder, or None.
+def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
+    """What differs from what kpd last knew of the folder, and from the protected files that the run began with.
 
-    Missing or empty editable files are a save in progress, not an edit. `snapshot` is the task as the run began.
+    An editable file that is missing, or empty where it was not, is a save in progress and not an edit. Raises TaskError
+    when the folder holds what no task may hold.
     """
     now = present(folder, snapshot.editable)
-    complete = len(now) == len(snapshot.editable) and all(now.values())
-    changed = complete and hashes(now) != run.folder
-    was = present(snapshot.folder, snapshot.protected)
-    protected = tuple(path for path, data in present(folder, snapshot.protected).items() if data != was.get(path))
-    if not changed and set(protected) <= set(run.stale):
-        return None
-    return Edit(now if changed else {}, protected)
+    may_be_empty = {path for path, data in present(snapshot.folder, snapshot.editable).items() if not data}
+    complete = len(now) == len(snapshot.editable) and all(data or path in may_be_empty for path, data in now.items())
+    others = tuple(name for name in task_files(folder) if name not in snapshot.editable)
+    protected = hashes(present(folder, others))
+    changed = (name for name in protected.keys() | run.pinned.keys() if protected.get(name) != run.pinned.get(name))
+    return Edit(now if complete and hashes(now) != run.folder else {}, tuple(sorted(changed)))
 
 
-def write(folder: Path, files: dict[str, bytes], run: Run) -> None:
-    """Lay `files` over the folder by rename. Raises Conflict when it holds something kpd has not recorded."""
+def refuse_to_lose(folder: Path, files: dict[str, bytes], run: Run) -> None:
+    """Raises Conflict when writing `files` would overwrite what kpd has not measured."""
     now = hashes(present(folder, tuple(files)))
-    known = (run.folder, hashes(files))
-    foreign = [path for path in files if path in now and all(now[path] != side.get(path) for side in known)]
+    unmeasured = now if run.pending_edit else {path: it for path, it in now.items() if it != run.folder.get(path)}
+    wanted = hashes(files)
+    foreign = [path for path, it in unmeasured.items() if it != wanted[path] and it != run.files.get(path)]
     if foreign:
-        names = ", ".join(foreign)
-        raise Conflict(f"{folder.name}/{names} was edited since; that edit is measured first")
+        raise Conflict(f"{folder.name}/{', '.join(foreign)} was edited since; that edit is measured first")
+
+
+def write(folder: Path, files: dict[str, bytes]) -> None:
+    """Lay `files` over the folder, each by rename."""
     for path, data in files.items():
         write_atomic(folder / path, data)

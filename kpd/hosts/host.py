@@ -228,8 +228,9 @@ class Host:
         return (await self._ask("tree", b"".join(along.values()), files=dict(files), blobs=sizes)).fields
 
     async def _result(self, id: str, end: dict[str, Any], tails: Mapping[str, Tail]) -> JobResult:
-        if end["rc"] != 0 and end["free"] < NO_SPACE:
-            # Whatever it says it failed of, a full disk comes first. Forgotten, so that it can run when there is space.
+        if not end["cached"] and end["free"] < NO_SPACE:
+            # Whatever it failed of, a full disk comes first; and what it wrote may be cut short without its noticing.
+            # Forgotten, so that it can run when there is space.
             await self.forget(id)
             raise HostError("no_space", f"{self.name}: the disk was full when job {id} ended with {end['rc']}")
         if not end["cached"]:

@@ -60,6 +60,9 @@ class Bench(Protocol):
     ) -> tuple[ProcessSample, ...]:
         """`processes` fresh processes, numbered from `first`, both objects in each. Raises Incorrect."""
 
+    async def forget(self, job: str) -> None:
+        """Let a job of check or time run again when it is next asked for, if the host can be reached."""
+
     async def listing(self, built: str) -> Listing:
         """What the compiler wrote in build job `built`."""
 

@@ -61,6 +61,10 @@ class CBench:
             self.task.bench, self.task.check, self.cpu, say,
         )  # fmt: skip
 
+    async def forget(self, job: str) -> None:
+        if self.host.up:
+            await self.host.forget(job)
+
     async def listing(self, built: str) -> Listing:
         """What the compiler wrote in build job `built`. Raises HostError."""
         assembly, remarks = [

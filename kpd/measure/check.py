@@ -76,7 +76,7 @@ async def check(
     try:
         report = decode(result.stdout, _Report)
     except CodecError as err:
-        raise unreadable(host, result, err) from err
+        raise await unreadable(host, result, err) from err
     if report.problem is not None:
         raise Incorrect(describe(report.problem, report.failed, result.stderr))
     where = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
@@ -94,7 +94,9 @@ async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_
         )
 
 
-def unreadable(host: Host, result: JobResult, err: CodecError) -> HostError:
+async def unreadable(host: Host, result: JobResult, err: CodecError) -> HostError:
+    """The error for a job whose report cannot be read; the job is forgotten, so that it can run again."""
+    await host.forget(result.id)
     return HostError("host", f"{host.name}: job {result.id} did not report: {err}; {jobs.tail(result.stderr)}")
 
 

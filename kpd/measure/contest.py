@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Bench, Say
-from kpd.measure.judge import decide
+from kpd.measure.judge import BadSamples, decide
 from kpd.measure.samples import ProcessSample
 
 MOST_TAINTED = 15
@@ -26,13 +26,24 @@ async def contest(
     Raises Incorrect when an output is wrong while timed, HostError when too many processes are disturbed.
     """
     samples: tuple[ProcessSample, ...] = ()
-    batch = 0
-    while more := decide(samples, min_gain_pct):
-        samples += await bench.time(incumbent, candidate, job(f"time{batch}"), len(samples), more, say)
-        keep(samples)
-        batch += 1
-        tainted = [sample.taint for sample in samples if sample.taint]
-        if len(tainted) > MOST_TAINTED:
-            disturbed = f"{len(tainted)} of {len(samples)} processes were disturbed ({tainted[-1]})"
-            raise HostError("host", f"too busy to measure: {disturbed}", "end other work on it, then resume")
+    jobs: list[str] = []
+    try:
+        while more := decide(samples, min_gain_pct):
+            jobs.append(job(f"time{len(jobs)}"))
+            samples += await bench.time(incumbent, candidate, jobs[-1], len(samples), more, say)
+            keep(samples)
+            _refuse_disturbed(samples)
+    except (HostError, BadSamples) as err:
+        for name in jobs:  # what is asked for again is to be measured again, not read again
+            await bench.forget(name)
+        if isinstance(err, BadSamples):
+            raise HostError("host", str(err), "resume to measure again") from err
+        raise
     return samples
+
+
+def _refuse_disturbed(samples: tuple[ProcessSample, ...]) -> None:
+    tainted = [sample.taint for sample in samples if sample.taint]
+    if len(tainted) > MOST_TAINTED:
+        disturbed = f"{len(tainted)} of {len(samples)} processes were disturbed ({tainted[-1]})"
+        raise HostError("host", f"too busy to measure: {disturbed}", "end other work on it, then resume")

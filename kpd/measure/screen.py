@@ -15,10 +15,12 @@ TRIPWIRES: tuple[tuple[str, str], ...] = (
     (r"\b(dlopen|dlsym|mprotect|ptrace|LD_PRELOAD)\b", "reaches into its process"),
     (r"\b(clock_gettime|gettimeofday|rdtscp?|mach_absolute_time)\b", "reads or replaces the clock"),
     (r"/proc/|\b(fopen|open|socket|system|popen|getenv)\s*\(", "reaches outside the kernel"),
-    (r"\bsignal\s*\(|\bsigaction\b|\b_?exit\s*\(|\babort\s*\(", "ends or hooks its process"),
+    (r"\b(signal|kill|_?exit|abort)\s*\(|\b(sigaction|getppid)\b", "ends or hooks a process"),
     (r"\bstatic\b[^;()]*\*[^;()]*;", "keeps a pointer between calls"),
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in TRIPWIRES)
+LONGEST_LINE = 1000
+"""Characters of a line that are looked at: the patterns may take quadratic time."""
 _EMPTY_BODY = re.compile(r"\)\s*\{\s*\}")
 
 
@@ -36,10 +38,15 @@ def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[
         text = data.decode(errors="replace")
         for number, line in enumerate(text.splitlines(), 1):
             if line not in old:
-                flags += (f"{path}:{number} {why}" for pattern, why in _COMPILED if pattern.search(line))
-        emptied = len(_EMPTY_BODY.findall(text)) - len(
-            _EMPTY_BODY.findall(before.get(path, b"").decode(errors="replace"))
-        )
+                looked_at = line[:LONGEST_LINE]
+                flags += (f"{path}:{number} {why}" for pattern, why in _COMPILED if pattern.search(looked_at))
+                if len(line) > LONGEST_LINE:
+                    flags.append(f"{path}:{number} has {len(line)} characters, of which {LONGEST_LINE} were looked at")
+        emptied = _empty_bodies(text) - _empty_bodies(before.get(path, b"").decode(errors="replace"))
         if emptied > 0:
             flags.append(f"{path} has {emptied} more empty function bodies")
     return tuple(dict.fromkeys(flags))
+
+
+def _empty_bodies(text: str) -> int:
+    return len(_EMPTY_BODY.findall(text))

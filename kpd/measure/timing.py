@@ -76,7 +76,7 @@ async def time_pair(
         if not reports or (len(reports) < processes and reports[-1].problem is None):
             raise CodecError(f"{len(reports)} of {processes} processes reported")
     except CodecError as err:
-        raise unreadable(host, result, err) from err
+        raise await unreadable(host, result, err) from err
     for report in reports:
         if report.problem is not None:
             raise Incorrect(describe(report.problem, stderr=result.stderr))

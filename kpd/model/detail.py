@@ -22,6 +22,7 @@ class Detail:
     profiled: e.Profiled | None = None
     explained: e.Explained | None = None
     faults: tuple[e.Faulted, ...] = ()
+    accepted: e.Accepted | None = None
     ended: e.IterationEnded | None = None
 
     def has(self, step: StepName) -> bool:
@@ -46,6 +47,8 @@ def detail(events: Iterable[e.Event]) -> Detail:
             found = found.with_fact(fact)
         elif isinstance(fact, e.Faulted):
             found = Detail(faults=(*found.faults, fact))
+        elif isinstance(fact, e.Accepted):
+            found = replace(found, accepted=fact)
         elif isinstance(fact, e.IterationEnded):
             found = replace(found, ended=fact)
     return found

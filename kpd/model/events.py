@@ -104,10 +104,11 @@ class RunStarted(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RunPaused(RunFact):
-    """No further step starts; one under way is finished."""
+    """No further step starts; one under way is finished. With `infra`, trouble that is nobody's fault has paused it."""
 
     reason: str
     by: str = ""
+    infra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +146,19 @@ class OperatorEdited(RunFact):
 
 
 @dataclass(frozen=True, slots=True)
-class FolderWritten(RunFact):
-    """kpd itself wrote the task folder's editable files (path → sha256)."""
+class TaskPinned(RunFact):
+    """The run's own copy of the task was made: its protected and its editable files (path → sha256)."""
+
+    protected: dict[str, str]
+    editable: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderKnown(RunFact):
+    """The task folder's editable files (path → sha256) are these, and no edit waits in them.
+
+    kpd wrote them, or a person took an edit back.
+    """
 
     files: dict[str, str]
 
@@ -170,6 +182,7 @@ class IterationFact(RunFact):
 class IterationStarted(IterationFact):
     agent: str
     parent: int
+    edit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +242,12 @@ class Checked(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Timed(StepFact):
-    """Raw samples are in timing.json. `score` is the geometric mean of the cases' medians."""
+    """`score` is the geometric mean of the cases' medians, `samples` the sha256 of timing.json with the raw samples."""
 
     score: float
     processes: int
     cases: tuple[CaseTime, ...]
+    samples: str = ""
     retaken: int = 0
     roofline_pct: float | None = None
 
@@ -253,8 +267,11 @@ class Profiled(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Explained(StepFact):
+    """`changes` says in plain words what moved against the incumbent, the largest change first."""
+
     bottleneck: str
     findings: tuple[Finding, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,17 +111,17 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
 
 @_folds(e.RunPaused)
 def _run_paused(state: State, at: float, fact: e.RunPaused) -> State:
-    return _run(state, fact.run, status="paused", reason=fact.reason)
+    return _run(state, fact.run, status="paused", reason=fact.reason, infra=fact.infra)
 
 
 @_folds(e.RunResumed)
 def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
-    return _run(state, fact.run, status="running", reason="")
+    return _run(state, fact.run, status="running", reason="", infra=False)
 
 
 @_folds(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
-    return _run(state, fact.run, status="ended", outcome=fact.outcome, reason=fact.reason, ended=at)
+    return _run(state, fact.run, status="ended", outcome=fact.outcome, reason=fact.reason, infra=False, ended=at)
 
 
 @_folds(e.Steered)
@@ -151,9 +151,14 @@ def _operator_edited(state: State, at: float, fact: e.OperatorEdited) -> State:
     return _run(state, fact.run, pending_edit=fact.files, folder=fact.files, conflict=fact.conflict)
 
 
-@_folds(e.FolderWritten)
-def _folder_written(state: State, at: float, fact: e.FolderWritten) -> State:
-    return _run(state, fact.run, folder=fact.files)
+@_folds(e.TaskPinned)
+def _task_pinned(state: State, at: float, fact: e.TaskPinned) -> State:
+    return _run(state, fact.run, pinned=fact.protected, folder=fact.editable)
+
+
+@_folds(e.FolderKnown)
+def _folder_known(state: State, at: float, fact: e.FolderKnown) -> State:
+    return _run(state, fact.run, folder=fact.files, pending_edit={}, conflict="")
 
 
 @_folds(e.BaselineStale)
@@ -169,8 +174,8 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
     run = state.runs.get(fact.run)
     if run is None:
         return state
-    begun = Iteration(fact.iteration, fact.agent, fact.parent, started=at)
-    edit = {"pending_edit": {}, "conflict": ""} if fact.agent == "operator" else {}
+    begun = Iteration(fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit)
+    edit = {"pending_edit": {}, "conflict": ""} if fact.edit else {}
     return _run(state, fact.run, iterations=(*run.iterations, begun), **edit)
 
 

@@ -127,7 +127,10 @@ class HostCard:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One attempt inside a run, in brief; its metrics, findings and files are read on demand (see `detail`)."""
+    """One attempt inside a run, in brief; its metrics, findings and files are read on demand (see `detail`).
+
+    `edit` names the operator's edit that it measures, a folder in the run's `edits/`.
+    """
 
     number: int
     agent: str
@@ -139,6 +142,7 @@ class Iteration:
     outcome: Outcome | None = None
     reason: str = ""
     memo: str = ""
+    edit: str = ""
     point: dict[str, str] = field(default_factory=dict)
     expected: Expectation | None = None
     score: float | None = None
@@ -156,7 +160,8 @@ class Run:
     """One campaign on a task.
 
     `incumbent` is the number of the accepted iteration to beat (None before the baseline) and `files` its editable
-    files (path → sha256); `folder` is what the task folder holds as kpd last knew it, so that an edit is a difference.
+    files (path → sha256). `folder` is what the task folder holds as kpd last knew it, so that an edit is a difference;
+    `pending_edit` is such an edit until its iteration begins. `pinned` are the protected files that the run began with.
     """
 
     id: str
@@ -167,11 +172,13 @@ class Run:
     queued: float
     status: RunStatus = "queued"
     reason: str = ""
+    infra: bool = False
     outcome: RunOutcome | None = None
     device: str = ""
     incumbent: int | None = None
     files: dict[str, str] = field(default_factory=dict)
     folder: dict[str, str] = field(default_factory=dict)
+    pinned: dict[str, str] = field(default_factory=dict)
     steering: tuple[Steering, ...] = ()
     pending_edit: dict[str, str] = field(default_factory=dict)
     conflict: str = ""

@@ -179,7 +179,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         known = ", ".join(LANGUAGES)
         raise _error(document, f"unknown language {section.language!r}", f"known are {known}", "task", "language")
     editable = _editable(folder, document, section.editable)
-    files = tuple(_files(folder))
+    files = tuple(task_files(folder))
     for needed in LANGUAGES[section.language]:
         if needed not in files:
             raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
@@ -223,8 +223,11 @@ def _editable(folder: Path, document: Document, names: tuple[str, ...]) -> tuple
     return names
 
 
-def _files(folder: Path) -> Iterator[str]:
-    """Every file of the task, sorted within a folder. A link may only lead to a file of the same task."""
+def task_files(folder: Path) -> Iterator[str]:
+    """Every file of the task, sorted within a folder. A link may only lead to a file of the same task.
+
+    Raises TaskError.
+    """
     count = 0
     home = folder.resolve()
     for where, folders, names in os.walk(folder):
