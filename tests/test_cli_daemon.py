@@ -227,7 +227,7 @@ async def test_a_held_queue_is_told_to_whoever_queues(served: Served) -> None:
 async def test_waiting_ends_when_the_host_fails(served: Served) -> None:
     waiting = await served.start("run", "scale", "--wait")
     await heard(waiting, "stdout", "r1")
-    served.journal.emit(e.RunPaused("r1", "infrastructure: no compiler", by="kpd"))
+    served.journal.emit(e.RunPaused("r1", "infrastructure: no compiler", by="kpd", infra=True))
     code, _, err = await ended(waiting)
     assert code == 3
     assert "infrastructure: no compiler; mend it, then kpd resume r1" in err

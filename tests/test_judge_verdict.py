@@ -58,7 +58,8 @@ def campaigns(draw: st.DrawFn) -> tuple[ProcessSample, ...]:
 def logs(verdict: Verdict) -> tuple[float, ...]:
     """The gain's three numbers as log ratios, in which swapping is a change of sign."""
     gain = verdict.gain
-    return tuple(-math.log1p(-pct / 100) for pct in (gain.pct, gain.low, gain.high))
+    # A bound of an interval as wide as the samples are wild rounds to 100 %.
+    return tuple(-math.log1p(-pct / 100) if pct < 100 else math.inf for pct in (gain.pct, gain.low, gain.high))
 
 
 def test_words() -> None:

@@ -103,7 +103,7 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)
     kept = digest((at.folder / TIMING).read_bytes())
-    return e.Timed(*_blank(at), score.score(samples), len(samples) - tainted, cases, kept, tainted, roofline)
+    return e.Timed(*_blank(at), score.score(samples), len(samples) - tainted, cases, tainted, roofline, kept)
 
 
 async def judge(at: Attempt, found: Detail) -> e.Judged:

@@ -247,9 +247,9 @@ class Timed(StepFact):
     score: float
     processes: int
     cases: tuple[CaseTime, ...]
-    samples: str = ""
     retaken: int = 0
     roofline_pct: float | None = None
+    samples: str = ""
 
 
 @dataclass(frozen=True, slots=True)
