@@ -39,7 +39,8 @@ def scaled(samples: Sequence[ProcessSample], factor: int) -> tuple[ProcessSample
     return tuple(replace(s, cases={name: scale(case) for name, case in s.cases.items()}) for s in samples)
 
 
-times = st.integers(min_value=100, max_value=10**10)
+# No wilder than tenfold: an interval over wilder ones ends so close to 100 % that its logarithm is lost to rounding.
+times = st.integers(min_value=1_000, max_value=10_000)
 
 
 @st.composite
@@ -58,8 +59,7 @@ def campaigns(draw: st.DrawFn) -> tuple[ProcessSample, ...]:
 def logs(verdict: Verdict) -> tuple[float, ...]:
     """The gain's three numbers as log ratios, in which swapping is a change of sign."""
     gain = verdict.gain
-    # A bound of an interval as wide as the samples are wild rounds to 100 %.
-    return tuple(-math.log1p(-pct / 100) if pct < 100 else math.inf for pct in (gain.pct, gain.low, gain.high))
+    return tuple(-math.log1p(-pct / 100) for pct in (gain.pct, gain.low, gain.high))
 
 
 def test_words() -> None:

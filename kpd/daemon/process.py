@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from kpd import __version__
@@ -50,8 +51,11 @@ class Daemon:
         async with AsyncExitStack() as stack:
             for name, host in self.hosts.items():
                 stack.push_async_callback(host.close)
+                known = self.journal.state.hosts.get(name)
                 card = await self._probed(name, host)
-                if self.journal.state.hosts.get(name) != card:
+                if known is not None and known.device == card.device:
+                    card = replace(card, bandwidth_gbs=known.bandwidth_gbs, peak_gflops=known.peak_gflops)
+                if known != card:
                     self.journal.emit(e.HostProbed(card))
                 log.info("host %s is %s", name, card.link)
             survey.survey_tasks(self.workspace, self.journal)

@@ -14,7 +14,7 @@ from kpd.model.detail import Detail, detail
 from kpd.model.nouns import Iteration, Outcome, Run, StepName
 from kpd.workspace.config import RunConfig
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import read_files, write_atomic
+from kpd.workspace.runfolder import IterationFolder
 from kpd.workspace.task import Task
 
 
@@ -55,8 +55,11 @@ class Attempt:
         return self.host.busy_s + self.agent_s
 
     @property
-    def folder(self) -> Path:
-        return self.workspace.iteration_folder(self.run.task, self.run_id, self.number)
+    def folder(self) -> IterationFolder:
+        return self.folder_of(self.number)
+
+    def folder_of(self, number: int) -> IterationFolder:
+        return IterationFolder(self.workspace.iteration_folder(self.run.task, self.run_id, number))
 
     @property
     def is_baseline(self) -> bool:
@@ -72,16 +75,15 @@ class Attempt:
     def keep(self, name: str, content: str | bytes | object) -> None:
         """Put an artefact into the iteration's folder; anything but text and bytes is written as JSON."""
         data = content if isinstance(content, str | bytes) else encode(content)
-        write_atomic(self.folder / name, data)
+        self.folder.write(name, data)
 
     def candidate(self) -> dict[str, bytes]:
         """The files that this iteration proposed."""
-        return read_files(self.folder / "candidate", self.task.editable)
+        return self.folder.read_candidate(self.task.editable)
 
     def files_of(self, number: int) -> dict[str, bytes]:
         """The files that an earlier iteration proposed."""
-        folder = self.workspace.iteration_folder(self.run.task, self.run_id, number)
-        return read_files(folder / "candidate", self.task.editable)
+        return self.folder_of(number).read_candidate(self.task.editable)
 
     def detail_of(self, number: int) -> Detail:
         return detail(self.journal.events(self.run_id, number))

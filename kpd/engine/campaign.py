@@ -9,7 +9,7 @@ from kpd.agents.catalogue import AGENTS
 from kpd.engine import edits, plan, taskfolder
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Control, Interrupted
-from kpd.engine.infra import reach, trouble
+from kpd.engine.hosting import note_peaks, reach, trouble
 from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.report import write_report
@@ -75,7 +75,9 @@ class Campaign:
             try:
                 task = self._snapshot()
                 await reach(self.journal, self.host)
-                return task, await self.control.run(BENCHES[task.language](self.host, task, self._say))
+                bench = await self.control.run(BENCHES[task.language](self.host, task, self._say))
+                note_peaks(self.journal, self.host, bench)
+                return task, bench
             except (HostError, OSError) as err:
                 trouble(self.journal, self.run_id, self.host, err)
 

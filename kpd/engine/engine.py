@@ -16,7 +16,7 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import read_files, write_atomic
+from kpd.workspace.runfolder import IterationFolder
 from kpd.workspace.task import Task, find_tasks, load_task
 
 log = logging.getLogger(__name__)
@@ -207,7 +207,9 @@ class Engine:
         if not text.strip():
             raise Refused("the memo is empty")
         self.journal.emit(e.MemoGiven(run.id, it.number, text.strip(), by))
-        write_atomic(self.workspace.iteration_folder(run.task, run.id, it.number) / "memo.md", text.strip() + "\n")
+        IterationFolder(self.workspace.iteration_folder(run.task, run.id, it.number)).write(
+            "memo.md", text.strip() + "\n"
+        )
 
     def _writable(self, run: Run, it: Iteration, force: bool) -> dict[str, bytes]:
         """The iteration's files, when the task folder may take them. Raises Refused, TaskError, OSError."""
@@ -215,8 +217,8 @@ class Engine:
         if other.id != run.id:
             raise Refused(f"{other.id} works on {run.task} now", f"stop {other.id}, or roll that run back")
         editable = edits.snapshot_of(self.workspace, run).editable
-        folder = self.workspace.iteration_folder(run.task, run.id, it.number) / "candidate"
-        files, live = read_files(folder, editable), self.workspace.tasks / run.task
+        candidate = IterationFolder(self.workspace.iteration_folder(run.task, run.id, it.number))
+        files, live = candidate.read_candidate(editable), self.workspace.tasks / run.task
         if force:
             now = taskfolder.present(live, editable)
             edits.keep(self.workspace, run, now)
@@ -225,7 +227,7 @@ class Engine:
         try:
             taskfolder.refuse_to_lose(live, files, run)
         except taskfolder.Conflict as err:
-            theirs, ours = live / editable[0], folder / editable[0]
+            theirs, ours = live / editable[0], candidate.candidate / editable[0]
             remedy = f"compare {theirs} with {ours}; --force keeps a copy of your version in the run folder and goes on"
             raise Refused(str(err), remedy) from err
         return files

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kpd.engine import edits, taskfolder
 from kpd.engine.attempt import Attempt, Fault
-from kpd.engine.infra import reach, trouble
+from kpd.engine.hosting import reach, trouble
 from kpd.engine.report import write_report
 from kpd.engine.steps import STEPS, Step
 from kpd.hosts.errors import HostError

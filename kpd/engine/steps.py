@@ -46,12 +46,11 @@ async def propose(at: Attempt, found: Detail) -> e.Proposed:
                     raise Fault("failed", f"unusable reply: {err}") from err
     finally:
         at.agent_s += clock.perf_counter() - begun
-    for path, data in files.items():
-        at.keep(f"candidate/{path}", data)
+    hashes = at.folder.write_candidate(files)
     memo = at.iteration.memo or proposal.memo
     at.keep("memo.md", memo + "\n")
     at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), files))
-    return e.Proposed(*_blank(at), taskfolder.hashes(files), memo, proposal.expected, proposal.point)
+    return e.Proposed(*_blank(at), hashes, memo, proposal.expected, proposal.point)
 
 
 async def screen(at: Attempt, found: Detail) -> e.Screened:
@@ -102,16 +101,16 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)
-    kept = digest((at.folder / TIMING).read_bytes())
+    kept = digest(at.folder.read(TIMING))
     return e.Timed(*_blank(at), score.score(samples), len(samples) - tainted, cases, tainted, roofline, kept)
 
 
 async def judge(at: Attempt, found: Detail) -> e.Judged:
     """The baseline is judged against itself: its interval is the noise of this machine."""
     assert found.timed is not None
-    raw = (at.folder / TIMING).read_bytes()
+    raw = at.folder.read(TIMING)
     if digest(raw) != found.timed.samples:
-        raise OSError(f"{at.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
+        raise OSError(f"{at.folder.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
     verdict = verdicts.judge(samples_from_json(raw), at.run.budget.min_gain_pct)
     at.keep("verdict.json", verdict)
     return e.Judged(*_blank(at), verdict)

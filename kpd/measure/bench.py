@@ -46,6 +46,10 @@ class Bench(Protocol):
     def work(self) -> Mapping[str, Work]:
         """What each case must move and compute at the least."""
 
+    @property
+    def peaks(self) -> tuple[float | None, float | None]:
+        """What the device can do at best, measured: bandwidth past all caches in GB/s, arithmetic in GFLOP/s."""
+
     async def stage(self, files: Mapping[str, bytes]) -> str:
         """The pristine task with `files` laid over it, as a tree on the host; its digest."""
 

@@ -42,6 +42,10 @@ class CBench:
     def work(self) -> Mapping[str, Work]:
         return self._work
 
+    @property
+    def peaks(self) -> tuple[float | None, float | None]:
+        return self.roofline.memory_gbs, self.roofline.peak_gflops
+
     async def stage(self, files: Mapping[str, bytes]) -> str:
         return await self.host.stage({**self.protected, **files})
 

@@ -1,10 +1,11 @@
-"""Trouble that is nobody's fault: reaching a host again, and pausing a run with the reason."""
+"""A run and its host: reaching it again, what is known of it, and trouble that is nobody's fault."""
 
 from dataclasses import replace
 
 from kpd.engine.journal import Journal
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
+from kpd.measure.bench import Bench
 from kpd.model import events as e
 
 
@@ -12,6 +13,14 @@ async def reach(journal: Journal, host: Host) -> None:
     """Connect if the link is down; jobs have gone on meanwhile. Raises HostError."""
     await host.connect()
     _note_link(journal, host, "")
+
+
+def note_peaks(journal: Journal, host: Host, bench: Bench) -> None:
+    """Put what was measured of the device on the host's card."""
+    card = journal.state.hosts[host.name]
+    measured = replace(card, bandwidth_gbs=bench.peaks[0], peak_gflops=bench.peaks[1])
+    if measured != card:
+        journal.emit(e.HostProbed(measured))
 
 
 def trouble(journal: Journal, run: str, host: Host, err: Exception) -> None:
