@@ -6,10 +6,10 @@ from typing import Any
 from kpd.cli import words
 from kpd.cli.text import line, paint, table, wrapped
 from kpd.model.metrics import describe
+from kpd.profile.changes import changes
 
 Answer = dict[str, Any]
 LABEL = 12  # cells of the left column
-MOVED_PCT = 2.0
 MOST_MOVED = 12
 SEVERITIES = {"high": "‼", "medium": "!", "low": "·"}
 
@@ -127,19 +127,13 @@ def _moved(shown: Answer, limit: int | None) -> Iterator[str]:
     before, after = _metrics(shown["parent"]), _metrics(shown["detail"])
     if shown["iteration"]["parent"] == shown["iteration"]["number"]:
         before = {}
-    moved = []
-    for name in before.keys() & after.keys():
-        if "[" in name:  # of one case: the table of cases has its times
-            continue
-        scale = max(abs(before[name]), abs(after[name]))
-        if scale and 100 * abs(after[name] - before[name]) / scale >= MOVED_PCT:
-            moved.append((abs(after[name] - before[name]) / scale, name))
+    # Those of one case are left out: the table of cases has its times.
+    moved = [change for change in changes(before, after) if "[" not in change.name][:MOST_MOVED]
     rows = []
-    for _, name in sorted(moved, key=lambda pair: (-pair[0], pair[1]))[:MOST_MOVED]:
-        metric = describe(name)
-        rows.append(
-            (_label(name), words.number(before[name]), words.number(after[name]), metric.unit if metric else "")
-        )
+    for change in moved:
+        metric = describe(change.name)
+        unit = metric.unit if metric else ""
+        rows.append((_label(change.name), words.number(change.before), words.number(change.after), unit))
     if rows:
         head = ("METRIC", f"ITERATION {shown['iteration']['parent']}", "NOW", "UNIT")
         yield from table(head, rows, limit, right=f"ITERATION_{shown['iteration']['parent']} NOW")
