@@ -1,5 +1,6 @@
 """What people and hosts do at the wrong moment, on a real daemon."""
 
+import os
 import shutil
 import signal
 
@@ -152,3 +153,41 @@ def test_a_note_of_the_run_for_people(daemon: RealDaemon, workspace: Workspace) 
     assert "REPEAT 1" in (folder / "best" / "kernel.c").read_text()
     assert "| 1 | accepted |" in (folder / "report.md").read_text()
     assert (folder / "run.json").exists()
+
+
+@pytest.mark.parametrize("what", ["a pipe", "a device", "much too large"])
+def test_an_editable_file_that_is_none_is_said(daemon: RealDaemon, workspace: Workspace, what: str) -> None:
+    daemon.start()
+    daemon.command("run", task="scale", agent="operator")
+    daemon.until_event("folder_known")
+    kept = kernel(workspace).read_text()
+    kernel(workspace).unlink()
+    match what:
+        case "a pipe":
+            os.mkfifo(kernel(workspace))
+        case "a device":
+            kernel(workspace).symlink_to("/dev/zero")
+        case _:
+            with kernel(workspace).open("wb") as file:
+                file.truncate(400 << 20)
+    notice = daemon.until_event("noticed", level="warning")["body"]["text"]
+    assert "kernel.c" in notice
+    kernel(workspace).unlink()
+    save(kernel(workspace), kept.replace("REPEAT 8", "REPEAT 1"))
+    daemon.until_event("iteration_ended", iteration=1, outcome="accepted")
+
+
+def test_a_host_whose_folder_was_removed_is_made_ready_anew(daemon: RealDaemon, workspace: Workspace) -> None:
+    daemon.start()
+    daemon.command("run", task="scale", iterations=1)
+    daemon.until_event("step_started", iteration=1, step="check")
+    shutil.rmtree(workspace.host_root, ignore_errors=True)
+    assert daemon.until_event("run_paused")["body"]["infra"] is True
+    shutil.rmtree(workspace.host_root, ignore_errors=True)  # what was made while the first removal went on
+    daemon.command("resume")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+
+
+def test_numbers_that_no_event_has(daemon: RealDaemon) -> None:
+    daemon.start()
+    assert daemon.query("events", after=10**30) == []

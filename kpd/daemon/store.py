@@ -140,6 +140,8 @@ class Store:
                 values.append(value)
         try:
             return self._db.execute(f"SELECT seq, at, kind, body FROM events WHERE {where} {order}", values).fetchall()
+        except OverflowError:  # no event has such a number
+            return []
         except sqlite3.Error as err:
             raise _explained(err, self.path) from err
 

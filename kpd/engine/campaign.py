@@ -9,7 +9,7 @@ from kpd.agents.catalogue import AGENTS
 from kpd.engine import edits, plan, taskfolder
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Control, Interrupted
-from kpd.engine.hosting import note_peaks, reach, trouble
+from kpd.engine.hosting import Again, note_peaks, reach, trouble
 from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.report import write_report
@@ -57,6 +57,8 @@ class Campaign:
                 self._give_up(interrupted)
             if interrupted.how == "stop":
                 self._end("stopped", str(interrupted))
+        except Again:
+            return
         except (TaskError, BuildError) as err:
             self._end("failed", f"the task cannot be measured: {err}")
         finally:
@@ -79,7 +81,7 @@ class Campaign:
                 note_peaks(self.journal, self.host, bench)
                 return task, bench
             except (HostError, OSError) as err:
-                trouble(self.journal, self.run_id, self.host, err)
+                await trouble(self.journal, self.run_id, self.host, err)
 
     def _snapshot(self) -> Task:
         """The task as the run began: iterations are staged from this copy, whatever happens to the task folder.

@@ -23,10 +23,16 @@ def note_peaks(journal: Journal, host: Host, bench: Bench) -> None:
         journal.emit(e.HostProbed(measured))
 
 
-def trouble(journal: Journal, run: str, host: Host, err: Exception) -> None:
-    """Pause the run until a person says `resume`."""
+class Again(Exception):
+    """The run is paused by trouble; after `resume` it goes on from its last finished step, its host made ready anew."""
+
+
+async def trouble(journal: Journal, run: str, host: Host, err: Exception) -> None:
+    """Pause the run until a person says `resume`. The link is given up, so that the next one begins afresh."""
     _note_link(journal, host, str(err) if isinstance(err, HostError) else "")
     journal.emit(e.RunPaused(run, f"infrastructure: {err}", by="kpd", infra=True))
+    if isinstance(err, HostError):
+        await host.close()
 
 
 def _note_link(journal: Journal, host: Host, error: str) -> None:

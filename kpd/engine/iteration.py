@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kpd.engine import edits, taskfolder
 from kpd.engine.attempt import Attempt, Fault
-from kpd.engine.hosting import reach, trouble
+from kpd.engine.hosting import Again, trouble
 from kpd.engine.report import write_report
 from kpd.engine.steps import STEPS, Step
 from kpd.hosts.errors import HostError
@@ -23,7 +23,7 @@ T = TypeVar("T")
 async def iterate(at: Attempt) -> None:
     """Run the iteration to its end, from its last finished step if some are in the log already.
 
-    Host trouble is nobody's fault here: the run is paused with the reason, and the step is begun again after `resume`.
+    Trouble with the host or the disk is nobody's fault here: it raises Again, and the step is begun again later.
     """
     found = detail(at.journal.events(at.run_id, at.number))
     while True:
@@ -60,18 +60,17 @@ async def _timed(at: Attempt, step: Step, found: Detail) -> e.StepFact:
 
 
 async def _journalled(at: Attempt, name: StepName, step: Callable[[], Awaitable[T]]) -> T:
-    """What the step returns. Trouble pauses the run with the reason; the step is begun again after `resume`."""
-    while True:
-        await at.control.boundary()
-        at.journal.emit(e.StepStarted(at.run_id, at.number, name, at.number_of_attempt))
-        try:
-            await reach(at.journal, at.host)
-            return await step()
-        except Fault as fault:
-            fault.step = name
-            raise
-        except (HostError, OSError) as err:
-            trouble(at.journal, at.run_id, at.host, err)
+    """What the step returns. Trouble pauses the run with the reason, and raises Again."""
+    await at.control.boundary()
+    at.journal.emit(e.StepStarted(at.run_id, at.number, name, at.number_of_attempt))
+    try:
+        return await step()
+    except Fault as fault:
+        fault.step = name
+        raise
+    except (HostError, OSError) as err:
+        await trouble(at.journal, at.run_id, at.host, err)
+        raise Again from err
 
 
 async def _record(at: Attempt, fault: Fault | None) -> tuple[Outcome, str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kpd.model.nouns import Run
-from kpd.workspace.runfolder import digest, write_atomic
+from kpd.workspace.runfolder import digest, read_plain, write_atomic
 from kpd.workspace.task import Task, task_files
 
 
@@ -31,12 +31,15 @@ def name_of(files: dict[str, str]) -> str:
 
 
 def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
-    """The named files that can be read now; a file that an editor is just replacing may be missing."""
+    """The named files that are there now; a file that an editor is just replacing may be missing.
+
+    Raises OSError for what is no regular file, too large, or may not be read.
+    """
     found = {}
     for name in names:
         try:
-            found[name] = (folder / name).read_bytes()
-        except OSError:
+            found[name] = read_plain(folder / name)
+        except FileNotFoundError:
             continue
     return found
 

@@ -1,7 +1,9 @@
 """A C task made ready on a host: its harness built, its machine's roofline known, its candidates built and measured."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.hosts.probe import measuring_cpu
 from kpd.measure import build, check, jobs, timing
@@ -55,15 +57,28 @@ class CBench:
         return await build.build(self.host, self.tools, tree, (*own, *spec.flags), spec.limit_s, say)
 
     async def check(self, built: str, job: str, say: Say) -> Correct:
-        return await check.check(self.host, self.harness, built, job, self.task.check, self.cpu, say)
+        async with self._rebuilt_if_gone(built):
+            return await check.check(self.host, self.harness, built, job, self.task.check, self.cpu, say)
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> tuple[ProcessSample, ...]:
-        return await timing.time_pair(
-            self.host, self.harness, incumbent, candidate, job, first, processes,
-            self.task.bench, self.task.check, self.cpu, say,
-        )  # fmt: skip
+        async with self._rebuilt_if_gone(incumbent, candidate):
+            return await timing.time_pair(
+                self.host, self.harness, incumbent, candidate, job, first, processes,
+                self.task.bench, self.task.check, self.cpu, say,
+            )  # fmt: skip
+
+    @asynccontextmanager
+    async def _rebuilt_if_gone(self, *built: str) -> AsyncIterator[None]:
+        """Somebody has removed files on the host: the next time the objects are asked for, they are built again."""
+        try:
+            yield
+        except HostError as err:
+            if err.kind == "not_found":
+                for job in built:
+                    await self.host.forget(job)
+            raise
 
     async def forget(self, job: str) -> None:
         if self.host.up:

@@ -39,7 +39,8 @@ class Workspace:
         resolved = origin.resolve()
         for folder in (resolved, *resolved.parents):
             marks = (folder / "config.toml", folder / "config.toml.example", folder / ".kpd")
-            if (folder / "tasks").is_dir() and any(mark.exists() for mark in marks):
+            served = (folder / ".kpd" / "events.db").exists()  # even while its tasks are moved away
+            if served or ((folder / "tasks").is_dir() and any(mark.exists() for mark in marks)):
                 return cls(folder)
         raise WorkspaceError(
             f"no workspace at {origin} or above it", "kpd init makes one here, -w DIR or $KPD_WORKSPACE names another"

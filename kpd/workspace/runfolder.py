@@ -1,13 +1,18 @@
 """Files that kpd writes: whole or not at all, and known by their content."""
 
+import errno
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kpd.workspace.paths import inside
+
+MOST_BYTES = 16 << 20
+"""The most that a file of a task may have."""
 
 
 def digest(data: bytes) -> str:
@@ -32,6 +37,21 @@ def write_atomic(path: Path, data: bytes | str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def read_plain(path: Path) -> bytes:
+    """The content of a regular file of at most MOST_BYTES.
+
+    Raises OSError, also for a FIFO or a device, where an ordinary read would wait or never end.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if found.st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"larger than {MOST_BYTES >> 20} MiB", str(path))
+        return file.read(MOST_BYTES)
 
 
 def _mode(path: Path) -> int:
