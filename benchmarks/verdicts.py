@@ -18,7 +18,8 @@ import time
 from collections import Counter
 from functools import partial
 from pathlib import Path, PurePosixPath
-from statistics import fmean
+from statistics import fmean, median
+from typing import NamedTuple
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
@@ -28,7 +29,6 @@ from kpd.measure.catalogue import BENCHES
 from kpd.measure.contest import contest
 from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
-from kpd.measure.score import score
 from kpd.model.nouns import Verdict
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
@@ -38,6 +38,11 @@ MIN_GAIN_PCT = 2.0
 TRUTH_PROCESSES = 60
 BUSY_S = 10.0
 FIRST_SPINS = 0.2
+
+
+class Settled(NamedTuple):
+    verdict: Verdict
+    seconds: float
 
 
 def silent(text: str) -> None:
@@ -62,7 +67,7 @@ async def main() -> None:
                 candidate = {**files, "kernel.c": kernel}
                 return (await bench.build(await bench.stage(candidate), candidate, silent)).job
 
-            async def settle(name: str, incumbent: str, candidate: str) -> dict[str, object]:
+            async def settle(name: str, incumbent: str, candidate: str) -> Settled:
                 begun = time.perf_counter()
                 samples = await patiently(bench, incumbent, candidate, name)
                 verdict = judge(samples, MIN_GAIN_PCT)
@@ -70,7 +75,7 @@ async def main() -> None:
                 gain = verdict.gain
                 say = f"{name}: {verdict.word} {gain.pct:+.2f} % [{gain.low:+.2f}, {gain.high:+.2f}]"
                 print(say, "accepted" if verdict.accepted else "", file=sys.stderr, flush=True)
-                return {"verdict": verdict, "seconds": seconds, "score": score(samples)}
+                return Settled(verdict, seconds)
 
             kernel = files["kernel.c"]
             original = await built(kernel)
@@ -133,17 +138,17 @@ void transpose(const float *in, float *out, long rows, long cols) {{
     )
 
 
-def summary(results: list[dict[str, object]]) -> dict[str, object]:
-    verdicts = [result["verdict"] for result in results]
-    seconds = sorted(float(result["seconds"]) for result in results)  # type: ignore[arg-type]
+def summary(results: list[Settled]) -> dict[str, object]:
+    verdicts = [result.verdict for result in results]
+    gains = [verdict.gain.pct for verdict in verdicts]
     return {
         "candidates": len(verdicts),
-        "accepted": sum(verdict.accepted for verdict in verdicts),  # type: ignore[attr-defined]
-        "words": Counter(verdict.word for verdict in verdicts),  # type: ignore[attr-defined]
-        "processes": Counter(verdict.processes for verdict in verdicts),  # type: ignore[attr-defined]
-        "median_seconds": seconds[len(seconds) // 2] if seconds else None,
-        "mean_gain_pct": fmean(verdict.gain.pct for verdict in verdicts) if verdicts else None,  # type: ignore[attr-defined]
-        "largest_gain_pct": max((verdict.gain.pct for verdict in verdicts), default=None),  # type: ignore[attr-defined]
+        "accepted": sum(verdict.accepted for verdict in verdicts),
+        "words": Counter(verdict.word for verdict in verdicts),
+        "processes": Counter(verdict.processes for verdict in verdicts),
+        "median_seconds": median(result.seconds for result in results) if results else None,
+        "mean_gain_pct": fmean(gains) if gains else None,
+        "largest_gain_pct": max(gains, default=None),
     }
 
 
