@@ -44,10 +44,3 @@ def test_json_numbers_stay_numbers() -> None:
     files = {"build.json": b'{"unroll": 4, "flags": "-O2"}'}
     written = space.write_point(files, {"unroll": "8", "flags": "-O3"})
     assert written["build.json"].split() == b'{ "unroll": 8, "flags": "-O3" }'.split()
-
-
-def test_points_are_all_of_the_product() -> None:
-    table = {"a": ("1", "2"), "b": ("x", "y", "z")}
-    found = list(space.points(table))
-    assert len(found) == space.size(table) == 6
-    assert len({tuple(point.items()) for point in found}) == 6

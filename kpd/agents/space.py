@@ -4,11 +4,9 @@ A parameter is, in this order: a JSON key of an editable `.json` file, a `#defin
 `NAME = value` constant at the start of a line of any other file.
 """
 
-import itertools
 import json
 import math
 import re
-from collections.abc import Iterator
 
 from kpd.workspace.task import Task
 
@@ -22,12 +20,6 @@ class SpaceError(ValueError):
 
 def size(space: dict[str, tuple[str, ...]]) -> int:
     return math.prod(len(values) for values in space.values())
-
-
-def points(space: dict[str, tuple[str, ...]]) -> Iterator[Point]:
-    """Every point, last parameter fastest."""
-    for values in itertools.product(*space.values()):
-        yield dict(zip(space, values, strict=True))
 
 
 def read_point(task: Task, files: dict[str, bytes]) -> Point:

@@ -162,7 +162,10 @@ class Campaign:
 
     def _end(self, outcome: RunOutcome, reason: str) -> None:
         end_run(self.journal, self.run_id, outcome, reason)
-        write_report(self.workspace, self.run)
+        try:
+            write_report(self.workspace, self.run)
+        except OSError as err:  # the run has ended all the same; its events have everything
+            self.journal.emit(e.Noticed("warning", f"the report of {self.run_id} cannot be written: {err}"))
 
 
 def end_run(journal: Journal, run_id: str, outcome: RunOutcome, reason: str) -> None:
