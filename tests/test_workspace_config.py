@@ -53,7 +53,7 @@ def test_the_local_host_is_always_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ('[run]\nhost = "h100"\n', 2, "'host' in [run] names 'h100'; known hosts are local"),
+        ('[run]\nhost = "h100"\n', 2, "'host' in [run] names 'h100'; known hosts are any, local"),
         ("[tui]\nrefresh_hz = 10\n", 2, "'refresh_hz' in [tui] must be above 0 and at most 2"),
         ("[tui]\nrefresh_hz = 0\n", 2, "must be above 0"),
         ('[notify]\ncommand = "notify-send"\n', 2, "must be a list"),

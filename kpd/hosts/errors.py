@@ -1,11 +1,18 @@
 """Trouble with a host. It is never the candidate's fault, so it is never a verdict."""
 
+from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 HostErrorKind = Literal[
-    "unreachable",  # no link: never connected, or closed
-    "no_python",  # the host has no python3 that starts
+    "unreachable",  # no link: nobody answers, the network is down, or the link was closed
+    "auth",  # the host is there and does not let us in
+    "host_key",  # the host's key is unknown, or not the one that is known
+    "no_python",  # the host has no python3 that starts, or one that is too old
+    "config",  # ssh's own configuration, or the host's table in config.toml, leads nowhere
     "no_compiler",  # the host has no compiler for the task's language
+    "no_gpu",  # the task needs a GPU, or another one than the host has
+    "no_nvcc",  # the host has a GPU and no CUDA compiler
+    "no_counters",  # profiling counters are not permitted
     "helper_died",  # the link was up and broke
     "no_space",  # the host's disk or quota is full
     "refused",  # a path, id or value that no request may carry
@@ -18,10 +25,16 @@ HostErrorKind = Literal[
 ]
 
 REMEDIES: dict[HostErrorKind, str] = {
-    "unreachable": "connect to the host first",
+    "unreachable": "check the network and that the host is up; kpd goes on trying",
+    "auth": "check the user and the key with `ssh -v`; is the key in the agent?",
+    "host_key": "compare the fingerprint, then `kpd hosts trust` it",
     "no_python": "install python3 (3.6 or later) on the host",
+    "config": "correct ~/.ssh/config or config.toml",
     "no_compiler": "install gcc or clang on the host",
-    "helper_died": "connect again; jobs on the host go on and can be followed from there",
+    "no_gpu": "choose another host, or correct the task's [need]",
+    "no_nvcc": "install the CUDA toolkit, or give its folder as cuda_home in config.toml",
+    "no_counters": "set NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module, or run as root",
+    "helper_died": "kpd connects again; jobs on the host go on meanwhile",
     "no_space": "free disk space on the host, then resume",
     "refused": "use ids of letters, digits, '.', '_' and '-', and plain relative paths",
     "not_found": "check that the job wrote the file",
@@ -31,6 +44,10 @@ REMEDIES: dict[HostErrorKind, str] = {
     "running": "kill the job, or wait for its end",
     "host": "check the host's disk and permissions",
 }
+
+
+LOST: frozenset[HostErrorKind] = frozenset({"unreachable", "helper_died"})
+"""What time may heal: kpd tries again by itself. Everything else that keeps a link down waits for a person."""
 
 
 class HostError(Exception):
@@ -44,6 +61,23 @@ class HostError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}; {self.remedy}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostKey:
+    """A key that a host has shown: `host` as known_hosts names it, the public key as "type base64", its SHA256."""
+
+    host: str
+    key: str
+    fingerprint: str
+
+
+class UnknownHostKey(HostError):
+    """Nobody has said yet that `offered` is the host's key."""
+
+    def __init__(self, message: str, offered: HostKey, remedy: str = "") -> None:
+        super().__init__("host_key", message, remedy)
+        self.offered = offered
 
 
 def from_helper(host: str, kind: object, message: object) -> HostError:

@@ -69,6 +69,13 @@ class HostProbed(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class HostRemoved(Fact):
+    """The host is in config.toml no more."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueueHeld(Fact):
     """No run starts or goes on until a person says `resume`."""
 
@@ -99,7 +106,18 @@ class RunQueued(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(RunFact):
+    """A device was free: the run is bound to it. An empty `host` is that of the queued run."""
+
     device: str
+    host: str = ""
+    device_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunWaits(RunFact):
+    """The run waits for something that comes without a person: a device, a link. An empty reason: not any more."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

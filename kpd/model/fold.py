@@ -85,6 +85,11 @@ def _host_probed(state: State, at: float, fact: e.HostProbed) -> State:
     return replace(state, hosts={**state.hosts, fact.card.name: fact.card})
 
 
+@_folds(e.HostRemoved)
+def _host_removed(state: State, at: float, fact: e.HostRemoved) -> State:
+    return replace(state, hosts={name: card for name, card in state.hosts.items() if name != fact.host})
+
+
 @_folds(e.QueueHeld)
 def _queue_held(state: State, at: float, fact: e.QueueHeld) -> State:
     return replace(state, held=fact.reason)
@@ -106,12 +111,21 @@ def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
 
 @_folds(e.RunStarted)
 def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
-    return _run(state, fact.run, status="running", device=fact.device, started=at, reason="")
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
+    return _run(state, fact.run, status="running", started=at, reason="", waiting="", **place)
+
+
+@_folds(e.RunWaits)
+def _run_waits(state: State, at: float, fact: e.RunWaits) -> State:
+    return _run(state, fact.run, waiting=fact.reason)
 
 
 @_folds(e.RunPaused)
 def _run_paused(state: State, at: float, fact: e.RunPaused) -> State:
-    return _run(state, fact.run, status="paused", reason=fact.reason, infra=fact.infra)
+    return _run(state, fact.run, status="paused", reason=fact.reason, infra=fact.infra, waiting="")
 
 
 @_folds(e.RunResumed)
@@ -121,7 +135,8 @@ def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
 
 @_folds(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
-    return _run(state, fact.run, status="ended", outcome=fact.outcome, reason=fact.reason, infra=False, ended=at)
+    ended = {"outcome": fact.outcome, "reason": fact.reason, "ended": at}
+    return _run(state, fact.run, status="ended", infra=False, waiting="", **ended)
 
 
 @_folds(e.Steered)

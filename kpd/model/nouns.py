@@ -109,8 +109,40 @@ class TaskCard:
 
 
 @dataclass(frozen=True, slots=True)
+class Device:
+    """What one measurement at a time runs on: a GPU, or the CPU that measurements are pinned to.
+
+    `id` is "cpu", or the GPU's UUID; `arch` is "sm_90" and the like, or the CPU's machine; `pci` is the bus id.
+    """
+
+    id: str
+    kind: Literal["cpu", "gpu"]
+    name: str
+    arch: str = ""
+    pci: str = ""
+    memory_mib: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of a host's preflight: what was found, and what a person can do about it when that is bad.
+
+    `off` is something absent that nothing here needs. `name` is the subject: link, python, disk, gpu, nvcc, …
+    """
+
+    name: str
+    state: Literal["ok", "bad", "off"]
+    found: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class HostCard:
-    """A host and its measuring device as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements."""
+    """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements.
+
+    While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
+    fingerprint of a host key that nobody has trusted yet. `rtt_ms` is a round trip to the helper when it was probed.
+    """
 
     name: str
     transport: str
@@ -123,6 +155,12 @@ class HostCard:
     bandwidth_gbs: float | None = None
     peak_gflops: float | None = None
     error: str = ""
+    address: str = ""
+    trouble: str = ""
+    offered: str = ""
+    rtt_ms: float | None = None
+    devices: tuple[Device, ...] = ()
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +200,8 @@ class Run:
     `incumbent` is the number of the accepted iteration to beat (None before the baseline) and `files` its editable
     files (path → sha256). `folder` is what the task folder holds as kpd last knew it, so that an edit is a difference;
     `pending_edit` is such an edit until its iteration begins. `pinned` are the protected files that the run began with.
+    `host` is empty until a host is chosen, if any will do. `device` names what the run was begun on and `device_id` is
+    its Device: it goes on nowhere else. `waiting` says what the run waits for, when that ends without a person.
     """
 
     id: str
@@ -175,6 +215,8 @@ class Run:
     infra: bool = False
     outcome: RunOutcome | None = None
     device: str = ""
+    device_id: str = ""
+    waiting: str = ""
     incumbent: int | None = None
     files: dict[str, str] = field(default_factory=dict)
     folder: dict[str, str] = field(default_factory=dict)
@@ -238,6 +280,11 @@ class State:
         return tuple(run for run in self.runs.values() if run.status == "queued")
 
     @property
+    def begun(self) -> tuple[Run, ...]:
+        """The runs that hold a device, running or paused, oldest first."""
+        return tuple(run for run in self.runs.values() if run.status in ("running", "paused"))
+
+    @property
     def active(self) -> Run | None:
-        """The run that holds the device, running or paused."""
+        """The newest run that holds a device, running or paused."""
         return next((run for run in reversed(self.runs.values()) if run.status in ("running", "paused")), None)

@@ -1,5 +1,6 @@
 """config.toml: the hosts, a run's budget, the UI's looks, and who is told."""
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -8,6 +9,10 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text
 
 LOCAL = "local"
+ANY = "any"
+"""In place of a host's name: whichever fits the task and is free."""
+HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
+ADDRESS = re.compile(r"[A-Za-z0-9_\[][\w.@:%\[\]+-]{0,254}", re.ASCII)  # never an option of ssh
 
 # A faster refresh costs so much of a core that it would disturb local timings.
 MOST_REFRESH_HZ = 2.0
@@ -15,9 +20,25 @@ MOST_REFRESH_HZ = 2.0
 
 @dataclass(frozen=True, slots=True)
 class HostConfig:
-    """One place where commands run."""
+    """One place where commands run, and how it is reached. Paths without a `/` at the front count from home there.
 
-    transport: Literal["local"] = "local"
+    `address` is what `ssh` takes: an alias of ~/.ssh/config, or [user@]host[:port]. `accept_new` trusts a host key that
+    nobody has seen before. `control_path` is the socket of an OpenSSH master that the operator has opened.
+    `gpus` are the ones to use, by index or UUID (empty: all). `tolerate` names compute processes that may stay on a GPU
+    while it measures. `leases` is the folder of locks that all daemons on the host share.
+    """
+
+    transport: Literal["local", "ssh", "controlmaster"] = "local"
+    address: str = ""
+    accept_new: bool = False
+    control_path: str = ""
+    compression: bool = False
+    python: Text = "python3"
+    root: str = ""
+    leases: Text = "/tmp/kpd-leases"
+    cuda_home: str = ""
+    gpus: tuple[int | str, ...] = ()
+    tolerate: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +46,7 @@ class RunConfig:
     """What a run does when neither its command nor its task says otherwise."""
 
     agent: Text = "sweep"
-    host: Text = LOCAL
+    host: Text = ANY
     iterations: Count = 6
     patience: Count = 4
     min_gain_pct: Percent = 2.0
@@ -72,10 +93,32 @@ def load_config(ws: Workspace) -> Config:
     document = Document.read(ws.config)
     config = document.convert(Config)
     config = replace(config, hosts={LOCAL: HostConfig(), **config.hosts})
-    if config.run.host not in config.hosts:
-        known = ", ".join(config.hosts)
+    for name, host in config.hosts.items():
+        _check_host(document, name, host)
+    if config.run.host not in (ANY, *config.hosts):
+        known = ", ".join((ANY, *config.hosts))
         raise document.error(f"'host' in [run] names {config.run.host!r}", f"known hosts are {known}", "run", "host")
     if not 0 < config.tui.refresh_hz <= MOST_REFRESH_HZ:
         message = f"'refresh_hz' in [tui] must be above 0 and at most {MOST_REFRESH_HZ:g}"
         raise document.error(message, "more would disturb the timings of a local host", "tui", "refresh_hz")
     return config
+
+
+def _check_host(document: Document, name: str, host: HostConfig) -> None:
+    """Raises ConfigError."""
+    if not HOST_NAME.fullmatch(name) or name == ANY:
+        raise document.error(f"{name!r} cannot be a host's name", "use letters, digits, _ . and -", "hosts", name)
+    if host.transport == LOCAL:
+        if host.address:
+            message, remedy = f"'address' in [hosts.{name}] needs a transport", 'write transport = "ssh"'
+            raise document.error(message, remedy, "hosts", name, "address")
+        return
+    if name == LOCAL:
+        message, remedy = "[hosts.local] is this machine", "give the other host another name"
+        raise document.error(message, remedy, "hosts", name, "transport")
+    if not host.address:
+        remedy = "give what `ssh` takes: an alias of ~/.ssh/config or user@host"
+        raise document.error(f"'address' in [hosts.{name}] is missing", remedy, "hosts", name)
+    if not ADDRESS.fullmatch(host.address):
+        message = f"'address' in [hosts.{name}] is no address: {host.address!r}"
+        raise document.error(message, "write [user@]host[:port], or an alias", "hosts", name, "address")

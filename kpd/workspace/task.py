@@ -74,6 +74,17 @@ class BenchSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedSpec:
+    """What the device must be: `gpu` is part of its name, in any case of letters, and `arch` its architecture (sm_90).
+
+    A task that needs neither runs on any device that its language can use.
+    """
+
+    gpu: str = ""
+    arch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetSpec:
     """What this task asks for instead of config.toml's [run]; None leaves it as it is."""
 
@@ -109,6 +120,7 @@ class TaskFile:
     build: BuildSpec = field(default_factory=BuildSpec)
     check: CheckSpec = field(default_factory=CheckSpec)
     bench: BenchSpec = field(default_factory=BenchSpec)
+    need: NeedSpec = field(default_factory=NeedSpec)
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     tune: dict[str, tuple[int | float | str, ...]] = field(default_factory=dict)
     roofline: RooflineSection = field(default_factory=RooflineSection)
@@ -127,6 +139,7 @@ class Task:
     build: BuildSpec
     check: CheckSpec
     bench: BenchSpec
+    need: NeedSpec
     budget: BudgetSpec
     tune: dict[str, tuple[str, ...]]
     roofline: RooflineSpec
@@ -193,6 +206,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         build=file.build,
         check=file.check,
         bench=file.bench,
+        need=file.need,
         budget=file.budget,
         tune=_tune(document, file.tune),
         roofline=RooflineSpec(
