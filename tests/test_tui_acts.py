@@ -235,11 +235,11 @@ async def test_tabs_zoom_and_focus() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         seen = []
-        for key in ("right_square_bracket", "4", "left_square_bracket", "6", "right_square_bracket"):
+        for key in ("right_square_bracket", "4", "left_square_bracket", "7", "right_square_bracket"):
             await pilot.press(key)
             await settled(pilot)
             seen.append(app.view.tab)
-        assert seen == ["metrics", "diff", "rules", "log", "overview"]
+        assert seen == ["metrics", "diff", "rules", "hosts", "overview"]
         await pilot.press("tab")
         assert app.focused is not None
         assert app.focused.id == "overview"

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC
+from typing import Literal
 
 import pytest
 
 from kpd.model import events as e
-from kpd.model.nouns import Finding, HostCard, TaskCard
+from kpd.model.nouns import Budget, Check, Device, Finding, HostCard, TaskCard
 from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
@@ -241,6 +243,7 @@ async def test_five_thousand_iterations_are_rendered_as_a_window() -> None:
             await pilot.press(str(tab))
             await settled(pilot)
             assert "4999" in "\n".join(board(app))
+        await pilot.press("1")
         await pilot.press(*["pagedown"] * 3)
         await settled(pilot)
         place = app.view.at
@@ -251,10 +254,27 @@ async def test_five_thousand_iterations_are_rendered_as_a_window() -> None:
         assert app.view.at == place
 
 
+def evil_host(name: str, offered: str = "") -> HostCard:
+    device = Device(HOSTILE, "gpu", HOSTILE, HOSTILE, HOSTILE, 10**12)
+    states: tuple[Literal["ok", "bad", "off"], ...] = ("ok", "bad", "off")
+    checks = tuple(Check(subject, state, HOSTILE, HOSTILE) for subject in ("link", HOSTILE) for state in states)
+    return HostCard(
+        name, HOSTILE, "down", HOSTILE, HOSTILE, -1, HOSTILE, HOSTILE, -1e300, 1e300, HOSTILE, HOSTILE, HOSTILE,
+        offered, 1e300, (device, replace(device, id="2"), Device("", "cpu", "")), checks,
+    )  # fmt: skip
+
+
 def hostile() -> logs.Log:
     log = logs.some()
     log.emit(e.TaskLoaded(TaskCard("evil" + HOSTILE, HOSTILE, HOSTILE, (HOSTILE,), error=HOSTILE)))
     log.emit(e.HostProbed(HostCard(HOSTILE, "local", error=HOSTILE)))
+    log.emit(e.HostProbed(evil_host("evil", offered=HOSTILE)))
+    log.emit(e.HostProbed(replace(evil_host("old" + HOSTILE), devices=(), checks=())))
+    for link in ("up", "down"):
+        log.emit(e.HostProbed(replace(evil_host(link), link=link, system=HOSTILE)))
+    log.emit(e.RunQueued("r2", logs.TASK, HOSTILE, HOSTILE, Budget()))
+    log.emit(e.RunWaits("r2", HOSTILE))
+    log.emit(e.RunWaits("r1", HOSTILE))
     finding = Finding(HOSTILE, "high", HOSTILE, HOSTILE, {HOSTILE: 1e300, "gbs": -1e-300})
     log.iteration(6, HOSTILE, 1e12, "slower", parent=4, before=1e-9, agent=HOSTILE, findings=(finding,) * 3)
     log.emit(e.Steered("r1", 1, HOSTILE, HOSTILE))
@@ -280,6 +300,13 @@ async def test_hostile_text_never_breaks_the_screen(size: tuple[int, int]) -> No
             board(app)
             await pilot.press("escape")
             await settled(pilot)
+        await pilot.press("7")
+        for key in ("home", *["down"] * 40):
+            await pilot.press(key)
+            await settled(pilot)
+            assert not any(char in "".join(board(app)) for char in "\x1b\x07\x00\u202e\u200d\u0301")
+        await pilot.press("T", "escape")
+        await settled(pilot)
     assert feed.commands == []
 
 

@@ -16,9 +16,9 @@ from tui.details import Details, Problem, Show
 from tui.feed import Link
 from tui.outline import Outline, Place, exists, newest, outline
 from tui.output import Output
-from tui.panes import diff, log, memo, metrics, overview, rules
+from tui.panes import diff, hosts, log, memo, metrics, overview, rules
 from tui.panes.chart import chart, points
-from tui.panes.next import next_line, used
+from tui.panes.next import next_lines, used
 from tui.view import View
 
 RUN, LAST = Place(logs.TASK, "r1"), Place(logs.TASK, "r1", 5)
@@ -147,7 +147,9 @@ async def test_only_so_many_answers_are_kept() -> None:
 # ── sentences where nothing is yet ────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("draw", [overview.lines, metrics.lines, rules.lines, diff.lines, memo.lines, log.lines])
+@pytest.mark.parametrize(
+    "draw", [overview.lines, metrics.lines, rules.lines, diff.lines, memo.lines, log.lines, hosts.lines]
+)
 @pytest.mark.parametrize(
     "view",
     [
@@ -184,11 +186,11 @@ def test_no_pane_is_ever_empty(draw: Any, view: View) -> None:
     ],
 )
 def test_overview_says_what_is_next_and_why_it_waits(log: logs.Log, says: str) -> None:
-    assert says in next_line(view_of(log), 100).plain
+    assert says in plain(next_lines(view_of(log), 100))
 
 
 def test_a_lost_link_comes_first() -> None:
-    assert "no link" in next_line(replace(view_of(logs.running()), link=Link("down")), 100).plain
+    assert "no link" in plain(next_lines(replace(view_of(logs.running()), link=Link("down")), 100))
 
 
 def test_only_measured_and_failed_iterations_use_the_budget() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from tests import tui_fleet as fleet
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 
@@ -42,6 +43,20 @@ def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         pytest.param(logs.running, SMALL, ("question_mark",), "", id="help"),
         pytest.param(logs.running, SMALL, ("S",), "", id="stop_is_confirmed"),
         pytest.param(logs.edited, SMALL, ("6",), "kpd-okabe-ito", id="log_for_colour_blind_eyes"),
+        pytest.param(fleet.healthy, SMALL, ("7",), "", id="hosts_healthy_small"),
+        pytest.param(fleet.healthy, LARGE, ("7",), "", id="hosts_healthy_large"),
+        pytest.param(fleet.troubled, SMALL, ("7",), "kpd-okabe-ito", id="hosts_troubled_small_okabe_ito"),
+        pytest.param(fleet.troubled, LARGE, ("7",), "", id="hosts_troubled_large"),
+        pytest.param(fleet.troubled, SMALL, ("7", "T"), "", id="hosts_trust_is_confirmed"),
+        pytest.param(fleet.sixteen, SMALL, ("7", "down"), "", id="hosts_sixteen_small"),
+        pytest.param(
+            fleet.sixteen, LARGE, ("7", "up", "up", "up"), "kpd-okabe-ito", id="hosts_sixteen_large_okabe_ito"
+        ),
+        pytest.param(fleet.sixteen, SMALL, ("7", "up", "up"), "", id="hosts_one_down_small"),
+        pytest.param(fleet.waiting, SMALL, (), "", id="waiting_small"),
+        pytest.param(fleet.waiting, LARGE, (), "kpd-okabe-ito", id="waiting_large_okabe_ito"),
+        pytest.param(fleet.two, SMALL, (), "kpd-okabe-ito", id="two_running_small_okabe_ito"),
+        pytest.param(fleet.two, LARGE, ("down",), "", id="two_running_large"),
     ],
 )
 def test_screen(

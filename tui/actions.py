@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tui import asking
+from kpd.model.codec import CodecError, decode, encode
+from kpd.model.nouns import HostCard
+from tui import asking, hosts
 from tui.asking import Question
 from tui.panes import rules
-from tui.view import TABS, View
+from tui.text import clean
+from tui.view import TABS, Said, View
 
-Group = Literal["Run", "Iteration", "Look", "kpd"]
+Group = Literal["Run", "Iteration", "Host", "Look", "kpd"]
 WhyNot = Callable[[View], str]
 Args = Mapping[str, Any]
 
@@ -27,7 +30,8 @@ class Action:
     """`why_not` gives the reason why it cannot be taken now, or nothing.
 
     With a `verb` it is a command to the daemon, made of `args` and the answer to `ask`; without, the app's own.
-    `told` is what is said when the daemon has done it, with the command's arguments and result filled in.
+    `told` is what is said when the daemon has done it, with the command's arguments and result filled in; `answer`
+    makes it of the result instead, and because that may take a while, the operator is told that it is under way.
     `rank` is its place in the footer, 0 for none.
     """
 
@@ -42,6 +46,7 @@ class Action:
     ask: Callable[[View], Question] | None = None
     told: str = ""
     rank: int = 0
+    answer: Callable[[Any], Said] | None = None
 
 
 def reason(action: Action, view: View) -> str:
@@ -62,7 +67,7 @@ def _no_live_run(view: View) -> str:
         return "no run is selected"
     if run.status == "ended":
         active = view.state.active
-        return f"{run.id} has ended" + (f"; the active run is {active.id}: f goes there" if active else "")
+        return f"{run.id} has ended" + (f"; f goes to {active.id}, which is under way" if active else "")
     return ""
 
 
@@ -133,6 +138,24 @@ def _no_skill(view: View) -> str:
     return "" if rules.findings(view) else "no rule has fired here"
 
 
+def _no_host(view: View) -> str:
+    return "" if view.host_card is not None else "no host is known yet"
+
+
+def _nothing_to_trust(view: View) -> str:
+    card = view.host_card
+    if card is None:
+        return _no_host(view)
+    return "" if card.offered else f"{clean(card.name)} shows no key that waits for trust"
+
+
+def _link_is_up(view: View) -> str:
+    card = view.host_card
+    if card is None:
+        return _no_host(view)
+    return f"the link to {clean(card.name)} is up" if card.link == "up" else ""
+
+
 def _following(view: View) -> str:
     return "the selection follows the newest iteration already" if view.following else ""
 
@@ -160,6 +183,30 @@ def _task(view: View, answer: str) -> Args:
     return {"task": view.at.task}
 
 
+def _host(view: View, answer: str) -> Args:
+    return {"host": view.host}
+
+
+def _all_hosts(view: View, answer: str) -> Args:
+    return {"host": None}
+
+
+def _key(view: View, answer: str) -> Args:
+    return {"host": view.host, "fingerprint": view.host_card.offered if view.host_card else ""}
+
+
+# ── answers ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _hosts_now(result: Any) -> Said:
+    """How the hosts are that the daemon has just looked at."""
+    try:
+        cards = decode(encode(result["hosts"]), tuple[HostCard, ...])
+    except (CodecError, KeyError, TypeError):
+        return Said("the daemon's answer cannot be read: use one version of kpd", good=False)
+    return Said(hosts.brief(cards), good=all(card.link == "up" for card in cards))
+
+
 ACTIONS: tuple[Action, ...] = (
     Action("release", "u", "release", "let the held queue go on from where it stood", "Run", _not_held,
            "resume", told="the queue goes on", rank=1),
@@ -181,6 +228,14 @@ ACTIONS: tuple[Action, ...] = (
            _not_to_roll_back_to, "rollback", _iteration, asking.rollback, "{iteration} is back", rank=10),
     Action("memo", "m", "memo", "say in your own words what an iteration tried", "Iteration", _no_memo_target,
            "memo", _memo, asking.memo, "memo kept for {iteration}", rank=5),
+    Action("check_hosts", "c", "check hosts", "look at all hosts anew: links, devices, checks", "Host",
+           _no_host, "check_hosts", _all_hosts, rank=14, answer=_hosts_now),
+    Action("check_host", "C", "check this host", "the same for the chosen host alone", "Host",
+           _no_host, "check_hosts", _host, answer=_hosts_now),
+    Action("retry_link", "R", "retry link", "try to reach the chosen host now", "Host",
+           _link_is_up, "nudge", _host, rank=13, answer=_hosts_now),
+    Action("trust", "T", "trust", "trust the key that the chosen host shows", "Host",
+           _nothing_to_trust, "trust", _key, asking.trust, "the key of {host} is trusted; kpd connects", rank=12),
     Action("next_tab", "right_square_bracket", "next tab", "the tab to the right", "Look"),
     Action("previous_tab", "left_square_bracket", "previous tab", "the tab to the left", "Look"),
     *(

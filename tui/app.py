@@ -30,6 +30,7 @@ from tui.screens.steering import SteeringScreen
 from tui.text import clean
 from tui.view import TABS, Said, Tab, View
 from tui.widgets.board import Board
+from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
 
 _TABS: dict[str, Tab] = {f"tab_{tab}": tab for tab in TABS}
@@ -176,6 +177,8 @@ class KpdApp(App[int]):
         if self._feed is None:
             self._say(f"{action.label}: no link to the daemon: `kpd start` brings it back", good=False)
             return False
+        if action.answer is not None:
+            self._show_said(Said(f"{action.label}: under way", under_way=True))
         try:
             result = await self._feed.command(action.verb, **args)
         except DaemonError as err:
@@ -183,6 +186,9 @@ class KpdApp(App[int]):
             if action.id == "rollback" and err.code == "refused" and not args.get("force"):
                 self._offer_to_overwrite(action, args, err)
             return False
+        if action.answer is not None:
+            self._show_said(action.answer(result))
+            return True
         known = {**result, **args} if isinstance(result, dict) else args
         self._say(action.told.format_map(_Told(known)))
         return True
@@ -195,8 +201,11 @@ class KpdApp(App[int]):
         self.push_screen(QuestionScreen(asking.overwrite(err.message, err.remedy)), answered)
 
     def _say(self, text: str, good: bool = True) -> None:
+        self._show_said(Said(clean(text), good))
+
+    def _show_said(self, said: Said) -> None:
         self._said_at = time.monotonic()
-        self._change(said=Said(clean(text), good))
+        self._change(said=said)
 
     def _do_steer(self) -> None:
         run = self.view.at.run
@@ -266,7 +275,7 @@ class KpdApp(App[int]):
     def action_help_quit(self) -> None:
         self._say("q leaves this screen; the daemon goes on. S stops the run.")
 
-    # ── the left pane ─────────────────────────────────────────────────────────────────────────────────────────────
+    # ── where the operator goes ───────────────────────────────────────────────────────────────────────────────────
 
     def on_tree_moved(self, message: Tree.Moved) -> None:
         following = message.place == newest(self.view.state) and message.place.iteration is not None
@@ -278,6 +287,9 @@ class KpdApp(App[int]):
 
     def on_tree_entered(self) -> None:
         self._do_focus_right()
+
+    def on_hosts_pane_chosen(self, message: HostsPane.Chosen) -> None:
+        self._change(host=message.host, said=None)
 
 
 class _Told(dict[str, Any]):

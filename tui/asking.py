@@ -34,8 +34,8 @@ def stop(view: View) -> Question:
 
 
 def run(view: View) -> Question:
-    active = view.state.active
-    waits = f"It waits behind {active.id}." if active is not None else "It begins at once."
+    begun = ", ".join(one.id for one in view.state.begun)
+    waits = f"It begins as soon as a device that fits is free; under way: {begun}." if begun else "It begins at once."
     rest = "Agent, host and budget come from config.toml and its task.toml."
     return Question(f"Queue a run of {clean(view.at.task)}?", (waits, rest), "queue the run")
 
@@ -64,6 +64,19 @@ def rollback(view: View) -> Question:
     if run.pending_edit or (run.folder and run.folder != run.files):
         text.append("The task folder holds an edit of yours: kpd will refuse rather than overwrite it.")
     return Question(f"Roll {run.id} back to iteration {it.number}?", tuple(text), "roll back")
+
+
+def trust(view: View) -> Question:
+    card = view.host_card
+    assert card is not None
+    name = clean(card.name)
+    text = (
+        f"{name}, reached as {clean(card.address)}, shows a key that nobody has trusted yet:",
+        clean(card.offered),
+        "On the host, ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub prints it; see that the two are the same, "
+        "to the last letter. If they differ, another machine may answer in its place.",
+    )
+    return Question(f"Trust the key of {name}?", text, "trust the key")
 
 
 def _files(view: View, run: Run, it: Iteration) -> list[str]:
@@ -102,14 +115,12 @@ def memo_target(view: View) -> str:
 
 
 def memo_wanted(view: View) -> str:
-    """The newest operator iteration without a person's memo, in the active run or the selected one; else nothing."""
-    run = view.state.active or view.run
-    if run is None:
-        return ""
-    newest = next((it for it in reversed(run.iterations) if it.agent == "operator"), None)
-    if newest is None or not lacks_memo(newest):
-        return ""
-    return f"{run.id}.{newest.number}"
+    """The newest operator iteration without a person's memo, in a run that has begun; else in the selected one."""
+    for run in view.begun or (view.run,):
+        newest = next((it for it in reversed(run.iterations) if it.agent == "operator"), None) if run else None
+        if run is not None and newest is not None and lacks_memo(newest):
+            return f"{run.id}.{newest.number}"
+    return ""
 
 
 def lacks_memo(it: Iteration) -> bool:

@@ -1,15 +1,18 @@
 """The one-line bars as functions of the view: header, banner, tabs, prompt, footer."""
 
+from collections import Counter
+
 from textual.content import Content
 from textual.style import Style
 
-from kpd.model.nouns import STEPS, State
+from kpd.model.nouns import STEPS
 from tui import asking, marks
 from tui.actions import ACTIONS, BY_ID, Action, reason
+from tui.hosts import ordered
 from tui.keys import written
 from tui.numbers import count
-from tui.panes.next import first_line, paused
-from tui.text import BLANK, Part, clean, clip, fit, line, wrapped
+from tui.panes.next import paused
+from tui.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
 from tui.view import TABS, View
 
 MOST_BANNER_LINES, MOST_PROMPT_LINES = 3, 3
@@ -22,11 +25,9 @@ def header(view: View, width: int) -> list[Content]:
         view.link.state, line(("○ connecting", ".muted"))))  # fmt: skip
     if view.read_only:
         parts.append(line(("read-only", ".warn")))
-    hosts = [_host(view, name) for name in view.state.hosts]
-    right = _now(view.state)
-    while hosts and _length(parts) + _length(hosts) + right.cell_length + 4 > width:
-        hosts.pop()
-    left = Content("  ").join([*parts, *hosts])
+    right = _now(view, width).truncate(max(0, width - 2), ellipsis=True)
+    parts += _hosts(view, width - _length(parts) - right.cell_length - 4)
+    left = Content("  ").join(parts)
     space = max(1, width - left.cell_length - right.cell_length - 1)
     return [Content.assemble(left.truncate(max(0, width - right.cell_length - 2), ellipsis=True), " " * space, right)]
 
@@ -35,31 +36,71 @@ def _length(parts: list[Content]) -> int:
     return sum(part.cell_length + 2 for part in parts)
 
 
-def _host(view: View, name: str) -> Content:
-    mark = marks.of_host(view.state.hosts[name])
-    return line(
-        (f"{mark.glyph} ", mark.style),
-        f"{clip(clean(name), 16)} ",
-        (mark.word, ".muted" if mark.word == "up" else ".bad"),
-    )
+def _hosts(view: View, room: int) -> list[Content]:
+    """Each host by name if all of them fit, else how many are up and down, or at least how many are down."""
+    marked = [(marks.of_host(card), card) for card in ordered(view.state)]
+    named = [
+        line((f"{mark.glyph} ", mark.style), f"{clip(clean(card.name), 16)} ", _quiet(mark, mark.word))
+        for mark, card in marked
+    ]
+    if _length(named) <= room:
+        return named
+    sums = Counter(mark for mark, _ in marked)
+    counted = [
+        line(
+            (f"{mark.glyph} ", mark.style),
+            _quiet(mark, f"{count(sums[mark], 'host') if nth == 0 else sums[mark]} {mark.word}"),
+        )
+        for nth, mark in enumerate(sums)
+    ]
+    missing = [line((f"{marks.DOWN.glyph} {sums[marks.DOWN]} {marks.DOWN.word}", marks.DOWN.style))]
+    for shown in (counted, missing if sums[marks.DOWN] else []):
+        if _length(shown) <= room:
+            return shown
+    return []
 
 
-def _now(state: State) -> Content:
-    run = state.active
+def _quiet(mark: marks.Mark, text: str) -> tuple[str, str]:
+    """Text beside a host's sign that stands out only while the host is down."""
+    return (text, ".muted" if mark is marks.UP else mark.style)
+
+
+def _now(view: View, width: int) -> Content:
+    """What the runs do: how many of them if there are several, and how far the selected or the newest one is."""
+    state, run = view.state, view.live
     if not state.seq:
         return BLANK
     if run is None:
         waiting = len(state.queue)
         return line((f"{count(waiting, 'run')} queued" if waiting else "idle", ".muted"))
-    mark = marks.of_run(run, bool(state.held))
-    it = run.current
+    mark, it = marks.of_run(run, bool(state.held)), run.current
+    at = f"{run.id}.{it.number}" if it is not None and it.step is not None else run.id
+    head = Content.assemble(_of_all(view, mark, width // 3), f"  {at}")
+    if mark is marks.WAITING:
+        return Content.assemble(
+            head, ("  " + clip(first_line(run.waiting), max(12, width // 2 - head.cell_length)), ".muted")
+        )
     if it is None or it.step is None:
-        return line((f"{mark.glyph} {mark.word}", mark.style), f"  {run.id}")
+        return head
     done = STEPS.index(it.step)
-    return line(
-        (f"{mark.glyph} {mark.word}", mark.style), f"  {run.id}.{it.number}  ", (f"{it.step} ", ".strong"),
-        ("▮" * done, ".good"), ("▯" * (len(STEPS) - done), ".muted"), (f" {done}/{len(STEPS)}", ".muted"),
+    return Content.assemble(
+        head, "  ", (f"{it.step} ", ".strong"), ("▮" * done, ".good"), ("▯" * (len(STEPS) - done), ".muted"),
+        (f" {done}/{len(STEPS)}", ".muted"),
     )  # fmt: skip
+
+
+def _of_all(view: View, shown: marks.Mark, room: int) -> Content:
+    """`… running`, `… 2 running`, or `… 1 running  ◔ 1 waiting   ◔`: the last sign is that of the run shown."""
+    sums = Counter(marks.of_run(run, bool(view.state.held)) for run in view.begun)
+    number = sums.total()
+    if len(sums) == 1:
+        return line(
+            (f"{shown.glyph} {number} {shown.word}" if number > 1 else f"{shown.glyph} {shown.word}", shown.style)
+        )
+    counted = joined([line((f"{mark.glyph} {sums[mark]} {mark.word}", mark.style)) for mark in sums], "  ")
+    if counted.cell_length > room:
+        counted = line((count(number, "run"), ".muted"))
+    return Content.assemble(counted, (f"   {shown.glyph}", shown.style))
 
 
 def banner(view: View, width: int) -> list[Content]:
@@ -74,13 +115,14 @@ def banner(view: View, width: int) -> list[Content]:
 
 def _urgent(view: View) -> tuple[str, str, str] | None:
     """A glyph, what is the matter, and what to do about it. A notice is news until the next iteration begins."""
-    link, run = view.link, view.state.active
+    link, run = view.link, view.live
     if link.state == "down":
         return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
     if view.state.held:
         return "‖", f"held: {first_line(view.state.held)}", f"{_key(view, 'release')} releases it"
-    if run is not None and run.status == "paused":
-        return "‖", f"{run.id} {paused(run)}", f"{_key(view, 'resume')} resumes it"
+    for stopped in (one for one in view.begun if one.status == "paused"):
+        there = "" if stopped.id == view.at.run else "select it, then "
+        return "‖", f"{stopped.id} {paused(stopped)}", f"{there}{_key(view, 'resume')} resumes it"
     if run is not None and run.conflict:
         return "!", first_line(run.conflict), "your version is measured first"
     if run is not None and run.stale:
@@ -90,13 +132,17 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     newest = run.iterations[-1].started if run is not None and run.iterations else 0.0
     if last is not None and last.level != "info" and last.at >= newest:
         return "!" if last.level == "warning" else "✗", first_line(last.text), ""
+    card = view.host_card
+    if card is not None and card.offered and view.tab != "hosts":
+        remedy = f"{_key(view, 'tab_hosts')} shows it, {_key(view, 'trust')} trusts it"
+        return "!", f"{clean(card.name)} shows a key that nobody has trusted yet", remedy
     return None
 
 
 def tabs(view: View, width: int) -> list[Content]:
     """The tabs, the open one marked by more than its colour."""
     parts: list[Content] = []
-    short = width < 62
+    short = width < 64
     for nth, tab in enumerate(TABS, 1):
         click = Style.from_meta({"@click": f"app.act('tab_{tab}')"})
         name = tab.capitalize()
@@ -109,10 +155,10 @@ def tabs(view: View, width: int) -> list[Content]:
 def prompt(view: View, width: int) -> list[Content]:
     """The answer to the last act, else the offer to enter a memo."""
     if view.said is not None:
-        mark = marks.DONE if view.said.good else marks.FAILED
+        mark = marks.RUNNING if view.said.under_way else marks.DONE if view.said.good else marks.FAILED
         return _prompted(mark.glyph, mark.style, view.said.text, width)
-    run, key = view.state.active, _key(view, "memo")
-    if run is not None and run.pending_edit:
+    key = _key(view, "memo")
+    for run in (one for one in view.begun if one.pending_edit):
         changed = [clean(name) for name, sha in run.pending_edit.items() if sha != run.files.get(name)]
         what = ", ".join(changed) or "the task folder"
         return _prompted("✎", ".accent", f"your edit of {what} is measured next; {key} then says what it tries", width)
@@ -131,8 +177,8 @@ def _prompted(glyph: str, style: str, text: str, width: int) -> list[Content]:
 def footer(view: View, width: int) -> list[Content]:
     """The acts that matter now, those that cannot be taken greyed; help and detach always stand at the end."""
     ranked = sorted(
-        (action for action in ACTIONS if action.rank),
-        key=lambda one: (one.rank >= 90, bool(reason(one, view)), one.rank),
+        (one for one in ACTIONS if one.rank and (one.group != "Host" or view.tab == "hosts")),
+        key=lambda one: (one.rank >= 90, bool(reason(one, view)), one.group != "Host", one.rank),
     )
     last = [action for action in ranked if action.rank >= 90]
     room = width - 1 - sum(len(_label(view, action)) + 3 for action in last)

@@ -7,6 +7,7 @@ from kpd.model.events import Event
 from kpd.model.fold import fold
 from kpd.model.nouns import State
 from kpd.subscription import Beat, Dropped, Live
+from tui import hosts
 from tui.details import Details, What
 from tui.feed import Feed, Link, Message
 from tui.outline import Place, exists, newest, outline
@@ -15,7 +16,7 @@ from tui.view import Tab, View
 
 _ASKED_BY: dict[Tab, tuple[What, ...]] = {
     "overview": ("show",), "metrics": ("show",), "rules": ("show",), "diff": ("diff",), "memo": (),
-    "log": ("events", "show"),
+    "log": ("events", "show"), "hosts": (),
 }  # fmt: skip
 
 
@@ -73,7 +74,8 @@ class Desk:
             self._refold = False
         if not view.following and at not in rows.index:
             at = at.folder
-        return replace(view, at=at, outline=rows, shown=self.details.shown(at))
+        host = hosts.chosen(view.state, view.host, looking=before.tab == view.tab == "hosts")
+        return replace(view, at=at, outline=rows, host=host, shown=self.details.shown(at))
 
     def wanted(self, view: View) -> list[What]:
         """The questions that the open tab needs answered."""

@@ -1,9 +1,9 @@
 """A glyph, a word and a style for everything that has an outcome: colour never stands alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from kpd.model.nouns import HostCard, Iteration, Run, Severity
+from kpd.model.nouns import Check, HostCard, Iteration, Run, Severity
 from tui.numbers import change
 
 
@@ -15,11 +15,17 @@ class Mark:
 
 
 RUNNING = Mark("…", "running", ".accent")
+WAITING = Mark("◔", "waiting", ".warn")
 PAUSED = Mark("‖", "paused", ".warn")
 HELD = Mark("‖", "held", ".warn")
 DONE = Mark("✓", "done", ".good")
 FAILED = Mark("✗", "failed", ".bad")
 NOT_YET = Mark("·", "not yet", ".muted")
+QUEUED = Mark("○", "queued", ".muted")
+UP = Mark("●", "up", ".good")
+DOWN = Mark("○", "down", ".bad")
+OFFERED = Mark("!", "new key", ".warn")
+FREE = Mark("·", "free", ".muted")
 
 _OUTCOMES = {
     "baseline": Mark("◆", "baseline", ".strong"),
@@ -40,6 +46,11 @@ _SEVERITIES: dict[Severity, Mark] = {
     "medium": Mark("!", "medium", ".warn"),
     "low": Mark("·", "low", ".muted"),
 }
+_CHECKS = {
+    "ok": Mark("✓", "ok", ".good"),
+    "bad": Mark("✗", "bad", ".bad"),
+    "off": Mark("–", "off", ".muted"),
+}
 
 LEGEND: tuple[tuple[Mark, str], ...] = (
     (_OUTCOMES["accepted"], "faster beyond doubt, and by enough: the new incumbent"),
@@ -50,10 +61,15 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (Mark("✗", "incorrect", ".bad"), "wrong results, or it did not build or run"),
     (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
     (RUNNING, "under way"),
+    (WAITING, "for a device or for its host; it goes on by itself"),
     (PAUSED, "waits for you"),
     (_OUTCOMES["skipped"], "you skipped it"),
     (_OUTCOMES["interrupted"], "stopped before its end"),
     (_OUTCOMES["infra"], "the host failed; never the candidate's fault"),
+    (UP, "there is a link to the host"),
+    (DOWN, "there is none; Hosts says why, and what to do"),
+    (OFFERED, "the host shows a key that nobody has trusted yet"),
+    (_CHECKS["off"], "absent on the host, and nothing there needs it"),
 )
 
 
@@ -62,7 +78,7 @@ def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:
     if iteration.outcome is None:
         if held:
             return HELD
-        return PAUSED if run.status == "paused" else RUNNING
+        return of_run(run)
     if iteration.override:
         return Mark("▲", "by hand", ".good")
     if iteration.outcome != "rejected":
@@ -81,6 +97,7 @@ def gain_of(iteration: Iteration) -> str:
 
 
 def of_run(run: Run, held: bool = False) -> Mark:
+    """What became of a run, or what it is doing; while the queue is `held`, a run that has begun is held, too."""
     if run.status == "ended":
         match run.outcome:
             case "improved":
@@ -93,19 +110,22 @@ def of_run(run: Run, held: bool = False) -> Mark:
                 return Mark("!", "host trouble", ".warn")
             case _:
                 return Mark("✗", "failed", ".bad")
+    if run.status == "queued":
+        # In a queue it is nothing out of the ordinary to wait.
+        return replace(WAITING, style=QUEUED.style) if run.waiting else QUEUED
     if held:
         return HELD
-    match run.status:
-        case "running":
-            return RUNNING
-        case "paused":
-            return PAUSED
-        case _:
-            return Mark("○", "queued", ".muted")
+    if run.status == "paused":
+        return PAUSED
+    return WAITING if run.waiting else RUNNING
 
 
 def of_host(host: HostCard) -> Mark:
-    return Mark("●", "up", ".good") if host.link == "up" else Mark("○", "down", ".bad")
+    return UP if host.link == "up" else DOWN
+
+
+def of_check(check: Check) -> Mark:
+    return _CHECKS[check.state]
 
 
 def of_notice(level: Literal["info", "warning", "error"]) -> Mark:

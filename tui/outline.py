@@ -45,10 +45,9 @@ class Outline:
 
 
 def outline(state: State, folds: Mapping[Place, bool], at: Place) -> Outline:
-    """What is unfolded: every task, and of its runs the newest, the active one and the one at `at`."""
+    """What is unfolded: every task, and of its runs the newest, those that have begun and the one at `at`."""
     rows: list[Row] = []
     runs = _runs_by_task(state)
-    active = state.active
     for name in sorted({*state.tasks, *runs}):
         place = Place(name)
         is_open = folds.get(place, True)
@@ -57,7 +56,7 @@ def outline(state: State, folds: Mapping[Place, bool], at: Place) -> Outline:
             continue
         for nth, run in enumerate(reversed(runs.get(name, []))):
             inside = Place(name, run.id)
-            unfolded = folds.get(inside, nth == 0 or run is active or at.run == run.id)
+            unfolded = folds.get(inside, nth == 0 or run.status in ("running", "paused") or at.run == run.id)
             rows.append(Row(inside, run, unfolded))
             if unfolded:
                 rows += [Row(Place(name, run.id, it.number), it) for it in reversed(run.iterations)]
@@ -65,7 +64,7 @@ def outline(state: State, folds: Mapping[Place, bool], at: Place) -> Outline:
 
 
 def newest(state: State) -> Place:
-    """Where the news is: the active run's newest iteration, else the newest run's, else the first task."""
+    """Where the news is: the newest iteration of the newest run that holds a device, else of the newest run."""
     run = state.active or next(reversed(state.runs.values()), None)
     if run is None:
         return Place(min(state.tasks, default=""))

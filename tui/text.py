@@ -43,6 +43,10 @@ def lines_of(text: str, most: int) -> list[str]:
     return [clean(line) for line in text[: most * LONGEST].splitlines()[:most]]
 
 
+def first_line(text: str) -> str:
+    return next(iter(lines_of(text, 1)), "")
+
+
 def clip(text: str, width: int) -> str:
     """At most `width` cells of `text`, with … where something is missing."""
     if cell_len(text) <= width:

@@ -5,27 +5,29 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Literal
 
-from kpd.model.nouns import Iteration, Run, State, TaskCard
+from kpd.model.nouns import HostCard, Iteration, Run, State, TaskCard
 from tui.details import Shown
 from tui.feed import Link
 from tui.outline import Outline, Place
 from tui.output import OutputLine
 
-Tab = Literal["overview", "metrics", "rules", "diff", "memo", "log"]
-TABS: tuple[Tab, ...] = ("overview", "metrics", "rules", "diff", "memo", "log")
+Tab = Literal["overview", "metrics", "rules", "diff", "memo", "log", "hosts"]
+TABS: tuple[Tab, ...] = ("overview", "metrics", "rules", "diff", "memo", "log", "hosts")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The answer to the operator's last act."""
+    """The answer to the operator's last act, or that it is `under_way`."""
 
     text: str
     good: bool = True
+    under_way: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """`at` is the selected place; while `following` it moves on to the newest iteration by itself.
+    """`at` is the selected place; while `following` it moves on to the newest iteration by itself. `host` is the name
+    of the chosen host.
 
     `keys` holds the keys that the operator has set for actions, by the action's id.
     """
@@ -38,6 +40,7 @@ class View:
     at: Place = field(default_factory=Place)
     following: bool = True
     tab: Tab = "overview"
+    host: str = ""
     shown: Shown = field(default_factory=Shown)
     output: tuple[OutputLine, ...] = ()
     said: Said | None = None
@@ -58,6 +61,21 @@ class View:
         if self.run is None or self.at.iteration is None:
             return None
         return self.run.iteration(self.at.iteration)
+
+    @property
+    def host_card(self) -> HostCard | None:
+        return self.state.hosts.get(self.host)
+
+    @property
+    def begun(self) -> tuple[Run, ...]:
+        """The runs that hold a device: the selected one before the others, and those from the newest on."""
+        newest_first = self.state.begun[::-1]
+        return tuple(sorted(newest_first, key=lambda run: run.id != self.at.run))
+
+    @property
+    def live(self) -> Run | None:
+        """The run that the bars speak of: the selected one if it holds a device, else the newest that does."""
+        return next(iter(self.begun), None)
 
     @property
     def ref(self) -> str:

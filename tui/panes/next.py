@@ -4,19 +4,21 @@ from textual.content import Content
 
 from kpd.model.nouns import STEPS, Run
 from tui.numbers import count, figure
-from tui.text import clean, clip, line, lines_of
+from tui.text import clean, clip, first_line, line, wrapped
 from tui.view import View
 
 COUNTED = ("accepted", "rejected", "failed")
+MOST_LINES = 3
 
 
-def next_line(view: View, width: int) -> Content:
-    """One line that begins with what it is: `next`, `waits` or `ended`."""
+def next_lines(view: View, width: int) -> list[Content]:
+    """A few lines that begin with what it is: `next`, `waits` or `ended`."""
     run = view.run
     assert run is not None
     word, text = _next(view, run)
     style = {"waits": ".warn", "ended": ".strong"}.get(word, ".accent")
-    return line((f"{word}  ", style), text).truncate(width, ellipsis=True)
+    first, *more = wrapped(text, width - len(word) - 2, most=MOST_LINES)
+    return [line((f"{word}  ", style)) + first, *(line(" " * (len(word) + 2)) + one for one in more)]
 
 
 def _next(view: View, run: Run) -> tuple[str, str]:
@@ -29,8 +31,9 @@ def _next(view: View, run: Run) -> tuple[str, str]:
     if run.status == "paused":
         return "waits", f"{paused(run)}; r resumes it"
     if run.status == "queued":
-        active = view.state.active
-        return "waits", f"for {active.id} to end" if active is not None else "for the host to be ready"
+        return "waits", first_line(run.waiting) or "for a device that is free"
+    if run.waiting:
+        return "waits", f"{first_line(run.waiting)}; it goes on by itself"
     now = run.current
     if now is not None and now.step is not None and now.step != STEPS[-1]:
         return "next", f"{STEPS[STEPS.index(now.step) + 1]}, once {now.step} is done"
@@ -50,10 +53,6 @@ def paused(run: Run) -> str:
     """Why a run is paused: `paused by op`, `paused: infrastructure: …`."""
     reason = first_line(run.reason)
     return reason if reason.startswith("paused") else f"paused: {reason or 'by you'}"
-
-
-def first_line(text: str) -> str:
-    return next(iter(lines_of(text, 1)), "")
 
 
 def used(run: Run) -> tuple[int, int]:

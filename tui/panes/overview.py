@@ -11,8 +11,8 @@ from tui import marks
 from tui.details import Problem
 from tui.numbers import change, count, figure, percent, seconds, times
 from tui.panes.chart import chart
-from tui.panes.next import budget, next_line
-from tui.panes.parts import heading, nothing_selected, problem
+from tui.panes.next import budget, next_lines
+from tui.panes.parts import heading, nothing_selected, problem, where
 from tui.table import Column, table
 from tui.text import BLANK, Part, beside, clean, line, wrapped
 from tui.view import View
@@ -31,7 +31,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
         return _whole_run(view, run, width, height)
     shown = iteration
     head = _headline(view, run, shown, width)
-    head += [next_line(view, width), BLANK]
+    head += [*next_lines(view, width), BLANK]
     if isinstance(view.shown.show, Problem):
         head += [*problem(view.shown.show, width), BLANK]
     detail = view.shown.detail
@@ -51,11 +51,11 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 
 def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     """The run as such: how it stands, what became of its iterations, what is left."""
-    mark = marks.of_run(run, bool(view.state.held) and run is view.state.active)
-    where = f"   by {clean(run.agent)} on {clean(run.host)}" + (f", {clean(run.device)}" if run.device else "")
-    head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (where, ".muted"))
+    mark = marks.of_run(run, bool(view.state.held))
+    by = f"   by {clean(run.agent)} on {where(run)}" + (f", {clean(run.device)}" if run.device else "")
+    head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (by, ".muted"))
     direction = view.task.direction if view.task else "lower"
-    found = [head.truncate(width, ellipsis=True), next_line(view, width), BLANK, _best(view, run, width)]
+    found = [head.truncate(width, ellipsis=True), *next_lines(view, width), BLANK, _best(view, run, width)]
     found += [*chart(run, width, max(5, min(12, height - 10)), direction), BLANK, heading("Iterations")]
     counts = Counter(marks.of_iteration(it, run, bool(view.state.held)) for it in run.iterations)
     found += [
@@ -71,7 +71,8 @@ def _headline(view: View, run: Run, it: Iteration, width: int) -> list[Content]:
     gain = marks.gain_of(it)
     parts.append((f"{gain}  {mark.word}" if gain else mark.word, mark.style))
     against = "" if it.number == it.parent else f", against {run.id}.{it.parent}"
-    parts.append((f"   by {clean(it.agent)}{against}", ".muted"))
+    on = f" on {where(run)}" if len(view.state.hosts) > 1 else ""
+    parts.append((f"   by {clean(it.agent)}{on}{against}", ".muted"))
     head = [line(*parts).truncate(width, ellipsis=True)]
     reason = it.reason or (it.verdict.reason if it.verdict else "")
     wide = width >= WIDE
@@ -103,10 +104,10 @@ def _best(view: View, run: Run, width: int) -> Content:
     return found
 
 
-def _state_of(step: StepName, it: Iteration, detail: Detail) -> tuple[marks.Mark, float | None]:
+def _state_of(step: StepName, run: Run, it: Iteration, detail: Detail) -> tuple[marks.Mark, float | None]:
     """Whether a step is done, under way or to come, and how long it took."""
     if it.step == step and it.outcome is None:
-        return marks.RUNNING, None
+        return (marks.WAITING if run.waiting else marks.RUNNING), None
     if step == "record":
         return (marks.DONE if it.outcome is not None else marks.NOT_YET), None
     fact = getattr(detail, _FACT_OF[step])
@@ -130,28 +131,28 @@ def _ended_at(it: Iteration, detail: Detail) -> StepName | None:
 
 def _steps_heading(view: View, run: Run, it: Iteration, detail: Detail) -> Content:
     if it.outcome is not None or it.step is None:
-        done = sum(_state_of(step, it, detail)[0] is marks.DONE for step in STEPS)
+        done = sum(_state_of(step, run, it, detail)[0] is marks.DONE for step in STEPS)
         if it.outcome in ("rejected", "failed") and (last := _ended_at(it, detail)) is not None:
             return heading("Steps", (f"ended by {last}", ".bad"))
         took = f"{done} of {len(STEPS)} done in {seconds(it.ended - it.started)}" if it.ended else "about to begin"
         return heading("Steps", (took, ".muted"))
     place = f"{it.step}, {STEPS.index(it.step) + 1} of {len(STEPS)}"
     again = f", attempt {it.attempt}" if it.attempt > 1 else ""
-    waits = "" if run.status == "running" and not view.state.held else "  waiting"
+    waits = "" if marks.of_iteration(it, run, bool(view.state.held)) is marks.RUNNING else "  waiting"
     return heading("Steps", (place + again, ".accent"), (waits, ".warn"))
 
 
 def _steps_across(view: View, run: Run, it: Iteration, detail: Detail) -> list[Content]:
     """Two rows of five; one line is enough once all of them are done."""
     found = [_steps_heading(view, run, it, detail)]
-    if all(_state_of(step, it, detail)[0] is marks.DONE for step in STEPS):
+    if all(_state_of(step, run, it, detail)[0] is marks.DONE for step in STEPS):
         return found
     half = len(STEPS) // 2
     widths = [max(len(first), len(second)) + 3 for first, second in zip(STEPS[:half], STEPS[half:], strict=True)]
     for row in (STEPS[:half], STEPS[half:]):
         parts: list[Part] = []
         for step, cell in zip(row, widths, strict=True):
-            mark, _ = _state_of(step, it, detail)
+            mark, _ = _state_of(step, run, it, detail)
             parts.append((f"{mark.glyph} {step}".ljust(cell), mark.style))
         found.append(line(*parts).rstrip())
     return found
@@ -160,10 +161,10 @@ def _steps_across(view: View, run: Run, it: Iteration, detail: Detail) -> list[C
 def _steps_down(view: View, run: Run, it: Iteration, detail: Detail) -> list[Content]:
     found = [_steps_heading(view, run, it, detail)]
     for step in STEPS:
-        mark, took = _state_of(step, it, detail)
+        mark, took = _state_of(step, run, it, detail)
         word = "" if mark is marks.DONE or (mark is marks.NOT_YET and it.outcome is not None) else mark.word
         time = seconds(took) if took is not None else word
-        style = ".muted" if mark is not marks.RUNNING else mark.style
+        style = mark.style if mark in (marks.RUNNING, marks.WAITING) else ".muted"
         found.append(line((f"{mark.glyph} ", mark.style), f"{step:<9}", (f"{time:>12}", style)))
     return found
 

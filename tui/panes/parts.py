@@ -3,6 +3,7 @@
 from textual.content import Content
 
 from kpd.model.nouns import Run
+from kpd.workspace.config import ANY
 from tui.details import Problem
 from tui.text import BLANK, Part, clean, line, wrapped
 from tui.view import View
@@ -23,19 +24,26 @@ def problem(found: Problem, width: int) -> list[Content]:
     return lines + (wrapped(found.remedy, width, ".muted", indent=2) if found.remedy else [])
 
 
+def nothing_heard(view: View, width: int) -> list[Content] | None:
+    """Why nothing is known at all; None as soon as the daemon has said anything."""
+    if view.state.seq:
+        return None
+    if view.link.state != "down":
+        return sentence("Connecting to the daemon of this workspace.", width)
+    return sentence(
+        "No daemon answers, so there is nothing to show yet. Start it with `kpd start` in a shell; "
+        "this screen connects by itself.",
+        width,
+    )
+
+
 def nothing_selected(view: View, width: int) -> list[Content] | None:
     """Why there is no iteration to show, and how there will be one; None when there is one."""
     if view.iteration is not None:
         return None
-    state, link, run = view.state, view.link, view.run
-    if not state.seq:
-        if link.state != "down":
-            return sentence("Connecting to the daemon of this workspace.", width)
-        return sentence(
-            "No daemon answers, so there is nothing to show yet. Start it with `kpd start` in a shell; "
-            "this screen connects by itself.",
-            width,
-        )
+    if (nothing := nothing_heard(view, width)) is not None:
+        return nothing
+    run = view.run
     if run is not None:
         return sentence(_run_without_iteration(view, run), width)
     if view.task is not None:
@@ -52,10 +60,15 @@ def _run_without_iteration(view: View, run: Run) -> str:
     if run.status == "ended":
         return f"{run.id} ended before its first iteration: {clean(run.reason)}"
     if run.status == "queued":
-        first = view.state.active
-        behind = f" behind {first.id}" if first is not None else ""
-        return f"{run.id} is queued{behind}. Its baseline, iteration 0, appears here when it begins."
-    return f"{run.id} is getting ready on {clean(run.host)}. Its baseline, iteration 0, appears here first."
+        waits = f", and waits: {clean(run.waiting)}" if run.waiting else f" for {where(run)}"
+        return f"{run.id} is queued{waits}. Its baseline, iteration 0, appears here when it begins."
+    waits = f" It waits: {clean(run.waiting)}." if run.waiting else ""
+    return f"{run.id} is getting ready on {where(run)}.{waits} Its baseline, iteration 0, appears here first."
+
+
+def where(run: Run) -> str:
+    """The host of a run; a queued one may not have been given one yet."""
+    return clean(run.host) if run.host not in ("", ANY) else "any host that fits"
 
 
 def _task(view: View, width: int) -> list[Content]:

@@ -11,6 +11,7 @@ from tui import bars
 from tui.panes import diff, memo, metrics, overview
 from tui.view import View
 from tui.widgets.bar import Bar
+from tui.widgets.hosts import HostsPane
 from tui.widgets.pane import LogPane, Pane, RulesPane
 from tui.widgets.tree import Tree
 
@@ -22,6 +23,7 @@ class Board(Vertical):
     """Lays the view out and moves the keyboard between its sides; knows nothing of what acts do."""
 
     view: var[View] = var(View, init=False)
+    _borrowed = False
 
     def compose(self) -> ComposeResult:
         self._fit(self.app.size)
@@ -39,6 +41,7 @@ class Board(Vertical):
                     yield Pane("diff", diff.lines, wide=True).data_bind(Board.view)
                     yield Pane("memo", memo.lines).data_bind(Board.view)
                     yield LogPane().data_bind(Board.view)
+                    yield HostsPane().data_bind(Board.view)
         yield Bar(bars.prompt, "prompt").data_bind(Board.view)
         yield Bar(bars.footer, "footer").data_bind(Board.view)
 
@@ -53,12 +56,21 @@ class Board(Vertical):
         self.set_class(size.height >= TALL, "tall")
 
     def watch_view(self, before: View, view: View) -> None:
-        """Bring the open tab to the front; the keyboard goes along when it was on the one before."""
-        if view.tab != before.tab:
-            on_the_right = self.query_one("#right").has_focus_within
-            self.query_one(ContentSwitcher).current = view.tab
-            if on_the_right:
-                self.focus_right()
+        """Bring the open tab to the front; the keyboard goes along when it was on the one before.
+
+        To the hosts it always goes, because what the left pane selects is nothing to them, and then back again.
+        """
+        if view.tab == before.tab:
+            return
+        was_left = not self.query_one("#right").has_focus_within
+        self.query_one(ContentSwitcher).current = view.tab
+        if view.tab == "hosts":
+            self._borrowed = was_left
+            self.focus_right()
+        elif before.tab == "hosts" and self._borrowed and not self.has_class("zoomed"):
+            self.query_one(Tree).focus()
+        elif not was_left:
+            self.focus_right()
 
     @property
     def chosen_finding(self) -> int:

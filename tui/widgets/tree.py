@@ -14,7 +14,7 @@ from kpd.model.nouns import Iteration, Run, TaskCard
 from tui import marks
 from tui.numbers import times
 from tui.outline import Place, Row
-from tui.text import clean, clip, fit, line, wrapped
+from tui.text import clean, clip, first_line, fit, line, wrapped
 from tui.view import View
 from tui.widgets.lines import Lines
 
@@ -58,12 +58,15 @@ def _task(card: TaskCard, row: Row, width: int) -> Content:
 
 
 def _run(view: View, run: Run, row: Row, width: int) -> Content:
-    mark = marks.of_run(run, bool(view.state.held) and run is view.state.active)
+    mark = marks.of_run(run, bool(view.state.held))
     best, baseline = run.best, run.baseline
     factor = times(baseline.score, best.score) if best and baseline and best is not baseline else ""
     left = f" {'▾' if row.open else '▸'} "
     room = max(0, width - len(left) - len(factor) - 1)
     word = f" {mark.glyph} {mark.word}"
+    if run.waiting and mark.word == marks.WAITING.word:
+        reason = f"  {first_line(run.waiting)}"
+        return line((left, ".muted"), run.id, (word, mark.style), (reason, ".muted")).truncate(width, ellipsis=True)
     name = f"{run.id} {clean(run.agent)}"
     shown = name if cell_len(name) + len(word) <= room else run.id
     return line(
@@ -72,7 +75,7 @@ def _run(view: View, run: Run, row: Row, width: int) -> Content:
 
 
 def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
-    mark = marks.of_iteration(it, run, bool(view.state.held) and run is view.state.active)
+    mark = marks.of_iteration(it, run, bool(view.state.held))
     digits = max(2, len(str(run.iterations[-1].number)))
     best = "★" if run.incumbent == it.number else " "
     word = it.step if it.outcome is None and it.step is not None else mark.word

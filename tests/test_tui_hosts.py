@@ -1,0 +1,217 @@
+"""Hosts in the UI as plain functions: their order, which one is chosen, their text, and why an act cannot be taken."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.model import events as e
+from kpd.model.nouns import Check, HostCard, State
+from tests import tui_fleet as fleet
+from tests import tui_logs as logs
+from tests.test_tui_pure import plain, view_of
+from tui import asking, hosts
+from tui.actions import BY_ID, reason
+from tui.panes import hosts as pane
+from tui.view import View
+
+
+def state_of(*cards: HostCard) -> State:
+    return State(seq=1, hosts={card.name: card for card in cards})
+
+
+def card(name: str, link: str = "up", trouble: str = "", offered: str = "") -> HostCard:
+    return replace(HostCard(name, "ssh", trouble=trouble, offered=offered), link=link)
+
+
+def drawn(view: View, width: int = 80, height: int = 40) -> str:
+    return plain(pane.lines(view, width, height))
+
+
+# ── order and choice ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_hosts_stand_by_name_whatever_becomes_of_them() -> None:
+    names = ["local", "gpu10", "gpu2", "gpu2b", "2a", "10"]
+    found = [one.name for one in hosts.ordered(state_of(*(card(name) for name in names)))]
+    assert found == ["2a", "10", "gpu2", "gpu2b", "gpu10", "local"]
+    down = [one.name for one in hosts.ordered(state_of(*(card(name, "down") for name in reversed(names))))]
+    assert down == found
+
+
+@given(st.lists(st.text(max_size=40), max_size=8, unique=True))
+def test_any_names_have_an_order_of_their_own(names: list[str]) -> None:
+    found = [one.name for one in hosts.ordered(state_of(*map(card, names)))]
+    assert sorted(found) == sorted(names)
+    assert [one.name for one in hosts.ordered(state_of(*map(card, reversed(names))))] == found
+
+
+def test_the_choice_goes_to_who_needs_a_person_but_never_under_the_operators_eyes() -> None:
+    up, lost, new = card("a"), card("b", "down", "unreachable"), card("c", "down", "host_key", "SHA256:x")
+    assert hosts.chosen(State(), "gone", looking=True) == ""
+    assert hosts.chosen(state_of(up), "", looking=False) == "a"
+    assert hosts.chosen(state_of(up, lost), "a", looking=False) == "b"
+    assert hosts.chosen(state_of(up, lost, new), "b", looking=False) == "c"
+    assert hosts.chosen(state_of(up, lost, new), "a", looking=True) == "a"
+    assert hosts.chosen(state_of(up, lost), "gone", looking=True) == "b"
+    assert hosts.chosen(state_of(up, lost, replace(lost, name="d")), "d", looking=False) == "d"
+    assert hosts.chosen(state_of(up, replace(up, name="e")), "e", looking=False) == "e"
+
+
+def test_time_heals_a_lost_link_and_a_person_everything_else() -> None:
+    assert not hosts.needs_person(fleet.LOST)
+    assert hosts.needs_person(fleet.REFUSED)
+    assert hosts.needs_person(fleet.NEW)
+    assert not hosts.needs_person(fleet.gpu_host())
+
+
+# ── one host ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("width", [48, 80, 140])
+def test_a_host_is_told_in_full_at_any_width(width: int) -> None:
+    text = drawn(view_of(fleet.healthy(), tab="hosts", host="gpu1"), width)
+    for part in (
+        "● gpu1  up 0.4 ms  ssh op@gpu1.lab",
+        "Linux 6.8.0",
+        "2,918 GB/s",
+        "AMD EPYC 9534",
+        "CPU 127",
+        "· free",
+    ):
+        assert part in text
+    for part in ("NVIDIA H100 80GB HBM3", "sm_90 · 80 GiB · 17:00.0", "… r1.1", "8 ✓  1 –  1 ✗", "✓ nvcc", "CUDA 12.4"):
+        assert part in text
+    assert "✗ gpu counters  the driver keeps them" in text
+    assert "→ set NVreg_RestrictProfilingToAdminUsers=0" in text
+    assert all(line.cell_length <= width for line in pane.lines(view_of(fleet.healthy(), host="gpu1"), width, 40))
+
+
+def test_a_short_remedy_stands_beside_what_was_found() -> None:
+    checks = (Check("disk", "bad", "0.2 GiB free", "free 1 GiB there"),)
+    log = fleet.begin().hosts(fleet.gpu_host(checks=checks))
+    assert "✗ disk  0.2 GiB free  → free 1 GiB there" in drawn(view_of(log, host="gpu1"))
+
+
+@pytest.mark.parametrize("width", [48, 100])
+def test_of_many_gpus_each_says_who_has_it(width: int) -> None:
+    view = view_of(fleet.sixteen(), tab="hosts", host="gpu1")
+    text = drawn(view, width)
+    assert text.count("… r1.1") == text.count("… r2.1") == 1
+    assert text.count("· free") == 7, "six GPUs and the CPU"
+    for bus in ("17", "20", "29", "32", "3B", "44", "4D", "56"):
+        assert f"{bus}:00.0" in text
+    assert "… r3.1" in text, "gpu7 is folded, and says who is at work there"
+
+
+def test_a_device_is_held_by_the_run_that_began_on_it_there() -> None:
+    two, state = fleet.gpu_host("gpu2"), fleet.healthy().hosts(fleet.gpu_host("gpu2")).state
+    gpu = two.devices[1]
+    run = hosts.holder(state, state.hosts["gpu1"], gpu)
+    assert run is not None
+    assert run.id == "r1"
+    assert hosts.holder(state, two, gpu) is None, "the same id on another host is another device"
+    assert hosts.holder(state, state.hosts["gpu1"], two.devices[0]) is None
+    older = logs.running().emit(e.HostProbed(replace(fleet.gpu_host("local"), transport="local"))).state
+    old_run = hosts.holder(older, older.hosts["local"], fleet.CPU)
+    assert old_run is not None, "it was begun before devices had ids"
+    ended = fleet.healthy().emit(e.RunEnded("r1", "improved", "done")).state
+    assert hosts.holder(ended, ended.hosts["gpu1"], gpu) is None
+
+
+def test_a_host_of_an_older_log_shows_the_one_device_it_names_and_its_compiler() -> None:
+    text = drawn(view_of(logs.running(), host="local"))
+    for part in ("● local  up  this machine", "Xeon", "… r1.6", "compiler  gcc 14", "c checks what works here"):
+        assert part in text
+    assert hosts.devices(HostCard("bare", "ssh")) == ()
+
+
+def test_a_host_that_is_down_says_why_and_what_to_do() -> None:
+    lost = drawn(view_of(fleet.FleetLog().hosts(fleet.LOST), host="gpu2"))
+    for part in (
+        "○ gpu2  down",
+        "✗ connect to gpu2.lab port 22: no route to host",
+        "→ check the network",
+        "R tries at once",
+    ):
+        assert part in lost
+    assert "free" not in lost, "nobody knows"
+    assert "link" not in lost, "said once is enough"
+    refused = drawn(view_of(fleet.begin().hosts(fleet.REFUSED), host="gpu4"))
+    assert "→ then R tries again" in refused
+    assert "✗ just an error; with a remedy" in drawn(
+        view_of(fleet.begin().hosts(replace(card("x", "down"), error="just an error; with a remedy")), host="x")
+    )
+    assert "not connected yet" in drawn(view_of(fleet.begin().hosts(card("x", "down")), host="x"))
+    assert lost.count("kpd goes on trying") == 1
+
+
+@pytest.mark.parametrize("width", [48, 80])
+def test_a_fingerprint_is_never_broken_where_it_is_compared(width: int) -> None:
+    view = view_of(fleet.troubled(), host="gpu3", keys={"trust": "f8"})
+    rows = [line.plain.strip() for line in pane.lines(view, width, 40)]
+    assert any(row.endswith(fleet.FINGERPRINT.removeprefix("SHA256:")) for row in rows)
+    assert "f8 trusts it" in " ".join(" ".join(rows).split())
+
+
+def test_keys_and_round_trips_are_readable() -> None:
+    shown = [drawn(view_of(fleet.begin().hosts(replace(fleet.gpu_host(), rtt_ms=ms)), host="gpu1")) for ms in
+             (0.012, 0.412, 12.34, 240.0, None)]  # fmt: skip
+    for text, rtt in zip(shown, ("up 0.010 ms", "up 0.4 ms", "up 12.3 ms", "up 240 ms", "up  ssh"), strict=True):
+        assert rtt in text
+
+
+# ── many hosts ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_many_hosts_are_folded_to_two_lines_but_the_chosen_one() -> None:
+    page = pane.page(view_of(fleet.sixteen(), host="gpu5"), 80, 30)
+    assert len(page.spans) == 16
+    assert {name: len(span) for name, span in page.spans.items() if len(span) > 2}.keys() == {"gpu5"}
+    assert page.lines[0].plain == "16 hosts  ● 14 up  ○ 2 down  3 of 127 devices taken"
+    for name, span in page.spans.items():
+        assert name in page.lines[span.start].plain
+    assert "8 × H100 80GB HBM3  … r1.1  … r2.1" in plain(page.lines)
+    assert "8 × H100 80GB HBM3  ✗ gpu counters" in plain(page.lines)
+    assert "✗ connect to gpu2.lab port 22: no route to host  → check the net" in plain(page.lines)
+
+
+def test_few_hosts_are_all_in_full_where_there_is_room() -> None:
+    cards = [replace(fleet.gpu_host(name), checks=()) for name in ("gpu1", "gpu2")]
+    view = view_of(fleet.begin().hosts(*cards), host="gpu2")
+    assert drawn(view, 80, 60).count("Devices") == 3
+    assert drawn(view, 80, 12).count("Devices") == 1
+
+
+# ── sentences of the acts ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def why(id: str, view: View) -> str:
+    return reason(BY_ID[id], view)
+
+
+def test_what_cannot_be_done_to_a_host_says_why() -> None:
+    troubled = view_of(fleet.troubled(), host="gpu3")
+    assert why("trust", troubled) == why("retry_link", troubled) == why("check_hosts", troubled) == ""
+    fine = replace(troubled, host="gpu1")
+    assert why("trust", fine) == "gpu1 shows no key that waits for trust"
+    assert why("retry_link", fine) == "the link to gpu1 is up"
+    assert why("check_host", fine) == ""
+    nobody = View(state=State(seq=1), link=troubled.link)
+    assert {why(id, nobody) for id in ("trust", "retry_link", "check_hosts", "check_host")} == {"no host is known yet"}
+
+
+def test_trust_asks_with_host_address_and_fingerprint() -> None:
+    question = asking.trust(view_of(fleet.troubled(), host="gpu3"))
+    assert question.title == "Trust the key of gpu3?"
+    assert fleet.FINGERPRINT in question.text
+    assert "op@gpu3.lab" in question.text[0]
+
+
+def test_hosts_in_brief() -> None:
+    assert hosts.brief([fleet.gpu_host()]) == "gpu1 is up"
+    assert hosts.brief([fleet.REFUSED]) == "gpu4 is down: permission denied (publickey)"
+    assert hosts.brief([card("x", "down")]) == "x is down: not connected yet"
+    assert hosts.brief([fleet.gpu_host(), fleet.LOST, fleet.NEW]) == "3 hosts: 1 up, 2 down: gpu2, gpu3"
+    assert hosts.brief([fleet.gpu_host(), fleet.gpu_host("b")]) == "2 hosts: 2 up"

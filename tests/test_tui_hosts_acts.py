@@ -1,0 +1,183 @@
+"""The Hosts tab under the operator's hands: acts on hosts, what comes back, and going from host to host."""
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kpd.model import events as e
+from kpd.model.codec import encode
+from kpd.subscription import DaemonError
+from tests import tui_fleet as fleet
+from tests import tui_logs as logs
+from tests.test_tui_pure import plain
+from tests.tui_feed import CannedFeed, app_on, settled
+from tui import bars
+from tui.app import KpdApp
+from tui.widgets.hosts import HostsPane
+from tui.widgets.tree import Tree
+
+ACTS: list[tuple[list[str], list[tuple[str, dict[str, Any]]]]] = [
+    (["T", "n"], []),
+    (["T", "y"], [("trust", {"host": "gpu3", "fingerprint": fleet.FINGERPRINT})]),
+    (["R"], [("nudge", {"host": "gpu3"})]),
+    (["c"], [("check_hosts", {"host": None})]),
+    (["C"], [("check_hosts", {"host": "gpu3"})]),
+    (["7", "up", "R"], [("nudge", {"host": "gpu2"})]),
+    (["ctrl+p", *"retry", "enter"], [("nudge", {"host": "gpu2"})]),
+    (["up", "R", "T"], []),
+    (["ctrl+p", *"retry", "enter"], []),
+]
+
+
+async def test_keys_become_commands_to_the_chosen_host() -> None:
+    feed = CannedFeed(fleet.troubled())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for keys, commands in ACTS:
+            feed.commands.clear()
+            await pilot.press(*keys)
+            await settled(pilot)
+            assert (keys, feed.commands) == (keys, commands)
+            assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "said", "good"),
+    [
+        ({"hosts": [fleet.gpu_host("gpu3")]}, "gpu3 is up", True),
+        ({"hosts": [fleet.REFUSED]}, "gpu4 is down: permission denied (publickey)", False),
+        ({"cards": 3}, "cannot be read", False),
+        (None, "cannot be read", False),
+    ],
+)
+async def test_the_answer_says_how_the_host_is_now(result: Any, said: str, good: bool) -> None:
+    feed = CannedFeed(fleet.troubled())
+    feed.on_command = lambda verb, args: json.loads(encode(result))
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("R")
+        await settled(pilot)
+    assert app.view.said is not None
+    assert said in app.view.said.text
+    assert app.view.said.good is good
+
+
+async def test_while_the_hosts_are_looked_at_the_operator_is_told_so() -> None:
+    answered = asyncio.Event()
+
+    class Slow(CannedFeed):
+        async def command(self, verb: str, **args: Any) -> Any:
+            await answered.wait()
+            return json.loads(encode({"hosts": [fleet.gpu_host()]}))
+
+    app = app_on(Slow(fleet.troubled()))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("c")
+        await pilot.pause()
+        assert "… check hosts: under way" in plain(bars.prompt(app.view, 80))
+        answered.set()
+        await settled(pilot)
+        assert "✓ gpu1 is up" in plain(bars.prompt(app.view, 80))
+
+
+async def test_a_key_that_is_not_offered_any_more_is_refused_in_words() -> None:
+    refused = DaemonError("refused", "gpu3 offers another key now", "look at it again")
+    feed = CannedFeed(fleet.troubled(), refuse={"trust": refused})
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("T")
+        feed.play([e.HostProbed(replace(fleet.NEW, offered="SHA256:another"))])
+        await settled(pilot)
+        await pilot.press("y")
+        await settled(pilot)
+    assert feed.commands == [("trust", {"host": "gpu3", "fingerprint": fleet.FINGERPRINT})], "the one that was shown"
+    assert app.view.said is not None
+    assert app.view.said.text == "trust: gpu3 offers another key now; look at it again"
+
+
+async def test_the_keyboard_goes_to_the_hosts_and_comes_back() -> None:
+    app = app_on(CannedFeed(fleet.troubled()))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("7")
+        await settled(pilot)
+        assert isinstance(app.focused, HostsPane)
+        await pilot.press("1")
+        await settled(pilot)
+        assert isinstance(app.focused, Tree)
+        await pilot.press("tab", "7", "1")
+        await settled(pilot)
+        assert app.focused is not None
+        assert app.focused.id == "overview", "it had not come from the left"
+        await pilot.press("h", "7", "z", "1")
+        await settled(pilot)
+        assert app.focused is not None
+        assert app.focused.id == "overview", "the left pane is folded away"
+        await pilot.press("7", "z")
+        await settled(pilot)
+        assert isinstance(app.focused, Tree)
+
+
+async def chosen_after(app: KpdApp, pilot: Any, *keys: str) -> str:
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+    return app.view.host
+
+
+async def test_going_through_the_hosts_by_keys_and_by_mouse() -> None:
+    feed = CannedFeed(fleet.sixteen())
+    app = app_on(feed)
+    async with app.run_test(size=(120, 50)) as pilot:
+        await settled(pilot)
+        assert await chosen_after(app, pilot, "7") == "gpu4", "the one that waits for a person"
+        assert await chosen_after(app, pilot, "down", "j") == "gpu6"
+        assert await chosen_after(app, pilot, *["up"] * 9) == "gpu1"
+        hosts_pane = app.query_one(HostsPane)
+        assert hosts_pane.cursor is not None
+        assert "gpu1" in hosts_pane.lines[hosts_pane.cursor].plain
+        row = hosts_pane._spans["gpu3"].start
+        await pilot.click(HostsPane, offset=(5, row + 1))
+        await settled(pilot)
+        assert app.view.host == "gpu3"
+        feed.play([e.HostRemoved("gpu3"), e.HostProbed(replace(fleet.NEW, name="gpu9"))])
+        await settled(pilot)
+        assert app.view.host == "gpu4"
+        feed.play([e.HostProbed(replace(fleet.NEW, name="gpu1"))])
+        await settled(pilot)
+        assert app.view.host == "gpu4", "it stays while it is looked at"
+
+
+async def test_a_host_longer_than_the_screen_is_scrolled_before_the_next_one_is_chosen() -> None:
+    app = app_on(CannedFeed(fleet.sixteen()))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert await chosen_after(app, pilot, "7", "down") == "gpu5"
+        hosts_pane = app.query_one(HostsPane)
+        span, top = hosts_pane._spans["gpu5"], hosts_pane.scroll_offset.y
+        assert span.start == top
+        assert span.stop > top + hosts_pane.room.height
+        assert await chosen_after(app, pilot, "down") == "gpu5"
+        assert span.stop == hosts_pane.scroll_offset.y + hosts_pane.room.height
+        assert await chosen_after(app, pilot, "down") == "gpu6"
+        assert await chosen_after(app, pilot, "up") == "gpu5"
+        assert hosts_pane.scroll_offset.y == span.start
+
+
+async def test_without_hosts_the_tab_says_what_will_be_there() -> None:
+    log = logs.Log().emit(e.DaemonStarted("0.1.0", 4711, "/home/op/kernels"))
+    app = app_on(CannedFeed(log))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("7", "up", "down", "c")
+        await settled(pilot)
+        assert "the daemon does it when it starts" in " ".join(plain(app.query_one(HostsPane).lines).split())
+    assert app.view.said is not None
+    assert app.view.said.text == "check hosts: no host is known yet"

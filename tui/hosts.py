@@ -1,0 +1,76 @@
+"""Hosts as plain data: in what order they stand, which of them is chosen, what is the matter, who holds a device."""
+
+import re
+from collections.abc import Sequence
+
+from kpd.model.nouns import Device, HostCard, Run, State
+from tui.numbers import count
+from tui.text import clean
+
+CPU = "cpu"
+HEALED_BY_TIME = ("", "unreachable", "helper_died")
+"""Kinds of trouble at which the daemon tries again by itself, for ever."""
+
+
+def ordered(state: State) -> list[HostCard]:
+    """By name, gpu2 before gpu10: a host that goes down stays where the eyes look for it."""
+    return sorted(state.hosts.values(), key=lambda card: (_natural(card.name), card.name))
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """What `name` is sorted by: numbers by their value, before letters."""
+    pieces = re.findall(r"([0-9]{1,18})|([^0-9]+|[0-9])", name)
+    return [(0, int(number), "") if number else (1, 0, letters) for number, letters in pieces]
+
+
+def needs_person(card: HostCard) -> bool:
+    """Whether the link stays down until somebody does something."""
+    return card.link == "down" and (bool(card.offered) or card.trouble not in HEALED_BY_TIME)
+
+
+def chosen(state: State, before: str, looking: bool) -> str:
+    """The host that acts go to: the operator's choice, which nothing moves while they are `looking` at the hosts.
+
+    Else it goes to one that waits for a person, or at least is down, if there is one.
+    """
+    card = state.hosts.get(before)
+    if card is not None and (looking or needs_person(card)):
+        return before
+    cards = ordered(state)
+    for matters in (needs_person, lambda one: one.link == "down"):
+        if (found := next(filter(matters, cards), None)) is not None and (card is None or not matters(card)):
+            return found.name
+    return before if card is not None else cards[0].name if cards else ""
+
+
+def devices(card: HostCard) -> tuple[Device, ...]:
+    """The host's devices; cards of older logs name only one."""
+    if card.devices or not card.device:
+        return card.devices
+    return (Device(CPU, "cpu", card.device),)
+
+
+def holder(state: State, card: HostCard, device: Device) -> Run | None:
+    """The run that has the device now; runs of older logs name none, for there was only the CPU."""
+    here = (run for run in state.begun if run.host == card.name)
+    return next((run for run in here if (run.device_id or CPU) == device.id), None)
+
+
+def trouble(card: HostCard) -> tuple[str, str]:
+    """What is the matter with the host as a whole, and what to do about it; nothing when all is well."""
+    link = next((check for check in card.checks if check.name == "link" and check.state == "bad"), None)
+    if link is not None:
+        return clean(link.found), clean(link.remedy)
+    return clean(card.error), ""
+
+
+def brief(cards: Sequence[HostCard]) -> str:
+    """How the hosts are, in a line: `gpu1 is up`, or `16 hosts: 15 up, 1 down: gpu7`."""
+    down = [card for card in cards if card.link == "down"]
+    if len(cards) == 1:
+        name = clean(cards[0].name)
+        return f"{name} is down: {trouble(cards[0])[0] or 'not connected yet'}" if down else f"{name} is up"
+    names = ", ".join(clean(card.name) for card in down)
+    return f"{count(len(cards), 'host')}: {len(cards) - len(down)} up" + (
+        f", {len(down)} down: {names}" if down else ""
+    )

@@ -1,0 +1,121 @@
+"""Hosts: each with its link, its devices and who has them, and what works there; folded where there are many."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from kpd.model.nouns import HostCard
+from kpd.workspace.config import LOCAL
+from tui import hosts, marks
+from tui.numbers import count, figure
+from tui.panes import host
+from tui.panes.host import INDENT
+from tui.panes.parts import heading, nothing_heard, sentence
+from tui.text import BLANK, clean, clip, joined, line
+from tui.view import View
+
+LEAST_REMEDY = 16
+"""Cells below which the beginning of a remedy tells nobody anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All lines, and which of them are whose: the range that begins with the host's headline."""
+
+    lines: list[Content]
+    spans: dict[str, range]
+
+
+def lines(view: View, width: int, height: int) -> list[Content]:
+    return page(view, width, height).lines
+
+
+def page(view: View, width: int, height: int) -> Page:
+    """Every host in full where all of them fit into `height`, else only the chosen one; the others in two lines."""
+    if (nothing := nothing_heard(view, width)) is not None:
+        return Page(nothing, {})
+    cards = hosts.ordered(view.state)
+    if not cards:
+        return Page(sentence("No host was looked at yet: the daemon does it when it starts.", width), {})
+    found = [] if len(cards) == 1 else [_heading(view, cards, width), BLANK]
+    blocks = {card.name: host.lines(view, card, width) for card in cards}
+    fold = len(cards) > 1 and len(found) + sum(len(block) + 1 for block in blocks.values()) > height + 1
+    spans: dict[str, range] = {}
+    for card in cards:
+        folded = fold and card.name != view.host
+        sign = "▸ " if folded else "▾ " if fold else ""
+        body = _folded(view, card, width) if folded else blocks[card.name]
+        if not folded and found and found[-1] is not BLANK:
+            found.append(BLANK)
+        first = len(found)
+        found += [_headline(card, width, sign), *body]
+        spans[card.name] = range(first, len(found))
+        if not folded and card is not cards[-1]:
+            found.append(BLANK)
+    return Page(found, spans)
+
+
+def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:
+    """How many hosts there are, how they are, and how many devices are at work."""
+    marked = Counter(marks.of_host(card) for card in cards)
+    states = [line((f"{mark.glyph} {number} {mark.word}", mark.style)) for mark, number in marked.items()]
+    found = joined([heading(count(len(cards), "host")), *states], "  ")
+    known = [(card, device) for card in cards for device in hosts.devices(card)]
+    taken = sum(hosts.holder(view.state, card, device) is not None for card, device in known)
+    longest = f"  {taken} of {count(len(known), 'device')} taken"
+    fits = found.cell_length + len(longest) <= width
+    return Content.assemble(found, (longest if fits else f"  {taken} of {len(known):,} taken", ".muted"))
+
+
+def _headline(card: HostCard, width: int, sign: str) -> Content:
+    """Name, link, round trip, and the way there."""
+    mark = marks.of_host(card)
+    rtt = f" {_milliseconds(card.rtt_ms)}" if card.link == "up" and card.rtt_ms is not None else ""
+    where = "this machine" if card.transport == LOCAL else f"{clean(card.transport)} {clean(card.address)}"
+    return line(
+        (sign, ".muted"), (f"{mark.glyph} ", mark.style), (clip(clean(card.name), 32), ".strong"),
+        (f"  {mark.word}", mark.style), (rtt, ".muted"), (f"  {where}", ".muted"),
+    ).truncate(width, ellipsis=True)  # fmt: skip
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:.1f} ms" if 0.05 <= value < 100 else f"{figure(round(value, 2))} ms"
+
+
+def _folded(view: View, card: HostCard, width: int) -> list[Content]:
+    """What matters most about the host: its trouble, else who is at work there, what is bad, and what it has."""
+    room = width - 2 * INDENT
+    space = " " * (2 * INDENT)
+    if card.offered:
+        text = f"{marks.OFFERED.glyph} shows a key that nobody has trusted yet"
+        return [line(space, (clip(text, room), marks.OFFERED.style))]
+    reason, remedy = hosts.trouble(card)
+    if reason and (card.link == "down" or not card.checks):
+        said = clip(f"{marks.FAILED.glyph} {reason}", room)
+        left = room - cell_len(said) - 4
+        return [
+            line(
+                space,
+                (said, marks.FAILED.style),
+                f"  → {clip(remedy, left)}" if remedy and left >= LEAST_REMEDY else "",
+            )
+        ]
+    tail: list[Content] = []
+    for device in hosts.devices(card):
+        if (run := hosts.holder(view.state, card, device)) is not None:
+            tail.append(host.held(view, run))
+    bad = ", ".join(clean(check.name) for check in card.checks if check.state == "bad")
+    tail += [line((f"{marks.FAILED.glyph} {bad}", marks.FAILED.style))] if bad else []
+    after = joined(tail, "  ").truncate(max(0, room - LEAST_REMEDY), ellipsis=True)
+    return [Content.assemble(space, (clip(_equipment(card), room - after.cell_length - 2), ".muted"), "  ", after)]
+
+
+def _equipment(card: HostCard) -> str:
+    """`8 × H100 80GB HBM3`, or the CPU's name where there is no GPU."""
+    known = hosts.devices(card)
+    shown = [device for device in known if device.kind == "gpu"] or known
+    kinds = Counter(clean(device.name).removeprefix("NVIDIA ") for device in shown)
+    return ", ".join(f"{number} × {name}" if number > 1 else name for name, number in kinds.items())
