@@ -144,7 +144,7 @@ def canned_status(**changes: Any) -> dict[str, Any]:
     runs = {"r3": RUN, "r4": replace(RUN, id="r4", status="queued", incumbent=None, iterations=())}
     return {
         "version": "0.1.0", "pid": 4242, "workspace": "/ws", "seq": 9, "at": AT, "held": "",
-        "active": brief_run(RUN), "queued": [],
+        "active": brief_run(RUN), "begun": [brief_run(RUN)], "queued": [],
         "runs": {name: brief_run(run) for name, run in runs.items()},
         "hosts": {"local": as_json(HostCard("local", "local", device="Some CPU", compiler="gcc 12"))},
         "tasks": {"bad": as_json(TaskCard("bad", error="tasks/bad/task.toml:3: unknown key"))},

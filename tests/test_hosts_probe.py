@@ -1,20 +1,46 @@
-"""What a host says of itself, on this machine and on others."""
+"""What a host says of itself: on this machine, with programs that stand in for NVIDIA's, and with bad ones."""
 
 import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kpd.hosts import probe
-from tests.test_hosts_support import host_at, names
+from kpd.hosts.job import JobSpec
+from tests.test_hosts_gpus import H100, NCU, NVCC
+from tests.test_hosts_support import host_at, linux_only, names
 
 HELPER = {
     "system": "Linux", "release": "6.1", "machine": "aarch64", "python": "3.6.8",
     "cpus": [2, 3, 7], "pinning": True, "disk_free": 5, "clock": 1.5,
 }  # fmt: skip
+Install = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Put a shell script on the PATH, in front of everything else, or in the folder that is named."""
+
+    def put(name: str, script: str) -> Path:
+        path = tmp_path / "bin" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return put
+
+
+def prints(text: str) -> str:
+    return f"cat <<'THIS'\n{text}\nTHIS"
 
 
 async def test_probing_this_machine(tmp_path: Path) -> None:
@@ -24,30 +50,164 @@ async def test_probing_this_machine(tmp_path: Path) -> None:
     assert facts["system"] == os.uname().sysname and facts["cpu"]
     assert facts["python"] == ".".join(map(str, sys.version_info[:3]))
     assert abs(facts["clock"] - time.time()) < 60 and facts["disk_free"] > 0
+    assert abs(facts["skew_s"]) < 60 and facts["rtt_s"] >= 0
     assert set(facts["compilers"]) == {name for name in probe.COMPILERS if shutil.which(name)}
     assert all(any(char.isdigit() for char in version) for version in facts["compilers"].values())
-    card = probe.host_card("local", "local", facts)
-    assert card.link == "up" and card.counters and bool(card.error) == (not facts["compilers"])
     if sys.platform == "linux":
-        assert card.cpu == max(os.sched_getaffinity(0))
+        assert probe.measuring_cpu(facts) == max(os.sched_getaffinity(0))
+        assert f"uid {os.getuid()}\n" in facts["rights"] and "\nboot " in facts["rights"]
 
 
-def test_sections_become_facts_and_a_card() -> None:
-    said = "== cpu\nNeoverse-N1\n== gcc\ngcc (Debian) 12.2.0\nCopyright\n== clang\nclang version 14\n== paranoid\n2\n"
-    facts = probe.facts(HELPER, said)
+async def test_a_gpu_box_with_its_tools_on_the_path(tmp_path: Path, install: Install) -> None:
+    asked = tmp_path / "asked"
+    install("nvidia-smi", f'echo "$@" >{asked}\n{prints(H100)}')
+    nvcc = install("nvcc", f'[ "$*" = --version ] && {prints(NVCC)}')
+    ncu = install("ncu", prints(NCU))
+    async with host_at(tmp_path / "host") as host:
+        facts = await host.probe()
+    assert asked.read_text().split() == probe.gpus.QUERY.split()
+    assert [gpu.arch for gpu in facts["gpus"]] == ["sm_90", "sm_90"]
+    assert (facts["driver"], facts["gpu_trouble"]) == ("580.95.05", "")
+    assert (facts["nvcc"], facts["cuda"]) == (str(nvcc), "13.0")
+    assert (facts["ncu"], facts["ncu_version"]) == (str(ncu), "2025.3.1.0")
+
+
+async def test_cuda_home_goes_before_the_path(
+    tmp_path: Path, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("nvcc", prints(NVCC))
+    home = tmp_path / "it's a $(exit 1) folder"
+    install(f"../{home.name}/bin/nvcc", prints(NVCC.replace("13.0", "12.8")))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with host_at(tmp_path / "host") as host:
+        for given_home in (str(home), home.name, f"~/{home.name}"):
+            facts = await host.probe(given_home)
+            assert (facts["nvcc"], facts["cuda"]) == (f"{home}/bin/nvcc", "12.8")
+        assert names(host, "jobs") == []
+
+
+async def test_programs_that_hang_fail_flood_or_forge_spoil_only_their_own_section(
+    tmp_path: Path, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "PATIENCE_S", 2)
+    install("nvidia-smi", "echo '0, GPU-'; sleep 60")
+    install("clang", "echo clang version 99; exit 1")
+    install("ncu", f"yes '\x1b[2J== gpus 0' | head -c 3000000; {prints(NCU)}")
+    install("nvcc", f"echo; echo '== gpus 0'; echo '{H100.splitlines()[0]}'; {prints(NVCC)}; printf '== end'")
+    async with host_at(tmp_path / "host") as host:
+        facts = await host.probe()
+    assert facts["gpu_trouble"] == "nvidia-smi does not answer within 2 s"
+    assert facts["gpus"] == ()
+    assert "clang" not in facts["compilers"]
+    assert facts["cuda"] == "13.0"
+    assert facts["ncu"] and facts["ncu_version"] == ""
+    assert facts["cpu"] and facts["rights"]
+
+
+@linux_only
+@pytest.mark.parametrize(
+    ("make", "wrong"),
+    [
+        (lambda path: path.mkdir(), ""),
+        (lambda path: None, ""),
+        (lambda path: path.touch(), "is not a folder"),
+        (lambda path: path.symlink_to("/tmp"), "is a symbolic link"),
+        (lambda path: path.parent.rmdir(), "is not there and cannot be made"),
+    ],
+)
+async def test_the_folder_of_locks(tmp_path: Path, make: Callable[[Path], None], wrong: str) -> None:
+    leases = tmp_path / "a b" / "leases"
+    leases.parent.mkdir()
+    make(leases)
+    assert probe.facts(HELPER, await ran(tmp_path, probe.script("", str(leases))))["leases"] == wrong
+    assert probe.facts(HELPER, await ran(tmp_path, probe.script()))["leases"] is None
+
+
+async def ran(root: Path, script: str) -> str:
+    async with host_at(root / "host") as host:
+        done = await host.job(JobSpec(f"probe-{time.time_ns()}", script, probe.LIMIT_S))
+        return done.stdout.decode()
+
+
+SAID = """== cpu 0
+ Neoverse-V2
+
+== gcc 0
+ gcc (Debian) 12.2.0
+ Copyright
+
+== cc 127
+ cc: not found
+
+== clang 0
+ clang version 14
+
+== paranoid 0
+ 2
+"""
+
+
+def test_sections_become_facts() -> None:
+    facts = probe.facts(HELPER, SAID, 3.5, 0.012)
     assert facts["compilers"] == {"gcc": "gcc (Debian) 12.2.0", "clang": "clang version 14"}
-    card = probe.host_card("box", "ssh", facts)
-    assert (card.cpu, card.device, card.compiler) == (7, "Neoverse-N1", "gcc (Debian) 12.2.0")
-    assert card.system == "Linux 6.1 aarch64" and card.error == ""
-    assert card.counters == "no hardware counters: perf is not installed"
+    assert (facts["cpu"], probe.measuring_cpu(facts)) == ("Neoverse-V2", 7)
+    assert facts["counters"] == "no hardware counters: perf is not installed"
+    assert (facts["skew_s"], facts["rtt_s"]) == (3.5, 0.012)
+    assert (facts["gpus"], facts["gpu_trouble"], facts["nvcc"], facts["ncu"]) == ((), "", "", "")
 
 
 def test_a_bare_machine() -> None:
     facts = probe.facts({**HELPER, "system": "Darwin", "pinning": False}, "")
-    card = probe.host_card("mac", "local", facts)
-    assert card.cpu is None and card.device == "aarch64"
-    assert card.error == "no C compiler; install gcc or clang on the host"
-    assert card.counters == "no hardware counters: perf stat does not exist on Darwin"
+    assert probe.measuring_cpu(facts) is None and facts["cpu"] == "aarch64"
+    assert facts["counters"] == "no hardware counters: perf stat does not exist on Darwin"
+
+
+@pytest.mark.parametrize(
+    ("rights", "open"),
+    [
+        ("uid 1000\n caps 0000000000000000\n admin_only 1\n boot x", False),
+        ("uid 1000\n caps 0000000000000000\n admin_only 0", True),
+        ("uid 0\n caps 000001ffffffffff\n admin_only 1", True),
+        ("uid 0\n caps 00000000a80425fb\n admin_only 1", False),  # root of a container
+        ("uid 0\n admin_only 1", True),
+        ("uid 1000\n caps 0000000000000000", None),
+        ("", None),
+        ("uid 0\n caps zz\n admin_only yes", None),
+    ],
+)
+def test_who_may_read_gpu_counters(rights: str, open: bool | None) -> None:
+    assert probe.facts(HELPER, f"== rights 0\n {rights}\n\n")["counters_open"] is open
+
+
+@pytest.mark.parametrize(
+    ("section", "trouble"),
+    [
+        ("== gpus 0\n \n", "nvidia-smi ended with 0 and said nothing"),
+        ("== gpus hangs\n", "nvidia-smi does not answer within 15 s"),
+        ("== gpus 9\n NVIDIA-SMI has failed\x1b[31m because\n", "NVIDIA-SMI has failed [31m because"),
+    ],
+)
+def test_a_driver_that_does_not_list_its_gpus(section: str, trouble: str) -> None:
+    facts = probe.facts(HELPER, section)
+    assert (facts["gpus"], facts["gpu_trouble"]) == ((), trouble)
+
+
+@given(st.text() | st.lists(st.sampled_from(["== gpus 0", "\n", " ", "==", "nvcc", "/a/b", "x", "\x1b"])).map("".join))
+def test_whatever_is_said_there_are_facts(said: str) -> None:
+    facts = probe.facts(HELPER, said)
+    for text in (facts["cpu"], facts["gpu_trouble"], facts["counters"], facts["nvcc"], facts["ncu"], facts["cuda"]):
+        assert text.isprintable()
+    assert all(version.isprintable() for version in facts["compilers"].values())
+
+
+@given(st.dictionaries(st.sampled_from(["cpu", "gcc", "gpus", "nvcc"]), st.text(), min_size=1))
+def test_no_output_passes_for_another_section(texts: dict[str, str]) -> None:
+    """As sed writes them: each line behind a blank, and an empty line at the end."""
+    said = "".join(
+        f"== {name} 0\n" + "".join(f" {row}\n" for row in text.split("\n")) + "\n" for name, text in texts.items()
+    )
+    found = probe.sections(said)
+    assert {name: section.text for name, section in found.items()} == {name: t.strip() for name, t in texts.items()}
 
 
 @pytest.mark.parametrize(

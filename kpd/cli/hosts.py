@@ -1,34 +1,68 @@
-"""kpd hosts: each host as it was probed, with what kpd measured of it."""
+"""kpd hosts: each host as it was last seen; add, trust and retry them."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import Any
 
-from kpd.cli import words
+from kpd.cli import checks, words
 from kpd.cli.ask import query, workspace
-from kpd.cli.outcome import OK
+from kpd.cli.outcome import INFRA, OK, USAGE, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.text import clean, columns, narrate, out, out_json, wrapped
+from kpd.workspace.paths import Workspace
 
 
 def arguments(parser: ArgumentParser) -> None:
     add_json(parser)
+    verbs = parser.add_subparsers(dest="what", metavar="add|trust|retry")
+    add = verbs.add_parser("add", help="write a host into config.toml, and look at it")
+    add.add_argument("address", metavar="[USER@]HOST[:PORT]", help="what ssh takes, an alias of ~/.ssh/config, too")
+    add.add_argument("--name", help="what kpd calls it; by default the first part of the address")
+    add.add_argument("--transport", choices=("ssh", "controlmaster"), default="ssh", help="see config.toml.example")
+    add.add_argument("--accept-new", action="store_true", help="trust the key of a host that nobody has seen before")
+    add.add_argument("--no-check", action="store_true", help="only write it down")
+    trust = verbs.add_parser("trust", help="say that the key which a host offers is its own")
+    trust.add_argument("name", metavar="NAME")
+    trust.add_argument("--fingerprint", metavar="SHA256:…", help="trust this one and no other, without a question")
+    trust.add_argument("--yes", action="store_true", help="trust whatever it offers, without a question")
+    retry = verbs.add_parser("retry", help="have the daemon try a host's link again now")
+    retry.add_argument("name", metavar="NAME")
 
 
 def execute(args: Namespace) -> int:
-    hosts = query(workspace(args), "hosts")
+    ws = workspace(args)
+    if args.what is not None:
+        return _change(ws, args)
     if args.json:
-        out_json(hosts)
+        out_json(query(ws, "hosts"))
         return OK
-    for host in clean(hosts):
-        for text in report(host, columns()):
+    answer = clean(query(ws, "status"))
+    for card in answer["hosts"].values():
+        runs = [run for run in answer["runs"].values() if run["host"] == card["name"]]
+        for text in report(card, columns(), [f"{run['id']}: {run['waiting']}" for run in runs if run["waiting"]]):
             out(text)
-    if not hosts:
-        narrate("no host was probed yet; the daemon does it when it starts")
+    if not answer["hosts"]:
+        narrate("no host was probed yet; the daemon does it when it starts, kpd doctor does it now")
     return OK
 
 
-def report(host: dict[str, Any], limit: int | None) -> list[str]:
-    """One host as lines."""
+def _change(ws: Workspace, args: Namespace) -> int:
+    from kpd.cli import hosts_add, hosts_trust
+    from kpd.hosts.errors import HostError
+
+    try:
+        match args.what:
+            case "add":
+                return hosts_add.add(ws, args)
+            case "trust":
+                return hosts_trust.trust(ws, args)
+        return hosts_trust.retry(ws, args.name)
+    except HostError as err:
+        raise CliError(err.message, err.remedy, USAGE if err.kind == "config" else INFRA) from err
+
+
+def report(host: dict[str, Any], limit: int | None, waiting: Sequence[str] = ()) -> list[str]:
+    """One host as lines; `waiting` are its runs that wait, and for what."""
     roofline = [
         f"{words.number(host[key])} {unit}" for key, unit in (("bandwidth_gbs", "GB/s"), ("peak_gflops", "GFLOP/s"))
         if host[key] is not None
@@ -36,15 +70,31 @@ def report(host: dict[str, Any], limit: int | None) -> list[str]:
     facts = {
         "system": host["system"],
         "device": host["device"],
+        "gpus": _gpus(host["devices"]),
         "pinned to": "" if host["cpu"] is None else f"CPU {host['cpu']}",
         "compiler": host["compiler"],
         "counters": host["counters"],
         "roofline": ", ".join(roofline),
+        "checks": checks.brief(host["checks"]) if host["link"] == "up" else "",
         "error": host["error"],
+        "waiting": ", ".join(waiting),
     }
     sign = "●" if host["link"] == "up" else "○"
-    lines = [f"{sign} {host['name']} ({host['transport']}, {host['link']})"]
+    reached = f"{host['transport']} to {host['address']}" if host["address"] else host["transport"]
+    trip = f", {host['rtt_ms']:.1f} ms" if host["rtt_ms"] is not None else ""
+    lines = [f"{sign} {host['name']} ({reached}, {host['link']}{trip})"]
     for name, fact in facts.items():
         if fact:
             lines += wrapped(f"{name:<10} {fact}", limit, "  ")
     return lines
+
+
+def _gpus(devices: list[dict[str, Any]]) -> str:
+    """Equal ones together: "8 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"."""
+    kinds: dict[str, int] = {}
+    for device in devices:
+        if device["kind"] == "gpu":
+            facts = (device["arch"], f"{device['memory_mib'] / 1024:.0f} GiB" if device["memory_mib"] else "")
+            kind = " ".join(filter(None, (device["name"], f"({', '.join(filter(None, facts))})" if any(facts) else "")))
+            kinds[kind] = kinds.get(kind, 0) + 1
+    return ", ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in kinds.items())

@@ -41,7 +41,8 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("show", "one iteration in full", "show"),
             Verb("diff", "what an iteration changed", "diff"),
             Verb("events", "the event log", "events"),
-            Verb("hosts", "the hosts as probed", "hosts"),
+            Verb("hosts", "the hosts as last seen; add, trust or retry one", "hosts"),
+            Verb("doctor", "what works here and on the hosts, and what to do about the rest", "doctor"),
         ),
     ),
     (

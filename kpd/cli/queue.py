@@ -1,4 +1,4 @@
-"""kpd queue: the run that holds the device, and those that wait for it."""
+"""kpd queue: the runs that hold devices, and those that wait for one."""
 
 import time
 from argparse import ArgumentParser, Namespace
@@ -23,7 +23,7 @@ def execute(args: Namespace) -> int:
     if answer["held"]:
         for text in wrapped(f"⏸ held: {answer['held']}; kpd resume releases the queue", columns()):
             out(text)
-    runs = [*filter(None, [answer["active"]]), *answer["queued"]]
+    runs = [*answer["begun"], *answer["queued"]]
     for text in runs_table(runs, time.time(), columns()) if runs else ():
         out(text)
     if not runs:

@@ -66,7 +66,7 @@ def runs_table(runs: list[dict[str, Any]], now: float, limit: int | None) -> lis
     rows = []
     for run in runs:
         spent = f"{max(run['count'] - 1, 0)}/{run['budget']['iterations']}"
-        doing = run["reason"] if run["status"] == "ended" else words.now(run, now) if run["status"] != "queued" else ""
+        doing = run["reason"] if run["status"] == "ended" else words.now(run, now)
         rows.append((run["id"], words.run_state(run), run["task"], run["agent"], run["host"], spent, best(run), doing))
     head = ("RUN", "STATE", "TASK", "AGENT", "HOST", "ITER", "BEST", "NOW")
     return table(head, rows, limit, right="ITER")

@@ -19,6 +19,7 @@ RUN_OUTCOMES = {
     "infra": ("! infra", "yellow"),
 }
 STATUSES = {"queued": ("… queued", "dim"), "running": ("● running", "green"), "paused": ("⏸ paused", "yellow")}
+WAITING = "◔ waiting"
 LEVELS = {"info": "i", "warning": "!", "error": "✗"}
 MINUS = "−"
 
@@ -72,6 +73,10 @@ def now(run: dict[str, Any], at: float) -> str:
     current = run["current"]
     if run["status"] == "paused":
         return str(run["reason"])
+    if run["waiting"]:
+        return f"waits: {run['waiting']}"
+    if run["status"] == "queued":
+        return ""
     if current is None:
         return "between iterations" if run["count"] else "making the task ready"
     attempt = f", attempt {current['attempt']}" if current["attempt"] > 1 else ""
@@ -82,4 +87,6 @@ def now(run: dict[str, Any], at: float) -> str:
 def run_state(run: dict[str, Any]) -> str:
     if run["status"] == "ended":
         return RUN_OUTCOMES.get(run["outcome"] or "", ("ended", ""))[0]
+    if run["status"] == "running" and run["waiting"]:
+        return WAITING
     return STATUSES[run["status"]][0]

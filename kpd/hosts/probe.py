@@ -1,33 +1,107 @@
-"""What a host is: its system, CPU, compilers and counters, as plain facts and as the card that people see."""
+"""What a host is: its system, CPU, GPUs, compilers and counters, as plain facts."""
 
 import re
+import shlex
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
-from kpd.model.nouns import HostCard
+from kpd.hosts import gpus
+from kpd.hosts.gpus import Gpu, line
 
 LIMIT_S = 20.0
+PATIENCE_S = 15
+"""What a program has for its answer; nvidia-smi wakes every GPU of a box first when persistence mode is off."""
 COMPILERS = ("cc", "gcc", "clang")
 COUNTERS = ("cycles", "instructions", "cache-misses")
+ADMIN = 1 << 21
+"""CAP_SYS_ADMIN among the capabilities of a Linux process."""
 
-# Sections begin with a line "== name"; every program may be absent.
-SCRIPT = f"""
-exec 2>&1
-echo "== cpu"
-if [ -r /proc/cpuinfo ]; then sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1; fi
-if [ "$(uname -s)" = Darwin ]; then sysctl -n machdep.cpu.brand_string; fi
-for compiler in {" ".join(COMPILERS)}; do
-  if command -v $compiler >/dev/null; then echo "== $compiler"; $compiler --version; fi
+# Every program may be absent, hang, or print whatever it likes: all run side by side, each into a file of its own that
+# cannot grow large, and what has not ended in time is left to the job's supervisor. Each file becomes a section
+# "== name status", its lines indented so that none can pass for the head of another.
+_SCRIPT = """
+LC_ALL=C; export LC_ALL
+absolute() { case "$1" in ''|/*) printf %s "$1" ;; *) printf %s "$HOME/${1#\\~/}" ;; esac; }
+home=$(absolute @HOME@)
+leases=$(absolute @LEASES@)
+
+has() { command -v "$1" >/dev/null 2>&1; }
+tool() {
+  if [ -n "$home" ]; then command -v "$home/bin/$1" && return; command -v "$home/$1" && return; fi
+  command -v "$1" && return
+  command -v "/usr/local/cuda/bin/$1" && return
+  ls -d /usr/local/cuda-*/bin/"$1" /opt/nvidia/nsight-compute/*/"$1" 2>/dev/null | sort -V | tail -n 1
+}
+names=; pids=
+section() {
+  name=$1; shift
+  names="$names $name"
+  { ulimit -f 128; "$@" >"out/$name" 2>&1 </dev/null; echo $? >"out/$name.rc"; } &
+  pids="$pids $!"
+}
+
+cpu() {
+  if [ "$(uname -s)" = Darwin ]; then sysctl -n machdep.cpu.brand_string; return; fi
+  sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | grep . ||
+    lscpu 2>/dev/null | sed -n 's/^Model name: *//p'
+}
+installed() { printf '%s\\n' "$1"; "$1" --version; }
+rights() {
+  echo "uid $(id -u)"
+  sed -n 's/^CapEff:[[:space:]]*/caps /p' /proc/self/status
+  sed -n 's/^RmProfilingAdminOnly: */admin_only /p' /proc/driver/nvidia/params
+  sed 's/^/boot /' /proc/sys/kernel/random/boot_id
+} 2>/dev/null
+folder() {
+  if [ -L "$1" ]; then echo 'is a symbolic link'
+  elif [ -d "$1" ]; then [ -w "$1" ] && [ -x "$1" ] || echo 'is not writable for you'
+  elif [ -e "$1" ]; then echo 'is not a folder'
+  else [ -w "$(dirname "$1")" ] || echo 'is not there and cannot be made'
+  fi
+}
+
+section cpu cpu
+for compiler in @COMPILERS@; do if has $compiler; then section $compiler $compiler --version; fi; done
+if has perf; then section perf perf stat -x, -e @COUNTERS@ true; fi
+if has nvidia-smi; then section gpus nvidia-smi @QUERY@; fi
+nvcc=$(tool nvcc); if [ -n "$nvcc" ]; then section nvcc installed "$nvcc"; fi
+ncu=$(tool ncu); if [ -n "$ncu" ]; then section ncu installed "$ncu"; fi
+if [ -r /proc/sys/kernel/perf_event_paranoid ]; then section paranoid cat /proc/sys/kernel/perf_event_paranoid; fi
+section rights rights
+if [ -n "$leases" ]; then section leases folder "$leases"; fi
+
+trap : USR1
+{ sleep @PATIENCE@; kill -USR1 $$; } >/dev/null 2>&1 &
+wait $pids
+for name in $names; do
+  echo "== $name $(cat "out/$name.rc" 2>/dev/null || echo hangs)"
+  sed 's/^/ /' "out/$name"
+  echo
 done
-if command -v perf >/dev/null; then echo "== perf"; perf stat -x, -e {",".join(COUNTERS)} true; fi
-if [ -r /proc/sys/kernel/perf_event_paranoid ]; then
-  echo "== paranoid"; cat /proc/sys/kernel/perf_event_paranoid
-fi
 """
 
 
+def script(cuda_home: str = "", leases: str = "") -> str:
+    """The job that looks at a host. nvcc and ncu in `cuda_home` go before others; `leases` is the folder of locks."""
+    words = {
+        "@HOME@": shlex.quote(cuda_home),
+        "@LEASES@": shlex.quote(leases),
+        "@COMPILERS@": " ".join(COMPILERS),
+        "@COUNTERS@": ",".join(COUNTERS),
+        "@QUERY@": gpus.QUERY,
+        "@PATIENCE@": str(PATIENCE_S),
+    }
+    return re.sub("@[A-Z]+@", lambda mark: words[mark[0]], _SCRIPT)
+
+
 class Facts(TypedDict):
-    """A host as probed. `cpus` are those that a job may use, `disk_free` is in bytes, `clock` in seconds since 1970."""
+    """A host as probed. `cpus` are those that a job may use, `disk_free` is in bytes, `clock` in seconds since 1970.
+
+    `skew_s` is the host's clock less ours, `rtt_s` a round trip to its helper. `gpu_trouble` is what nvidia-smi said
+    instead of a list, or beside it. `nvcc` and `ncu` are paths, empty without them. `counters_open` says whether the
+    NVIDIA driver lets this user's processes read counters, None where it does not say. `rights` is all that this may
+    depend on. `leases` says what is wrong with the folder of locks, None where nobody looked.
+    """
 
     system: str
     release: str
@@ -41,26 +115,100 @@ class Facts(TypedDict):
     counters: str
     disk_free: int
     clock: float
+    skew_s: float
+    rtt_s: float
+    gpus: tuple[Gpu, ...]
+    gpu_trouble: str
+    driver: str
+    nvcc: str
+    cuda: str
+    ncu: str
+    ncu_version: str
+    counters_open: bool | None
+    rights: str
+    leases: str | None
 
 
-def facts(helper: Mapping[str, Any], said: str) -> Facts:
-    """The helper's own facts and what SCRIPT said, as one."""
-    sections = dict(re.findall(r"^== (\w+)\n(.*?)(?=^== |\Z)", said, re.MULTILINE | re.DOTALL))
-    perf, counters = counters_of(str(helper["system"]), sections.get("perf"), sections.get("paranoid", "").strip())
+class Section(NamedTuple):
+    """What one program printed; `status` is its exit code, or "hangs"."""
+
+    status: str
+    text: str
+
+
+def sections(said: str) -> dict[str, Section]:
+    """What `script` printed, by the sections' names."""
+    found = re.findall(r"^== (\w+) (\w+)\n((?: .*\n|\n)*)", said + "\n", re.MULTILINE)
+    return {name: Section(status, re.sub("^ ", "", text, flags=re.MULTILINE).strip()) for name, status, text in found}
+
+
+def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: float = 0.0) -> Facts:
+    """The helper's own facts and what `script` said, as one."""
+    found = sections(said)
+
+    def text(name: str) -> str:
+        return found[name].text if name in found else ""
+
+    listing = found["perf"].text if "perf" in found else None
+    perf, counters = counters_of(helper["system"], listing, line(text("paranoid"), 8))
+    listed, trouble = _gpus(found.get("gpus"))
+    nvcc, cuda = _installed(text("nvcc"))
+    ncu, ncu_version = _installed(text("ncu"))
     return Facts(
-        system=helper["system"],
-        release=helper["release"],
-        machine=helper["machine"],
-        python=helper["python"],
-        cpu=sections.get("cpu", "").strip() or helper["machine"],
+        system=line(helper["system"]),
+        release=line(helper["release"]),
+        machine=line(helper["machine"]),
+        python=line(helper["python"]),
+        cpu=line(text("cpu"), 80) or line(helper["machine"]),
         cpus=helper["cpus"],
         pinning=helper["pinning"],
-        compilers={name: lines[0] for name in COMPILERS if (lines := sections.get(name, "").strip().splitlines())},
+        compilers={
+            name: line(text(name).splitlines()[0]) for name in COMPILERS if text(name) and found[name].status == "0"
+        },
         perf=perf,
-        counters=counters,
+        counters=line(counters),
         disk_free=helper["disk_free"],
         clock=helper["clock"],
+        skew_s=skew_s,
+        rtt_s=rtt_s,
+        gpus=listed,
+        gpu_trouble=trouble,
+        driver=listed[0].driver if listed else "",
+        nvcc=nvcc,
+        cuda=gpus.cuda_of(cuda),
+        ncu=ncu,
+        ncu_version=gpus.ncu_of(ncu_version),
+        counters_open=_open(text("rights")),
+        rights=text("rights"),
+        leases=line(text("leases")) if "leases" in found else None,
     )
+
+
+def _gpus(section: Section | None) -> tuple[tuple[Gpu, ...], str]:
+    """The GPUs, and what is wrong with them or with nvidia-smi; no section means that there is no nvidia-smi."""
+    if section is None:
+        return (), ""
+    if section.status == "hangs":
+        return (), f"nvidia-smi does not answer within {PATIENCE_S} s"
+    listed, other = gpus.gpus_of(section.text)
+    if not listed and not other:
+        other = f"nvidia-smi ended with {section.status} and said nothing"
+    return listed, other
+
+
+def _installed(said: str) -> tuple[str, str]:
+    """A program's path, which is the first line, and what it says of itself."""
+    path, _, rest = said.partition("\n")
+    return (path, rest) if path.startswith("/") and path.isprintable() else ("", "")
+
+
+def _open(rights: str) -> bool | None:
+    """Whether the driver lets us read the GPU's counters: it may keep them for processes with CAP_SYS_ADMIN."""
+    known = dict(re.findall(r"^(uid|caps|admin_only) ([0-9a-f]{1,16})$", rights, re.MULTILINE))
+    if "admin_only" not in known:
+        return None
+    admin = bool(int(known["caps"], 16) & ADMIN) if "caps" in known else known.get("uid") == "0"
+    return admin or known["admin_only"] == "0"
 
 
 def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[bool, str]:
@@ -83,18 +231,3 @@ def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[bool, str
 def measuring_cpu(facts: Facts) -> int | None:
     """The CPU to pin measurements to: the last one, away from where systems put their interrupts. None on macOS."""
     return facts["cpus"][-1] if facts["pinning"] and facts["cpus"] else None
-
-
-def host_card(name: str, transport: str, facts: Facts) -> HostCard:
-    """The card of a host that answers; `error` says so when it has no compiler."""
-    compiler = next((facts["compilers"][name] for name in COMPILERS if name in facts["compilers"]), "")
-    return HostCard(
-        name=name,
-        transport=transport,
-        system=f"{facts['system']} {facts['release']} {facts['machine']}",
-        device=facts["cpu"],
-        cpu=measuring_cpu(facts),
-        compiler=compiler,
-        counters=facts["counters"],
-        error="" if compiler else "no C compiler; install gcc or clang on the host",
-    )

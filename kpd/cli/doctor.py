@@ -1,0 +1,112 @@
+"""kpd doctor: what works in the workspace and on its hosts, what does not, and what to do about it."""
+
+import shutil
+import tempfile
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+from pathlib import Path
+
+from kpd.cli import checks
+from kpd.cli.ask import query, workspace
+from kpd.cli.diagnosis import problems
+from kpd.cli.hosts_trust import known
+from kpd.cli.look import look
+from kpd.cli.outcome import CliError
+from kpd.cli.parser import add_json
+from kpd.cli.text import clean, colours, columns, out, out_json, paint, plain
+from kpd.hosts.preflight import LEAST_DISK
+from kpd.model.nouns import Check
+from kpd.wire import DaemonError
+from kpd.workspace.config import load_config
+from kpd.workspace.paths import Workspace, WorkspaceError
+from kpd.workspace.task import find_tasks
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="hosts to look at; all if left out")
+    add_json(parser)
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    config = _config(ws)
+    hosts = known(ws, *args.hosts) if config.state == "ok" else {}
+    own = [asdict(check) for check in (config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws))]
+    cards = look(ws, hosts) if hosts else []
+    code = checks.code(own, cards)
+    if args.json:
+        out_json({"workspace": str(ws.root), "checks": own, "hosts": cards})
+        return code
+    limit, colour = columns(), colours()
+    out(f"{paint('workspace', 'bold', colour)}  {plain(str(ws.root))}")
+    for text in checks.lines(own, limit, colour):
+        out(text)
+    for card in clean(cards):
+        out()
+        for text in checks.host(card, limit, colour):
+            out(text)
+    bad = [check for check in [*own, *(check for card in cards for check in card["checks"])] if check["state"] == "bad"]
+    out()
+    out(paint("nothing to correct", "green", colour) if not bad else paint(f"{len(bad)} to correct", "red", colour))
+    return code
+
+
+def _config(ws: Workspace) -> Check:
+    try:
+        hosts = load_config(ws).hosts
+    except WorkspaceError as err:
+        return Check(
+            "config.toml", "bad", err.message, f"{err.remedy or 'correct it'}; until then no host is looked at"
+        )
+    if not ws.config.exists():
+        return Check("config.toml", "ok", "there is none: all settings have their defaults")
+    return Check("config.toml", "ok", f"{len(hosts)} host{'' if len(hosts) == 1 else 's'}: {', '.join(hosts)}")
+
+
+def _tasks(ws: Workspace) -> Check:
+    tasks = find_tasks(ws)
+    refused = [name for name, folder in tasks.items() if _refused(folder)]
+    if refused:
+        remedy = f"kpd task check {' '.join(refused)} says why"
+        return Check("tasks", "bad", f"{len(refused)} of {len(tasks)} refused: {', '.join(refused)}", remedy)
+    return Check("tasks", "ok", f"{len(tasks)} accepted")
+
+
+def _refused(folder: Path) -> bool:
+    try:
+        return bool(problems(folder))
+    except OSError:
+        return True
+
+
+def _disk(ws: Workspace) -> Check:
+    free = shutil.disk_usage(ws.root).free
+    found = f"{free / (1 << 30):.1f} GiB free"
+    if free >= LEAST_DISK:
+        return Check("disk", "ok", found)
+    return Check("disk", "bad", found, "free at least 1 GiB where the workspace is; kpd never removes runs/ by itself")
+
+
+def _state(ws: Workspace) -> Check:
+    """Whether kpd can write where it keeps its log, and read what the log holds."""
+    try:
+        with tempfile.TemporaryFile(dir=ws.make_private()) as file:
+            file.write(b"?")
+        query(ws, "queue")
+    except WorkspaceError as err:
+        return Check("state", "bad", err.message, err.remedy)
+    except OSError as err:
+        return Check("state", "bad", f"{ws.private} is not writable: {err.strerror}", "check its owner and the disk")
+    except (CliError, DaemonError) as err:
+        return Check("state", "bad", err.message, err.remedy)
+    return Check("state", "ok", f"{ws.private.name}/ is private and writable, the log is readable")
+
+
+def _daemon(ws: Workspace) -> Check:
+    try:
+        status = query(ws, "status")
+    except (CliError, DaemonError, WorkspaceError) as err:
+        return Check("daemon", "bad", err.message, err.remedy)
+    if status["pid"] is None:
+        return Check("daemon", "off", "none runs; kpd start starts one")
+    return Check("daemon", "ok", f"kpd {status['version']}, process {status['pid']}")

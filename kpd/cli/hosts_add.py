@@ -1,0 +1,92 @@
+"""kpd hosts add: a table for a host at the end of config.toml, which otherwise stays as its people wrote it."""
+
+import contextlib
+import re
+import tempfile
+from argparse import Namespace
+from collections.abc import Container
+from pathlib import Path
+
+from kpd.cli.hosts_trust import Refusal, ask_and_trust, settled
+from kpd.cli.look import look_from_here
+from kpd.cli.outcome import OK, CliError
+from kpd.cli.text import narrate, out, plain
+from kpd.hosts.address import Address
+from kpd.workspace.config import ADDRESS, ANY, HOST_NAME, LOCAL, Config, HostConfig, load_config
+from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.strict import ConfigError
+
+LONGEST_NAME = 32
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def add(ws: Workspace, args: Namespace) -> int:
+    """Raises HostError, CliError, WorkspaceError; config.toml is then as it was."""
+    config = load_config(ws)
+    host = HostConfig(transport=args.transport, address=args.address, accept_new=args.accept_new)
+    if not ADDRESS.fullmatch(host.address):
+        raise CliError(f"{host.address!r} is no address", "write [user@]host[:port], or an alias of ~/.ssh/config")
+    taken = next((name for name, other in config.hosts.items() if other.address == host.address), None)
+    if taken is not None:
+        raise CliError(f"{host.address} is there already, as {taken}", f"kpd doctor {taken} looks at it")
+    name = args.name or name_for(host.address, (ANY, *config.hosts))
+    if name in (ANY, LOCAL) or not HOST_NAME.fullmatch(name):
+        raise CliError(f"{name!r} cannot be a host's name", "use letters, digits, _ . and -")
+    if name in config.hosts:
+        raise CliError(f"there is a host {name} already", "give another --name")
+    write(ws, name, host)
+    narrate(f"added {name} to {plain(str(ws.config))}")
+    out(name)
+    return OK if args.no_check else _look(ws, name, host)
+
+
+def _look(ws: Workspace, name: str, host: HostConfig) -> int:
+    """Over a link of our own: a daemon, if one runs, is only about to read config.toml again."""
+    card = look_from_here(ws, {name: host})[0]
+    if card["offered"]:
+        with contextlib.suppress(Refusal):
+            ask_and_trust(ws, name, host, card["offered"])
+            card = look_from_here(ws, {name: host})[0]
+    return settled(card)
+
+
+def name_for(address: str, taken: Container[str]) -> str:
+    """The host's first label, or its whole IP address, as a name that is not `taken`. Raises HostError."""
+    host = Address.parse(address).host
+    if not re.fullmatch(r"[0-9.]+|.*:.*", host):
+        host = host.partition(".")[0]
+    base = re.sub(r"[^A-Za-z0-9_.-]", "-", host).strip("-_.")[:LONGEST_NAME] or "host"
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base[: LONGEST_NAME - len(str(number)) - 1]}-{number}"
+    return name
+
+
+def write(ws: Workspace, name: str, host: HostConfig) -> None:
+    """Append the host's table. Raises CliError, and leaves the file as it is, when that would not load."""
+    raw = ws.config.read_bytes() if ws.config.exists() else b""
+    head = f"[hosts.{name}]" if BARE.fullmatch(name) else f'[hosts."{name}"]'
+    table = [head, f'transport = "{host.transport}"', f'address = "{host.address}"']
+    if host.accept_new:
+        table.append("accept_new = true")
+    newline = b"\r\n" if b"\r\n" in raw else b"\n"
+    gap = b"" if not raw else newline if raw.endswith(b"\n") else newline * 2
+    new = raw + gap + newline.join([*(row.encode() for row in table), b""])
+    try:
+        loaded = _load(new)
+    except ConfigError as err:
+        message = f"{ws.config} cannot take a table {head} at its end: {err.what}"
+        raise CliError(message, "write it where it belongs") from err
+    if loaded.hosts.get(name) != host:
+        raise CliError(f"{ws.config} would not read as meant with {head} at its end", "write it where it belongs")
+    write_atomic(ws.config.resolve(), new)
+
+
+def _load(raw: bytes) -> Config:
+    """The content as a config.toml. Raises ConfigError."""
+    with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
+        trial = Workspace(Path(folder))
+        trial.config.write_bytes(raw)
+        return load_config(trial)

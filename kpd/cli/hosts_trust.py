@@ -1,0 +1,82 @@
+"""kpd hosts trust and retry: what lets a link come up that waits for a person."""
+
+import contextlib
+import sys
+from argparse import Namespace
+from typing import Any
+
+from kpd.cli import checks
+from kpd.cli.ask import command
+from kpd.cli.look import look, trust_from_here
+from kpd.cli.outcome import FAILED, INFRA, OK, USAGE, CliError
+from kpd.cli.parser import nearest
+from kpd.cli.text import colours, columns, narrate, out, plain
+from kpd.client import DaemonError
+from kpd.workspace.config import HostConfig, load_config
+from kpd.workspace.paths import Workspace
+
+
+class Refusal(Exception):
+    """The person did not say yes, or there is none to ask."""
+
+
+def trust(ws: Workspace, args: Namespace) -> int:
+    host = known(ws, args.name)[args.name]
+    card = look(ws, {args.name: host})[0]
+    offered = card["offered"]
+    if not offered:
+        if card["link"] == "up":
+            narrate(f"{args.name} is up: there is no key to trust")
+            return OK
+        raise CliError(f"{args.name} offers no new key: {plain(card['error'])}", code=INFRA)
+    if args.fingerprint not in (None, offered):
+        message = f"{args.name} offers {offered}, not {args.fingerprint}"
+        raise CliError(message, "another machine may answer in its place: do not trust it", FAILED)
+    try:
+        ask_and_trust(ws, args.name, host, offered, sure=args.yes or args.fingerprint is not None)
+    except Refusal as err:
+        raise CliError("not trusted", f"kpd hosts trust {args.name} --fingerprint {offered}", USAGE) from err
+    return settled(look(ws, {args.name: host})[0])
+
+
+def retry(ws: Workspace, name: str) -> int:
+    known(ws, name)
+    return settled(command(ws, "nudge", host=name)["hosts"][0])
+
+
+def known(ws: Workspace, *names: str) -> dict[str, HostConfig]:
+    """The hosts of these names, all of them without one. Raises CliError, ConfigError."""
+    hosts = load_config(ws).hosts
+    for name in names:
+        if name not in hosts:
+            raise CliError(f"no host {name!r}", nearest(name, list(hosts)))
+    return {name: hosts[name] for name in names} if names else dict(hosts)
+
+
+def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure: bool = False) -> None:
+    """Have the host's key trusted if a person says so. Raises Refusal, HostError, DaemonError."""
+    if not sure:
+        narrate(f"nobody has said yet that this is the key of {name} ({plain(host.address)}):")
+        narrate(f"  {plain(offered)}")
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            narrate(f"compare it with the host's own, then kpd hosts trust {name} --fingerprint {plain(offered)}")
+            raise Refusal()
+        sys.stderr.write("on the host, ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub prints it. The same? [yes/no] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in ("yes", "y"):
+            raise Refusal()
+    try:
+        command(ws, "trust", host=name, fingerprint=offered)
+    except DaemonError as err:
+        if err.code not in ("no_daemon", "refused"):  # a host that was just added may be news to the daemon
+            raise
+        trust_from_here(ws, name, host, offered)
+        with contextlib.suppress(DaemonError):
+            command(ws, "nudge", host=name)
+
+
+def settled(card: dict[str, Any]) -> int:
+    """Print the host's preflight; the exit code."""
+    for text in checks.host(card, columns(), colours()):
+        out(text)
+    return checks.code((), [card])

@@ -1,0 +1,84 @@
+"""Look at hosts now: through the daemon, which holds their links, or from this process when none runs."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kpd.client import NoDaemon, ask
+from kpd.hosts.errors import HostError, UnknownHostKey
+from kpd.hosts.host import Host
+from kpd.hosts.preflight import down_card, host_card
+from kpd.hosts.transports import host_of
+from kpd.hosts.trial import try_counters
+from kpd.model.codec import encode
+from kpd.model.nouns import HostCard
+from kpd.workspace.config import HostConfig
+from kpd.workspace.paths import Workspace
+
+LIMIT_S = 40.0  # for a host to let us in and to say what it is
+TRIAL_S = 20.0  # for its GPU to be free, and ncu to be tried on it
+Card = dict[str, Any]
+
+
+def look(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
+    """The hosts' cards as plain JSON values. Raises DaemonError, WorkspaceError."""
+    one = next(iter(hosts)) if len(hosts) == 1 else None
+    try:
+        answer = ask(ws.socket, "command", "check_hosts", {"host": one}, timeout=LIMIT_S + TRIAL_S)
+    except NoDaemon:
+        return look_from_here(ws, hosts)
+    return [card for card in answer["hosts"] if card["name"] in hosts]
+
+
+def look_from_here(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
+    """The same over links of our own, all hosts at once. Raises WorkspaceError."""
+    ws.make_private()
+
+    async def all_of_them() -> list[HostCard]:
+        return await asyncio.gather(*(_look(ws, name, config) for name, config in hosts.items()))
+
+    return [json.loads(encode(card)) for card in asyncio.run(all_of_them())]
+
+
+async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
+    try:
+        host = host_of(name, config, ws)
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                if (trouble := await _try(host)) is not None:
+                    return down_card(name, config, trouble)
+                facts = await host.probe(config.cuda_home)
+            return host_card(name, config, facts, await try_counters(host, facts, config.gpus, TRIAL_S))
+        finally:
+            await host.close()
+    except TimeoutError:
+        return down_card(name, config, HostError("unreachable", f"{name}: no answer within {LIMIT_S:g} s"))
+    except HostError as err:
+        return down_card(name, config, err)
+
+
+async def _try(host: Host) -> HostError | None:
+    """Try the link once; what kept it from coming up."""
+    host.start()
+    await host.tried(0)
+    return None if host.up else host.trouble
+
+
+def trust_from_here(ws: Workspace, name: str, config: HostConfig, fingerprint: str) -> None:
+    """A person has compared the fingerprint of the key that the host offers. Raises HostError, WorkspaceError."""
+
+    async def trust() -> None:
+        host = host_of(name, config, ws)
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                trouble = await _try(host)
+                if not isinstance(trouble, UnknownHostKey) or trouble.offered.fingerprint != fingerprint:
+                    raise HostError("host_key", f"{name} does not offer the key {fingerprint}", f"kpd doctor {name}")
+                await host.trust(trouble.offered)
+        except TimeoutError as err:
+            raise HostError("unreachable", f"{name}: no answer within {LIMIT_S:g} s") from err
+        finally:
+            await host.close()
+
+    asyncio.run(trust())

@@ -1,0 +1,124 @@
+"""What nvidia-smi, nvcc and ncu say, as plain facts; cut and cleaned, because it comes from elsewhere."""
+
+import re
+from dataclasses import dataclass
+
+LONGEST = 200
+COLUMNS = ("index", "uuid", "pci.bus_id", "name", "compute_cap", "memory.total", "driver_version", "persistence_mode",
+           "mig.mode.current")  # fmt: skip
+QUERY = f"--query-gpu={','.join(COLUMNS)} --format=csv,noheader,nounits"
+_ROW = re.compile(
+    r"(?P<index>[0-9]{1,3}), *(?P<uuid>GPU-[0-9a-f-]{8,40}), *(?P<pci>[0-9A-Fa-f:.]{7,20}), *(?P<name>.*), *"
+    r"(?P<cap>[^,]*), *(?P<memory>[^,]*), *(?P<driver>[^,]*), *(?P<persistence>[^,]*), *(?P<mig>[^,]*)"
+)
+Version = tuple[int, ...]
+
+# The first toolkit that builds for an architecture; those before sm_80 are older than any toolkit kpd will meet.
+FIRST_CUDA: dict[str, Version] = {
+    "sm_80": (11, 0), "sm_86": (11, 1), "sm_87": (11, 4), "sm_89": (11, 8), "sm_90": (11, 8), "sm_100": (12, 8),
+    "sm_101": (12, 8), "sm_103": (12, 9), "sm_110": (13, 0), "sm_120": (12, 8), "sm_121": (12, 9),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU as nvidia-smi lists it. `arch` is "sm_90" and the like, empty where the driver does not say.
+
+    With `mig` it is split into instances, and no program gets all of it.
+    """
+
+    index: int
+    uuid: str
+    pci: str
+    name: str
+    arch: str
+    memory_mib: int
+    driver: str
+    persistence: bool = True
+    mig: bool = False
+
+
+def line(text: str, most: int = LONGEST) -> str:
+    """`text` on one line of printable characters, not longer than `most`."""
+    words = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * most]).split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def gpus_of(said: str) -> tuple[tuple[Gpu, ...], str]:
+    """The GPUs that nvidia-smi lists for QUERY, and what else it said: why there are none, or fewer."""
+    gpus: dict[str, Gpu] = {}
+    other = ""
+    for row in said.splitlines():
+        if found := _ROW.fullmatch(row.strip()):
+            gpus.setdefault(found["uuid"], _gpu(found))
+        elif row.strip() and not other:
+            other = line(row)
+    return tuple(sorted(gpus.values(), key=lambda gpu: gpu.index)), other
+
+
+def _gpu(row: re.Match[str]) -> Gpu:
+    capability = re.fullmatch(r"([0-9]{1,2})\.([0-9])", row["cap"].strip())
+    memory = row["memory"].strip()
+    return Gpu(
+        index=int(row["index"]),
+        uuid=row["uuid"],
+        pci=row["pci"],
+        name=line(row["name"], 60),
+        arch=f"sm_{capability[1]}{capability[2]}" if capability else "",
+        memory_mib=int(memory) if re.fullmatch("[0-9]{1,8}", memory) else 0,
+        driver=line(row["driver"], 20),
+        persistence=row["persistence"].strip() != "Disabled",
+        mig=row["mig"].strip() == "Enabled",
+    )
+
+
+def chosen(gpus: tuple[Gpu, ...], wanted: tuple[int | str, ...]) -> tuple[tuple[Gpu, ...], tuple[int | str, ...]]:
+    """The GPUs that `wanted` names by index or UUID, all if it is empty, and the names that none of them has."""
+    if not wanted:
+        return gpus, ()
+    names = {str(name).lower() for name in wanted}
+    found = tuple(gpu for gpu in gpus if names & _names(gpu))
+    known = {name for gpu in found for name in _names(gpu)}
+    return found, tuple(name for name in wanted if str(name).lower() not in known)
+
+
+def usable(gpus: tuple[Gpu, ...], wanted: tuple[int | str, ...]) -> tuple[Gpu, ...]:
+    """Those of the chosen GPUs that a program gets all of."""
+    return tuple(gpu for gpu in chosen(gpus, wanted)[0] if not gpu.mig)
+
+
+def _names(gpu: Gpu) -> set[str]:
+    return {str(gpu.index), gpu.uuid.lower()}
+
+
+def cuda_of(said: str) -> str:
+    """The toolkit's version as `nvcc --version` gives it, "13.0"; empty when it does not."""
+    found = re.search(r"\brelease ([0-9]{1,3}\.[0-9]{1,3})\b", said)
+    return found[1] if found else ""
+
+
+def ncu_of(said: str) -> str:
+    """The version that `ncu --version` gives, "2025.3.1.0"; empty when it does not."""
+    found = re.search(r"^Version ([0-9]{1,4}(?:\.[0-9]{1,6}){1,3})\b", said, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def version(text: str) -> Version:
+    """The numbers of a version, to be compared; empty for what is none."""
+    return tuple(int(part) for part in re.findall("[0-9]{1,9}", text))
+
+
+def too_old(cuda: str, arch: str) -> str:
+    """The first toolkit that builds for `arch`, "12.8", when this one is older; else empty."""
+    toolkit, first = version(cuda), FIRST_CUDA.get(arch)
+    return ".".join(map(str, first)) if toolkit and first and toolkit < first else ""
+
+
+def listed(gpus: tuple[Gpu, ...]) -> str:
+    """GPUs in a few words, equal ones together: "8 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"."""
+    kinds: dict[str, int] = {}
+    for gpu in gpus:
+        facts = ", ".join(filter(None, (gpu.arch, f"{gpu.memory_mib / 1024:.0f} GiB" if gpu.memory_mib else "")))
+        kind = f"{gpu.name} ({facts})" if facts else gpu.name
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return ", ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in kinds.items())

@@ -1,0 +1,112 @@
+"""One tiny kernel under ncu: only that tells for certain whether this user may read a GPU's counters."""
+
+import asyncio
+import hashlib
+import re
+import shlex
+from dataclasses import dataclass
+from typing import Literal
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.gpus import Gpu, line, usable
+from kpd.hosts.host import Host
+from kpd.hosts.job import JobResult, JobSpec, Lease
+from kpd.hosts.probe import Facts
+
+LIMIT_S = 60.0
+METRIC = "smsp__inst_executed.sum"
+NOT_BUILT = 91
+
+# The clocks are left alone: ncu would lock them for as long as it runs. Its lock file lies in the job's TMPDIR; in /tmp
+# it would belong to whoever ran ncu first.
+_SCRIPT = f"""
+cat > kernel.cu <<'END'
+#include <cstdio>
+__global__ void touch(int *out) {{ out[threadIdx.x] = threadIdx.x; }}
+int main() {{
+    int *out = nullptr;
+    cudaError_t error = cudaMalloc(&out, 32 * sizeof *out);
+    if (!error) touch<<<1, 32>>>(out);
+    if (!error) error = cudaDeviceSynchronize();
+    if (error) std::fprintf(stderr, "==ERROR== CUDA: %s\\n", cudaGetErrorString(error));
+    return error != cudaSuccess;
+}}
+END
+@NVCC@ @ARCH@ -o kernel kernel.cu || exit {NOT_BUILT}
+exec @NCU@ --csv --clock-control none --metrics {METRIC} ./kernel
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How it went, in `words`: a yes, a no, something else that was in ncu's way, or no try at all."""
+
+    answer: Literal["permitted", "denied", "problem", "untried"]
+    words: str
+
+
+def trial(facts: Facts, gpu: Gpu) -> JobSpec | None:
+    """The job for this GPU, under its lease; None where nvcc or ncu is missing.
+
+    Its id hashes all that the answer depends on, the boot and this user's rights among it, so that a host runs it once.
+    """
+    if not (facts["nvcc"] and facts["ncu"]):
+        return None
+    parts = {
+        "@NVCC@": shlex.quote(facts["nvcc"]),
+        "@ARCH@": f"-arch={gpu.arch}" if gpu.arch else "",
+        "@NCU@": shlex.quote(facts["ncu"]),
+    }
+    script = re.sub("@[A-Z]+@", lambda mark: parts[mark[0]], _SCRIPT)
+    depends = (script, gpu.uuid, gpu.driver, facts["cuda"], facts["ncu_version"], facts["rights"])
+    id = f"counters-{hashlib.sha256(repr(depends).encode()).hexdigest()[:32]}"
+    env = {"CUDA_VISIBLE_DEVICES": gpu.uuid}
+    return JobSpec(id, script, LIMIT_S, env=env, lease=Lease(gpu.uuid, gpu=True))
+
+
+async def try_counters(host: Host, facts: Facts, wanted: tuple[int | str, ...], patience_s: float) -> Tried | None:
+    """Try the first of the GPUs that are `wanted`, or read its answer of old; None where there is nothing to try.
+
+    Takes some seconds the first time, longer while the GPU is busy. Never raises HostError. What is neither yes nor no
+    is forgotten, so that it is tried again another time.
+    """
+    spec = next((trial(facts, gpu) for gpu in usable(facts["gpus"], wanted)), None)
+    if spec is None:
+        return None
+    try:
+        async with asyncio.timeout(patience_s):
+            result = await host.job(spec)
+            if result.cached and result.reason:  # it was cut off in an earlier life
+                await host.forget(spec.id)
+                result = await host.job(spec)
+            tried = classify(result)
+            if tried.answer == "problem":
+                await host.forget(spec.id)
+    except TimeoutError:
+        return Tried("untried", f"not tried: the GPU was not free within {patience_s:g} s")
+    except HostError as err:
+        return Tried("untried", f"not tried: {line(err.message)}")
+    return tried
+
+
+def classify(result: JobResult) -> Tried:
+    """What the job's outcome says."""
+    said = (result.stdout + b"\n" + result.stderr).decode(errors="replace")
+    if "ERR_NVGPUCTRPERM" in said:
+        return Tried("denied", "ncu is denied the counters (ERR_NVGPUCTRPERM)")
+    if result.rc == 0 and not result.reason and re.search(rf'"{METRIC}",.*"[1-9][0-9,.]*"\s*$', said, re.MULTILINE):
+        return Tried("permitted", "ncu reads the counters")
+    if result.reason:
+        return Tried("problem", f"the trial of ncu was {_ENDS[result.reason]}")
+    if result.rc == NOT_BUILT:
+        return Tried("problem", f"nvcc does not build a kernel: {_telling(said, 'error')}")
+    return Tried("problem", f"ncu reads no counters: {_telling(said, '==ERROR==') or f'it ended with {result.rc}'}")
+
+
+_ENDS = {"timeout": f"cut off after {LIMIT_S:g} s", "killed": "killed", "lost": "lost"}
+
+
+def _telling(said: str, mark: str) -> str:
+    """The first line with `mark`, else the last line there is."""
+    rows = [row for row in said.splitlines() if row.strip()]
+    return line(next((row for row in rows if mark in row), rows[-1] if rows else "")).removeprefix("==ERROR==").strip()

@@ -1,0 +1,214 @@
+"""kpd doctor: the workspace and this machine as they are, hosts that are not there, a daemon that is asked."""
+
+import asyncio
+import json
+import os
+import stat
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.cli import checks
+from kpd.cli.main import main
+from kpd.cli.text import clean, width
+from kpd.daemon.journal import Journal
+from kpd.daemon.server import Server
+from kpd.daemon.store import Store
+from kpd.daemon.views import Sources, answer
+from kpd.model import codec
+from kpd.model import events as e
+from kpd.model.nouns import Check, HostCard
+from kpd.wire import DaemonError
+from kpd.workspace.paths import Workspace
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def ws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
+    """A fresh workspace, whose host "local" keeps its locks in the test's own folder."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    assert main(["init", str(tmp_path / "ws")]) == 0
+    capsys.readouterr()
+    found = Workspace.find(tmp_path / "ws")
+    found.config.write_text(f'[hosts.local]\nleases = "{tmp_path / "leases"}"\n')
+    return found
+
+
+def doctor(ws: Workspace, *args: str) -> int:
+    return main(["-w", str(ws.root), "doctor", *args])
+
+
+def states(found: list[dict[str, Any]]) -> dict[str, str]:
+    return {check["name"]: check["state"] for check in found}
+
+
+def test_this_machine_and_a_fresh_workspace(ws: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    code = doctor(ws, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["workspace"] == str(ws.root)
+    assert states(found["checks"]) == {
+        "config.toml": "ok", "tasks": "ok", "disk": "ok", "state": "ok", "daemon": "off",
+    }  # fmt: skip
+    (card,) = found["hosts"]
+    assert (card["name"], card["link"], card["devices"][0]["id"]) == ("local", "up", "cpu")
+    seen = states(card["checks"])
+    assert {"link", "python", "disk", "clock", "compiler", "gpu", "nvcc", "ncu", "cpu counters"} <= set(seen)
+    assert (seen["link"], seen["python"], seen["clock"]) == ("ok", "ok", "ok")
+    assert code == (1 if "bad" in seen.values() else 0)
+    assert stat.S_IMODE(ws.private.stat().st_mode) == 0o700
+
+    assert doctor(ws, "local") == code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"workspace  {ws.root}"
+    assert "  ✓ config.toml   1 host: local" in lines
+    assert "  – daemon        none runs; kpd start starts one" in lines
+    assert any(line.startswith("  ✓ link          this machine, ") for line in lines)
+    bad = [check for check in card["checks"] if check["state"] == "bad"]
+    assert all(f"{' ' * 18}→ {check['remedy']}" in lines for check in bad)
+    assert lines[-1] == (f"{len(bad)} to correct" if bad else "nothing to correct")
+
+
+def test_what_is_wrong_with_the_workspace(ws: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    (ws.tasks / "transpose_cpu" / "task.toml").write_text("[task\n")
+    ws.config.write_text("[hosts.local]\nleasse = 'x'\n")
+    ws.make_private()
+    ws.store.write_bytes(b"this is no database, not even a little one" * 100)
+    assert doctor(ws, "--json", "nobody") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["hosts"], states(found["checks"])["disk"]) == ([], "ok")
+    bad = {check["name"]: check for check in found["checks"] if check["state"] == "bad"}
+    assert "config.toml:2: unknown key 'leasse'" in bad["config.toml"]["found"]
+    assert "did you mean 'leases'?; until then no host is looked at" in bad["config.toml"]["remedy"]
+    assert bad["tasks"]["found"] == "1 of 2 refused: transpose_cpu"
+    assert bad["tasks"]["remedy"] == "kpd task check transpose_cpu says why"
+    assert "is damaged" in bad["state"]["found"]
+
+
+def test_hosts_that_cannot_be_reached(ws: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    ws.config.write_text(
+        ws.config.read_text()
+        + '[hosts.gone]\ntransport = "ssh"\naddress = "127.0.0.1:1"\n'
+        + f'[hosts.bare]\npython = "{tmp_path}/no-python"\ntransport = "controlmaster"\naddress = "127.0.0.1:1"\n'
+    )
+    assert doctor(ws) == 3
+    out = capsys.readouterr().out
+    assert "  ✓ config.toml   3 hosts: local, gone, bare" in out
+    assert "\nlocal  " in out and "  ✓ python" in out
+    for name in ("gone", "bare"):
+        block = out[out.index(f"\n{name}\n") :].splitlines()
+        assert block[2].startswith("  ✗ link          ")
+        assert block[3].startswith(f"{' ' * 18}→ ")
+    assert doctor(ws, "gone", "--json") == 3
+    (card,) = json.loads(capsys.readouterr().out)["hosts"]
+    assert (card["trouble"], card["link"], card["address"]) == ("unreachable", "down", "127.0.0.1:1")
+    assert doctor(ws, "gnoe") == 64
+    assert "no host 'gnoe'; did you mean gone?" in capsys.readouterr().err
+
+
+# ── a daemon is asked ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_daemon_looks_for_us_and_is_nudged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+    up = HostCard("box", "ssh", address="me@box", checks=(Check("link", "ok", "fine"), Check("gpu", "off", "none")))
+    down = HostCard("far", "ssh", link="down", checks=(Check("link", "bad", "gone", "look"),), offered="SHA256:abc")
+
+    async def command(verb: str, args: dict[str, Any], by: str) -> Any:
+        asked.append((verb, args))
+        if verb == "trust":
+            raise DaemonError("infra", "no such key", "look again")
+        cards = [card for card in (up, down) if args.get("host") in (None, card.name)]
+        return {"hosts": json.loads(codec.encode(cards))}
+
+    async def query(what: str, args: dict[str, Any]) -> Any:
+        return answer(what, args, Sources(journal.state, ws))
+
+    async def kpd(*args: str) -> tuple[int | None, str, str]:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "kpd.cli.main", "-w", str(root), *args,
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await asyncio.wait_for(process.communicate(), 30)
+        return process.returncode, out.decode(), err.decode()
+
+    root = tmp_path / "ws"
+    (root / "tasks").mkdir(parents=True)
+    tables = (f'[hosts.{name}]\ntransport = "ssh"\naddress = "me@{name}"\n' for name in ("box", "far"))
+    (root / "config.toml").write_text("".join(tables))
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="kpd") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        ws = Workspace.find(root)
+        ws.make_private()
+        journal = Journal(Store(ws.store))
+        journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(root)))
+        async with Server(ws.make_socket_folder(), journal, query, command):
+            code, out, err = await kpd("doctor")
+            assert (code, err) == (3, "")
+            assert f"  ✓ daemon        kpd 0.1.0, process {os.getpid()}" in out
+            assert "box\n  ✓ link          fine\n  – gpu           none\n" in out
+            assert "far\n  ✗ link          gone\n" + " " * 18 + "→ look\n" in out
+            assert out.endswith("\n1 to correct\n")
+            assert (await kpd("doctor", "box"))[0] == 0
+            assert (await kpd("hosts", "retry", "far"))[0] == 3
+            code, out, err = await kpd("hosts", "trust", "far", "--yes")
+            assert (code, out, err) == (3, "", "kpd: no such key; look again\n")
+        journal.close()
+    assert asked == [
+        ("check_hosts", {"host": None}),
+        ("check_hosts", {"host": "box"}),
+        ("nudge", {"host": "far"}),
+        ("check_hosts", {"host": "far"}),
+        ("trust", {"host": "far", "fingerprint": "SHA256:abc"}),
+    ]
+
+
+# ── how it reads ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+CHECK = st.builds(Check, st.text(max_size=12), st.sampled_from(["ok", "bad", "off"]), st.text(), st.text())
+
+
+@given(st.lists(CHECK), st.text(max_size=20), st.text())
+def test_nothing_a_host_says_leaves_its_line_or_the_columns(found: list[Check], name: str, device: str) -> None:
+    card = clean(json.loads(codec.encode(HostCard(name, "ssh", device=device, checks=tuple(found)))))
+    for limit in (80, None):
+        lines = list(checks.host(card, limit, colour=False))
+        assert all(line.isprintable() for line in lines)
+        signs = [line for line in lines if line[:3] in ("  ✓", "  ✗", "  –")]
+        assert len(signs) == len(found)
+
+
+def test_long_lines_are_folded_below_their_column_and_commands_stay_whole() -> None:
+    remedy = "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/kpd.conf"
+    found = [asdict(Check("gpu counters", "bad", "the driver keeps them for administrators " * 2, remedy))]
+    lines = list(checks.lines(found, 80, colour=False))
+    assert lines == [
+        "  ✗ gpu counters  the driver keeps them for administrators the driver keeps them",
+        "                  for administrators",
+        "                  → echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0'",
+        "                    | sudo tee /etc/modprobe.d/kpd.conf",
+    ]
+    assert max(map(width, lines)) <= 80
+    assert list(checks.lines(found, None, colour=False))[1] == f"{' ' * 18}→ {remedy}"
+    assert "\x1b[31m✗\x1b[0m" in next(checks.lines(found, 80, colour=True))
+
+
+@pytest.mark.parametrize(
+    ("own", "link", "remote", "code"),
+    [
+        ("ok", "up", "ok", 0),
+        ("ok", "up", "off", 0),
+        ("bad", "up", "ok", 1),
+        ("ok", "up", "bad", 1),
+        ("bad", "down", "bad", 3),
+    ],
+)
+def test_the_exit_code(own: str, link: str, remote: str, code: int) -> None:
+    assert checks.code([{"state": own}], [{"link": link, "checks": [{"state": remote}]}]) == code

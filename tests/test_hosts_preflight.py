@@ -1,0 +1,306 @@
+"""What a host's preflight concludes from facts, and the trial of ncu on programs that stand in for NVIDIA's."""
+
+import contextlib
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.hosts import gpus, probe, trial
+from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
+from kpd.hosts.host import Host
+from kpd.hosts.job import JobResult
+from kpd.hosts.local import Local
+from kpd.hosts.preflight import checks, devices, down_card, host_card
+from kpd.hosts.probe import Facts
+from kpd.hosts.trial import Tried, classify, try_counters
+from kpd.model.nouns import Check
+from kpd.workspace.config import HostConfig
+from tests.test_hosts_gpus import B200, H100
+from tests.test_hosts_probe import HELPER, Install, install, prints
+
+__all__ = ["install"]  # the fixture
+
+BOTH, _ = gpus.gpus_of(H100.replace("Enabled, Enabled", "Enabled, Disabled"))
+SSH = HostConfig(transport="ssh", address="me@box")
+SAID = "== cpu 0\n AMD EPYC 9554\n\n== gcc 0\n gcc 12\n\n== rights 0\n uid 1000\n caps 0\n admin_only 1\n boot b\n\n"
+PERMITTED = Tried("permitted", "ncu reads the counters")
+
+
+def facts(**more: Any) -> Facts:
+    """An H100 box on which all is well, but for what `more` says."""
+    found: dict[str, Any] = {
+        **probe.facts({**HELPER, "disk_free": 200 << 30}, SAID, 0.1, 0.012),
+        "gpus": BOTH, "driver": "580.95.05", "nvcc": "/usr/local/cuda/bin/nvcc", "cuda": "13.0",
+        "ncu": "/usr/local/cuda/bin/ncu", "ncu_version": "2025.3.1.0", "leases": "", "perf": True,
+        "counters": "perf stat counts cycles", **more,
+    }  # fmt: skip
+    return found  # type: ignore[return-value]
+
+
+def check(name: str, config: HostConfig = SSH, tried: Tried | None = PERMITTED, **more: Any) -> Check:
+    return next(each for each in checks(facts(**more), config, tried) if each.name == name)
+
+
+def test_a_box_on_which_all_is_well() -> None:
+    found = checks(facts(), SSH, PERMITTED)
+    assert [(each.name, each.state) for each in found] == [
+        (name, "ok")
+        for name in ("link", "python", "disk", "clock", "compiler", "gpu", "nvcc", "ncu", "cpu counters",
+                     "gpu counters", "leases")
+    ]  # fmt: skip
+    words = {each.name: each.found for each in found}
+    assert words["link"] == "ssh to me@box, 12.0 ms there and back"
+    assert words["gpu"] == "2 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB); driver 580.95.05"
+    assert words["nvcc"] == "CUDA 13.0, /usr/local/cuda/bin/nvcc"
+    assert words["disk"] == "200.0 GiB free"
+
+
+def test_a_machine_without_a_gpu_needs_nothing_of_nvidia() -> None:
+    bare = {"gpus": (), "driver": "", "nvcc": "", "cuda": "", "ncu": "", "ncu_version": ""}
+    states = {each.name: each.state for each in checks(facts(**bare), HostConfig())}
+    assert {states[name] for name in ("gpu", "nvcc", "ncu", "gpu counters")} == {"off"}
+    assert check("nvcc", gpus=()).state == "ok"  # it harms nobody
+    assert check("link", HostConfig()).found.startswith("this machine, ")
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "found", "remedy"),
+    [
+        ("disk", {"disk_free": (1 << 30) - 1}, "1.0 GiB free", "free at least 1 GiB"),
+        ("clock", {"skew_s": 3602.0}, "3602 s ahead of this machine's", "timedatectl"),
+        ("clock", {"skew_s": -2.2}, "2 s behind this machine's", "measurements do not suffer"),
+        ("compiler", {"compilers": {}}, "no gcc", "sudo apt install gcc"),
+        ("compiler", {"compilers": {}, "system": "Darwin"}, "no gcc", "xcode-select --install"),
+        ("gpu", {"gpus": (), "gpu_trouble": "Failed to initialize NVML: Driver/library version mismatch"},
+         "version mismatch", "sudo reboot"),
+        ("gpu", {"gpus": (), "gpu_trouble": "something new"}, "something new", "run nvidia-smi"),
+        ("nvcc", {"nvcc": "", "cuda": ""}, "no nvcc", "cuda_home"),
+        ("nvcc", {"cuda": ""}, "does not say its version", "--version"),
+        ("nvcc", {"cuda": "11.7"}, "too old for sm_90", "install CUDA 11.8 or later"),
+        ("nvcc", {"gpus": gpus.gpus_of(B200)[0], "cuda": "12.6"}, "too old for sm_100", "install CUDA 12.8 or later"),
+        ("ncu", {"ncu": "", "ncu_version": ""}, "without a profile", "Nsight Compute"),
+        ("ncu", {"ncu_version": ""}, "does not say its version", "--version"),
+        ("cpu counters", {"perf": False, "counters": "no hardware counters: perf is not installed"},
+         "not installed", "linux-perf"),
+        ("cpu counters", {"perf": False, "counters": "no hardware counters: perf stat is not permitted (4)"},
+         "not permitted", "sudo sysctl kernel.perf_event_paranoid=2"),
+        ("leases", {"leases": "is not a folder"}, "/tmp/kpd-leases is not a folder", "sudo install -d -m 1777"),
+    ],
+)  # fmt: skip
+def test_what_is_bad_comes_with_what_helps(name: str, more: dict[str, Any], found: str, remedy: str) -> None:
+    bad = check(name, **more)
+    assert bad.state == "bad"
+    assert found in bad.found
+    assert remedy in bad.remedy
+    assert "\n" not in bad.remedy
+
+
+def test_what_nobody_can_change_is_not_bad() -> None:
+    assert (
+        check("cpu counters", perf=False, counters="perf stat runs, but this machine does not support them").state
+        == "off"
+    )
+    assert check("clock", skew_s=2.4, rtt_s=1.0).state == "ok"  # within what a slow link leaves open
+
+
+def test_gpus_that_config_chooses() -> None:
+    second = replace(SSH, gpus=(1,))
+    assert [device.id for device in devices(facts(), SSH)] == ["cpu", *(gpu.uuid for gpu in BOTH)]
+    (cpu, gpu) = devices(facts(), second)
+    assert (cpu.kind, cpu.name, cpu.arch) == ("cpu", "AMD EPYC 9554", "aarch64")
+    assert (gpu.id, gpu.kind, gpu.arch, gpu.memory_mib) == (BOTH[1].uuid, "gpu", "sm_90", 81559)
+    assert gpu.pci == "00000000:3B:00.0"
+    assert check("gpu", second).found.startswith("1 of 2: NVIDIA H100")
+    missing = check("gpu", replace(SSH, gpus=(1, 7, "GPU-x")))
+    assert (missing.state, missing.found) == ("bad", "no GPU 7, GPU-x on this host; there: 0, 1")
+    assert "correct gpus in config.toml" in missing.remedy
+    assert check("gpu", second, gpus=()).found == "no GPU 1 on this host; there: none"
+
+
+def test_a_gpu_that_mig_has_split_is_no_device() -> None:
+    found, _ = gpus.gpus_of(H100)
+    assert [device.id for device in devices(facts(gpus=found), SSH)] == ["cpu", found[0].uuid]
+    some = check("gpu", gpus=found)
+    assert (some.state, some.found) == (
+        "ok", "1 of 2: NVIDIA H100 80GB HBM3 (sm_90, 80 GiB); GPU 1 is split by MIG and left out; driver 580.95.05",
+    )  # fmt: skip
+    for config, there in ((replace(SSH, gpus=(1,)), found), (SSH, found[1:])):
+        bad = check("gpu", config, gpus=there)
+        assert (bad.state, "sudo nvidia-smi -i 1 -mig 0" in bad.remedy) == ("bad", True)
+
+
+def test_nvcc_that_is_not_where_config_says() -> None:
+    assert check("nvcc", replace(SSH, cuda_home="/usr/local/cuda/")).state == "ok"
+    elsewhere = check("nvcc", replace(SSH, cuda_home="/opt/cuda-12"))
+    assert (elsewhere.state, "none in /opt/cuda-12" in elsewhere.found) == ("bad", True)
+    assert check("nvcc", replace(SSH, cuda_home="/opt/cuda-12"), gpus=(), nvcc="", cuda="").state == "bad"
+    assert check("nvcc", replace(SSH, cuda_home="~/cuda"), nvcc="/home/me/cuda/bin/nvcc").state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("tried", "open", "rights", "state", "words"),
+    [
+        (None, True, "uid 0\n", "ok", "the driver permits them"),
+        (None, None, "", "ok", "ncu was not tried"),
+        (None, False, "uid 1000\ncaps 0", "bad", "NVreg_RestrictProfilingToAdminUsers=0"),
+        (None, False, "uid 0\ncaps 0", "bad", "--cap-add SYS_ADMIN"),
+        (PERMITTED, False, "uid 1000\n", "ok", "reads the counters"),
+        (Tried("denied", "ERR_NVGPUCTRPERM"), False, "uid 1000\n", "bad", "sudo tee /etc/modprobe.d/kpd.conf"),
+        (Tried("denied", "ERR_NVGPUCTRPERM"), True, "uid 1000\n", "bad", "virtual machine"),
+        (Tried("problem", "a driver resource was unavailable"), True, "", "bad", "resource was unavailable"),
+        (Tried("untried", "not tried: the GPU was not free"), True, "", "ok", "was not free"),
+        (Tried("untried", "not tried: the GPU was not free"), False, "uid 1\n", "bad", "NVreg"),
+    ],
+)
+def test_gpu_counters(tried: Tried | None, open: bool | None, rights: str, state: str, words: str) -> None:
+    found = check("gpu counters", tried=tried, counters_open=open, rights=rights)
+    assert found.state == state
+    assert words in f"{found.found} {found.remedy}"
+
+
+def test_the_card_of_a_host_that_answers_and_of_one_that_does_not() -> None:
+    card = host_card("box", SSH, facts(), PERMITTED)
+    assert (card.link, card.system, card.device, card.cpu) == ("up", "Linux 6.1 aarch64", "AMD EPYC 9554", 7)
+    assert (card.address, card.rtt_ms, card.error, len(card.devices)) == ("me@box", 12.0, "", 3)
+    assert host_card("box", SSH, facts(compilers={})).error == "no C compiler; install gcc or clang on the host"
+    down = down_card("box", SSH, HostError("unreachable", "box: no\x1b[2J answer", "look\nthere"), card)
+    assert (down.link, down.trouble, down.rtt_ms, down.offered) == ("down", "unreachable", None, "")
+    assert (down.devices, down.device) == (card.devices, card.device)
+    assert down.checks == (Check("link", "bad", "no [2J answer", "look there"),)
+    assert down.error == "no [2J answer; look there"
+
+
+def test_the_card_of_a_host_whose_key_nobody_knows() -> None:
+    error = UnknownHostKey("box: the host's key is unknown", HostKey("box", "ssh-ed25519 AAAA", "SHA256:abc"))
+    card = down_card("box", SSH, error)
+    assert (card.trouble, card.offered, card.address) == ("host_key", "SHA256:abc", "me@box")
+    assert card.checks[0].remedy == "compare SHA256:abc with the host's own, then kpd hosts trust box"
+
+
+# ── the trial of ncu ──────────────────────────────────────────────────────────────────────────────────────────────
+
+PROFILED = """==PROF== Connected to process 2213 (/root/jobs/x/kernel)
+==PROF== Profiling "touch" - 0: 0%....50%....100% - 1 pass
+==PROF== Disconnected from process 2213
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC",\
+"Section Name","Metric Name","Metric Unit","Metric Value"
+"0","2213","kernel","127.0.0.1","touch(int *)","1","7","(32, 1, 1)","(1, 1, 1)","0","9.0",\
+"Command line profiler metrics","smsp__inst_executed.sum","inst","1,032"
+"""
+DENIED = (
+    "==PROF== Connected to process 2213 (/root/kernel)\n==ERROR== ERR_NVGPUCTRPERM - The user does not have permission "
+    "to access NVIDIA GPU Performance Counters on the target device 0. For instructions on enabling permissions and to "
+    "get more information see https://developer.nvidia.com/ERR_NVGPUCTRPERM\n"
+)
+BUSY = (
+    "==PROF== Connected to process 2213\n==ERROR== Profiling failed because a driver resource was unavailable. Ensure "
+    "that no other tool (like DCGM) is concurrently collecting profiling data.\n"
+)
+
+
+def result(said: str, rc: int = 0, reason: Any = "", stderr: str = "") -> JobResult:
+    return JobResult("id", rc, said.encode(), stderr.encode(), 3.0, reason)
+
+
+@pytest.mark.parametrize(
+    ("done", "answer", "words"),
+    [
+        (result(PROFILED), "permitted", "reads the counters"),
+        (result(DENIED, 1), "denied", "ERR_NVGPUCTRPERM"),
+        (result("", 255, stderr=DENIED), "denied", "ERR_NVGPUCTRPERM"),
+        (result(BUSY, 9), "problem", "Profiling failed because a driver resource was unavailable"),
+        (result(PROFILED.replace("1,032", "n/a")), "problem", "ncu reads no counters"),
+        (result(PROFILED, 1), "problem", "ncu reads no counters"),
+        (result("==ERROR== CUDA: no CUDA-capable device is detected", 1), "problem", "CUDA: no CUDA-capable device"),
+        (result("", 91, stderr="nvcc fatal\nkernel.cu(1): error: no host compiler\nlast"), "problem",
+         "nvcc does not build a kernel: kernel.cu(1): error: no host compiler"),
+        (result("", 127), "problem", "it ended with 127"),
+        (result("half", -9, "timeout"), "problem", "cut off after 60 s"),
+    ],
+)  # fmt: skip
+def test_what_ncu_says(done: JobResult, answer: str, words: str) -> None:
+    tried = classify(done)
+    assert tried.answer == answer
+    assert words in tried.words
+
+
+@given(st.binary(), st.integers(-15, 255))
+def test_whatever_ncu_says_it_is_told_harmlessly(said: bytes, rc: int) -> None:
+    assert classify(JobResult("id", rc, said, said, 0.0)).words.isprintable()
+
+
+def test_the_trial_is_named_by_all_that_its_answer_depends_on() -> None:
+    def id(gpu: gpus.Gpu = BOTH[0], **more: Any) -> str:
+        spec = trial.trial(facts(**more), gpu)
+        assert spec is not None and spec.lease is not None and spec.lease.gpu and spec.lease.device == gpu.uuid
+        return spec.id
+
+    same = id()
+    assert id(disk_free=7, rtt_s=9.0) == same
+    others = {
+        id(BOTH[1]), id(replace(BOTH[0], driver="1")), id(cuda="12"), id(ncu_version="1"), id(rights="uid 0"),
+        id(nvcc="/else/nvcc"),
+    }  # fmt: skip
+    assert len(others - {same}) == 6
+    assert trial.trial(facts(ncu=""), BOTH[0]) is None
+    assert trial.trial(facts(nvcc=""), BOTH[0]) is None
+
+
+@contextlib.asynccontextmanager
+async def box(tmp_path: Path) -> AsyncIterator[Host]:
+    host = Host("box", PurePosixPath(tmp_path / "host"), Local(), leases=str(tmp_path / "leases"))
+    await host.connect()
+    try:
+        yield host
+    finally:
+        await host.close()
+
+
+def stand_in(tmp_path: Path, install: Install, ncu_says: str, ends: int) -> dict[str, Any]:
+    """An nvcc that needs a source with a kernel in it, and an ncu that notes each run."""
+    install("nvidia-smi", "exit 0")
+    nvcc = install("nvcc", 'grep -q __global__ kernel.cu && [ "$1" = -arch=sm_90 ] && : >kernel')
+    runs = tmp_path / "runs"
+    ncu = install("ncu", f'echo "$CUDA_VISIBLE_DEVICES $*" >>{runs}\n{prints(ncu_says)}\nexit {ends}')
+    return {"nvcc": str(nvcc), "ncu": str(ncu)}
+
+
+async def test_a_yes_or_a_no_is_tried_once(tmp_path: Path, install: Install) -> None:
+    tools = stand_in(tmp_path, install, PROFILED, 0)
+    async with box(tmp_path) as host:
+        for _ in range(2):
+            assert await try_counters(host, facts(**tools), (), 20.0) == PERMITTED
+        assert await try_counters(host, facts(**tools, rights="other"), (), 20.0) == PERMITTED
+        assert await try_counters(host, facts(**tools), (1,), 20.0) == PERMITTED
+        assert await try_counters(host, facts(), (7,), 20.0) is None
+    runs = (tmp_path / "runs").read_text().splitlines()
+    assert [run.split()[0] for run in runs] == [BOTH[0].uuid, BOTH[0].uuid, BOTH[1].uuid]
+    assert all(re.search(r"--clock-control none .*\./kernel$", run) for run in runs)
+
+
+async def test_a_problem_is_tried_again(tmp_path: Path, install: Install) -> None:
+    tools = stand_in(tmp_path, install, BUSY, 9)
+    async with box(tmp_path) as host:
+        tried = await try_counters(host, facts(**tools), (), 20.0)
+        assert tried is not None and tried.answer == "problem"
+        stand_in(tmp_path, install, DENIED, 1)
+        tried = await try_counters(host, facts(**tools), (), 20.0)
+        assert tried is not None and tried.answer == "denied"
+
+
+async def test_a_trial_that_hangs_or_has_no_host_is_no_error(tmp_path: Path, install: Install) -> None:
+    tools = stand_in(tmp_path, install, PROFILED, 0)
+    install("ncu", f"[ -e {tmp_path}/go ] || sleep 60\n{prints(PROFILED)}")
+    async with box(tmp_path) as host:
+        tried = await try_counters(host, facts(**tools), (), 0.5)
+        assert tried == Tried("untried", "not tried: the GPU was not free within 0.5 s")
+        (tmp_path / "go").touch()
+        assert await try_counters(host, facts(**tools), (), 20.0) == PERMITTED
+    tried = await try_counters(host, facts(**tools), (), 20.0)
+    assert tried is not None and (tried.answer, "not connected" in tried.words) == ("untried", True)
