@@ -1,11 +1,13 @@
 """The operator's commands by name: arguments checked, carried out by the engine, answered after their effect."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from kpd.daemon.references import iteration_ref, run_ref
 from kpd.engine.engine import Engine, Refused
+from kpd.hosts.errors import HostError
 from kpd.model.codec import CodecError, decode, encode
 from kpd.model.nouns import Run
 from kpd.wire import DaemonError
@@ -52,6 +54,22 @@ class MemoArgs:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class CheckHostsArgs:
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnHost:
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrustArgs:
+    host: str
+    fingerprint: str
+
+
 async def _run(engine: Engine, args: RunArgs, by: str) -> dict[str, Any]:
     task = engine.task(args.task)
     run = engine.config.run
@@ -67,7 +85,14 @@ async def _pause(engine: Engine, args: OnRun, by: str) -> dict[str, Any]:
 
 async def _resume(engine: Engine, args: OnRun, by: str) -> dict[str, Any]:
     state = engine.journal.state
-    run = run_ref(state, args.run) if args.run else state.active
+    paused = [run for run in state.begun if run.status == "paused"]
+    run: Run | None
+    if args.run:
+        run = run_ref(state, args.run)
+    elif len(paused) > 1 and not state.held:
+        raise Refused(f"{_names(paused)} are paused", "say which one: kpd resume RUN")
+    else:
+        run = paused[0] if len(paused) == 1 else state.active
     engine.resume(run, by)
     return {"run": run.id if run else None}
 
@@ -107,6 +132,21 @@ async def _memo(engine: Engine, args: MemoArgs, by: str) -> dict[str, Any]:
     return {"run": run.id, "iteration": it.number}
 
 
+async def _check_hosts(engine: Engine, args: CheckHostsArgs, by: str) -> dict[str, Any]:
+    """All at once: a host that hangs keeps nobody waiting but itself."""
+    names = [_host(engine, args.host)] if args.host else list(engine.fleet.hosts)
+    return {"hosts": await asyncio.gather(*(engine.fleet.check(name) for name in names))}
+
+
+async def _nudge(engine: Engine, args: OnHost, by: str) -> dict[str, Any]:
+    return {"hosts": [await engine.fleet.check(_host(engine, args.host))]}
+
+
+async def _trust(engine: Engine, args: TrustArgs, by: str) -> dict[str, Any]:
+    await engine.fleet.trust(_host(engine, args.host), args.fingerprint)
+    return {"host": args.host}
+
+
 COMMANDS: dict[str, tuple[type[Any], Callable[[Engine, Any, str], Awaitable[dict[str, Any]]]]] = {
     "run": (RunArgs, _run),
     "pause": (OnRun, _pause),
@@ -117,6 +157,9 @@ COMMANDS: dict[str, tuple[type[Any], Callable[[Engine, Any, str], Awaitable[dict
     "accept": (AcceptArgs, _accept),
     "rollback": (RollbackArgs, _rollback),
     "memo": (MemoArgs, _memo),
+    "check_hosts": (CheckHostsArgs, _check_hosts),
+    "nudge": (OnHost, _nudge),
+    "trust": (TrustArgs, _trust),
 }
 
 
@@ -136,11 +179,27 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
         raise DaemonError("refused", str(err), err.remedy) from err
     except TaskError as err:
         raise DaemonError("usage", err.message, err.remedy) from err
+    except HostError as err:
+        raise DaemonError("infra", err.message, err.remedy) from err
     except OSError as err:
         raise DaemonError("infra", f"{err.filename or verb}: {err.strerror or err}", "check the disk") from err
 
 
 def _live(engine: Engine, name: str | None) -> Run:
-    """The run that is named, else the one that holds the device, else the newest."""
+    """The run that is named, else the one that holds a device, else the newest. Raises Refused when that is unclear."""
     state = engine.journal.state
-    return run_ref(state, name) if name or state.active is None else state.active
+    if name or not state.begun:
+        return run_ref(state, name)
+    if len(state.begun) > 1:
+        raise Refused(f"{_names(state.begun)} are under way", "say which one you mean")
+    return state.begun[0]
+
+
+def _host(engine: Engine, name: str) -> str:
+    if name not in engine.fleet.hosts:
+        raise Refused(f"no host {name!r}", f"hosts: {', '.join(engine.fleet.hosts)}; kpd hosts add adds one")
+    return name
+
+
+def _names(runs: Sequence[Run]) -> str:
+    return " and ".join(run.id for run in runs)

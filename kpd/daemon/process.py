@@ -6,8 +6,7 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from kpd import __version__
 from kpd.daemon import alert, commands, lock, notify, recovery, survey, views
@@ -17,19 +16,13 @@ from kpd.daemon.store import Store
 from kpd.daemon.watcher import Watcher
 from kpd.engine.engine import Engine
 from kpd.engine.journal import JournalError
-from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host
-from kpd.hosts.local import Local
-from kpd.hosts.probe import host_card
 from kpd.messages import Live
 from kpd.model import events as e
-from kpd.model.nouns import HostCard, State
+from kpd.model.nouns import State
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 
-JOBS_KEPT_S = 7 * 86_400.0
-"""How long a host keeps finished jobs and content that nobody has used."""
 log = logging.getLogger(__name__)
 
 
@@ -39,9 +32,7 @@ class Daemon:
     def __init__(self, workspace: Workspace, config: Config, journal: Journal) -> None:
         self.workspace = workspace
         self.journal = journal
-        root = PurePosixPath(workspace.host_root)
-        self.hosts = {name: Host(name, root, Local()) for name in config.hosts}
-        self.engine = Engine(workspace, config, journal, self.hosts)
+        self.engine = Engine(workspace, config, journal)
         self.ending = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
         journal.subscribe(self._alert)
@@ -49,17 +40,8 @@ class Daemon:
     async def serve(self, clean_end: bool) -> None:
         """Until `ending` is set."""
         async with AsyncExitStack() as stack:
-            for name, host in self.hosts.items():
-                stack.push_async_callback(host.close)
-                known = self.journal.state.hosts.get(name)
-                card = await self._probed(name, host)
-                if known is not None and known.device == card.device:
-                    card = replace(card, bandwidth_gbs=known.bandwidth_gbs, peak_gflops=known.peak_gflops)
-                if known != card:
-                    self.journal.emit(e.HostProbed(card))
-                log.info("host %s is %s", name, card.link)
             survey.survey_tasks(self.workspace, self.journal)
-            await recovery.recover(self.journal, self.hosts, clean_end)
+            recovery.hold_unfinished(self.journal, clean_end)
             self.engine.look_at_folders()
             server = Server(self.workspace.make_socket_folder(), self.journal, self._query, self._command)
             await stack.enter_async_context(server)
@@ -77,16 +59,6 @@ class Daemon:
         engine.cancel()
         with suppress(asyncio.CancelledError):
             await engine
-
-    async def _probed(self, name: str, host: Host) -> HostCard:
-        """The host as it is now; one that cannot be reached is down, and its runs wait."""
-        try:
-            await host.connect()
-            card = host_card(name, host.transport.kind, await host.probe())
-            await host.clean(JOBS_KEPT_S)
-        except HostError as err:
-            return HostCard(name, host.transport.kind, link="down", error=str(err))
-        return card
 
     async def _query(self, what: str, args: dict[str, object]) -> object:
         return await asyncio.to_thread(views.answer, what, args, views.Sources(self.journal.state, self.workspace))
@@ -112,12 +84,12 @@ class Daemon:
 
     def _reload(self) -> None:
         try:
-            self.engine.config = load_config(self.workspace)
+            self.engine.configure(load_config(self.workspace))
         except ConfigError as err:
             self.journal.emit(e.Noticed("error", f"{err}; the former settings stay in force"))
         else:
             self.journal.emit(
-                e.Noticed("info", "config.toml was read again: for the next run, hosts at the next start")
+                e.Noticed("info", "config.toml was read again: for the next run, and for hosts that no run is on")
             )
 
     def _alert(self, message: e.Event | Live | State) -> None:

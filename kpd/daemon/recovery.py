@@ -1,29 +1,23 @@
-"""After a crash: nothing left running, nothing lost, nothing done twice — and nothing restarted without a person."""
+"""After a crash: nothing lost, nothing done twice, and nothing restarted without a person."""
 
 from kpd.engine.journal import Journal
-from kpd.hosts.host import Host
 from kpd.model import events as e
 from kpd.model.nouns import Run
 
 
-async def recover(journal: Journal, hosts: dict[str, Host], clean_end: bool) -> None:
-    """Make a former daemon's run safe to go on with. Raises HostError.
+def hold_unfinished(journal: Journal, clean_end: bool) -> None:
+    """Hold the queue for a former daemon's runs until a person says `resume`.
 
-    Its jobs that still run are killed by their process group, and run again when their step is begun again; jobs that
-    have finished keep their results and are not run again. The queue waits for `resume`.
+    Their jobs go on meanwhile: a step that is begun again follows its job, or reads what that has measured. What runs
+    for nobody is ended when its host is reached (`engine.leftovers`). Raises JournalError.
     """
-    killed = 0
-    for host in hosts.values():
-        if host.up:
-            for job in await host.running():
-                killed += await host.kill(job)
-    run = journal.state.active or next(iter(journal.state.queue), None)
-    if journal.state.held or run is None or (clean_end and run.status == "queued"):
+    state = journal.state
+    runs = state.begun or state.queue[:1]
+    if state.held or not runs or (clean_end and not state.begun):
         return
-    where = f"{run.id} was at {_place(run)}"
+    where = ", ".join(f"{run.id} was at {_place(run)}" for run in runs)
     how = "the daemon was shut down" if clean_end else "the daemon ended without a goodbye"
-    also = f"; {killed} of its processes were ended" if killed else ""
-    journal.emit(e.QueueHeld(f"{how}, {where}{also}: resume goes on from there, stop ends it"))
+    journal.emit(e.QueueHeld(f"{how}, {where}: resume goes on from there, stop ends it"))
 
 
 def _place(run: Run) -> str:

@@ -4,9 +4,9 @@ The same functions serve the socket and, when no daemon runs, a command-line ver
 null, except `iteration`, `name`, `id` and `task` where they stand first. A run is told in brief: without `iterations`,
 `files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`.
 
-    status    {version, pid (null: no daemon), workspace, seq, at, held, active, queued, runs: {id: Run},
+    status    {version, pid (null: no daemon), workspace, seq, at, held, active, begun, queued, runs: {id: Run},
                hosts: {name: HostCard}, tasks: {name: TaskCard}, notices}
-    queue     {held, active, queued}                   active: Run or null
+    queue     {held, active, begun, queued}            active: the newest of those begun, or null
     log       [{seq, at, kind, body}]                  limit=200, run: the newest events, oldest first
     events    [{seq, at, kind, body}]                  after=0, limit=1000, run, iteration: the next events
     show      {run: Run, iteration: Iteration, detail: Detail, parent, baseline: Detail or null, folder}  iteration
@@ -158,7 +158,8 @@ def _status(sources: Sources, args: Nothing) -> Any:
 def _queue(sources: Sources, args: Nothing) -> dict[str, Any]:
     state = sources.state
     active = None if state.active is None else _brief(state.active)
-    return {"held": state.held, "active": active, "queued": [_brief(run) for run in state.queue]}
+    begun, queued = [_brief(run) for run in state.begun], [_brief(run) for run in state.queue]
+    return {"held": state.held, "active": active, "begun": begun, "queued": queued}
 
 
 # ── the log ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ from pathlib import Path
 from kpd.agents.agent import Agent
 from kpd.engine.control import Control
 from kpd.engine.journal import Journal, run_of
-from kpd.hosts.host import Host
+from kpd.hosts.host import Host, worked
 from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
@@ -51,8 +51,8 @@ class Attempt:
 
     @property
     def elsewhere_s(self) -> float:
-        """Seconds spent so far by the host's jobs and the agent: what is not kpd's own work."""
-        return self.host.busy_s + self.agent_s
+        """Seconds spent so far on the host's jobs and by the agent: what is not kpd's own work."""
+        return sum(worked.get()) + self.agent_s
 
     @property
     def folder(self) -> IterationFolder:

@@ -9,12 +9,14 @@ from kpd.agents.catalogue import AGENTS
 from kpd.engine import edits, plan, taskfolder
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Control, Interrupted
-from kpd.engine.hosting import Again, note_peaks, reach, trouble
+from kpd.engine.fleet import Fleet
+from kpd.engine.hosting import Again, note_peaks, trouble
 from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
+from kpd.engine.placing import Place
 from kpd.engine.report import write_report
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host
+from kpd.hosts.host import worked
 from kpd.measure.bench import Bench
 from kpd.measure.build import BuildError
 from kpd.measure.catalogue import BENCHES
@@ -28,11 +30,15 @@ from kpd.workspace.task import Task, TaskError, load_task
 class Campaign:
     """A run with what it holds while it goes on: its control, its agents, its bench on the host."""
 
-    def __init__(self, workspace: Workspace, config: Config, journal: Journal, host: Host, run_id: str) -> None:
+    def __init__(
+        self, workspace: Workspace, config: Config, journal: Journal, fleet: Fleet, place: Place, run_id: str
+    ) -> None:
         self.workspace = workspace
         self.config = config
         self.journal = journal
-        self.host = host
+        self.fleet = fleet
+        self.place = place
+        self.host = fleet.hosts[place.host]
         self.run_id = run_id
         self.control = Control(journal, run_id)
         self.over = asyncio.Event()
@@ -49,6 +55,7 @@ class Campaign:
 
     async def conduct(self) -> None:
         """Until the run has ended, is to be begun again, or is left to the next daemon. Raises JournalError."""
+        worked.set([])
         try:
             task, bench = await self._ready()
             await self._iterations(task, bench)
@@ -71,17 +78,19 @@ class Campaign:
     async def _ready(self) -> tuple[Task, Bench]:
         """Copy the task, build its harness, measure the roofline; trouble pauses the run until `resume`."""
         if self.run.status == "queued":
-            self.journal.emit(e.RunStarted(self.run_id, self.journal.state.hosts[self.host.name].device))
+            device = self.place.device
+            self.journal.emit(e.RunStarted(self.run_id, device.name, self.place.host, device.id))
         while True:
             await self.control.boundary()
             try:
                 task = self._snapshot()
-                await reach(self.journal, self.host)
-                bench = await self.control.run(BENCHES[task.language](self.host, task, self._say))
-                note_peaks(self.journal, self.host, bench)
+                await self.control.run(self.host.connect())
+                prepare = BENCHES[task.language].prepare(self.host, task, self.place.device, self._say)
+                bench = await self.control.run(prepare)
+                note_peaks(self.fleet, self.host.name, bench)
                 return task, bench
             except (HostError, OSError) as err:
-                await trouble(self.journal, self.run_id, self.host, err)
+                await trouble(self.journal, self.control, self.run_id, self.host, err)
 
     def _snapshot(self) -> Task:
         """The task as the run began: iterations are staged from this copy, whatever happens to the task folder.

@@ -65,6 +65,10 @@ class Control:
         finally:
             self._task = None
 
+    async def rest(self, seconds: float) -> None:
+        """So long, or until an interruption, which is raised."""
+        await self.run(asyncio.sleep(seconds))
+
     def _held(self) -> bool:
         return bool(self._journal.state.held)
 

@@ -1,7 +1,5 @@
 """The queue, and everything an operator may do to a run. Each act is checked, takes effect, and is an event."""
 
-import asyncio
-import logging
 import re
 import shutil
 from pathlib import Path
@@ -9,17 +7,15 @@ from pathlib import Path
 from kpd.agents.catalogue import CHOICES
 from kpd.engine import edits, taskfolder
 from kpd.engine.campaign import Campaign, end_run
-from kpd.engine.control import Interruption
-from kpd.engine.journal import Journal, JournalError, run_of
-from kpd.hosts.host import Host
+from kpd.engine.conductor import Conductor
+from kpd.engine.fleet import Fleet
+from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Run
-from kpd.workspace.config import Config
+from kpd.workspace.config import ANY, Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
 from kpd.workspace.task import Task, find_tasks, load_task
-
-log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
@@ -31,62 +27,36 @@ class Refused(Exception):
 
 
 class Engine:
-    """Conducts one run at a time, oldest first."""
+    """The hosts, the runs on them, and the acts that people take."""
 
-    def __init__(self, workspace: Workspace, config: Config, journal: Journal, hosts: dict[str, Host]) -> None:
+    def __init__(self, workspace: Workspace, config: Config, journal: Journal) -> None:
         self.workspace = workspace
         self.config = config
         self.journal = journal
-        self.hosts = hosts
-        self._campaign: Campaign | None = None
-        self._work = asyncio.Event()
+        self.fleet = Fleet(workspace, journal, self._wake)
+        self.conductor = Conductor(workspace, config, journal, self.fleet)
 
     async def serve(self) -> None:
-        """Conduct runs as they come, until cancelled or shut down."""
-        while True:
-            run = self._next()
-            if run is None:
-                self._work.clear()
-                await self._work.wait()
-                continue
-            try:
-                if (host := self.hosts.get(run.host)) is None:
-                    reason = f"host {run.host!r} is not in config.toml any more"
-                    self.journal.emit(e.RunEnded(run.id, "infra", reason))
-                    continue
-                self._campaign = Campaign(self.workspace, self.config, self.journal, host, run.id)
-                await self._campaign.conduct()
-            except JournalError as err:
-                self.journal.suspend(f"{err}; then resume")
-            except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
-                log.exception("%s was interrupted by an error of kpd's own", run.id)
-                self.journal.suspend(f"kpd's own error in {run.id}: {err!r}; see the daemon's log, then resume or stop")
-            finally:
-                self._campaign = None
+        """Keep the hosts and conduct runs as they come, until cancelled or shut down."""
+        self.fleet.use(self.config.hosts)
+        await self.conductor.serve()
 
-    def _next(self) -> Run | None:
-        """The unfinished run a former daemon left, else the head of the queue; nothing while the queue is held."""
-        state = self.journal.state
-        if state.held:
-            return None
-        return state.active or next(iter(state.queue), None)
-
-    def _wake(self) -> None:
-        self._work.set()
-        if self._campaign is not None:
-            self._campaign.control.wake()
-
-    def interrupt(self, how: Interruption, by: str) -> None:
-        """Cancel what is under way, killing its processes on the host."""
-        if self._campaign is not None:
-            self._campaign.control.interrupt(how, by)
+    def configure(self, config: Config) -> None:
+        """New settings: for the next run, and for every host that no run is on."""
+        self.config = self.conductor.config = config
+        self.fleet.use(config.hosts)
+        self._wake()
 
     async def shut_down(self) -> None:
-        """Cancel the step under way and wait until its processes are gone; the run is left as it is."""
-        campaign = self._campaign
-        if campaign is not None:
-            campaign.control.interrupt("shutdown", "")
-            await campaign.over.wait()
+        """Cancel the steps under way, wait until their processes are gone, let go of the hosts."""
+        await self.conductor.shut_down()
+        await self.fleet.close()
+
+    def _wake(self) -> None:
+        self.conductor.wake()
+
+    def _campaign(self, run: Run) -> Campaign | None:
+        return self.conductor.campaigns.get(run.id)
 
     # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -94,8 +64,9 @@ class Engine:
         """Queue a run of `task`; a task that only ships with kpd is first copied into the workspace."""
         if agent not in CHOICES:
             raise Refused(f"no agent {agent!r}", f"agents: {', '.join(CHOICES)}")
-        if host not in self.hosts:
-            raise Refused(f"no host {host!r}", f"hosts: {', '.join(self.hosts)}; add [hosts.{host}] to config.toml")
+        if host != ANY and host not in self.config.hosts:
+            known = ", ".join((ANY, *self.config.hosts))
+            raise Refused(f"no host {host!r}", f"hosts: {known}; kpd hosts add adds one")
         live = self.workspace.tasks / task.name
         if task.folder != live:
             shutil.copytree(task.folder, live, dirs_exist_ok=True)
@@ -126,6 +97,7 @@ class Engine:
             self.journal.emit(e.QueueReleased(by))
         if run is not None and run.status == "paused":
             self.journal.emit(e.RunResumed(run.id, by))
+            self.fleet.nudge(run.host)
         self.look_at_folders()
         self._wake()
 
@@ -147,17 +119,18 @@ class Engine:
         return note
 
     def skip(self, run: Run, by: str) -> None:
-        if run.current is None or self._campaign is None or self._campaign.run_id != run.id:
+        campaign = self._campaign(run)
+        if run.current is None or campaign is None:
             raise Refused(f"{run.id} has no iteration under way to skip")
-        self.interrupt("skip", by)
+        campaign.control.interrupt("skip", by)
 
     async def stop(self, run: Run, by: str) -> None:
         """End the run now, killing what it has running; answered once it has ended."""
         if run.status == "ended":
             raise Refused(f"{run.id} has ended already: {run.reason}")
-        if self._campaign is not None and self._campaign.run_id == run.id:
-            campaign = self._campaign
-            self.interrupt("stop", by)
+        campaign = self._campaign(run)
+        if campaign is not None:
+            campaign.control.interrupt("stop", by)
             await campaign.over.wait()
             if run_of(self.journal, run.id).status != "ended":
                 raise Refused(
@@ -166,7 +139,9 @@ class Engine:
             return
         was_active = run.status in ("running", "paused")
         end_run(self.journal, run.id, "stopped", f"stopped by {by}")
-        if was_active and self.journal.state.held:
+        if was_active:
+            self.fleet.end_leftovers(run.host)
+        if was_active and self.journal.state.held and not self.journal.state.begun:
             self.journal.emit(e.QueueReleased(by))  # it was held for this run
         self._wake()
 

@@ -1,41 +1,36 @@
-"""A run and its host: reaching it again, what is known of it, and trouble that is nobody's fault."""
+"""A run and its host: what is known of it, and trouble that is nobody's fault."""
 
 from dataclasses import replace
 
-from kpd.engine.journal import Journal
+from kpd.engine.control import Control
+from kpd.engine.fleet import Fleet
+from kpd.engine.journal import Journal, run_of
+from kpd.engine.waiting import tell
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure.bench import Bench
 from kpd.model import events as e
 
-
-async def reach(journal: Journal, host: Host) -> None:
-    """Connect if the link is down; jobs have gone on meanwhile. Raises HostError."""
-    await host.connect()
-    _note_link(journal, host, "")
+BUSY_S = 10.0
+"""How long a device that others use is left alone before it is measured on again."""
 
 
-def note_peaks(journal: Journal, host: Host, bench: Bench) -> None:
+def note_peaks(fleet: Fleet, host: str, bench: Bench) -> None:
     """Put what was measured of the device on the host's card."""
-    card = journal.state.hosts[host.name]
-    measured = replace(card, bandwidth_gbs=bench.peaks[0], peak_gflops=bench.peaks[1])
-    if measured != card:
-        journal.emit(e.HostProbed(measured))
+    fleet.note(replace(fleet.card(host), bandwidth_gbs=bench.peaks[0], peak_gflops=bench.peaks[1]))
 
 
 class Again(Exception):
-    """The run is paused by trouble; after `resume` it goes on from its last finished step, its host made ready anew."""
+    """The run goes on from its last finished step, its host made ready anew; after trouble, once it is resumed."""
 
 
-async def trouble(journal: Journal, run: str, host: Host, err: Exception) -> None:
-    """Pause the run until a person says `resume`. The link is given up, so that the next one begins afresh."""
-    _note_link(journal, host, str(err) if isinstance(err, HostError) else "")
-    journal.emit(e.RunPaused(run, f"infrastructure: {err}", by="kpd", infra=True))
+async def trouble(journal: Journal, control: Control, run_id: str, host: Host, err: Exception) -> None:
+    """Wait for a busy device; else pause the run until a person says `resume`. Raises Interrupted."""
+    if isinstance(err, HostError) and err.kind == "busy":
+        tell(journal, run_of(journal, run_id), f"{err}; measured again in {BUSY_S:g} s")
+        await control.rest(BUSY_S)
+        tell(journal, run_of(journal, run_id), "")
+        return
+    journal.emit(e.RunPaused(run_id, f"infrastructure: {err}", by="kpd", infra=True))
     if isinstance(err, HostError):
-        await host.close()
-
-
-def _note_link(journal: Journal, host: Host, error: str) -> None:
-    card = journal.state.hosts[host.name]
-    if (card.link == "up") != host.up:
-        journal.emit(e.HostProbed(replace(card, link="up" if host.up else "down", error="" if host.up else error)))
+        await host.renew()

@@ -69,7 +69,7 @@ async def _journalled(at: Attempt, name: StepName, step: Callable[[], Awaitable[
         fault.step = name
         raise
     except (HostError, OSError) as err:
-        await trouble(at.journal, at.run_id, at.host, err)
+        await trouble(at.journal, at.control, at.run_id, at.host, err)
         raise Again from err
 
 

@@ -1,0 +1,101 @@
+"""Every run that can have a device goes on: one run a device, one run a task, the oldest first."""
+
+import asyncio
+import logging
+
+from kpd.engine.campaign import Campaign, end_run
+from kpd.engine.fleet import Fleet
+from kpd.engine.journal import Journal, JournalError, run_of
+from kpd.engine.placing import Place, place
+from kpd.engine.waiting import tell
+from kpd.measure.catalogue import BENCHES
+from kpd.model.nouns import Need, Run
+from kpd.workspace.config import Config
+from kpd.workspace.paths import Workspace
+
+log = logging.getLogger(__name__)
+
+
+class Conductor:
+    """Begins campaigns as devices become free, and keeps them until they end."""
+
+    def __init__(self, workspace: Workspace, config: Config, journal: Journal, fleet: Fleet) -> None:
+        self.config = config
+        self.campaigns: dict[str, Campaign] = {}
+        self._workspace = workspace
+        self._journal = journal
+        self._fleet = fleet
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._work = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Conduct runs as they come, until cancelled."""
+        while True:
+            self._work.clear()
+            try:
+                self._begin_what_can()
+            except JournalError as err:
+                self._journal.suspend(f"{err}; then resume")
+            await self._work.wait()
+
+    def wake(self) -> None:
+        """Something that a waiting run looks at has changed."""
+        self._work.set()
+        for campaign in self.campaigns.values():
+            campaign.control.wake()
+
+    async def shut_down(self) -> None:
+        """Cancel the steps under way and wait until their processes are gone; the runs are left as they are."""
+        for campaign in self.campaigns.values():
+            campaign.control.interrupt("shutdown", "")
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
+    def _begin_what_can(self) -> None:
+        state = self._journal.state
+        if state.held:
+            return
+        for run in (*state.begun, *state.queue):  # what a former daemon left comes first
+            if run.id not in self.campaigns:
+                found = self._place(run)
+                if isinstance(found, Place):
+                    self._begin(run, found)
+                elif found:
+                    tell(self._journal, run, found)
+
+    def _place(self, run: Run) -> Place | str:
+        """Where the run can go on now, or what it waits for; empty when it has just been ended instead."""
+        other = next((other for other in self.campaigns.values() if other.run.task == run.task), None)
+        if other is not None:
+            return f"{other.run_id} works on {run.task}"
+        card = self._journal.state.tasks.get(run.task)
+        if run.started is None and (card is None or card.error):
+            end_run(self._journal, run.id, "failed", f"the task cannot be measured: {card.error if card else 'gone'}")
+            return ""
+        kind = BENCHES[card.language].device if card is not None and card.language in BENCHES else "cpu"
+        taken = {(other.place.host, other.place.device.id) for other in self.campaigns.values()}
+        hosts = {name: self._journal.state.hosts[name] for name in self.config.hosts if name in self._fleet.hosts}
+        return place(run, kind, card.need if card else Need(), hosts, taken)
+
+    def _begin(self, run: Run, where: Place) -> None:
+        campaign = Campaign(self._workspace, self.config, self._journal, self._fleet, where, run.id)
+        self.campaigns[run.id] = campaign
+        task = asyncio.create_task(self._conduct(campaign), name=f"conducts {run.id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _conduct(self, campaign: Campaign) -> None:
+        try:
+            await campaign.conduct()
+        except JournalError as err:
+            self._journal.suspend(f"{err}; then resume")
+        except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
+            log.exception("%s was interrupted by an error of kpd's own", campaign.run_id)
+            text = f"kpd's own error in {campaign.run_id}: {err!r}; see the daemon's log, then resume or stop"
+            self._journal.suspend(text)
+        finally:
+            del self.campaigns[campaign.run_id]
+            if run_of(self._journal, campaign.run_id).status == "ended":
+                self._fleet.end_leftovers(campaign.place.host)
+                self._fleet.use(self.config.hosts)  # what was changed while the run was on its host
+            self.wake()

@@ -1,0 +1,24 @@
+"""Jobs that run on a host for nobody: a crash left them, or the link was down when their end was asked for."""
+
+import re
+
+from kpd.engine.journal import Journal
+from kpd.hosts.host import Host
+
+OF_A_STEP = re.compile(r"(r\d+)\.(\d+)\.\d+-")
+"""The names of `Attempt.job`. All others are named by content, and end by themselves."""
+
+
+async def end_leftovers(journal: Journal, host: Host) -> None:
+    """End the jobs of iterations that are over; those of an iteration under way are gone on with. Raises HostError."""
+    for job in await host.running():
+        found = OF_A_STEP.match(job)
+        if found is not None and not _wanted(journal, found[1], int(found[2])):
+            await host.kill(job)
+
+
+def _wanted(journal: Journal, run_id: str, number: int) -> bool:
+    run = journal.state.runs.get(run_id)
+    if run is None or run.status not in ("running", "paused") or run.current is None:
+        return False
+    return run.current.number == number

@@ -1,0 +1,78 @@
+"""Which device a run may have: a pure function of the hosts as they are known, the task's need, and what is taken."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kpd.model.nouns import Device, HostCard, Need, Run
+from kpd.workspace.config import ANY
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A device of a host that a run may have."""
+
+    host: str
+    device: Device
+
+
+def place(
+    run: Run,
+    kind: Literal["cpu", "gpu"],
+    need: Need,
+    hosts: Mapping[str, HostCard],
+    taken: Collection[tuple[str, str]],
+) -> Place | str:
+    """The first free device that fits, or in words what the run waits for. `taken` are pairs of host and device id.
+
+    A run that has begun goes on where it began, and nowhere else: times of two devices are never compared.
+    """
+    names = list(hosts) if run.host in ("", ANY) else [run.host]
+    reasons = []
+    for name in names:
+        found = _on(hosts.get(name), run, kind, need, taken)
+        if isinstance(found, Device):
+            return Place(name, found)
+        reasons.append(f"{name}: {found}")
+    return "; ".join(reasons) or "there is no host"
+
+
+def _on(
+    card: HostCard | None,
+    run: Run,
+    kind: Literal["cpu", "gpu"],
+    need: Need,
+    taken: Collection[tuple[str, str]],
+) -> Device | str:
+    if card is None:
+        return "not in config.toml any more"
+    if card.link == "down":
+        return card.error or "not connected yet"
+    if run.started is not None:
+        return _again(card, run)
+    fitting = [device for device in card.devices if device.kind == kind and _fits(device, need)]
+    if not fitting:
+        return f"no {_wanted(kind, need)}"
+    free = [device for device in fitting if (card.name, device.id) not in taken]
+    return free[0] if free else "busy with another run"
+
+
+def _again(card: HostCard, run: Run) -> Device | str:
+    device = next((device for device in card.devices if device.id == (run.device_id or "cpu")), None)
+    if device is None or device.name != run.device:
+        now = ", ".join(device.name for device in card.devices) or "no device"
+        return f"{run.id} began on {run.device}, and now there is {now}; stop it and queue it again"
+    return device
+
+
+def _fits(device: Device, need: Need) -> bool:
+    return need.gpu.lower() in device.name.lower() and need.arch in ("", device.arch)
+
+
+def _wanted(kind: str, need: Need) -> str:
+    words = [kind.upper()]
+    if need.gpu:
+        words.append(f"that is a {need.gpu}")
+    if need.arch:
+        words.append(f"with {need.arch}" if not need.gpu else f"and has {need.arch}")
+    return " ".join(words)

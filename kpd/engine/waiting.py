@@ -1,0 +1,14 @@
+"""What runs wait for without a person: said on the run, and forgotten when it has come."""
+
+from kpd.engine.journal import Journal, JournalError
+from kpd.model import events as e
+from kpd.model.nouns import Run
+
+
+def tell(journal: Journal, run: Run, reason: str) -> None:
+    """Say what the run waits for, if that is news; an empty reason: it does not wait any more."""
+    if run.waiting != reason:
+        try:
+            journal.emit(e.RunWaits(run.id, reason))
+        except JournalError as err:
+            journal.suspend(f"{err}; then resume")
