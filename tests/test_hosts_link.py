@@ -15,6 +15,7 @@ from kpd.hosts.bundle import MODULES, bundle
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY
 from kpd.hosts.host import Host
+from kpd.hosts.link import Link
 from kpd.hosts.local import Local
 from tests.test_hosts_support import helper_pid, host_at, spec
 
@@ -73,20 +74,22 @@ async def test_many_requests_in_flight_find_their_own_answers(host: Host) -> Non
     assert found == contents
 
 
-async def test_every_request_in_flight_fails_when_the_helper_dies(host: Host) -> None:
-    started = asyncio.Event()
-    jobs = [asyncio.create_task(host.job(spec(f"j{n}", "echo; sleep 300"), lambda *_: started.set())) for n in range(5)]
-    await started.wait()
-    os.kill(helper_pid(host), signal.SIGKILL)
-    ends = await asyncio.gather(*jobs, host.running(), return_exceptions=True)
-    assert [(type(end), end.kind) for end in ends] == [(HostError, "helper_died")] * 6
-    assert not host.up
-    with pytest.raises(HostError, match="connect again"):
-        await host.running()
-    await host.connect()
-    assert host.up
-    for id in await host.running():
-        assert await host.kill(id)
+async def test_every_request_in_flight_fails_when_the_helper_dies(tmp_path: Path) -> None:
+    channel = await Local().open()
+    link = Link("local", channel)
+    await link.start()
+    asked = [asyncio.create_task(link.ask("hello", root=str(tmp_path))) for _ in range(5)]
+    os.kill(channel.pid, signal.SIGSTOP)
+    asked += [asyncio.create_task(link.ask("running")) for _ in range(5)]
+    await asyncio.sleep(0)
+    os.kill(channel.pid, signal.SIGKILL)
+    await asyncio.wait(asked)
+    errors = [task.exception() for task in asked if task.exception() is not None]
+    assert len(errors) >= 5 and {error.kind for error in errors} == {"helper_died"}
+    assert link.broken.is_set() and not link.up
+    with pytest.raises(HostError, match="connects again"):
+        await link.ask("running")
+    await link.close()
 
 
 async def test_a_closed_host_refuses_and_connects_again(host: Host) -> None:
@@ -105,8 +108,9 @@ async def test_a_closed_host_refuses_and_connects_again(host: Host) -> None:
 
 
 async def test_a_helpers_last_words_are_in_the_error(host: Host) -> None:
+    link = await host.linked()
     with pytest.raises(HostError, match="op_nonsense") as caught:
-        await host._link.ask("nonsense")
+        await link.ask("nonsense")
     assert caught.value.kind == "helper_died"
 
 
@@ -154,6 +158,9 @@ async def test_garbage_instead_of_frames_breaks_the_link_cleanly(tmp_path: Path,
     local = python_that(
         tmp_path, f"head -c {len(bundle())} >/dev/null; cat {tmp_path / 'answer'}; head -c 1 >/dev/null"
     )
+    link = Link("local", await local.open())
     with pytest.raises(HostError) as caught:
-        await Host("local", tmp_path, local).connect()
+        await link.start()
+        await link.ask("hello", root=str(tmp_path))
     assert caught.value.kind == "helper_died"
+    await link.close()

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kpd.hosts.child import ChildChannel
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.files import Refused, check_relative
 from kpd.hosts.host import Host
-from kpd.hosts.local import Local, LocalChannel
+from kpd.hosts.local import Local
 from tests.test_hosts_support import at, helper_pid, host_at, linux_only, names, spec
 
 
@@ -59,15 +60,13 @@ class CountingWriter:
         self._writer.close()
 
 
-class Counting:
+class Counting(Local):
     """The local transport with a meter on its pipe."""
 
-    kind = "local"
-    writer: CountingWriter
-
-    async def open(self) -> LocalChannel:
-        channel = await Local().open()
-        self.writer = channel.writer = CountingWriter(channel.writer)
+    async def open(self) -> ChildChannel:
+        channel = await super().open()
+        object.__setattr__(self, "writer", CountingWriter(channel.writer))
+        channel.writer = self.writer
         return channel
 
 

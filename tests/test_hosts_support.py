@@ -31,7 +31,7 @@ def names(host: Host, *parts: str) -> list[str]:
 
 
 def helper_pid(host: Host) -> int:
-    return host._link._channel.pid
+    return host._keeper._link._channel.pid
 
 
 def supervisor_pid(host: Host, id: str) -> int:

@@ -1,16 +1,26 @@
 """The helper as bytes to send: its modules' source, for a one-line program on the host to load into memory."""
 
+import base64
 import json
+import re
 from functools import cache
 from pathlib import Path
 
+from kpd.hosts.errors import HostError
+
 # Loaded in this order, so that each finds what it imports.
-MODULES = ("wire", "files", "store", "supervisor", "jobs", "serve")
+MODULES = (
+    "wire", "files", "store", "processes", "children", "lock", "smi", "gpu", "lease", "supervisor", "folder", "follow",
+    "jobs", "clean", "tunnel", "serve",
+)  # fmt: skip
 PACKAGES = ("kpd", "kpd.hosts", "kpd.hosts.helper")
 
 # What a transport gives to `python3 -I -S -c`. It reads descriptor 0 itself: a buffered reader would swallow frames.
+# An older Python has to be able to parse it, to be told that it is too old.
 BOOTSTRAP = """
 import json, os, sys, types
+if sys.version_info < (3, 6):
+    sys.exit("kpd needs Python 3.6 or later, this is %d.%d" % sys.version_info[:2])
 def take(n):
     data = b""
     while len(data) < n:
@@ -25,6 +35,19 @@ for name, source in json.loads(take(int(take(8))).decode()):
     exec(compile(source, name, "exec"), module.__dict__)
 sys.modules["kpd.hosts.helper.serve"].main()
 """
+
+
+def command(python: str) -> str:
+    """The same as one command line for a login shell of any kind: sh, bash, csh and fish read it alike.
+
+    `python` is a name on the host's PATH, or a path there, which may begin with `~/`. Raises HostError (config).
+    """
+    home, rest = ("~/", python[2:]) if python.startswith("~/") else ("", python)
+    if not rest or not re.fullmatch(r"""[^'"`\\!$\x00-\x1f]+""", rest) or rest.startswith("-"):
+        raise HostError("config", f"python = {python!r} is not a program's name or path")
+    word = home + (rest if re.fullmatch(r"[\w./+-]+", rest, re.ASCII) else f"'{rest}'")
+    program = base64.b64encode(BOOTSTRAP.encode()).decode()
+    return f"exec {word} -I -S -c 'import base64,sys;exec(base64.b64decode(sys.argv[1]))' {program}"
 
 
 @cache

@@ -21,6 +21,7 @@ HostErrorKind = Literal[
     "corrupt",  # content that does not hash to its name
     "too_large",  # more than the caller's limit, or than one message carries
     "running",  # the job still runs
+    "busy",  # the device is used by others so much that nothing can be measured
     "host",  # anything else that the host's system refused
 ]
 
@@ -42,6 +43,7 @@ REMEDIES: dict[HostErrorKind, str] = {
     "corrupt": "send the content again",
     "too_large": "ask for less at a time",
     "running": "kill the job, or wait for its end",
+    "busy": "end other work on the device",
     "host": "check the host's disk and permissions",
 }
 

@@ -3,121 +3,129 @@
 import asyncio
 import contextlib
 import hashlib
-from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextvars import ContextVar
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 from kpd.hosts import probe
-from kpd.hosts.errors import HostError
-from kpd.hosts.helper.wire import KEPT
+from kpd.hosts.errors import LOST, HostError, HostKey
+from kpd.hosts.job import JobResult, JobSpec, Lease, Notes, Piece, Stream, Tail, waiting
+from kpd.hosts.keeper import CONNECT_S, Keeper
 from kpd.hosts.link import Frame, Link, Transport
+
+__all__ = ["Host", "JobResult", "JobSpec", "Lease", "Piece"]
 
 ALONG = 64 << 10  # bytes of new content worth sending unasked: asking first would cost a round trip
 BATCH = 8 << 20  # bytes of content a message carries, unless one blob alone is larger
 KILL_WAIT_S = 8.0  # what a cancelled job waits for its group's end: TERM, KILL, and some if it hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
+LEASES = "/tmp/kpd-leases"
 
-
-@dataclass(frozen=True, slots=True)
-class JobSpec:
-    """A shell script to run once on a host. `id` is the job's identity: a host runs one id at most once.
-
-    The script runs in the job's own folder, which has an empty `out/`, with `env` added to a minimal environment.
-    `limit_s` is in seconds; `cpus` are the ones it may run on (empty: all; ignored on macOS, which cannot pin).
-    """
-
-    id: str
-    script: str
-    limit_s: float
-    stdin: bytes = b""
-    env: dict[str, str] = field(default_factory=dict)
-    cpus: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class JobResult:
-    """How a job ended. `reason` is empty when the script ended by itself; `rc` is negative for a signal.
-
-    `lost` means that nobody knows: its supervisor was killed, or the host fell; `forget` the job to run it again.
-    `seconds` counts until the script's end. `cached` means that it had ended before it was asked for. Of a very long
-    stream only the last 32 MiB are here, and `stdout_cut` and `stderr_cut` are the bytes missing before them; the files
-    on the host are whole.
-    """
-
-    id: str
-    rc: int
-    stdout: bytes
-    stderr: bytes
-    seconds: float
-    reason: Literal["", "timeout", "killed", "lost"] = ""
-    cached: bool = False
-    stdout_cut: int = 0
-    stderr_cut: int = 0
-
-
-class Tail:
-    """The last KEPT bytes of a stream that comes in pieces, each with its offset."""
-
-    def __init__(self) -> None:
-        self.pieces: deque[bytes] = deque()
-        self.held = 0
-        self.end = 0
-
-    def add(self, offset: int, data: bytes) -> None:
-        self.pieces.append(data)
-        self.held += len(data)
-        self.end = offset + len(data)
-        while self.held - len(self.pieces[0]) >= KEPT:
-            self.held -= len(self.pieces.popleft())
-
-    def take(self) -> tuple[bytes, int]:
-        """The bytes, and how many came before them."""
-        data = b"".join(self.pieces)[-KEPT:]
-        return data, self.end - len(data)
+worked: ContextVar[list[float]] = ContextVar("worked")
+"""Where the seconds are noted that hosts work on jobs for this context: what is not kpd's own overhead."""
 
 
 class Host:
-    """A place where commands run. Every method but `close` raises HostError; none of that is a candidate's fault."""
+    """A place where commands run, over a link that is kept: what is asked while it is down waits until it is up.
 
-    def __init__(self, name: str, root: PurePosixPath, transport: Transport) -> None:
+    Every request may be asked twice, so after a lost link it simply is: content is named by its hash, and a job by its
+    id. Every method but `close` raises HostError for what time does not heal; none of that is a candidate's fault.
+    `holder` is what other daemons are told about who has a lease; `tolerate` names the compute processes of others that
+    may stay on a GPU while it measures.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        root: PurePosixPath,
+        transport: Transport,
+        leases: str = LEASES,
+        holder: str = "kpd",
+        tolerate: tuple[str, ...] = (),
+        connect_s: float = CONNECT_S,
+    ) -> None:
         self.name = name
         self.root = root
+        self.leases = leases
+        self.holder = holder
+        self.tolerate = tolerate
         self.transport = transport
-        self.busy_s = 0.0  # how long this host has worked on jobs for us: what is not kpd's own overhead
-        self._link: Link | None = None
+        self.on_wait: Callable[[str, str], None] = lambda device, reason: None
+        self.skew_s = 0.0  # the host's clock less ours
+        self._rtt_s = 0.0
+        self._keeper = Keeper(name, transport, self._greet, connect_s)
         self._held: set[str] = set()  # content that this link has seen on the host
+        self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs whose end has been asked for and not yet seen
 
     @property
     def up(self) -> bool:
-        return self._link is not None and self._link.up
+        return self._keeper.up
+
+    @property
+    def trouble(self) -> HostError | None:
+        """Why the link is down."""
+        return self._keeper.trouble
+
+    @property
+    def rtt_s(self) -> float:
+        """The last round trip to the helper, in seconds."""
+        return self._keeper.rtt_s or self._rtt_s
+
+    def on_link(self, told: Callable[[], None]) -> None:
+        """Call `told` whenever the link has come up or gone down."""
+        self._keeper.changed = told
+
+    def start(self) -> None:
+        """Keep a link from now on, without waiting for it."""
+        self._keeper.start()
 
     async def connect(self) -> None:
-        """Starts the helper, unless it runs. After a lost link, call it again: jobs have gone on meanwhile.
+        """Keep a link from now on; returns when it is up. Raises HostError for what time does not heal.
 
         From then on `root` is the folder's resolved path on the host.
         """
-        if self.up:
-            return
-        await self.close()
-        link = Link(self.name, await self.transport.open())
-        try:
-            await link.start()
-            hello = await link.ask("hello", root=str(self.root))
-        except BaseException:
-            await link.close()
-            raise
-        self.root = PurePosixPath(hello.fields["root"])
-        self._held.clear()
-        self._link = link
+        if self.trouble is not None:
+            self.nudge()
+        self.start()
+        await self._keeper.linked()
+
+    @property
+    def tries(self) -> int:
+        """How often connecting has come to an end, well or not."""
+        return self._keeper.tries
+
+    async def tried(self, before: int) -> None:
+        """Until more than `before` tries have ended."""
+        await self._keeper.tried(before)
+
+    def nudge(self) -> None:
+        """If the link is down, try again now."""
+        if not self.up:
+            self._keeper.nudge()
+
+    async def renew(self) -> None:
+        """Give the link up: the next one begins afresh, with a new helper and the host's folders made again."""
+        await self._keeper.renew()
+
+    async def trust(self, key: HostKey) -> None:
+        """A person says that `key` is this host's."""
+        await self.transport.trust(key)
+        self.nudge()
 
     async def close(self) -> None:
-        """Ends the helper. Jobs go on."""
-        if self._link is not None:
-            link, self._link = self._link, None
-            await link.close()
+        """Let go of the host. Its jobs go on, except those whose end was asked for."""
+        if self._doomed and self.up:
+            await asyncio.wait(self._doomed.values(), timeout=KILL_WAIT_S)
+        for task in tuple(self._doomed.values()):
+            task.cancel()
+        await self._keeper.close()
+
+    async def linked(self) -> Link:
+        """The link itself, for what is not a single request."""
+        return await self._keeper.linked()
 
     async def put(self, blobs: Mapping[str, bytes]) -> None:
         """Puts content, by its sha256, into the host's store. Only what the host lacks is sent."""
@@ -155,27 +163,66 @@ class Host:
         `on_output` gets ("stdout" or "stderr", bytes) as they come, from the first byte on. Cancelling the awaiting
         task kills the job's process group, for everyone who follows it. HostError leaves the job running on the host.
         """
-        tails = {"stdout": Tail(), "stderr": Tail()}
-        script = spec.script.encode()
-        request = {"job": spec.id, "script": len(script), "limit_s": spec.limit_s, "env": spec.env, "cpus": spec.cpus}
         try:
-            async with contextlib.aclosing(self._connected().follow("job", script + spec.stdin, **request)) as frames:
-                async for frame in frames:
-                    if frame.final:
-                        return await self._result(spec.id, frame.fields, tails)
-                    stream = str(frame.fields["stream"])
-                    tails[stream].add(frame.fields["offset"], frame.body)
-                    if on_output is not None:
-                        on_output(stream, frame.body)
+            async with contextlib.aclosing(self.follow(spec)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, JobResult):
+                        return piece
+                    if on_output is not None and piece.stream != "notes":
+                        on_output(piece.stream, piece.data)
         except asyncio.CancelledError:
-            with contextlib.suppress(HostError, TimeoutError):  # a broken link cannot kill; the job keeps its limit
-                async with asyncio.timeout(KILL_WAIT_S):
-                    await self.kill(spec.id)
+            if self.up and (ending := self._doomed.get(spec.id)) is not None:
+                await asyncio.wait([ending], timeout=KILL_WAIT_S)
             raise
-        raise AssertionError("a job ends with a final frame or raises")
+        raise AssertionError("a job ends with its result or raises")
+
+    async def follow(self, spec: JobSpec) -> AsyncGenerator[Piece | JobResult]:
+        """The job's output as it comes, from the first byte on, and at last its result.
+
+        Closing the generator early ends the job without waiting for that. After a lost link the host is asked for the
+        job, and it is followed from the last byte seen; only a host that has never heard of it is told to start it.
+        """
+        if (ending := self._doomed.get(spec.id)) is not None:
+            await asyncio.wait([ending])
+        tails: dict[Stream, Tail] = {"stdout": Tail(), "stderr": Tail(), "notes": Tail()}
+        notes = Notes()
+        begun = time.monotonic()
+        known = runs = False  # whether the host may have heard of the job, and whether it may be running for us
+        try:
+            while True:
+                link = await self._keeper.linked()
+                asked, known, runs = known, True, True
+                try:
+                    async with contextlib.aclosing(self._frames(link, spec, tails if asked else None)) as frames:
+                        async for frame in frames:
+                            if frame.final:
+                                runs = False
+                                _note_work(begun, frame.fields["cached"] and not asked)
+                                yield await self._result(spec.id, frame.fields, tails)
+                                return
+                            piece = Piece(frame.fields["stream"], frame.fields["offset"], frame.body)
+                            tails[piece.stream].add(piece.offset, piece.data)
+                            if piece.stream == "notes" and spec.lease is not None:
+                                self._heed(spec.lease, notes.add(piece.data))
+                            yield piece
+                except HostError as err:
+                    if err.kind in LOST:
+                        continue
+                    runs = False
+                    known = not (asked and err.kind == "not_found" and not any(tail.end for tail in tails.values()))
+                    if known:
+                        raise
+        finally:
+            if spec.lease is not None:
+                self.on_wait(spec.lease.device, "")
+            if runs:
+                _note_work(begun, cached=False)
+                self._doom(spec.id)
 
     async def forget(self, id: str) -> None:
         """Removes a finished job's folder, so that the same id may run again. Unknown ids are forgotten already."""
+        if (ending := self._doomed.get(id)) is not None:
+            await asyncio.wait([ending])
         await self._ask("forget", job=id)
 
     async def kill(self, id: str) -> bool:
@@ -190,26 +237,61 @@ class Host:
         """The ids of the jobs that run, whoever started them."""
         return [str(id) for id in (await self._ask("running")).fields["jobs"]]
 
-    async def clean(self, older_than_s: float) -> None:
-        """Removes finished jobs, and content, that nobody has used for so many seconds."""
-        await self._ask("clean", older_than_s=older_than_s)
+    async def clean(self, older_than_s: float, keep_bytes: int) -> None:
+        """Removes finished jobs, and content, that nobody has used for so many seconds, and the oldest over so many
+        bytes.
+        """
+        await self._ask("clean", older_than_s=older_than_s, keep_bytes=keep_bytes)
         self._held.clear()
 
-    async def probe(self) -> probe.Facts:
+    async def probe(self, cuda_home: str = "") -> probe.Facts:
         """What the host is and has. Takes as long as its compilers take to say their version."""
         facts = (await self._ask("facts")).fields
         id = f"probe-{uuid4().hex}"
-        said = await self.job(JobSpec(id, probe.SCRIPT, probe.LIMIT_S))
+        said = await self.job(JobSpec(id, probe.script(cuda_home, self.leases), probe.LIMIT_S))
         await self.forget(id)
-        return probe.facts(facts, said.stdout.decode(errors="replace"))
+        return probe.facts(facts, said.stdout.decode(errors="replace"), self.skew_s, self.rtt_s)
 
-    def _connected(self) -> Link:
-        if self._link is None:
-            raise HostError("unreachable", f"{self.name}: not connected")
-        return self._link
+    async def _greet(self, link: Link) -> None:
+        begun = time.time()
+        hello = (await link.ask("hello", root=str(self.root), leases=self.leases)).fields
+        self._rtt_s = time.time() - begun
+        self.skew_s = hello["clock"] - (begun + self._rtt_s / 2)
+        self.root = PurePosixPath(hello["root"])
+        self._held.clear()
+
+    def _frames(self, link: Link, spec: JobSpec, seen: Mapping[Stream, Tail] | None) -> AsyncGenerator[Frame]:
+        """Starts the job, or with `seen` goes on with it where that ends."""
+        if seen is not None:
+            return link.follow("follow", job=spec.id, offsets={stream: tail.end for stream, tail in seen.items()})
+        lease = None if spec.lease is None else {
+            "device": spec.lease.device, "gpu": spec.lease.gpu, "tolerate": self.tolerate,
+            "holder": f"{self.holder}, {spec.id}",
+        }  # fmt: skip
+        script = spec.script.encode()
+        return link.follow(
+            "job", script + spec.stdin, job=spec.id, script=len(script), limit_s=spec.limit_s, env=spec.env,
+            cpus=spec.cpus, lease=lease,
+        )  # fmt: skip
+
+    def _heed(self, lease: Lease, notes: list[dict[str, Any]]) -> None:
+        for note in notes:
+            if (reason := waiting(note)) is not None:
+                self.on_wait(lease.device, reason)
+
+    def _doom(self, id: str) -> None:
+        """End a job that nobody waits for any more: now, or as soon as the link is up again."""
+
+        async def end() -> None:
+            with contextlib.suppress(HostError):  # it cannot be reached without a person: the job's own limit ends it
+                await self.kill(id)
+
+        task = asyncio.create_task(end(), name=f"ends {id} on {self.name}")
+        self._doomed[id] = task
+        task.add_done_callback(lambda _: self._doomed.pop(id, None))
 
     async def _ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
-        return await self._connected().ask(op, body, **fields)
+        return await self._keeper.ask(op, body, **fields)
 
     async def _send(self, blobs: Mapping[str, bytes]) -> None:
         batch: list[tuple[str, int]] = []
@@ -227,16 +309,20 @@ class Host:
         sizes = [(sha, len(data)) for sha, data in along.items()]
         return (await self._ask("tree", b"".join(along.values()), files=dict(files), blobs=sizes)).fields
 
-    async def _result(self, id: str, end: dict[str, Any], tails: Mapping[str, Tail]) -> JobResult:
+    async def _result(self, id: str, end: dict[str, Any], tails: Mapping[Stream, Tail]) -> JobResult:
         if not end["cached"] and end["free"] < NO_SPACE:
             # Whatever it failed of, a full disk comes first; and what it wrote may be cut short without its noticing.
             # Forgotten, so that it can run when there is space.
             await self.forget(id)
             raise HostError("no_space", f"{self.name}: the disk was full when job {id} ended with {end['rc']}")
-        if not end["cached"]:
-            self.busy_s += end["seconds"]
         stdout, stdout_cut = tails["stdout"].take()
         stderr, stderr_cut = tails["stderr"].take()
         return JobResult(
-            id, end["rc"], stdout, stderr, end["seconds"], end["reason"], end["cached"], stdout_cut, stderr_cut
-        )
+            id, end["rc"], stdout, stderr, end["seconds"], end["reason"], end["cached"], stdout_cut, stderr_cut,
+            end["token"], end["taint"],
+        )  # fmt: skip
+
+
+def _note_work(begun: float, cached: bool) -> None:
+    if not cached and (noted := worked.get(None)) is not None:
+        noted.append(time.monotonic() - begun)

@@ -4,15 +4,20 @@ import asyncio
 import contextlib
 import itertools
 import json
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kpd.hosts.bundle import bundle
-from kpd.hosts.errors import HostError, from_helper
+from kpd.hosts.errors import HostError, HostErrorKind, HostKey, from_helper
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
 
 CHATTER = 16 << 10  # bytes of a login shell's greetings to read over before the helper's own
+SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a slow upload is seen to move
+HEARTBEAT_S = 5.0  # between one answer to a ping and the next ping
+PATIENCE_S = 15.0  # without a sign of life, after which a link counts as lost
+CLOSE_S = 5.0  # for the far side to leave
 
 
 class Reader(Protocol):
@@ -35,7 +40,7 @@ class Channel(Protocol):
     def writer(self) -> Writer: ...
 
     async def close(self) -> str:
-        """Ends the far side, however it is; what it last wrote to its stderr."""
+        """Ends the far side, however it is; what it last wrote to its stderr. A second time does nothing."""
         ...
 
 
@@ -46,7 +51,15 @@ class Transport(Protocol):
     def kind(self) -> str: ...
 
     async def open(self) -> Channel:
-        """Starts python3 on the host. Raises HostError (unreachable, no_python)."""
+        """Starts python3 on the host. Raises HostError (unreachable, auth, host_key, no_python, config)."""
+        ...
+
+    async def trust(self, key: HostKey) -> None:
+        """A person says that `key`, which the host has shown, is the host's. Raises HostError (host_key)."""
+        ...
+
+    async def close(self) -> None:
+        """Lets go of what is kept between channels."""
         ...
 
 
@@ -60,54 +73,71 @@ class Frame:
 
 
 class Link:
-    """A helper that answers. When the pipe breaks, every request in flight and every later one raises HostError."""
+    """A helper that answers. When the pipe breaks, every request in flight and every later one raises HostError.
 
-    def __init__(self, host: str, channel: Channel) -> None:
+    A far side that says nothing for `patience_s` while it is asked is taken for gone.
+    """
+
+    def __init__(
+        self, host: str, channel: Channel, heartbeat_s: float = HEARTBEAT_S, patience_s: float = PATIENCE_S
+    ) -> None:
         self.host = host
+        self.rtt_s: float | None = None  # the last round trip of a ping
+        self.broken = asyncio.Event()
+        self.error: HostError | None = None  # what broke it
         self._channel = channel
+        self._heartbeat_s = heartbeat_s
+        self._patience_s = patience_s
+        self._alive_at = time.monotonic()
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Queue[Frame | HostError]] = {}
-        self._broken: HostError | None = None
-        self._reading: asyncio.Task[None] | None = None
+        self._sending = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def up(self) -> bool:
-        return self._broken is None
+        return self.error is None
 
     async def start(self) -> None:
-        """Sends the helper and waits until it speaks. Raises HostError (no_python)."""
+        """Sends the helper and waits until it speaks. Raises HostError (no_python, unreachable)."""
         try:
-            self._channel.writer.write(bundle())
-            await self._channel.writer.drain()
+            await self._send(bundle())
             seen = b""
             while not seen.endswith(GREETING):
                 if len(seen) > CHATTER:
                     raise EOFError("the host's shell talks too much before the helper starts")
                 seen += await self._channel.reader.readexactly(1)
         except (EOFError, OSError) as err:
-            words = await self._channel.close()
-            self._broken = HostError("no_python", f"{self.host}: the helper did not start: {words or err}")
-            raise self._broken from err
-        self._reading = asyncio.create_task(self._read(), name=f"link to {self.host}")
+            words = await self._close_channel()
+            kind: HostErrorKind = "no_python" if isinstance(err, EOFError | BrokenPipeError) else "unreachable"
+            self._fail(HostError(kind, f"{self.host}: the helper did not start: {words or err}"))
+            raise self._error() from err
+        self._begin(self._read(), "reads")
+        self._begin(self._watch(), "watches")
+
+    def reserve(self) -> int:
+        """The id of a request to come, for those who have to know it."""
+        return next(self._ids)
 
     async def ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
         """One request and its one answer. Raises HostError."""
         async with contextlib.aclosing(self.follow(op, body, **fields)) as frames:
             return await anext(frames)
 
-    async def follow(self, op: str, body: bytes = b"", **fields: Any) -> AsyncGenerator[Frame]:
+    async def follow(
+        self, op: str, body: bytes = b"", request: int | None = None, **fields: Any
+    ) -> AsyncGenerator[Frame]:
         """One request and all its frames, the last one `final`. Raises HostError."""
-        if self._broken is not None:
-            raise self._broken
+        if not self.up:
+            raise self._error()
         if len(body) > MAX_BODY:
             raise HostError("too_large", f"{self.host}: a message of {len(body)} bytes is over {MAX_BODY}")
-        request = next(self._ids)
+        request = self.reserve() if request is None else request
         frames: asyncio.Queue[Frame | HostError] = asyncio.Queue()
         self._waiting[request] = frames
         try:
-            self._channel.writer.write(pack({"id": request, "op": op, **fields}, body))
-            with contextlib.suppress(ConnectionError):  # the reading task says so, with the helper's last words
-                await self._channel.writer.drain()
+            with contextlib.suppress(OSError):  # the reading task says so, with the helper's last words
+                await self._send(pack({"id": request, "op": op, **fields}, body))
             while True:
                 frame = await frames.get()
                 if isinstance(frame, HostError):
@@ -120,12 +150,33 @@ class Link:
 
     async def close(self) -> None:
         """Ends the helper; its jobs go on."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.wait([self._reading])
-        if self._broken is None:
-            self._fail(HostError("unreachable", f"{self.host}: the link was closed"))
-            await self._channel.close()
+        self._fail(HostError("unreachable", f"{self.host}: the link was closed"))
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._close_channel()
+
+    def _begin(self, work: Coroutine[Any, Any, None], does: str) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=f"{does} the link to {self.host}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _send(self, data: bytes) -> None:
+        """Hands a whole message to the pipe, even if who asked is cancelled: half of one would garble the rest."""
+        if len(data) <= SLICE and not self._sending.locked():
+            self._channel.writer.write(data)
+            await self._channel.writer.drain()
+        else:
+            await asyncio.shield(self._begin(self._send_slices(data), "writes to"))
+
+    async def _send_slices(self, data: bytes) -> None:
+        async with self._sending:
+            for start in range(0, len(data), SLICE):
+                self._channel.writer.write(data[start : start + SLICE])
+                await self._channel.writer.drain()
+                self._alive_at = time.monotonic()
 
     async def _read(self) -> None:
         reader = self._channel.reader
@@ -136,11 +187,36 @@ class Link:
                     raise ValueError(f"a frame of {head + size} bytes is over the limit")
                 header = json.loads(await reader.readexactly(head))
                 body = await reader.readexactly(size) if size else b""
+                self._alive_at = time.monotonic()
                 self._deliver(header, body)
         except (EOFError, OSError, ValueError, KeyError, TypeError) as err:
-            words = await self._channel.close()
+            words = await self._close_channel()
             said = f": {words}" if words else "" if isinstance(err, EOFError) else f": {err}"
             self._fail(HostError("helper_died", f"{self.host}: the link to the helper broke{said}"))
+
+    async def _watch(self) -> None:
+        """Pings, so that a far side that is frozen or cut off without a word is noticed."""
+        while self.up:
+            await asyncio.sleep(self._heartbeat_s)
+            begun = time.monotonic()
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    await self.ask("ping")
+                self.rtt_s = time.monotonic() - begun
+            except HostError:
+                return  # broken: all who wait have been told
+            except TimeoutError:
+                silent = time.monotonic() - self._alive_at
+                if silent >= self._patience_s:  # otherwise a long message is under way, and moves
+                    self._fail(HostError("unreachable", f"{self.host}: no sign of life for {silent:.0f} s"))
+                    await self._close_channel()
+
+    async def _close_channel(self) -> str:
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                return await self._channel.close()
+        except TimeoutError:
+            return "the connection could not be closed in an orderly way"
 
     def _deliver(self, header: dict[str, Any], body: bytes) -> None:
         frames = self._waiting.get(header["id"])
@@ -153,6 +229,15 @@ class Link:
             frames.put_nowait(Frame(header["ok"] if final else header, body, final))
 
     def _fail(self, error: HostError) -> None:
-        self._broken = error
+        """Tells everyone, once."""
+        if self.error is not None:
+            return
+        self.error = error
+        self.broken.set()
         for frames in self._waiting.values():
             frames.put_nowait(error)
+
+    def _error(self) -> HostError:
+        """A fresh copy: one exception raised in many tasks would collect their tracebacks."""
+        assert self.error is not None
+        return HostError(self.error.kind, self.error.message, self.error.remedy)

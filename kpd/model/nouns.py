@@ -95,6 +95,17 @@ class Steering:
 
 
 @dataclass(frozen=True, slots=True)
+class Need:
+    """What a task's device must be: `gpu` is part of its name, in any case of letters, `arch` its architecture (sm_90).
+
+    Empty words ask for nothing: any device will do that the task's language can use.
+    """
+
+    gpu: str = ""
+    arch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TaskCard:
     """A task as the daemon last read it; `error` is set when its folder is refused."""
 
@@ -105,6 +116,7 @@ class TaskCard:
     score: str = "us"
     direction: Literal["lower", "higher"] = "lower"
     tunable: int = 0
+    need: Need = Need()
     error: str = ""
 
 

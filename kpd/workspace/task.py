@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 
-from kpd.model.nouns import Budget, TaskCard
+from kpd.model.nouns import Budget, Need, TaskCard
 from kpd.workspace import expr
 from kpd.workspace.paths import Outside, Workspace, inside
 from kpd.workspace.shipped import shipped
@@ -74,17 +74,6 @@ class BenchSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedSpec:
-    """What the device must be: `gpu` is part of its name, in any case of letters, and `arch` its architecture (sm_90).
-
-    A task that needs neither runs on any device that its language can use.
-    """
-
-    gpu: str = ""
-    arch: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class BudgetSpec:
     """What this task asks for instead of config.toml's [run]; None leaves it as it is."""
 
@@ -120,7 +109,7 @@ class TaskFile:
     build: BuildSpec = field(default_factory=BuildSpec)
     check: CheckSpec = field(default_factory=CheckSpec)
     bench: BenchSpec = field(default_factory=BenchSpec)
-    need: NeedSpec = field(default_factory=NeedSpec)
+    need: Need = field(default_factory=Need)
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     tune: dict[str, tuple[int | float | str, ...]] = field(default_factory=dict)
     roofline: RooflineSection = field(default_factory=RooflineSection)
@@ -139,7 +128,7 @@ class Task:
     build: BuildSpec
     check: CheckSpec
     bench: BenchSpec
-    need: NeedSpec
+    need: Need
     budget: BudgetSpec
     tune: dict[str, tuple[str, ...]]
     roofline: RooflineSpec
@@ -171,7 +160,7 @@ def find_tasks(ws: Workspace) -> dict[str, Path]:
 def card(task: Task) -> TaskCard:
     """The task in brief; `tunable` counts the points of its [tune] space, 0 without one."""
     points = prod(len(values) for values in task.tune.values()) if task.tune else 0
-    return TaskCard(task.name, task.summary, task.language, task.editable, tunable=points)
+    return TaskCard(task.name, task.summary, task.language, task.editable, tunable=points, need=task.need)
 
 
 def ignored(name: str) -> bool:

@@ -1,177 +1,155 @@
-"""Jobs as folders: starting one at most once, knowing whether it lives, following its output, saying how it ended."""
+"""The jobs of one root: started, followed by any number of requests, killed, forgotten."""
 
+import collections
 import contextlib
-import errno
-import json
+import functools
+import math
 import os
-import shutil
+import re
+import selectors
 import signal
-import stat
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused, remove, write_new
-from kpd.hosts.helper.supervisor import RESERVED, Supervisor
-from kpd.hosts.helper.wire import KEPT, Header, Wire
+from kpd.hosts.helper.files import Refused, check_job, is_job, remove
+from kpd.hosts.helper.folder import Running, environment, find_running, outcome, start, supervisor_of
+from kpd.hosts.helper.follow import Follower
+from kpd.hosts.helper.lease import Terms
+from kpd.hosts.helper.lock import Lock, lock_path
+from kpd.hosts.helper.processes import end_marked
+from kpd.hosts.helper.store import Store
+from kpd.hosts.helper.supervisor import Order
+from kpd.hosts.helper.wire import Header, Wire
 
-CHUNK = 256 << 10
-OUTBOX = 4 << 20  # output is read from its file only while less than this waits for the pipe
-STREAMS = ("stdout", "stderr")
-MARK = "KPD_JOB"  # in a job's environment: its folder, to know its processes by
-
-
-class Running:
-    """A job whose supervisor lives: the FIFO that says when it ends, and who waits for that."""
-
-    def __init__(self, alive: int, supervisor: "int | None") -> None:
-        self.alive = alive
-        self.supervisor = supervisor  # None when an earlier helper started it
-        self.followers = []  # type: list[Follower]
-        self.killers = []  # type: list[int]
-
-    def ended(self) -> bool:
-        """Whether the FIFO's writer is gone. A job that writes into it itself fools nobody."""
-        try:
-            return not os.read(self.alive, CHUNK)
-        except BlockingIOError:
-            return False
+PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after some came, and at most
 
 
-class Follower:
-    """One request's reading of a job's output, from the first byte on (or from KEPT bytes before the last)."""
+class Jobs:
+    """What runs, and who follows it. Jobs that another helper has started are the same to everyone."""
 
-    def __init__(self, request: int, folder: Path, cached: bool) -> None:
-        self.request = request
-        self.folder = folder
-        self.cached = cached
-        self.ended = cached
-        self.offsets = [0, 0]
-        self.files = []  # type: list[int]
-        for name in STREAMS:
-            self.files.append(os.open(str(folder / name), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
+    def __init__(self, store: Store, leases: Path, wire: Wire, selector: selectors.BaseSelector) -> None:
+        self.store = store
+        self.folder = store.root / "jobs"
+        self.leases = leases
+        self.wire = wire
+        self.selector = selector
+        self.live = {}  # type: dict[str, Running]
+        self.followers = collections.deque()  # type: collections.deque[Follower]
+        self.pace = PACE[0]
 
-    def pump(self, wire: Wire) -> "tuple[bool, bool]":
-        """Sends what there is, as far as the pipe takes it: (something was sent, nothing is left)."""
+    def op_job(
+        self,
+        request: int,
+        body: bytes,
+        job: str,
+        script: int,
+        limit_s: float,
+        env: "dict[str, str]",
+        cpus: "list[int]",
+        lease: "Header | None" = None,
+    ) -> None:
+        folder = self.folder / check_job(job)
+        if not folder.is_dir():
+            if not (limit_s > 0 and math.isfinite(limit_s)):
+                raise Refused("refused", "a job's limit must be a positive number of seconds")
+            pinned = cpus if hasattr(os, "sched_setaffinity") else []
+            if pinned and not set(pinned) <= os.sched_getaffinity(0):
+                raise Refused("refused", f"not all of the CPUs {cpus} are available")
+            terms = None if lease is None else self.terms(**lease)
+            order = Order(body[:script], body[script:], limit_s, environment(folder, env), pinned, terms)
+            self.watch(job, start(folder, self.store.fresh(), order))
+            self.touch(order.script)
+        self.op_follow(request, body, job, {})
+
+    def op_follow(self, request: int, body: bytes, job: str, offsets: "dict[str, int]") -> None:
+        folder = self.folder / check_job(job)
+        if not folder.is_dir():
+            raise Refused("not_found", f"there is no job {job}")
+        cached = self.look(job) is None
+        self.followers.append(Follower(request, folder, cached, offsets))
+        self.pace = PACE[0]
+        if cached:
+            os.utime(str(folder))  # `clean` goes by the last use
+
+    def terms(self, device: str, gpu: bool, tolerate: "list[str]", holder: str) -> Terms:
+        """A lease's terms. A host that can give none says so here, before the job is known."""
+        if not self.leases.is_absolute():
+            raise Refused("refused", f"the folder of leases must be an absolute path, not {str(self.leases)!r}")
+        terms = Terms(device, lock_path(self.leases, device), gpu, tolerate, holder)
+        lock = Lock(terms.path)
+        lock.open()
+        lock.close()
+        return terms
+
+    def touch(self, script: bytes) -> None:
+        """The trees and other jobs that a script names are in use now: `clean` goes by the last use."""
+        for kind, name in re.findall(rb"\b(trees|jobs)/([A-Za-z0-9._-]+)", script):
+            with contextlib.suppress(FileNotFoundError):
+                os.utime(str(self.store.root / kind.decode() / name.decode()), follow_symlinks=False)
+
+    def look(self, job: str) -> "Running | None":
+        """The job if it runs, whoever started it."""
+        if job not in self.live:
+            self.watch(job, find_running(self.folder / job))
+        return self.live.get(job)
+
+    def watch(self, job: str, running: "Running | None") -> None:
+        if running is not None:
+            self.live[job] = running
+            self.selector.register(running.alive, selectors.EVENT_READ, functools.partial(self.stir, job, running))
+
+    def stir(self, job: str, running: Running, events: int) -> None:
+        if not running.ended():
+            return
+        del self.live[job]
+        self.selector.unregister(running.alive)
+        os.close(running.alive)
+        for follower in self.followers:
+            if follower.folder.name == job:
+                follower.ended = True
+        for request in running.killers:
+            self.wire.send({"id": request, "ok": {"killed": True}})
+
+    def pause(self) -> "float | None":
+        """Seconds until the next look at what is followed; None when nothing is."""
+        return self.pace if any(not follower.ended for follower in self.followers) else None
+
+    def pump(self) -> None:
         moved = False
-        for which, name in enumerate(STREAMS):
-            size = os.fstat(self.files[which]).st_size
-            self.offsets[which] = max(self.offsets[which], size - KEPT)
-            while self.offsets[which] < size:
-                if wire.waiting > OUTBOX:
-                    return moved, False
-                data = os.pread(self.files[which], CHUNK, self.offsets[which])
-                if not data:
-                    break  # the job has cut its own output short
-                wire.send({"id": self.request, "stream": name, "offset": self.offsets[which]}, data)
-                self.offsets[which] += len(data)
-                moved = True
-        return moved, True
+        for follower in list(self.followers):
+            sent, complete = follower.pump(self.wire)
+            moved = moved or sent
+            if follower.ended and complete:
+                self.followers.remove(follower)
+                follower.close()
+                end = outcome(follower.folder)
+                self.wire.send({"id": follower.request, "ok": dict(end, cached=follower.cached)})
+        self.followers.rotate(-1)  # another one is first when the pipe takes more
+        self.pace = PACE[0] if moved else min(self.pace * 2, PACE[1])
 
-    def close(self) -> None:
-        close_all(self.files)
-
-
-def find_running(folder: Path) -> "Running | None":
-    """A job that an earlier helper started, or None when no supervisor holds the other end of its FIFO."""
-    try:
-        alive = os.open(str(folder / "alive"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
+    def op_kill(self, request: int, body: bytes, job: str) -> "Header | None":
+        running = self.look(check_job(job))
+        if running is None:
+            return {"killed": False}
+        supervisor = running.supervisor or supervisor_of(self.folder / job)
+        with contextlib.suppress(ProcessLookupError):  # it ends at this very moment, and the FIFO is about to say so
+            os.kill(supervisor, signal.SIGTERM)
+        running.killers.append(request)  # answered when the job has ended
         return None
-    running = Running(alive, None)
-    if stat.S_ISFIFO(os.fstat(alive).st_mode) and not running.ended():
-        return running
-    os.close(alive)
-    return None
 
+    def op_forget(self, request: int, body: bytes, job: str) -> Header:
+        folder = self.folder / check_job(job)
+        if self.look(job) is not None:
+            raise Refused("running", f"job {job} still runs")
+        if folder.is_dir():
+            if not (folder / "rc").exists():
+                end_marked(folder)  # later nobody could tell whose they are
+            gone = self.store.fresh()
+            folder.rename(gone)  # at once: nobody may take a half-removed folder for a job
+            remove(gone)
+        return {}
 
-def start(
-    folder: Path, new: Path, script: bytes, stdin: bytes, limit: float, env: "dict[str, str]", cpus: "list[int]"
-) -> "Running | None":
-    """Starts a job, its folder prepared at `new`; None when another helper was first to take the id."""
-    with contextlib.ExitStack() as cleanup:
-        new.mkdir()
-        cleanup.callback(remove, new)
-        (new / "out").mkdir()
-        write_new(new / "cmd", script, 0o600)
-        for name in (".pgid", ".rc"):
-            write_new(new / name, b" " * RESERVED, 0o600)
-        fds = []  # type: list[int]
-        cleanup.callback(close_all, fds)
-        if stdin:
-            write_new(new / "stdin", stdin, 0o600)
-        fds.append(os.open(str(new / "stdin") if stdin else os.devnull, os.O_RDONLY))
-        if stdin:
-            (new / "stdin").unlink()  # it may hold a secret seed: only the script's descriptor leads to it
-        for name in STREAMS:
-            fds.append(os.open(str(new / name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-        os.mkfifo(str(new / "alive"), 0o600)
-        alive = os.open(str(new / "alive"), os.O_RDONLY | os.O_NONBLOCK)
-        failed = cleanup.enter_context(contextlib.ExitStack())
-        failed.callback(os.close, alive)
-        fds.append(os.open(str(new / "alive"), os.O_WRONLY))
-        try:
-            new.rename(folder)  # the claim on the id: a folder that is not empty cannot be renamed over
-        except OSError as err:
-            if err.errno in (errno.EEXIST, errno.ENOTEMPTY):
-                return None
-            raise
-        failed.callback(remove, folder)
-        supervisor = Supervisor(folder, limit, env, cpus, fds).fork()
-        failed.pop_all()
-    return Running(alive, supervisor)
+    def op_running(self, request: int, body: bytes) -> Header:
+        return {"jobs": sorted(job for job in self.names() if self.look(job) is not None)}
 
-
-def close_all(descriptors: "list[int]") -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)
-
-
-def environment(folder: Path, extra: "dict[str, str]") -> "dict[str, str]":
-    """All that a job sees: never what the helper, or the daemon that started it, has in its own."""
-    env = {
-        "PATH": os.environ.get("PATH") or os.defpath,
-        "HOME": str(Path("~").expanduser()),
-        "LANG": "C",
-        "TMPDIR": str(folder),
-        MARK: str(folder),
-    }
-    for name, value in extra.items():
-        try:
-            if not name or "=" in name or b"\0" in os.fsencode(name + value):
-                raise Refused("refused", f"{name!r} cannot be set in an environment")
-        except UnicodeEncodeError as err:
-            raise Refused("refused", f"{name!r} cannot be set in this host's locale") from err
-        env[name] = value
-    return env
-
-
-def supervisor_of(folder: Path) -> int:
-    """The pid of a running job's supervisor, which has noted it beside the job's group."""
-    try:
-        return int((folder / "pgid").read_text().split()[1])
-    except (OSError, ValueError, IndexError) as err:
-        raise Refused("host", f"job {folder.name} does not say who supervises it") from err
-
-
-def outcome(folder: Path) -> Header:
-    """How a job that no longer runs ended. One without an rc is lost: its supervisor was killed, or the host fell."""
-    try:
-        with (folder / "rc").open("rb") as file:
-            end = json.loads(file.read(RESERVED).decode())
-        return {
-            "rc": int(end["rc"]),
-            "reason": str(end["reason"]),
-            "seconds": float(end["seconds"]),
-            "free": int(end["free"]),
-        }
-    except (OSError, ValueError, KeyError, TypeError):
-        end_marked(folder)
-        return {"rc": -1, "reason": "lost", "seconds": 0.0, "free": shutil.disk_usage(str(folder.parent)).free}
-
-
-def end_marked(folder: Path) -> None:
-    """Kills what goes on of a job without supervisor. Without /proc nothing is safe to kill: pids are reused."""
-    mark = os.fsencode(f"{MARK}={folder}")
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):  # gone by now, or another user's
-            if mark in path.read_bytes().split(b"\0"):
-                os.kill(int(path.parent.name), signal.SIGKILL)
+    def names(self) -> "list[str]":
+        return [path.name for path in self.folder.iterdir() if is_job(path.name)]

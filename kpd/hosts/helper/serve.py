@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import math
 import os
 import selectors
 import shutil
@@ -12,54 +11,58 @@ import sys
 import time
 from pathlib import Path
 
-from kpd.hosts.helper import jobs
-from kpd.hosts.helper.files import Refused, check_job, is_job, remove
+from kpd.hosts.helper.clean import Cleaner
+from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.jobs import Jobs
 from kpd.hosts.helper.store import Store
+from kpd.hosts.helper.tunnel import Tunnels
 from kpd.hosts.helper.wire import GREETING, MAX_BODY, Header, Wire
 
-PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after some came, and at most
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Helper:
-    """One select loop over the pipe and the FIFOs of running jobs; with nothing to follow it sleeps."""
+    """One select loop over the pipe, the FIFOs of running jobs and the tunnels; with nothing to follow it sleeps."""
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
+        self.serving = True
         self.selector = selectors.DefaultSelector()
-        self.selector.register(wire.source, selectors.EVENT_READ)
-        self.running = {}  # type: dict[str, jobs.Running]
-        self.followers = []  # type: list[jobs.Follower]
-        self.pace = PACE[0]
+        self.selector.register(wire.source, selectors.EVENT_READ, self.receive)
+        self.jobs = None  # type: Jobs | None
+        self.tunnels = Tunnels(wire, self.selector)
+        self.parts = [self, self.tunnels]  # type: list[object]
 
     def serve(self) -> None:
         """Until the near side is gone."""
-        while True:
+        while self.serving:
             self.await_writable(bool(self.wire.outbox))
-            live = any(not follower.ended for follower in self.followers)
-            for key, _ in self.selector.select(self.pace if live else None):
-                if key.fd == self.wire.source:
-                    frames = self.wire.receive()
-                    if frames is None:
-                        return
-                    for header, body in frames:
-                        self.answer(header, body)
-                elif key.fd == self.wire.sink:
-                    self.wire.flush()
-                elif self.running[key.data].ended():
-                    self.job_ended(key.data)
-            self.follow()
+            self.tunnels.look_for()
+            for key, events in self.selector.select(self.jobs.pause() if self.jobs else None):
+                key.data(events)
+            if self.jobs:
+                self.jobs.pump()
 
     def await_writable(self, wanted: bool) -> None:
         registered = self.wire.sink in self.selector.get_map()
         if wanted and not registered:
-            self.selector.register(self.wire.sink, selectors.EVENT_WRITE)
+            self.selector.register(self.wire.sink, selectors.EVENT_WRITE, lambda _: self.wire.flush())
         elif registered and not wanted:
             self.selector.unregister(self.wire.sink)
 
+    def receive(self, events: int) -> None:
+        frames = self.wire.receive()
+        if frames is None:
+            self.serving = False
+            return
+        for header, body in frames:
+            self.answer(header, body)
+
     def answer(self, header: Header, body: bytes) -> None:
-        request = header.pop("id")
-        serve = getattr(self, "op_" + header.pop("op"))
+        request, name = header.pop("id"), "op_" + header.pop("op")
+        serve = next((getattr(part, name) for part in self.parts if hasattr(part, name)), None)
+        if serve is None:
+            raise SystemExit(f"there is no {name}")
         try:
             reply = serve(request=request, body=body, **header)
         except Refused as err:
@@ -72,14 +75,18 @@ class Helper:
                 data = reply.pop("body", b"")
                 self.wire.send({"id": request, "ok": reply}, data)
 
-    def op_hello(self, request: int, body: bytes, root: str) -> Header:
+    def op_hello(self, request: int, body: bytes, root: str, leases: str = "") -> Header:
         place = Path(root).expanduser()
         for name in ("jobs", "blobs", "trees", "tmp"):
             (place / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self.root = place.resolve()
-        self.jobs = self.root / "jobs"
         self.store = Store(self.root)
-        return {"root": str(self.root), "pid": os.getpid()}
+        self.jobs = Jobs(self.store, Path(leases).expanduser(), self.wire, self.selector)
+        self.parts = [self, self.tunnels, self.jobs, Cleaner(self.jobs)]
+        return {"root": str(self.root), "pid": os.getpid(), "clock": time.time()}
+
+    def op_ping(self, request: int, body: bytes) -> Header:
+        return {"clock": time.time()}
 
     def op_facts(self, request: int, body: bytes) -> Header:
         pins = hasattr(os, "sched_getaffinity")
@@ -94,8 +101,6 @@ class Helper:
             "disk_free": shutil.disk_usage(str(self.root)).free,
             "clock": time.time(),
         }
-
-    # -- content
 
     def op_have(self, request: int, body: bytes, shas: "list[str]") -> Header:
         return {"missing": self.store.missing(shas)}
@@ -122,91 +127,6 @@ class Helper:
                 raise Refused("too_large", f"{path!r} is larger than {limit} bytes")
             return {"body": data}
         raise Refused("refused", f"{path!r} is not below the host's folder")
-
-    # -- jobs
-
-    def op_job(
-        self, request: int, body: bytes, job: str, script: int, limit_s: float, env: "dict[str, str]", cpus: "list[int]"
-    ) -> None:
-        folder = self.jobs / check_job(job)
-        if not folder.is_dir():
-            if not (limit_s > 0 and math.isfinite(limit_s)):
-                raise Refused("refused", "a job's limit must be a positive number of seconds")
-            pinned = cpus if hasattr(os, "sched_setaffinity") else []
-            if pinned and not set(pinned) <= os.sched_getaffinity(0):
-                raise Refused("refused", f"not all of the CPUs {cpus} are available")
-            env = jobs.environment(folder, env)
-            self.watch(job, jobs.start(folder, self.store.fresh(), body[:script], body[script:], limit_s, env, pinned))
-        running = self.look(job)
-        follower = jobs.Follower(request, folder, cached=running is None)
-        if running is not None:
-            running.followers.append(follower)
-        self.followers.append(follower)
-        self.pace = PACE[0]
-
-    def look(self, job: str) -> "jobs.Running | None":
-        """The job if it runs, whoever started it."""
-        if job not in self.running:
-            self.watch(job, jobs.find_running(self.jobs / job))
-        return self.running.get(job)
-
-    def watch(self, job: str, running: "jobs.Running | None") -> None:
-        if running is not None:
-            self.running[job] = running
-            self.selector.register(running.alive, selectors.EVENT_READ, job)
-
-    def job_ended(self, job: str) -> None:
-        running = self.running.pop(job)
-        self.selector.unregister(running.alive)
-        os.close(running.alive)
-        for follower in running.followers:
-            follower.ended = True
-        for request in running.killers:
-            self.wire.send({"id": request, "ok": {"killed": True}})
-
-    def follow(self) -> None:
-        moved = False
-        for follower in list(self.followers):
-            sent, complete = follower.pump(self.wire)
-            moved = moved or sent
-            if follower.ended and complete:
-                self.followers.remove(follower)
-                follower.close()
-                end = jobs.outcome(follower.folder)
-                self.wire.send({"id": follower.request, "ok": dict(end, cached=follower.cached)})
-        self.pace = PACE[0] if moved else min(self.pace * 2, PACE[1])
-
-    def op_kill(self, request: int, body: bytes, job: str) -> "Header | None":
-        running = self.look(check_job(job))
-        if running is None:
-            return {"killed": False}
-        supervisor = running.supervisor or jobs.supervisor_of(self.jobs / job)
-        with contextlib.suppress(ProcessLookupError):  # it ends at this very moment, and the FIFO is about to say so
-            os.kill(supervisor, signal.SIGTERM)
-        running.killers.append(request)  # answered when the job has ended
-        return None
-
-    def op_forget(self, request: int, body: bytes, job: str) -> Header:
-        if self.look(check_job(job)) is not None:
-            raise Refused("running", f"job {job} still runs")
-        if (self.jobs / job).is_dir():
-            gone = self.store.fresh()
-            (self.jobs / job).rename(gone)  # at once: nobody may take a half-removed folder for a job
-            remove(gone)
-        return {}
-
-    def op_running(self, request: int, body: bytes) -> Header:
-        names = [path.name for path in self.jobs.iterdir() if is_job(path.name)]
-        return {"jobs": sorted(name for name in names if self.look(name) is not None)}
-
-    def op_clean(self, request: int, body: bytes, older_than_s: float) -> Header:
-        before = time.time() - older_than_s
-        for path in list(self.jobs.iterdir()):
-            if is_job(path.name) and path.lstat().st_mtime < before and self.look(path.name) is None:
-                self.op_forget(request, body, path.name)
-        if not self.running:  # a running job may use any of the rest
-            self.store.clean(before)
-        return {}
 
 
 def main() -> None:

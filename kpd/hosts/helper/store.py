@@ -18,6 +18,7 @@ class Store:
     """`blobs/<sha256>` and `trees/<digest>/` under one root. Files appear whole: written aside, then renamed."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self.blobs = root / "blobs"
         self.trees = root / "trees"
         self.tmp = root / "tmp"
@@ -92,17 +93,6 @@ class Store:
                 raise Refused("refused", "the tree names one path as a file and as a folder") from err
             raise
         return {"digest": digest}
-
-    def clean(self, before: float) -> None:
-        """Removes what was last used before a time (seconds since 1970)."""
-        for path in itertools.chain(self.tmp.iterdir(), self.trees.iterdir(), self.blobs.iterdir()):
-            status = path.lstat()
-            if status.st_mtime >= before:
-                continue
-            if stat.S_ISDIR(status.st_mode):
-                remove(path)
-            else:
-                path.unlink()
 
 
 def build(new: Path, files: "dict[str, str]", contents: "dict[str, bytes]") -> None:

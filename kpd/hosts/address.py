@@ -1,0 +1,34 @@
+"""Where ssh shall go: an alias, [user@]host[:port] or ssh://[user@]host[:port], as config.toml and ProxyJump say it."""
+
+import re
+from dataclasses import dataclass
+
+from kpd.hosts.errors import HostError
+
+# Neither ssh's options nor a shell that runs a ProxyCommand may find anything of their own in a name.
+HOST = re.compile(r"(?!-)[^][\s\x00-\x1f\x7f'\"`$\\;&<>|(){},]+")
+USER = re.compile(r"(?!-)[^\s\x00-\x1f\x7f'\"`;&<>|(){}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What the operator wrote. An empty `user` and a `port` of 0 leave it to ssh's configuration."""
+
+    host: str
+    user: str = ""
+    port: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """An IPv6 address with a port is [address]:port. Raises HostError (config)."""
+        rest = text.strip()
+        if rest.lower().startswith("ssh://"):
+            rest = rest[len("ssh://") :].removesuffix("/")
+        user, at, rest = rest.rpartition("@")
+        found = re.fullmatch(r"\[([^][]+)\](?::(\d{1,5}))?|([^:]+)(?::(\d{1,5}))?|([^][]*:[^][]*:[^][]*)", rest)
+        host = (found[1] or found[3] or found[5]) if found else ""
+        port = int(found[2] or found[4] or 0) if found else 0
+        named = HOST.fullmatch(host) and (not at or USER.fullmatch(user))
+        if not named or port > 65535:
+            raise HostError("config", f"{text!r} is not an address: [user@]host[:port]")
+        return cls(host, user, port)

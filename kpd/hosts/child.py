@@ -1,0 +1,69 @@
+"""A helper behind a child's pipes, whether the child is the helper itself or an ssh that leads to it."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+
+LAST_WORDS = 4096  # bytes of the child's stderr worth showing
+PATIENCE = 2.0  # seconds for a child to leave by itself
+GRACE = 0.5  # seconds for its pipes after that: an ssh's master holds them too, and may hang
+
+
+class ChildChannel:
+    """A child's pipes, and its stderr kept for an error message."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self.pid = process.pid
+        self.writer = process.stdin
+        self.reader = process.stdout
+        self._process = process
+        self._words = b""
+        self._listening = asyncio.create_task(self._listen(process.stderr), name="helper's stderr")
+
+    @classmethod
+    async def start(cls, *argv: str, env: Mapping[str, str]) -> "ChildChannel":
+        """Starts a child in a session of its own, so that no terminal's signals or prompts reach it. Raises OSError."""
+        pipe = asyncio.subprocess.PIPE
+        starting = asyncio.create_task(
+            asyncio.create_subprocess_exec(
+                *argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd="/", start_new_session=True, limit=1 << 20
+            )
+        )
+        try:
+            return cls(await asyncio.shield(starting))
+        except asyncio.CancelledError:  # which asyncio itself would hold up until the pipes are closed by all
+            (await starting).kill()
+            raise
+
+    @property
+    def status(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs."""
+        return self._process.returncode
+
+    async def _listen(self, stderr: asyncio.StreamReader) -> None:
+        while data := await stderr.read(LAST_WORDS):
+            self._words = (self._words + data)[-LAST_WORDS:]
+
+    async def close(self) -> str:
+        """Closes the pipe and waits for the child, which leaves at once when it sees that; its last words."""
+        self.writer.close()
+        if not await self._ends_within(PATIENCE):
+            with contextlib.suppress(ProcessLookupError):  # it has just left
+                self._process.kill()
+            await self._ends_within(GRACE)
+        await asyncio.wait([self._listening], timeout=GRACE)
+        return self._words.decode(errors="replace").strip()
+
+    async def _ends_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                # asyncio sees a child's end only when its pipes are read empty; it refuses a second reader, and then
+                # the first one empties this pipe.
+                with contextlib.suppress(RuntimeError):
+                    while await self.reader.read(1 << 20):
+                        pass
+                await self._process.wait()
+        except TimeoutError:
+            return False
+        return True

@@ -1,0 +1,89 @@
+"""A unix socket on a host, reachable here: what a cockpit on another machine attaches through.
+
+It goes over the helper's own channel, so it works over every transport and where the server forbids forwarding.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.hosts.link import Link
+
+CHUNK = 64 << 10
+MOST_WAITING = 1 << 20  # bytes that the far socket has not taken yet, above which we read no more here
+PATIENCE_S = 0.05  # between looks at whether it has taken them
+
+
+@contextlib.asynccontextmanager
+async def forward(host: Host, listen: Path, to: str) -> AsyncIterator[None]:
+    """While the context lasts, connections to the unix socket `listen` here reach the unix socket `to` on the host.
+
+    `listen` must lie in a folder that only its owner can enter. A connection that breaks with the link is closed; the
+    next one uses the next link. Raises OSError if `listen` cannot be bound.
+    """
+    open_now: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        open_now.add(task)
+        try:
+            with contextlib.suppress(HostError, OSError):  # either end is gone: the other one sees its own end
+                await _carry(await host.linked(), to, reader, writer)
+        finally:
+            open_now.discard(task)
+            writer.close()
+
+    server = await asyncio.start_unix_server(serve, sock=_bind(listen))
+    try:
+        yield
+    finally:
+        server.close()
+        for task in tuple(open_now):
+            task.cancel()
+        if open_now:
+            await asyncio.wait(tuple(open_now))
+        _remove(listen)
+
+
+def _bind(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(str(path))
+        path.chmod(0o600)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+async def _carry(link: Link, to: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    request = link.reserve()
+    sending = asyncio.create_task(_send(link, request, reader))
+    try:
+        async with contextlib.aclosing(link.follow("tunnel", path=to, request=request)) as frames:
+            async for frame in frames:
+                writer.write(frame.body)
+                await writer.drain()
+    finally:
+        sending.cancel()
+        await asyncio.wait([sending])
+        with contextlib.suppress(HostError):  # the link is down, and the tunnel with it
+            await link.ask("shut", to=request)
+
+
+async def _send(link: Link, request: int, reader: asyncio.StreamReader) -> None:
+    while data := await reader.read(CHUNK):
+        answer = await link.ask("send", data, to=request, end=False)
+        while answer.fields["waiting"] > MOST_WAITING:
+            await asyncio.sleep(PATIENCE_S)
+            answer = await link.ask("send", b"", to=request, end=False)
+    await link.ask("send", b"", to=request, end=True)

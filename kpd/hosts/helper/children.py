@@ -1,0 +1,141 @@
+"""A supervisor's children: spawned and reaped in one place, waited for without missing a signal, ended whole."""
+
+import contextlib
+import os
+import selectors
+import signal
+import sys
+import time
+import traceback
+from typing import Callable  # noqa: UP035 - evaluated under Python 3.6 too
+
+from kpd.hosts.helper.processes import children_of
+
+try:
+    import ctypes
+except ImportError:  # some builds of Python lack it; then a job's group is ended, but not what has left the group
+    ctypes = None  # type: ignore[assignment]
+
+GRACE = 0.5  # seconds between TERM and KILL
+STUCK = 5.0  # seconds after KILL to wait for a process that hangs in the kernel
+HELD_BACK = {signal.SIGTERM, signal.SIGCHLD}  # while a process is not ready to take them
+DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # options of Linux's prctl
+
+
+class Children:
+    """The processes that this one has spawned, and on Linux all that they leave behind, even in sessions of their own.
+
+    Nobody else may wait for a child: `reap` takes the end of every one.
+    """
+
+    def __init__(self) -> None:
+        self.statuses = {}  # type: dict[int, int | None]
+        self.none = False  # whether there is not a single child, as far as `reap` has seen
+        self.asked = False  # whether a TERM has asked for the job's end
+        self.adopts = prctl(ADOPT_ORPHANS, 1)
+        self.wake = -1
+
+    def listen(self) -> None:
+        """A child's end or a TERM wakes `nap` from now on; what a terminal sends is ignored."""
+        self.wake, wake = os.pipe()
+        os.set_blocking(self.wake, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self.ask)
+        for number in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+    def ask(self, *_: object) -> None:
+        self.asked = True
+
+    def spawn(self, become: "Callable[[], None]") -> int:
+        """Starts a child whose life is `become`: that replaces the process, or ends it."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
+        try:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    signal.set_wakeup_fd(-1)
+                    # Python ignores some signals, and an ignored signal stays ignored across exec.
+                    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, *HELD_BACK):
+                        signal.signal(number, signal.SIG_DFL)
+                    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+                    become()
+                finally:  # reached only when something failed
+                    fail(126)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        self.statuses[pid] = None
+        return pid
+
+    def status(self, pid: int) -> "int | None":
+        """How a spawned child ended, as `os.waitpid` says it; None while it runs."""
+        self.reap()
+        return self.statuses[pid]
+
+    def reap(self) -> None:
+        while True:
+            try:
+                child, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                self.none = True
+                return
+            self.none = False
+            if child == 0:
+                return
+            if child in self.statuses:
+                self.statuses[child] = status
+
+    def nap(self, seconds: float) -> None:
+        """Sleeps until a child ends, a signal comes or the time is over."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.wake, selectors.EVENT_READ)
+            selector.select(min(seconds, 3600.0))
+        with contextlib.suppress(BlockingIOError):
+            os.read(self.wake, 4096)
+
+    def end(self, group: int) -> None:
+        """TERM, and KILL half a second later, to a group and to every other child that there is."""
+        for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, STUCK)):
+            deadline = time.monotonic() + patience
+            told = False
+            while self.any(group) and time.monotonic() < deadline:
+                if not told or number == signal.SIGKILL:  # the end of one process may bring us new orphans
+                    self.tell(group, number)
+                    told = True
+                self.nap(0.01)
+
+    def any(self, group: int) -> bool:
+        self.reap()
+        if self.adopts:
+            return not self.none
+        try:
+            os.killpg(group, 0)
+        except OSError:  # none is left, or (macOS) only zombies that init is about to reap
+            return False
+        return True
+
+    def tell(self, group: int, number: int) -> None:
+        with contextlib.suppress(OSError):
+            os.killpg(group, number)
+        if self.adopts:
+            for child in children_of(os.getpid()):
+                with contextlib.suppress(OSError):
+                    os.kill(child, number)
+
+
+def prctl(option: int, value: int) -> bool:
+    """A setting of this process; whether the system has it."""
+    if sys.platform != "linux" or ctypes is None:
+        return False
+    return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+
+
+def fail(status: int) -> None:
+    """Ends a forked process whatever happens: it must never go on as a second one of what it was forked from."""
+    try:
+        traceback.print_exc()
+    finally:
+        os._exit(status)

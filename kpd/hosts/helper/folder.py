@@ -1,0 +1,139 @@
+"""One job's folder: made at most once, with a supervisor that lives as long as the job, and how the job ended."""
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from kpd.hosts.helper.files import Refused, remove, write_new
+from kpd.hosts.helper.processes import LEASE, MARK, end_marked
+from kpd.hosts.helper.supervisor import RESERVED, SPARE, Order, Supervisor
+from kpd.hosts.helper.wire import Header
+
+STREAMS = ("stdout", "stderr")
+NOTES = "notes"  # what the supervisor has to say, as JSON lines; only with a lease
+
+
+class Running:
+    """A job whose supervisor lives: the FIFO that says when it ends, and who waits for that."""
+
+    def __init__(self, alive: int, supervisor: "int | None") -> None:
+        self.alive = alive
+        self.supervisor = supervisor  # None when an earlier helper started it
+        self.killers = []  # type: list[int]
+
+    def ended(self) -> bool:
+        """Whether the FIFO's writer is gone. A job that writes into it itself fools nobody."""
+        try:
+            return not os.read(self.alive, 1 << 16)
+        except BlockingIOError:
+            return False
+
+
+def find_running(folder: Path) -> "Running | None":
+    """A job that an earlier helper started, or None when no supervisor holds the other end of its FIFO."""
+    try:
+        alive = os.open(str(folder / "alive"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    running = Running(alive, None)
+    if stat.S_ISFIFO(os.fstat(alive).st_mode) and not running.ended():
+        return running
+    os.close(alive)
+    return None
+
+
+def start(folder: Path, new: Path, order: Order) -> "Running | None":
+    """Starts a job, its folder prepared at `new`; None when another helper was first to take the id."""
+    with contextlib.ExitStack() as cleanup:
+        new.mkdir()
+        cleanup.callback(remove, new)
+        (new / "out").mkdir()
+        write_new(new / "cmd", order.script, 0o600)
+        for name in SPARE:
+            write_new(new / name, b" " * RESERVED, 0o600)
+        fds = []  # type: list[int]
+        cleanup.callback(close_all, fds)
+        if order.stdin:
+            write_new(new / "stdin", order.stdin, 0o600)
+        fds.append(os.open(str(new / "stdin") if order.stdin else os.devnull, os.O_RDONLY))
+        if order.stdin:
+            (new / "stdin").unlink()  # it may hold a secret seed: only the script's descriptor leads to it
+        for name in STREAMS:
+            fds.append(open_stream(new / name))
+        os.mkfifo(str(new / "alive"), 0o600)
+        alive = os.open(str(new / "alive"), os.O_RDONLY | os.O_NONBLOCK)
+        failed = cleanup.enter_context(contextlib.ExitStack())
+        failed.callback(os.close, alive)
+        fds.append(os.open(str(new / "alive"), os.O_WRONLY))
+        if order.lease is not None:
+            write_new(new / LEASE, order.lease.device.encode(), 0o600)
+            fds.append(open_stream(new / NOTES))
+        try:
+            new.rename(folder)  # the claim on the id: a folder that is not empty cannot be renamed over
+        except OSError as err:
+            if err.errno in (errno.EEXIST, errno.ENOTEMPTY):
+                return None
+            raise
+        failed.callback(remove, folder)
+        supervisor = Supervisor(folder, order, fds).fork()
+        failed.pop_all()
+    return Running(alive, supervisor)
+
+
+def open_stream(path: Path) -> int:
+    return os.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+
+def close_all(descriptors: "list[int]") -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def environment(folder: Path, extra: "dict[str, str]") -> "dict[str, str]":
+    """All that a job sees: never what the helper, or the daemon that started it, has in its own."""
+    env = {
+        "PATH": os.environ.get("PATH") or os.defpath,
+        "HOME": str(Path("~").expanduser()),
+        "LANG": "C",
+        "TMPDIR": str(folder),
+        MARK: str(folder),
+    }
+    for name, value in extra.items():
+        try:
+            if not name or "=" in name or b"\0" in os.fsencode(name + value):
+                raise Refused("refused", f"{name!r} cannot be set in an environment")
+        except UnicodeEncodeError as err:
+            raise Refused("refused", f"{name!r} cannot be set in this host's locale") from err
+        env[name] = value
+    return env
+
+
+def supervisor_of(folder: Path) -> int:
+    """The pid of a running job's supervisor, which has noted it beside the job's group."""
+    try:
+        return int((folder / "pgid").read_text().split()[1])
+    except (OSError, ValueError, IndexError) as err:
+        raise Refused("host", f"job {folder.name} does not say who supervises it") from err
+
+
+def outcome(folder: Path) -> Header:
+    """How a job that no longer runs ended. One without an rc is lost: its supervisor was killed, or the host fell."""
+    try:
+        with (folder / "rc").open("rb") as file:
+            end = json.loads(file.read(RESERVED).decode())
+        return {
+            "rc": int(end["rc"]),
+            "reason": str(end["reason"]),
+            "seconds": float(end["seconds"]),
+            "free": int(end["free"]),
+            "token": int(end.get("token", 0)),  # an older kpd wrote neither this
+            "taint": str(end.get("taint", "")),  # nor this
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        end_marked(folder)
+        free = shutil.disk_usage(str(folder.parent)).free
+        return {"rc": -1, "reason": "lost", "seconds": 0.0, "free": free, "token": 0, "taint": ""}

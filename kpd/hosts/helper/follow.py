@@ -1,0 +1,58 @@
+"""Reading what a job writes, from any byte on, as far as the pipe takes it."""
+
+import contextlib
+import os
+from pathlib import Path
+
+from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.folder import NOTES, STREAMS
+from kpd.hosts.helper.wire import KEPT, Wire
+
+CHUNK = 256 << 10
+OUTBOX = 1 << 20  # output is read from its file only while less than this waits for the pipe
+
+
+class Follower:
+    """One request's reading of a job's output, from these offsets on (or from KEPT bytes before the last)."""
+
+    def __init__(self, request: int, folder: Path, cached: bool, offsets: "dict[str, int]") -> None:
+        self.request = request
+        self.folder = folder
+        self.cached = cached
+        self.ended = cached
+        self.offsets = {}  # type: dict[str, int]
+        self.files = {}  # type: dict[str, int]
+        for name in (NOTES, *STREAMS):
+            self.offsets[name] = int(offsets.get(name, 0))
+            if self.offsets[name] < 0:
+                raise Refused("refused", "an offset is not negative")
+        with contextlib.ExitStack() as failed:
+            failed.callback(self.close)
+            for name in (NOTES, *STREAMS):
+                try:
+                    self.files[name] = os.open(str(folder / name), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+                except FileNotFoundError:
+                    if name != NOTES:  # a job without a lease has none
+                        raise
+            failed.pop_all()
+
+    def pump(self, wire: Wire) -> "tuple[bool, bool]":
+        """Sends what there is, as far as the pipe takes it: (something was sent, nothing is left)."""
+        moved = False
+        for name, file in self.files.items():
+            size = os.fstat(file).st_size
+            self.offsets[name] = max(self.offsets[name], size - KEPT)
+            while self.offsets[name] < size:
+                if wire.waiting > OUTBOX:
+                    return moved, False
+                data = os.pread(file, CHUNK, self.offsets[name])
+                if not data:
+                    break  # the job has cut its own output short
+                wire.send({"id": self.request, "stream": name, "offset": self.offsets[name]}, data)
+                self.offsets[name] += len(data)
+                moved = True
+        return moved, True
+
+    def close(self) -> None:
+        for file in self.files.values():
+            os.close(file)

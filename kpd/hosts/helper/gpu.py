@@ -1,0 +1,169 @@
+"""Keeps a GPU to one job: who else computes on it is waited for before the job, and watched while it runs."""
+
+import os
+import time
+from pathlib import Path
+from typing import Callable  # noqa: UP035 - evaluated under Python 3.6 too
+
+from kpd.hosts.helper.children import Children
+from kpd.hosts.helper.processes import descends, deserted, exists, folder_of, kill
+from kpd.hosts.helper.smi import PROGRAM, Look, Processes, Unwatched, find
+
+GLANCE = 0.1  # seconds between looks at whether it has answered
+WAIT = 1.0  # seconds from one answer to the next question, while others are waited for …
+PACE = 2.0  # … and while the script runs
+FOREVER = 3600.0
+LISTED = 20  # processes in a note
+
+
+def listed(processes: Processes) -> "list[dict[str, int | str]]":
+    return [{"pid": pid, "name": processes[pid]} for pid in sorted(processes)[:LISTED]]
+
+
+class Gpu:
+    """Keeps a GPU to one job. Its own processes, and those that may stay by their name, do not count.
+
+    When nvidia-smi cannot say who computes, a note says why, and the job goes on without.
+    """
+
+    def __init__(
+        self,
+        children: Children,
+        folder: Path,
+        device: str,
+        tolerate: "list[str]",
+        output: int,
+        note: "Callable[..., None]",
+    ) -> None:
+        self.children = children
+        self.folder = folder
+        self.device = device
+        self.tolerate = tolerate
+        self.output = output  # the job's stdout, whose size says when in the job something was seen
+        self.note = note
+        self.program = find()
+        self.look = None  # type: Look | None
+        self.next = 0.0  # when to look again
+        self.size = 0  # of the output, when the present look began …
+        self.clear_size = 0  # … and when the last clear one did
+        self.own = set()  # type: set[int]
+        self.strange = {}  # type: dict[int, float]
+        self.seen = {}  # type: Processes
+        if not self.program:
+            self.give_up(f"there is no {PROGRAM} on this host")
+
+    def give_up(self, reason: str) -> None:
+        self.program = ""
+        self.note(unwatched=reason)
+
+    def await_clear(self) -> bool:
+        """Until nobody else computes on the device; False when the job's end was asked for."""
+        told, killed = None, set()  # type: Processes | None, set[int]
+        while self.program and not self.children.asked:
+            found = self.poll()
+            if found is None:
+                self.children.nap(GLANCE)
+                continue
+            others, left, unsure = self.sort(found)
+            for pid, name in left.items():
+                if pid in killed:
+                    others[pid] = name  # it hangs in the kernel, or its end takes time
+                else:
+                    kill(pid)
+                    self.note(killed=pid, name=name)
+                    killed.add(pid)
+            if others and others != told:
+                self.note(waits="foreign", processes=listed(others))
+                told = others
+            if not (others or left or unsure):
+                break
+            self.children.nap(WAIT if others else GLANCE)
+        self.drop()
+        self.next = time.monotonic() + PACE
+        return not self.children.asked
+
+    def step(self) -> float:
+        """What there is to do while the script runs; in how many seconds there is more."""
+        now = time.monotonic()
+        if not self.program:
+            return FOREVER
+        if self.look is None and now < self.next:
+            return self.next - now
+        found = self.poll()
+        if found is None:
+            return GLANCE
+        self.judge(found)
+        self.next = now + PACE
+        return PACE
+
+    def finish(self) -> None:
+        """When the script has ended by itself: the look that is under way, and a last one."""
+        for _ in range(1 if self.look is None else 2):
+            while self.program and not self.children.asked:
+                found = self.poll()
+                if found is not None:
+                    self.judge(found)
+                    break
+                self.children.nap(GLANCE)
+
+    def drop(self) -> None:
+        """Ends the look that is under way, if one is."""
+        if self.look is not None:
+            self.look.close()
+            self.look = None
+
+    def poll(self) -> "Processes | None":
+        """A look's answer, if it is there; begins a look if none is under way."""
+        try:
+            if self.look is None:
+                self.size = os.fstat(self.output).st_size
+                self.look = Look(self.children, self.program)
+            if not self.look.done():
+                return None
+            found = self.look.processes(self.device)
+        except (Unwatched, OSError) as err:
+            self.give_up(str(err))
+            found = None
+        self.drop()
+        return found
+
+    def judge(self, found: Processes) -> None:
+        """Notes who else computes while the script runs, and between which sizes of its output they came."""
+        others, left, _ = self.sort(found)
+        others.update(left)
+        if not self.own and any(not exists(pid) for pid in others):
+            # They may well be the job's own: nvidia-smi counts processes otherwise than this container does.
+            self.give_up(f"{PROGRAM} names processes that this container cannot see")
+            others = {pid: name for pid, name in others.items() if exists(pid)}
+        if others:
+            self.note(foreign=listed(others), **{"from": self.clear_size, "to": os.fstat(self.output).st_size})
+            self.seen.update(others)
+        else:
+            self.clear_size = self.size
+
+    def sort(self, found: Processes) -> "tuple[Processes, Processes, bool]":
+        """Processes of others, and what dead jobs have left; and whether one may be gone that is listed still."""
+        others, left, unsure = {}, {}, False
+        strange, self.strange = self.strange, {}
+        for pid, name in found.items():
+            folder = folder_of(pid)
+            if name in self.tolerate or pid in self.own:
+                continue
+            if folder == self.folder or descends(pid, os.getpid()):
+                self.own.add(pid)
+            elif not exists(pid):  # the driver forgets a process a little after its end
+                self.strange[pid] = strange.get(pid, time.monotonic())
+                if time.monotonic() - self.strange[pid] < WAIT:
+                    unsure = True
+                else:
+                    others[pid] = name
+            elif folder is not None and deserted(folder):
+                left[pid] = name
+            else:
+                others[pid] = name
+        return others, left, unsure
+
+    def taint(self) -> str:
+        """Who else was seen computing while the script ran, in words; empty if nobody was."""
+        words = [f"{self.seen[pid]} ({pid})" for pid in sorted(self.seen)[:LISTED]]
+        return f"foreign processes on the GPU: {', '.join(words)}" if words else ""

@@ -1,0 +1,129 @@
+"""A job's hold on a device, from its place in the queue to the word at the end whether it was really alone."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from kpd.hosts.helper.children import STUCK, Children
+from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.gpu import FOREVER, Gpu
+from kpd.hosts.helper.lock import Lock
+from kpd.hosts.helper.processes import kill, leftovers
+
+LOOK = 1.0  # seconds between looks at who has what we wait for
+
+
+class Terms(NamedTuple):
+    """What a job asks for: the device, the file that stands for it, and who is to be told to have it.
+
+    On a GPU nobody else may compute, but for processes with the names in `tolerate`.
+    """
+
+    device: str
+    path: Path
+    gpu: bool
+    tolerate: "list[str]"
+    holder: str
+
+
+class Lease:
+    """One lease, taken by a job's supervisor and kept until it ends, however that ends.
+
+    Who waits stands in the kernel's queue for the file: on Linux 5 and later that is first come, first served.
+    """
+
+    def __init__(self, terms: Terms, children: Children, folder: Path, output: int, notes: int) -> None:
+        self.terms = terms
+        self.children = children
+        self.notes = notes
+        self.lock = Lock(terms.path)
+        self.token = 0
+        self.taint = ""  # why what the job measured should not be believed
+        self.gpu = None  # type: Gpu | None
+        if terms.gpu:
+            self.gpu = Gpu(children, folder, terms.device, terms.tolerate, output, self.note)
+
+    def note(self, **fields: object) -> None:
+        try:
+            os.write(self.notes, json.dumps(fields).encode() + b"\n")
+        except OSError:  # a full disk: notes are news, what counts is in `rc`
+            return
+
+    def take(self) -> bool:
+        """Until the device is ours and nobody else's work is on it; False when the job's end was asked for.
+
+        Raises Refused when there can be no lease.
+        """
+        if not self.queue():
+            return False
+        self.token = self.lock.sign(self.terms.holder)
+        self.end_leftovers()
+        if self.gpu is not None and not self.gpu.await_clear():
+            return False
+        self.note(lease=self.terms.device, token=self.token)
+        return not self.children.asked
+
+    def queue(self) -> bool:
+        while not self.children.asked:
+            self.lock.open()  # anew each time: where its file was replaced, the new one counts
+            if (self.lock.try_take() or self.await_turn()) and not self.lock.replaced():
+                return True
+        return False
+
+    def await_turn(self) -> bool:
+        """Until the file's lock is ours; False when it is no longer worth waiting for."""
+        waiter = self.children.spawn(self.lock.wait_turn)
+        told = None
+        try:
+            while not self.children.asked and not self.lock.replaced():
+                status = self.children.status(waiter)
+                if status is not None:
+                    return status == 0
+                said = self.lock.said()
+                if said != told:
+                    self.note(waits="lease", holder=said["holder"], pid=said["pid"], since=said["since"])
+                    told = said
+                self.children.nap(LOOK)
+            return False
+        finally:
+            if self.children.status(waiter) is None:
+                kill(waiter)
+
+    def end_leftovers(self) -> None:
+        """Ends what jobs of dead supervisors still do on the device: their leases ended, their processes did not."""
+        deadline = time.monotonic() + STUCK
+        while not self.children.asked and time.monotonic() < deadline:
+            left = leftovers(self.terms.device)
+            if not left:
+                return
+            for pid in left:
+                kill(pid)
+            self.children.nap(0.02)
+
+    def step(self) -> float:
+        """What there is to do while the script runs; in how many seconds there is more."""
+        return FOREVER if self.gpu is None else self.gpu.step()
+
+    def script_ended(self, by_itself: bool) -> None:
+        """Before its processes are ended: a last look, unless all this is over anyway."""
+        if self.gpu is not None:
+            if by_itself:
+                self.gpu.finish()
+            self.gpu.drop()
+
+    def finish(self) -> None:
+        """When all of its processes have ended: whether they were alone on the device."""
+        words = [] if self.gpu is None else [self.gpu.taint()]
+        try:
+            lost = self.lock.lost()
+        except Refused as err:
+            lost = err.message
+        if lost:
+            words.append(f"the lease on {self.terms.device} was lost: {lost}")
+        self.taint = "; ".join(filter(None, words))
+
+    def release(self) -> None:
+        """For whoever is next. The end of this process would do the same, a little later."""
+        self.lock.close()

@@ -1,0 +1,167 @@
+"""One link to a host, kept for as long as the daemon lives: connected, watched, and connected again."""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from kpd.hosts.errors import LOST, HostError
+from kpd.hosts.link import Frame, Link, Transport
+
+CONNECT_S = 30.0  # for the host to answer, let us in and start the helper
+FIRST_S, MOST_S, GROWTH = 1.0, 60.0, 1.5  # the pause after a failed try, and how it grows
+STEADY_S = 1.0  # a link that lived so long was a good one: after its loss the first try comes at once
+log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """`greet` makes a new link ready for use; `changed` is called whenever the link has come up or gone down.
+
+    While it is down, `trouble` says why. What time heals (`errors.LOST`) is tried again by itself, for ever; anything
+    else waits for `nudge`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        transport: Transport,
+        greet: Callable[[Link], Awaitable[None]],
+        connect_s: float = CONNECT_S,
+    ) -> None:
+        self.name = name
+        self.transport = transport
+        self.trouble: HostError | None = None
+        self.tries = 0  # that have come to an end, well or not
+        self.changed: Callable[[], None] = lambda: None
+        self._greet = greet
+        self._connect_s = connect_s
+        self._link: Link | None = None
+        self._keeping: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._nudged = asyncio.Event()
+
+    @property
+    def up(self) -> bool:
+        return self._link is not None and self._link.up
+
+    @property
+    def rtt_s(self) -> float | None:
+        return self._link.rtt_s if self._link is not None else None
+
+    def start(self) -> None:
+        """Keep the link from now on."""
+        if self._keeping is None:
+            self._keeping = asyncio.create_task(self._keep(), name=f"keeps the link to {self.name}")
+
+    async def renew(self) -> None:
+        """Give the link up, so that the next one begins afresh."""
+        if self._link is not None:
+            await self._link.close()
+
+    def nudge(self) -> None:
+        """Try again now, whatever went wrong before."""
+        self.trouble = None
+        self._nudged.set()
+
+    async def close(self) -> None:
+        """Let go of the link; the host's jobs go on."""
+        keeping, self._keeping = self._keeping, None
+        if keeping is not None:
+            keeping.cancel()
+            await asyncio.wait([keeping])
+        link, self._link = self._link, None
+        if link is not None:
+            await link.close()
+        await self.transport.close()
+        self._wake()
+
+    async def linked(self) -> Link:
+        """The link, once it is up. Raises HostError for what time does not heal."""
+        while True:
+            if self._link is not None and self._link.up:
+                return self._link
+            if self._keeping is None:
+                raise HostError("unreachable", f"{self.name}: not connected", "connect to the host first")
+            if self.trouble is not None and self.trouble.kind not in LOST:
+                raise self.trouble
+            await self._news.wait()
+
+    async def tried(self, before: int) -> None:
+        """Until more than `before` tries have ended, or nobody tries any more."""
+        while self.tries <= before and self._keeping is not None:
+            await self._news.wait()
+
+    async def ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
+        """One request and its answer, asked again after a lost link: every request may be. Raises HostError."""
+        while True:
+            link = await self.linked()
+            try:
+                return await link.ask(op, body, **fields)
+            except HostError as err:
+                if err.kind not in LOST:
+                    raise
+
+    async def _keep(self) -> None:
+        pause = FIRST_S
+        while True:
+            try:
+                link = await self._connected()
+            except HostError as err:
+                self.tries += 1
+                self._tell(err)
+                await self._rest(pause if err.kind in LOST else None)
+                pause = min(pause * GROWTH, MOST_S)
+                continue
+            since = time.monotonic()
+            self._link = link
+            self.tries += 1
+            self._tell(None)
+            await link.broken.wait()
+            self._link = None
+            self._tell(link.error)
+            await link.close()
+            if time.monotonic() - since >= STEADY_S:
+                pause = FIRST_S
+            else:
+                await self._rest(pause)
+                pause = min(pause * GROWTH, MOST_S)
+
+    async def _connected(self) -> Link:
+        """Raises HostError, whatever went wrong: nobody else would notice that the keeping has ended."""
+        try:
+            async with asyncio.timeout(self._connect_s):
+                link = Link(self.name, await self.transport.open())
+                try:
+                    await link.start()
+                    await self._greet(link)
+                except BaseException:
+                    await link.close()
+                    raise
+        except HostError:
+            raise
+        except TimeoutError as err:
+            raise HostError("unreachable", f"{self.name}: no answer within {self._connect_s:g} s") from err
+        except Exception as err:
+            log.exception("%s: connecting failed in a way that kpd does not know", self.name)
+            raise HostError("host", f"{self.name}: connecting failed: {err!r}", "see the daemon's log") from err
+        return link
+
+    async def _rest(self, seconds: float | None) -> None:
+        """So long, or until `nudge`; not to the second, so that not all daemons come back at once."""
+        self._nudged.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if seconds is None else seconds * random.uniform(0.9, 1.1)):
+                await self._nudged.wait()
+
+    def _tell(self, trouble: HostError | None) -> None:
+        self.trouble = trouble
+        self._wake()
+        self.changed()
+
+    def _wake(self) -> None:
+        """Let everyone who waits for the link look at it again."""
+        news, self._news = self._news, asyncio.Event()
+        news.set()

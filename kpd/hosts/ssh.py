@@ -1,0 +1,111 @@
+"""The transport over SSH, in this process and without an ssh program. Host keys are always checked."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from kpd.hosts import known_hosts, ssh_connect
+from kpd.hosts.address import Address
+from kpd.hosts.bundle import command
+from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
+from kpd.hosts.ssh_channel import SshChannel
+from kpd.hosts.ssh_connect import Arguments, Connection
+
+OPEN_S = 28.0  # for the whole way to the host, jump hosts included
+HOP_S = 15.0  # for one host to answer and let us in, or to start a program
+KEEPALIVE_S, KEEPALIVES = 5.0, 3  # a host that is frozen is noticed in 20 s
+
+
+class Ssh:
+    """`address` is what ssh takes. `accept_new` trusts the key of a host, or jump host, that nobody has seen before.
+
+    `config_files` stand for the user's and the system's ssh_config. A host silent for `keepalive_s` is asked for
+    a sign of life, and each one on the way has `patience_s` to let us in.
+    """
+
+    kind: ClassVar[str] = "ssh"
+
+    def __init__(
+        self,
+        address: str,
+        accept_new: bool = False,
+        python: str = "python3",
+        compression: bool = False,
+        config_files: Sequence[Path] | None = None,
+        keepalive_s: float = KEEPALIVE_S,
+        patience_s: float = HOP_S,
+    ) -> None:
+        self.address = address
+        self.accept_new = accept_new
+        self.python = python
+        self.compression = compression
+        self.config_files = config_files
+        self.patience_s = patience_s
+        self._arguments: Arguments = {
+            "connect_timeout": patience_s,
+            "login_timeout": patience_s,
+            "keepalive_interval": keepalive_s,
+            "keepalive_count_max": KEEPALIVES,
+        }
+        self._offered: tuple[HostKey, Path | None] | None = None  # a key that nobody knows, and where it would go
+        self._ways: set[contextlib.AsyncExitStack] = set()
+
+    async def open(self) -> SshChannel:
+        """Connects and starts the helper, in one session. Raises HostError (unreachable, auth, host_key, config)."""
+        line = command(self.python)
+        target = Address.parse(self.address)
+        async with contextlib.AsyncExitStack() as way:
+            try:
+                async with asyncio.timeout(OPEN_S):
+                    connection = await self._reach(target, None, (), way)
+                    session = await ssh_connect.begin(self.address, connection, line, self.patience_s)
+            except TimeoutError as err:
+                raise HostError("unreachable", f"{self.address}: no connection within {OPEN_S:g} s") from err
+            kept = way.pop_all()
+        self._ways.add(kept)
+        return SshChannel(session, partial(self._leave, kept))
+
+    async def trust(self, key: HostKey) -> None:
+        """Writes the key that was refused last, as unknown, into known_hosts. Raises HostError (host_key, config)."""
+        if self._offered is None or self._offered[0] != key:
+            raise HostError("host_key", f"{self.address}: {key.host} has not just shown the key {key.fingerprint}")
+        path = self._offered[1]
+        if path is None:
+            raise HostError("config", f"{self.address}: ssh keeps no keys of hosts, as UserKnownHostsFile says")
+        try:
+            await asyncio.to_thread(known_hosts.add, path, key.host, key.key)
+        except OSError as err:
+            raise HostError("config", f"{path} cannot be written: {err.strerror}") from err
+        self._offered = None
+
+    async def close(self) -> None:
+        """Ends every connection."""
+        for way in tuple(self._ways):
+            await self._leave(way)
+
+    async def _leave(self, way: contextlib.AsyncExitStack) -> None:
+        self._ways.discard(way)
+        await way.aclose()
+
+    async def _reach(
+        self, address: Address, via: Connection | None, passed: tuple[str, ...], way: contextlib.AsyncExitStack
+    ) -> Connection:
+        """A connection to `address`, through `via` or else as ssh's configuration leads there; `way` will end it."""
+        name = f"{address.host} (on the way to {passed[0]})" if passed else self.address
+        if address.host in passed:
+            raise HostError("config", f"{name}: ProxyJump leads in a circle: {', '.join((*passed, address.host))}")
+        hop, arguments = await asyncio.to_thread(
+            ssh_connect.read, name, address, self.config_files, self.compression, self._arguments
+        )
+        for jump in hop.jumps if via is None else ():
+            via = await self._reach(Address.parse(jump), via, (*passed, address.host), way)
+        try:
+            connection = await ssh_connect.connect(hop, arguments, via, self.accept_new)
+        except UnknownHostKey as err:
+            self._offered = (err.offered, hop.learns)
+            raise
+        way.push_async_callback(ssh_connect.let_go, connection)
+        return connection

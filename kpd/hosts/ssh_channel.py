@@ -1,0 +1,124 @@
+"""One session channel of an SSH connection as the byte pipe that a Link wants."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+LAST_WORDS = 4096  # bytes of stderr worth showing
+PATIENCE_S = 2.0  # for the far side to leave by itself
+
+
+class Channel(Protocol):
+    """What is used of asyncssh's SSHClientChannel."""
+
+    def write(self, data: bytes) -> None: ...
+    def write_eof(self) -> None: ...
+
+
+class Session:
+    """What asyncssh tells about the channel. Loss arrives as OSError, the far side's end as the end of the stream."""
+
+    def __init__(self) -> None:
+        # It never pauses the sender: a Link takes everything at once, and asyncio's reader would miss data that
+        # asyncssh hands over from within resume_reading.
+        self.reader = asyncio.StreamReader()
+        self.words = b""
+        self.status: int | None = None
+        self.ended = asyncio.Event()
+        self._channel: Channel | None = None
+        self._lost: OSError | None = None
+        self.eof = False
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+
+    def connection_made(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def session_started(self) -> None:
+        """Its output comes from now on."""
+
+    def data_received(self, data: bytes, datatype: int | None) -> None:
+        if datatype is not None:
+            self.words = (self.words + data)[-LAST_WORDS:]
+        elif not self.eof:
+            self.reader.feed_data(data)
+
+    def eof_received(self) -> bool:
+        """True keeps our own direction open."""
+        self.eof = True
+        self.reader.feed_eof()
+        return True
+
+    def exit_status_received(self, status: int) -> None:
+        self.status = status
+
+    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
+        self.words += f"\nkilled by SIG{signal}".encode()
+
+    def xon_xoff_requested(self, client_can_do: bool) -> None:
+        """There is no terminal."""
+
+    def pause_writing(self) -> None:
+        self._flowing.clear()
+
+    def resume_writing(self) -> None:
+        self._flowing.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if exc is None:
+            self.reader.feed_eof()
+        else:
+            self._lost = ConnectionResetError(str(exc))
+            self.reader.set_exception(self._lost)
+        self._flowing.set()
+        self.ended.set()
+
+    def write(self, data: bytes) -> None:
+        """Raises BrokenPipeError when the far side has ended, another OSError when the connection was lost."""
+        self._check()
+        assert self._channel is not None
+        self._channel.write(data)
+
+    async def drain(self) -> None:
+        """Until what was written is under way, as far as the host's window permits. Raises as `write`."""
+        await self._flowing.wait()
+        self._check()
+
+    def write_eof(self) -> None:
+        if self._channel is not None and not self.ended.is_set():
+            self._channel.write_eof()
+
+    def _check(self) -> None:
+        if self._lost is not None:
+            raise ConnectionResetError(str(self._lost))
+        if self.ended.is_set():
+            raise BrokenPipeError("the far side has ended")
+
+
+class SshChannel:
+    """The helper behind a session. `let_go` ends the connections that carry it, this one and those to jump hosts."""
+
+    def __init__(self, session: Session, let_go: Callable[[], Awaitable[None]]) -> None:
+        self.reader = session.reader
+        self.writer = session
+        self._session = session
+        self._let_go = let_go
+
+    async def close(self) -> str:
+        """Closes the helper's stdin, which ends it, and the connection; its last words, or how it ended by itself."""
+        by_itself = self._session.eof
+        self._session.write_eof()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_S):
+                    await self._session.ended.wait()
+        finally:
+            await self._let_go()
+        words = self._session.words.decode(errors="replace").strip()
+        # Some shells repeat the whole command line, with the program in it, in what they say about its first word.
+        words = re.sub(r"\S{200,}", "…", words)
+        if not words and by_itself and self._session.status is not None:
+            return f"it ended with {self._session.status}"
+        return words

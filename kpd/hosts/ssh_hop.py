@@ -1,0 +1,196 @@
+"""One host on the way, as ssh's configuration describes it, and what is to be thought of the key that it shows."""
+
+import getpass
+import os
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from kpd.hosts import known_hosts
+from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
+from kpd.hosts.known_hosts import KnownHosts
+
+# A key's type, and the names of its signatures.
+KEY_TYPES = {
+    "ssh-ed25519": ("ssh-ed25519",),
+    "ecdsa-sha2-nistp256": ("ecdsa-sha2-nistp256",),
+    "ecdsa-sha2-nistp384": ("ecdsa-sha2-nistp384",),
+    "ecdsa-sha2-nistp521": ("ecdsa-sha2-nistp521",),
+    "ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256"),
+}
+FAST = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-ctr"
+COMPRESSED = "zlib@openssh.com,zlib,none"
+IDENTITIES = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
+SSH = Path("~/.ssh")
+SYSTEM = Path("/etc/ssh")
+BY_SSH = 'let ssh itself log in: transport = "controlmaster"'
+
+# What asyncssh would do of its own accord, or because the configuration says so. It takes a missing file for an error
+# and "UserKnownHostsFile none" for leave to check nothing, and it trusts X.509 authorities that ssh has never heard of;
+# so host keys and identities are our own business here.
+NOT_BY_ITSELF: dict[str, Any] = {
+    "known_hosts": ([], [], []),
+    "client_keys": None,
+    "client_certs": [],
+    "client_host_keysign": None,
+    "x509_trusted_certs": None,
+    "x509_trusted_cert_paths": [],
+    "gss_host": None,
+    "agent_forwarding": False,
+}
+
+
+class Config(Protocol):
+    """What ssh's configuration says for one host: the value of an option, in asyncssh's form."""
+
+    def get(self, option: str, default: object = None) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """`name` is for messages, `given` what the host was asked for as, `host` and `port` where it is.
+
+    `jumps` come before it. `agent` is the path of a socket, empty without one.
+    """
+
+    name: str
+    given: str
+    user: str
+    host: str
+    port: int
+    alias: str
+    jumps: tuple[str, ...]
+    known: KnownHosts
+    learns: Path | None  # the file that a new host key goes into
+    agent: str
+    identities: tuple[Path, ...]
+    only_these: bool  # even if the agent has more
+    certificates: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, name: str, given: str, host: str, port: int, user: str, config: Config) -> "Hop":
+        """Reads the known_hosts files. Raises ValueError for what can be no host's name."""
+        host.encode("idna")
+        alias = str(config.get("HostKeyAlias") or "")
+        tokens = {
+            "%": "%", "h": host, "n": given, "p": str(port), "r": user, "k": alias or given, "u": getpass.getuser(),
+            "d": str(Path.home()), "i": str(os.getuid()),
+        }  # fmt: skip
+        user_files = _paths(config, "UserKnownHostsFile", [SSH / "known_hosts", SSH / "known_hosts2"], tokens)
+        system = [SYSTEM / "ssh_known_hosts", SYSTEM / "ssh_known_hosts2"]
+        named = config.get("IdentityFile")
+        return cls(
+            name=name,
+            given=given,
+            user=user,
+            host=host,
+            port=port,
+            alias=alias,
+            jumps=tuple(_expand(str(config.get("ProxyJump") or ""), tokens).replace(",", " ").split()),
+            known=KnownHosts.read([*user_files, *_paths(config, "GlobalKnownHostsFile", system, tokens)]),
+            learns=user_files[0] if user_files and user_files[0] != Path(os.devnull) else None,
+            agent=_agent(config),
+            identities=_paths(config, "IdentityFile", [SSH / name for name in IDENTITIES], {}),
+            only_these=config.get("IdentitiesOnly") is True and named is not None,
+            certificates=_paths(config, "CertificateFile", [], {}),
+        )
+
+    def judge(self, host: str, port: int, key: str, fingerprint: str) -> HostError | None:
+        """What is wrong with `key`, as "type base64", which the host has shown; None if it is known to be the host's.
+
+        A name that is known with another key, of whatever type, has changed: what is new may be somebody else.
+        """
+        names = known_hosts.names_of(host, port, self.alias)
+        known = self.known.keys(names)
+        kind = key.split()[0]
+        if any(entry.key == key for entry in known):
+            return None
+        if not known:
+            offered = HostKey(names[0], key, fingerprint)
+            return UnknownHostKey(f"{self.name}: nobody has said yet that {kind} {fingerprint} is its key", offered)
+        told = ", ".join(
+            f"{entry.path} line {entry.line}: {entry.key.split()[0]} {known_hosts.fingerprint(entry.key)}"
+            for entry in known
+        )
+        message = (
+            f"{self.name}: THE HOST'S KEY HAS CHANGED. It shows {kind} {fingerprint}, and known is another ({told}). "
+            "Somebody may be between us and the host, or it was installed anew"
+        )
+        name = next(name for name in names if any(known_hosts.matches(entry.names, name) for entry in known))
+        heal = " && ".join(_forget(name, path) for path in dict.fromkeys(entry.path for entry in known))
+        return HostError("host_key", message, f"if that is known to be right: {heal}")
+
+    def revoked(self) -> set[str]:
+        return self.known.revoked(known_hosts.names_of(self.host, self.port, self.alias))
+
+    def algorithms(self, config: Config, compression: bool) -> dict[str, Any]:
+        """Arguments of asyncssh's connect: what is known and fast first, unless the configuration says otherwise."""
+        found: dict[str, Any] = {}
+        if config.get("HostKeyAlgorithms") is None:
+            found["server_host_key_algs"] = self.key_algorithms()
+        if config.get("Ciphers") is None:
+            found["encryption_algs"] = FAST
+        if compression:
+            found["compression_algs"] = COMPRESSED
+        elif config.get("Compression") is None:
+            found["compression_algs"] = None
+        return found
+
+    def key_algorithms(self) -> list[str]:
+        """What we ask the host to show: the keys that are known first, a certificate only where one can be checked.
+
+        Otherwise it may show another key, or a certificate of no use to us, though we know one of its keys.
+        """
+        names = known_hosts.names_of(self.host, self.port, self.alias)
+        types = {entry.key.split()[0] for entry in self.known.keys(names)}
+        known = [sig for kind, sigs in KEY_TYPES.items() if kind in types for sig in sigs]
+        every = [sig for sigs in KEY_TYPES.values() for sig in sigs]
+        signed = [f"{sig}-cert-v01@openssh.com" for sig in every] if self.known.authorities(names) else []
+        return list(dict.fromkeys([*known, *signed, *every]))
+
+    def not_let_in(self, methods: Iterable[str], tried: int, locked: Sequence[Path]) -> HostError:
+        """What the host takes, how many keys it did not take, and which identities want a passphrase."""
+        takes = ", ".join(methods)
+        words = (
+            f"{self.name}: {self.user} is not let in at {self.host} port {self.port}: "
+            f"it takes {takes or 'nothing that we have'}, and we tried {tried} key{'' if tried == 1 else 's'}"
+        )
+        remedy = ""
+        if locked:
+            paths = " ".join(str(path) for path in locked)
+            words += f"; {paths} wants a passphrase"
+            remedy = f"put it into the agent: ssh-add {paths}"
+        elif takes and "publickey" not in takes:
+            remedy = BY_SSH
+        return HostError("auth", words, remedy)
+
+
+def usual_config_files() -> list[Path]:
+    """The user's and the system's ssh_config, as far as they are there."""
+    files = [(SSH / "config").expanduser(), SYSTEM / "ssh_config"]
+    return [path for path in files if os.access(path, os.R_OK)]
+
+
+def _paths(config: Config, option: str, default: Sequence[Path], tokens: dict[str, str]) -> tuple[Path, ...]:
+    words = config.get(option)
+    found = [Path(_expand(str(word), tokens)) for word in words] if isinstance(words, list) else default
+    return tuple(path.expanduser() for path in found)
+
+
+def _expand(text: str, tokens: dict[str, str]) -> str:
+    return re.sub("%(.)", lambda found: tokens.get(found[1], found[0]), text)
+
+
+def _agent(config: Config) -> str:
+    path = config.get("IdentityAgent", "SSH_AUTH_SOCK")  # None: it says none
+    if path == "SSH_AUTH_SOCK" or str(path).startswith("$"):
+        return os.environ.get(str(path).strip("${}"), "")
+    return str(Path(str(path)).expanduser()) if path else ""
+
+
+def _forget(name: str, path: Path) -> str:
+    usual = path == (SSH / "known_hosts").expanduser()
+    return shlex.join(["ssh-keygen", "-R", name, *([] if usual else ["-f", str(path)])])

@@ -1,0 +1,40 @@
+"""A host's table in config.toml as a transport. Each kind's module is imported when a host first needs it."""
+
+import hashlib
+import os
+import socket
+from pathlib import PurePosixPath
+
+from kpd.hosts.host import Host
+from kpd.hosts.link import Transport
+from kpd.hosts.local import Local
+from kpd.workspace.config import LOCAL, HostConfig
+from kpd.workspace.paths import Workspace
+
+
+def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
+    """The host, not connected yet. Jobs and content of this workspace stay apart from those of others on it."""
+    holder = f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}:{workspace.root}"
+    return Host(name, _root(config, workspace), _transport(config, workspace), config.leases, holder, config.tolerate)
+
+
+def _root(config: HostConfig, workspace: Workspace) -> PurePosixPath:
+    if config.transport == LOCAL and not config.root:
+        return PurePosixPath(workspace.host_root)
+    mark = hashlib.sha256(os.fsencode(f"{socket.gethostname()}:{workspace.root}")).hexdigest()[:12]
+    return PurePosixPath(config.root or "~/.cache/kpd") / f"{workspace.root.name}-{mark}"
+
+
+def _transport(config: HostConfig, workspace: Workspace) -> Transport:
+    if config.transport == "ssh":
+        from kpd.hosts.ssh import Ssh
+
+        return Ssh(config.address, config.accept_new, config.python, config.compression)
+    if config.transport == "controlmaster":
+        from kpd.hosts.openssh import ControlMaster
+
+        folder = workspace.make_socket_folder().parent
+        return ControlMaster(
+            config.address, config.accept_new, config.python, config.control_path, config.compression, folder
+        )
+    return Local()

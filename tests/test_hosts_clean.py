@@ -1,0 +1,154 @@
+"""Cleaning: what is old goes, then the least recently used until the rest fits; nothing that a running job may use."""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.far_end import Far, far_end
+from tests.test_hosts_support import until
+
+EVER = 1e9  # seconds: nothing is as old as that
+NOTHING = 0
+BIG = 1 << 20
+WAIT = "while [ ! -e go ]; do sleep 0.01; done\n"
+
+
+@pytest.fixture
+async def far(tmp_path):
+    async with far_end(tmp_path / "host") as far:
+        yield far
+
+
+def names(far: Far, *kinds: str) -> list[str]:
+    return sorted(path.name for kind in kinds for path in (far.root / kind).iterdir())
+
+
+def used(path: Path, hours_ago: float) -> None:
+    """As if it had last been used then."""
+    at = path.stat().st_mtime - hours_ago * 3600
+    os.utime(path, (at, at))
+
+
+def go(far: Far, job: str) -> None:
+    (far.root / "jobs" / job / "go").touch()
+
+
+async def tree(far: Far, data: bytes) -> str:
+    sha = hashlib.sha256(data).hexdigest()
+    reply = await far.ask("tree", data, files={"f": sha}, blobs=[(sha, len(data))])
+    return str(reply["digest"])
+
+
+async def jobs(far: Far, ids: Iterable[str]) -> None:
+    """Each takes a megabyte; the first is the one that was used last."""
+    for hours, id in enumerate(ids):
+        assert (await far.run(id, f"head -c {BIG} /dev/urandom > out/data")).end["rc"] == 0
+        used(far.root / "jobs" / id, hours)
+
+
+async def test_the_least_recently_used_go_until_the_rest_fits(far: Far) -> None:
+    await jobs(far, "abcde")
+    await far.ask("clean", older_than_s=EVER, keep_bytes=100 * BIG)
+    assert names(far, "jobs") == list("abcde")
+    await far.ask("clean", older_than_s=EVER, keep_bytes=3 * BIG + BIG // 2)
+    assert names(far, "jobs") == list("abc")
+    await far.ask("clean", older_than_s=EVER, keep_bytes=3 * BIG + BIG // 2)
+    assert names(far, "jobs") == list("abc")
+    await far.ask("clean", older_than_s=EVER, keep_bytes=NOTHING)
+    assert names(far, "jobs", "tmp") == []
+
+
+async def test_without_a_size_only_age_counts(far: Far) -> None:
+    await jobs(far, "ab")
+    await far.ask("clean", older_than_s=1800)
+    assert names(far, "jobs") == ["a"]
+
+
+async def test_age_comes_before_size(far: Far) -> None:
+    await jobs(far, "abc")
+    await far.ask("clean", older_than_s=5400, keep_bytes=100 * BIG)
+    assert names(far, "jobs") == ["a", "b"]
+
+
+async def test_content_and_jobs_are_weighed_together(far: Far) -> None:
+    old, new = await tree(far, os.urandom(BIG)), await tree(far, os.urandom(BIG))
+    await jobs(far, "a")
+    used(far.root / "jobs/a", 2)
+    for kind in ("trees", "blobs"):
+        for path in (far.root / kind).iterdir():
+            used(path, 1)
+    used(far.root / "trees" / old, 2)
+    await far.ask("clean", older_than_s=EVER, keep_bytes=3 * BIG + BIG // 2)
+    assert names(far, "trees") == [new] and names(far, "jobs") == [] and len(names(far, "blobs")) == 2
+    await far.ask("clean", older_than_s=EVER, keep_bytes=NOTHING)
+    assert names(far, "trees", "blobs", "jobs", "tmp") == []
+
+
+async def test_what_is_asked_for_again_is_in_use(far: Far) -> None:
+    await jobs(far, "abc")
+    digest = await tree(far, os.urandom(BIG))
+    for id in "abc":
+        used(far.root / "jobs" / id, 5)
+    used(far.root / "trees" / digest, 5)
+    assert (await far.run("a", "asked for, not run")).end["cached"]
+    assert (await far.follow("b").ended())["cached"]
+    assert (await far.run("d", f"cat '{far.root}/trees/{digest}/f' '{far.root}'/jobs/c/out/data > out/x")).end[
+        "rc"
+    ] == 0
+    await far.ask("clean", older_than_s=3600)
+    assert names(far, "jobs") == ["a", "b", "c", "d"] and names(far, "trees") == [digest]
+
+
+async def test_a_running_job_keeps_itself_and_what_was_made_for_it(far: Far) -> None:
+    digest = await tree(far, os.urandom(BIG))
+    old = await tree(far, os.urandom(BIG))
+    await jobs(far, "ab")
+    used(far.root / "jobs/a", 3)
+    used(far.root / "trees" / old, 3)
+    running = far.begin("c", f"head -c {BIG} /dev/urandom > out/data; echo; {WAIT} cat '{far.root}/trees/{digest}/f'")
+    await until(lambda: running.out != b"")
+    used(far.root / "jobs/c", 50)
+    used(far.root / "jobs/b", 0.1)
+    await far.ask("clean", older_than_s=-1, keep_bytes=NOTHING)
+    assert names(far, "jobs") == ["c"] and names(far, "trees") == [digest]
+    await far.run("d", "true")
+    await far.ask("clean", older_than_s=EVER, keep_bytes=NOTHING)
+    assert names(far, "jobs") == ["c", "d"]  # newer than the one that runs, which may wait for it
+    go(far, "c")
+    assert (await running.ended())["rc"] == 0
+    assert (far.root / "jobs/c/out/data").stat().st_size == BIG
+    await far.ask("clean", older_than_s=-1)
+    assert names(far, "jobs", "trees", "blobs", "tmp") == []
+
+
+async def test_a_job_that_another_helper_has_started_runs_too(tmp_path: Path, far: Far) -> None:
+    async with far_end(far.root) as other:
+        running = other.begin("a", f"echo; {WAIT}")
+        await until(lambda: running.out != b"")
+        await far.ask("clean", older_than_s=-1, keep_bytes=NOTHING)
+        assert names(far, "jobs") == ["a"]
+        go(far, "a")
+        assert (await running.ended())["rc"] == 0
+
+
+async def test_read_only_folders_go_too_and_links_are_not_followed(tmp_path: Path, far: Far) -> None:
+    (tmp_path / "kept").write_text("kept")
+    script = f"mkdir out/d; echo x > out/d/x; chmod 500 out/d out; ln -s {tmp_path} link; ln -s nowhere dangling"
+    assert (await far.run("a", script)).end["rc"] == 0
+    await far.ask("clean", older_than_s=EVER, keep_bytes=NOTHING)
+    assert names(far, "jobs", "tmp") == []
+    assert (tmp_path / "kept").read_text() == "kept"
+
+
+async def test_an_interrupted_helpers_remains_go_by_age(far: Far) -> None:
+    (far.root / "tmp/1-2-3").mkdir()
+    (far.root / "tmp/1-2-4").write_text("half a blob")
+    await far.ask("clean", older_than_s=3600, keep_bytes=NOTHING)
+    assert names(far, "tmp") == ["1-2-3", "1-2-4"]
+    used(far.root / "tmp/1-2-3", 2)
+    used(far.root / "tmp/1-2-4", 2)
+    await far.ask("clean", older_than_s=3600)
+    assert names(far, "tmp") == []

@@ -1,0 +1,309 @@
+"""A GPU is one job's alone: by an nvidia-smi that is a shell script here, and lists what the test says."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.helper import smi
+from tests.far_end import Far, far_end
+from tests.test_hosts_support import alive, linux_only, until
+
+pytestmark = linux_only
+GPU = "GPU-a94fa920-90a4-3943-f26d-b7c254a86f1a"
+OTHER = "GPU-00000000-90a4-3943-f26d-b7c254a86f1a"
+UNSEEN = (1 << 22) + 17  # a pid that no Linux gives
+WAIT = "while [ ! -e go ]; do sleep 0.01; done\n"
+
+
+class Smi:
+    """The stand-in and what it does: `lists` lines, or something that a shell can do instead."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "lists"
+        self.asked = folder / "asked"
+        self.does = folder / "does"
+        (folder / "bin").mkdir()
+        program = folder / "bin" / smi.PROGRAM
+        program.write_text(f'#!/bin/sh\necho "$*" >> "{self.asked}"\ncat "{self.path}"\n. "{self.does}"\n')
+        program.chmod(0o755)
+        self.instead("true")
+        self.lists()
+
+    def instead(self, script: str) -> None:
+        self._put(self.does, script + "\n")
+
+    def lists(self, *processes: tuple[int, str] | tuple[int, str, str]) -> None:
+        lines = [f"{pid}, {name}, {device[0] if device else GPU}\n" for pid, name, *device in processes]
+        self._put(self.path, "".join(lines))
+
+    def times(self) -> int:
+        return len(self.asked.read_text().splitlines()) if self.asked.exists() else 0
+
+    def _put(self, path: Path, text: str) -> None:
+        new = path.with_suffix(".new")
+        new.write_text(text)
+        new.replace(path)
+
+
+@pytest.fixture
+def nvidia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Smi:
+    stand_in = Smi(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    return stand_in
+
+
+@pytest.fixture
+async def far(nvidia: Smi, tmp_path: Path):
+    async with far_end(tmp_path / "host") as far:
+        yield far
+
+
+@contextlib.asynccontextmanager
+async def process(**env: str) -> AsyncIterator[int]:
+    """Somebody's process, to be listed."""
+    child = await asyncio.create_subprocess_exec("sleep", "300", env=env)
+    try:
+        yield child.pid
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        await child.wait()
+
+
+def lease(*tolerate: str) -> dict[str, Any]:
+    return {"device": GPU, "gpu": True, "tolerate": tolerate, "holder": "test"}
+
+
+async def test_a_free_gpu_is_asked_before_and_after(far: Far, nvidia: Smi) -> None:
+    job = await far.run("a", "echo ran", lease())
+    assert (job.out, job.end["reason"], job.end["taint"], job.end["token"]) == (b"ran\n", "", "", 1)
+    assert job.notes == [{"lease": GPU, "token": 1}]
+    question = "--query-compute-apps=pid,process_name,gpu_uuid --format=csv,noheader,nounits"
+    assert nvidia.asked.read_text() == f"{question}\n" * 2
+
+
+async def test_a_device_that_is_no_gpu_is_not_looked_at(far: Far, nvidia: Smi) -> None:
+    assert (await far.run("a", "true", {**lease(), "gpu": False})).end["reason"] == ""
+    assert nvidia.times() == 0
+
+
+async def test_others_are_waited_for(far: Far, nvidia: Smi) -> None:
+    async with process() as pid:
+        nvidia.lists((pid, "/opt/a, b/train, er"))
+        job = far.begin("a", "echo ran", lease(), limit_s=0.9)
+        assert await job.until_noted("waits") == {
+            "waits": "foreign", "processes": [{"pid": pid, "name": "train, er"}],
+        }  # fmt: skip
+        await until(lambda: nvidia.times() >= 3)
+        assert not job.noted("lease") and len(job.noted("waits")) == 1
+        nvidia.lists()
+        end = await job.ended()
+    assert (job.out, end["reason"], end["taint"]) == (b"ran\n", "", "")
+    assert job.notes[-1] == {"lease": GPU, "token": 1}
+
+
+async def test_a_wait_for_others_ends_at_once_when_the_job_is_killed(far: Far, nvidia: Smi) -> None:
+    async with process() as pid:
+        nvidia.lists((pid, "train"))
+        job = far.begin("a", "echo never", lease())
+        await job.until_noted("waits")
+        assert (await far.ask("kill", job="a"))["killed"]
+        end = await job.ended()
+    assert (end["reason"], end["seconds"], job.out) == ("killed", 0, b"")
+
+
+async def test_some_may_stay_and_other_devices_do_not_matter(far: Far, nvidia: Smi) -> None:
+    async with process() as pid, process() as other:
+        nvidia.lists((pid, "/usr/bin/nvidia-cuda-mps-server"), (other, "train", OTHER))
+        job = await far.run("a", "true", lease("Xorg", "nvidia-cuda-mps-server"))
+    assert (job.end["reason"], job.end["taint"]) == ("", "")
+    assert not job.noted("waits")
+
+
+async def test_the_jobs_own_processes_do_not_count(far: Far, nvidia: Smi) -> None:
+    script = f"""
+        sleep 300 & child=$!
+        (env -i setsid sh -c 'echo $$ > orphan; exec sleep 300' &)
+        while [ ! -s orphan ]; do sleep 0.01; done
+        for pid in $child $(cat orphan) $$; do echo "$pid, sleep, {GPU}"; done > {nvidia.path}
+        wc -l < {nvidia.path}
+    """
+    job = await far.run("a", script, lease())
+    assert int(job.out) == 3
+    assert (job.end["reason"], job.end["taint"]) == ("", "")
+
+
+async def test_who_is_there_at_the_end_taints_the_job(far: Far, nvidia: Smi) -> None:
+    async with process() as pid:
+        line = f"{pid}, python3, {GPU}"
+        job = await far.run("a", f"echo 12345; echo '{line}' > {nvidia.path}", lease())
+    assert job.end["taint"] == f"foreign processes on the GPU: python3 ({pid})"
+    assert job.noted("foreign") == [{"foreign": [{"pid": pid, "name": "python3"}], "from": 0, "to": 6}]
+
+
+@pytest.mark.slow
+async def test_who_comes_and_goes_is_noted_with_the_part_of_the_output_it_may_have_spoilt(
+    far: Far, nvidia: Smi
+) -> None:
+    script = f"echo one\n{WAIT}echo two; rm go\n{WAIT}echo three"
+    job = far.begin("a", script, lease())
+    await until(lambda: job.out == b"one\n" and nvidia.times() >= 2)  # the first look while the script runs
+    asked = nvidia.times()
+    await until(lambda: nvidia.times() > asked)
+    async with process() as pid:
+        nvidia.lists((pid, "train"))
+        (far.root / "jobs/a/go").touch()
+        note = await job.until_noted("foreign")
+        nvidia.lists()
+        asked = nvidia.times()
+    await until(lambda: nvidia.times() > asked + 1)
+    (far.root / "jobs/a/go").touch()
+    end = await job.ended()
+    assert note["foreign"] == [{"pid": pid, "name": "train"}]
+    assert (note["from"], note["to"]) == (4, 8)
+    assert end["taint"] == f"foreign processes on the GPU: train ({pid})" and end["reason"] == ""
+
+
+async def test_what_a_dead_job_has_left_is_ended(far: Far, nvidia: Smi, tmp_path: Path) -> None:
+    async with process(KPD_JOB=str(tmp_path / "elsewhere/jobs/gone")) as pid:
+        nvidia.instead(f"case $(cut -d ' ' -f 3 /proc/{pid}/stat) in Z|'') : > {nvidia.path} ;; esac")
+        nvidia.lists((pid, "bench"))
+        job = await far.run("a", "true", lease())
+        assert job.noted("killed") == [{"killed": pid, "name": "bench"}]
+        assert not alive(pid)
+    assert (job.end["reason"], job.end["taint"]) == ("", "")
+
+
+async def test_what_a_living_job_does_is_waited_for(far: Far, nvidia: Smi, tmp_path: Path) -> None:
+    async with far_end(tmp_path / "other") as other:
+        busy = other.begin("busy", f"echo $$\n{WAIT}")
+        await until(lambda: b"\n" in busy.out)
+        nvidia.lists((int(busy.out), "bench"))
+        job = far.begin("a", "true", lease())
+        await job.until_noted("waits", "foreign")
+        (other.root / "jobs/busy/go").touch()
+        assert (await busy.ended())["reason"] == ""
+        nvidia.lists()
+        assert (await job.ended())["reason"] == ""
+    assert not job.noted("killed")
+
+
+async def test_a_process_that_the_driver_has_not_forgotten_yet_is_nobody(far: Far, nvidia: Smi) -> None:
+    nvidia.lists((UNSEEN, "[Not Found]"))
+    nvidia.instead(f"[ $(wc -l < {nvidia.asked}) -lt 3 ] || : > {nvidia.path}")
+    job = await far.run("a", f"echo '{UNSEEN}, [Not Found], {GPU}' > {nvidia.path}", lease())
+    assert not job.noted("waits") and (job.end["reason"], job.end["taint"]) == ("", "")
+
+
+async def test_processes_that_only_the_driver_sees_are_waited_for(far: Far, nvidia: Smi) -> None:
+    """Those of another container."""
+    nvidia.lists((UNSEEN, "[Not Found]"))
+    job = far.begin("a", "true", lease())
+    assert (await job.until_noted("waits"))["processes"] == [{"pid": UNSEEN, "name": "[Not Found]"}]
+    nvidia.lists()
+    assert (await job.ended())["reason"] == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ours_is_seen", [True, False])
+async def test_a_container_in_which_the_pids_of_nvidia_smi_mean_nothing(
+    far: Far, nvidia: Smi, ours_is_seen: bool
+) -> None:
+    """What only the driver sees may be the job itself, unless the job is seen beside it."""
+    ours = f"echo $$, sh, {GPU};" if ours_is_seen else ""
+    job = far.begin("a", f"({ours} echo '{UNSEEN}, [Not Found], {GPU}') > {nvidia.path}; {WAIT}", lease())
+    if ours_is_seen:
+        assert (await job.until_noted("foreign"))["foreign"][0]["pid"] == UNSEEN
+    else:
+        assert "cannot see" in (await job.until_noted("unwatched"))["unwatched"]
+    (far.root / "jobs/a/go").touch()
+    assert bool((await job.ended())["taint"]) is ours_is_seen
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        ("echo 'NVIDIA-SMI has failed: no driver'; exit 9", "NVIDIA-SMI has failed: no driver"),
+        ("exit 3", "nvidia-smi failed"),
+        (f"echo '[N/A], [N/A], {GPU}'", "does not say"),
+        ("kill -SEGV $$", "nvidia-smi failed"),
+    ],
+)
+async def test_a_job_goes_on_unwatched_when_nvidia_smi_fails(far: Far, nvidia: Smi, does: str, words: str) -> None:
+    nvidia.instead(does)
+    job = await far.run("a", "echo ran", lease())
+    assert (job.out, job.end["reason"], job.end["taint"]) == (b"ran\n", "", "")
+    (note,) = job.noted("unwatched")
+    assert words in note["unwatched"]
+    assert nvidia.times() == 1
+
+
+async def test_warnings_beside_the_list_are_passed_over(far: Far, nvidia: Smi) -> None:
+    nvidia.instead("echo 'WARNING: infoROM is corrupted at gpu 0000:00:06.0'; echo oh >&2")
+    job = await far.run("a", "echo ran", lease())
+    assert (job.out, job.end["taint"], job.noted("unwatched")) == (b"ran\n", "", [])
+
+
+@pytest.mark.skipif(any(Path(place, smi.PROGRAM).exists() for place in smi.PLACES), reason="nvidia-smi is there")
+async def test_a_job_goes_on_unwatched_without_nvidia_smi(tmp_path: Path) -> None:
+    async with far_end(tmp_path / "host") as far:
+        job = await far.run("a", "echo ran", lease())
+    assert (job.out, job.end["reason"], job.end["taint"]) == (b"ran\n", "", "")
+    assert job.notes[0] == {"unwatched": "there is no nvidia-smi on this host"}
+
+
+async def test_an_nvidia_smi_that_hangs_holds_up_neither_a_kill_nor_the_job_for_ever(far: Far, nvidia: Smi) -> None:
+    nvidia.instead("sleep 300")
+    killed = far.begin("killed", "echo never", lease())
+    await until(lambda: nvidia.times() == 1)
+    assert (await far.ask("kill", job="killed"))["killed"]
+    assert (await killed.ended())["reason"] == "killed"
+    job = await far.run("a", "echo ran", lease())
+    assert job.noted("unwatched") == [{"unwatched": "nvidia-smi gave no answer within 5 s"}]
+    assert (job.out, job.end["reason"], job.end["taint"]) == (b"ran\n", "", "")
+
+
+@pytest.mark.slow
+async def test_an_nvidia_smi_that_hangs_while_the_script_runs(far: Far, nvidia: Smi) -> None:
+    """The limit and the script's end are seen as ever."""
+    job = far.begin("a", f"echo 'sleep 300' > {nvidia.does}; sleep 300", lease(), limit_s=3.0)
+    assert (await job.ended())["reason"] == "timeout"
+    assert nvidia.times() == 2
+
+
+@pytest.mark.slow
+async def test_a_job_is_watched_again_by_nobody_after_a_hang(far: Far, nvidia: Smi) -> None:
+    job = far.begin("a", f"echo 'sleep 300' > {nvidia.does}; {WAIT}", lease())
+    await job.until_noted("unwatched")
+    (far.root / "jobs/a/go").touch()
+    assert ((await job.ended())["reason"], nvidia.times()) == ("", 2)
+
+
+async def test_two_jobs_take_turns_on_a_gpu(far: Far, tmp_path: Path) -> None:
+    script = f"mkdir {tmp_path}/alone || echo overlap; sleep 0.05; rmdir {tmp_path}/alone"
+    jobs = await asyncio.gather(*(far.run(f"j{n}", script, lease()) for n in range(6)))
+    assert [job.out for job in jobs] == [b""] * 6
+    assert sorted(job.end["token"] for job in jobs) == list(range(1, 7))
+
+
+async def test_a_job_whose_supervisor_is_killed_on_the_gpu_makes_room(far: Far, nvidia: Smi, tmp_path: Path) -> None:
+    async with far_end(tmp_path / "other", far.root / "leases") as other:
+        first = other.begin("a", "setsid sleep 300 & echo $!; wait", lease())
+        await until(lambda: b"\n" in first.out)
+        left, supervisor = int(first.out), other.supervisor("a")
+        nvidia.instead(f"case $(cut -d ' ' -f 3 /proc/{left}/stat) in Z|'') : > {nvidia.path} ;; esac")
+        nvidia.lists((left, "sleep"))
+        os.kill(other.pid, signal.SIGKILL)
+        with pytest.raises(HostError):
+            await first.ended()
+        os.kill(supervisor, signal.SIGKILL)
+        job = await far.run("b", "true", lease())
+    assert (job.end["reason"], job.end["token"], job.end["taint"]) == ("", 2, "")
+    assert not alive(left)

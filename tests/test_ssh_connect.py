@@ -1,0 +1,262 @@
+"""The ssh transport against a real sshd: ways to a host, and what comes through."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.hosts.job import Piece
+from kpd.hosts.ssh import Ssh
+from tests.sshd import Sshd, ssh_config, sshd
+from tests.test_hosts_support import spec, until
+from tests.test_ssh_support import box, host_by, lets_in, refused, ssh_to
+
+__all__ = ["box"]
+
+
+async def test_a_job_from_a_cold_start(box: Sshd, tmp_path: Path) -> None:
+    async with host_by(ssh_to(box, python="python3"), tmp_path / "host") as host:
+        result = await host.job(spec("a", "echo out; echo err >&2; cat; exit 3", stdin=b"in"))
+        assert (result.rc, result.stdout, result.stderr) == (3, b"out\nin", b"err\n")
+        digest = await host.stage({"dir/file": b"content"})
+        assert await host.read(f"trees/{digest}/dir/file", 100) == b"content"
+    await until(lambda: not box.sessions())
+
+
+@pytest.mark.parametrize("sessions", [1, 10])
+async def test_one_session_is_enough(sessions: int, tmp_path: Path) -> None:
+    with sshd(tmp_path, MaxSessions=sessions) as box:
+        async with host_by(ssh_to(box), tmp_path / "host") as host:
+            results = await asyncio.gather(*(host.job(spec(f"j{n}", f"echo {n}")) for n in range(5)))
+            assert [result.stdout for result in results] == [b"%d\n" % n for n in range(5)]
+
+
+async def test_a_host_that_permits_no_session_says_so(tmp_path: Path) -> None:
+    with sshd(tmp_path, MaxSessions=0) as box:
+        error = await refused(ssh_to(box))
+        assert error.kind == "config" and "starts nothing" in error.message
+
+
+async def test_addresses_with_user_and_port(box: Sshd, tmp_path: Path) -> None:
+    options = {key: value for key, value in box.host_options.items() if key not in ("HostName", "Port", "User")}
+    config = ssh_config(tmp_path / "config", User="nobody-of-that-name", **options)
+    for address in (f"{box.user}@127.0.0.1:{box.port}", f"ssh://{box.user}@127.0.0.1:{box.port}"):
+        await lets_in(ssh_to(box, address, config))
+
+
+async def test_a_configuration_of_several_files(box: Sshd, tmp_path: Path) -> None:
+    """Include inside Match, a Match by user and by program, `Match final`, tokens, and options nobody knows here."""
+    included = tmp_path / "included"
+    included.write_text(f"HostName 127.0.0.1\nPort {box.port}\nUserKnownHostsFile {tmp_path}/%k/known_%h\n")
+    config = tmp_path / "config"
+    config.write_text(f"""
+Match originalhost lab-*,!lab-no exec "true"
+    Include {included}
+Match user nobody-of-that-name
+    Port 1
+Host lab-?
+    User {box.user}
+    IdentityFile ~/missing
+    IdentityFile {box.key}
+    NoSuchOption whatever
+    HostKeyAlias box
+    UserKnownHostsFile /dev/null
+Match final host 127.0.0.1
+    GlobalKnownHostsFile /dev/null
+""")
+    known = tmp_path / "box" / "known_127.0.0.1"
+    known.write_text(f"box {box.host_key_pub}\n")
+    await lets_in(ssh_to(box, "lab-1", config))
+    known.unlink()
+    assert (await refused(ssh_to(box, "lab-1", config))).kind == "host_key"
+
+
+async def test_a_jump_host(box: Sshd, tmp_path: Path) -> None:
+    with sshd(tmp_path, "gate") as gate:
+        config = ssh_config(tmp_path / "config", gate, box, box={"ProxyJump": "gate"})
+        async with host_by(ssh_to(box, config=config), tmp_path / "host") as host:
+            assert gate.sessions() and box.sessions()
+            assert (await host.job(spec("a", "echo hi"))).stdout == b"hi\n"
+        await until(lambda: not gate.sessions() and not box.sessions())
+
+
+async def test_two_jump_hosts_in_a_row(box: Sshd, tmp_path: Path) -> None:
+    """As one list, and each named by the one behind it; the list's later hosts do not follow their own ProxyJump."""
+    with sshd(tmp_path, "gate") as gate, sshd(tmp_path, "inner") as inner:
+        listed = ssh_config(
+            tmp_path / "a",
+            gate,
+            inner,
+            box,
+            box={"ProxyJump": f"gate,ssh://{box.user}@inner"},
+            inner={"ProxyJump": "x"},
+        )
+        chained = ssh_config(
+            tmp_path / "b", gate, inner, box, box={"ProxyJump": "inner"}, inner={"ProxyJump": "gate"}
+        )  # fmt: skip
+        for config in (listed, chained):
+            channel = await ssh_to(box, config=config).open()
+            assert gate.sessions() and inner.sessions() and box.sessions()
+            await channel.close()
+            await until(lambda: not (gate.sessions() or inner.sessions() or box.sessions()))
+
+
+async def test_jump_hosts_in_a_circle(box: Sshd, tmp_path: Path) -> None:
+    config = ssh_config(tmp_path / "config", box, ProxyJump="gate")
+    error = await refused(ssh_to(box, config=config))
+    assert error.kind == "config" and "box, gate, gate" in error.message
+
+
+async def test_a_jump_host_that_does_not_reach_the_host(box: Sshd, tmp_path: Path) -> None:
+    box.stop()
+    with sshd(tmp_path, "gate") as gate, sshd(tmp_path, "shut", AllowTcpForwarding="no") as shut:
+        for server, kind in ((gate, "unreachable"), (shut, "config")):
+            config = ssh_config(tmp_path / "config", server, box, box={"ProxyJump": server.name})
+            error = await refused(ssh_to(box, config=config))
+            assert error.kind == kind and error.message.startswith("box: ") and str(box.port) in error.message
+        await until(lambda: not gate.sessions() and not shut.sessions())
+
+
+async def test_a_jump_host_that_is_down_is_named(box: Sshd, tmp_path: Path) -> None:
+    with sshd(tmp_path, "gate") as gate:
+        config = ssh_config(tmp_path / "config", gate, box, box={"ProxyJump": "gate"})
+    error = await refused(ssh_to(box, config=config))
+    assert error.kind == "unreachable" and error.message.startswith("gate (on the way to box): ")
+
+
+async def test_a_proxy_command(box: Sshd, tmp_path: Path) -> None:
+    with sshd(tmp_path, "gate") as gate:
+        config = ssh_config(tmp_path / "config", box, box={"ProxyCommand": f"ssh -F {gate.config} -W [%h]:%p gate"})
+        async with host_by(ssh_to(box, config=config), tmp_path / "host") as host:
+            assert gate.sessions()
+            assert (await host.job(spec("a", "echo hi"))).stdout == b"hi\n"
+        await until(lambda: not gate.sessions())
+
+
+@pytest.mark.parametrize(("program", "kind"), [("/no/such/program", "config"), ("false", "unreachable")])
+async def test_a_proxy_command_that_fails(program: str, kind: str, box: Sshd, tmp_path: Path) -> None:
+    error = await refused(ssh_to(box, config=ssh_config(tmp_path / "config", box, ProxyCommand=program)))
+    assert error.kind == kind
+
+
+async def test_compression_and_a_python_with_a_space_in_its_path(box: Sshd, tmp_path: Path) -> None:
+    python = tmp_path / "a b" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    async with host_by(ssh_to(box, compression=True, python=str(python)), tmp_path / "host") as host:
+        assert (await host.job(spec("a", "head -c 3000000 /dev/zero"))).stdout == bytes(3_000_000)
+
+
+async def test_binary_output_comes_whole(box: Sshd, tmp_path: Path) -> None:
+    every = bytes(range(256)) * 4096
+    async with host_by(ssh_to(box), tmp_path / "host") as host:
+        result = await host.job(spec("a", "cat; printf '\\377\\376\\000\\r\\n' >&2", stdin=every))
+        assert (result.stdout, result.stderr) == (every, b"\xff\xfe\x00\r\n")
+
+
+async def test_a_hundred_megabytes_of_output(box: Sshd, tmp_path: Path) -> None:
+    """A host sends no more than the last 32 MiB of what waits; all that comes is right, and the last of it is whole."""
+    script = r"""for i in $(seq 0 99); do head -c 1000000 /dev/zero | tr '\000' "\\$(printf %03o $i)"; done"""
+    whole = b"".join(bytes([n]) * 1_000_000 for n in range(100))
+    async with host_by(ssh_to(box), tmp_path / "host") as host:
+        async for piece in host.follow(spec("a", script)):
+            if isinstance(piece, Piece):
+                assert piece.data == whole[piece.offset : piece.offset + len(piece.data)]
+            else:
+                assert piece.stdout_cut + len(piece.stdout) == len(whole)
+                assert piece.stdout == whole[-(32 << 20) :]
+
+
+async def test_large_content_in_both_directions_at_once(box: Sshd, tmp_path: Path) -> None:
+    async with host_by(ssh_to(box), tmp_path / "host") as host:
+        blobs = [os.urandom(9_000_000) for _ in range(3)]
+        digests = await asyncio.gather(*(host.stage({"f": blob}) for blob in blobs))
+        read = await asyncio.gather(*(host.read(f"trees/{digest}/f", 10_000_000) for digest in digests))
+        assert read == blobs
+
+
+@contextlib.asynccontextmanager
+async def host_that_fails(server: Sshd, kind: str, **more) -> AsyncIterator[HostError]:
+    """What `connect` raises for a host whose helper does not start; afterwards no connection is left."""
+    transport = ssh_to(server, **more)
+    host = Host("box", PurePosixPath("unused"), transport)
+    with pytest.raises(HostError) as caught:
+        await host.connect()
+    await host.close()
+    assert caught.value.kind == kind
+    yield caught.value
+    await until(lambda: not server.sessions())
+
+
+async def test_a_missing_python(box: Sshd) -> None:
+    async with host_that_fails(box, "no_python", python="python-that-is-not-there") as error:
+        assert "python-that-is-not-there" in error.message and "3.6" in error.remedy
+
+
+async def test_a_python_that_is_too_old(box: Sshd, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'kpd needs Python 3.6 or later, this is 3.5' >&2\nexit 1\n")
+    python.chmod(0o755)
+    async with host_that_fails(box, "no_python", python=str(python)) as error:
+        assert "this is 3.5" in error.message
+
+
+async def test_an_account_that_may_not_log_in(tmp_path: Path) -> None:
+    with sshd(tmp_path, ForceCommand="echo This account is not available.; exit 1") as box:
+        async with host_that_fails(box, "no_python") as error:
+            assert "it ended with 1" in error.message
+
+
+async def test_a_login_shell_that_talks(tmp_path: Path) -> None:
+    """Before the helper speaks, on both streams, as a .bashrc or a banner does."""
+    banner = tmp_path / "banner"
+    banner.write_text("Welcome!\n" * 50)
+    noise = 'for i in $(seq 200); do echo "line $i of the news"; echo err >&2; done; eval "$SSH_ORIGINAL_COMMAND"'
+    with sshd(tmp_path, ForceCommand=noise, Banner=banner) as box:
+        async with host_by(ssh_to(box), tmp_path / "host") as host:
+            assert (await host.job(spec("a", "echo hi"))).stdout == b"hi\n"
+
+
+async def test_nothing_of_a_login_reaches_the_log_below_a_warning(
+    box: Sshd, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with host_by(ssh_to(box), tmp_path / "host") as host:
+        await host.job(spec("a", "true"))
+    assert [record for record in caplog.records if record.name.startswith("asyncssh")] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("Port twenty-two", "line 2"),
+        ("Match nonsense box", "line 2"),
+        ("CanonicalizeHostname perhaps", "line 2"),
+        ("Ciphers", "Ciphers"),
+        ('User "half', "line 2"),
+        ("HostName " + "x" * 70, "label"),
+    ],
+)
+async def test_a_broken_configuration(line: str, says: str, box: Sshd, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(f"Host *\n  {line}\n")
+    error = await refused(ssh_to(box, config=config))
+    assert error.kind == "config" and says in error.message
+
+
+async def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
+    error = await refused(Ssh("box", config_files=[tmp_path / "none"]))
+    assert error.kind == "config" and str(tmp_path / "none") in error.message
+
+
+async def test_a_name_that_has_no_address(box: Sshd, tmp_path: Path) -> None:
+    config = ssh_config(tmp_path / "config", box, AddressFamily="inet6")
+    error = await refused(ssh_to(box, config=config))
+    assert error.kind == "unreachable" and "127.0.0.1" in error.message
