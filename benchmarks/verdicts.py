@@ -29,7 +29,7 @@ from kpd.measure.catalogue import BENCHES
 from kpd.measure.contest import contest
 from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
-from kpd.model.nouns import Verdict
+from kpd.model.nouns import Device, Verdict
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
@@ -58,10 +58,10 @@ async def main() -> None:
     task = load_task(shipped("tasks") / "transpose_cpu")
     files = read_files(task.folder, task.editable)
     with tempfile.TemporaryDirectory() as root:
-        host = Host("local", PurePosixPath(root), Local())
+        host = Host("local", PurePosixPath(root), Local(), leases=f"{root}/leases")
         await host.connect()
         try:
-            bench = await BENCHES[task.language](host, task, silent)
+            bench = await BENCHES[task.language].prepare(host, task, Device("cpu", "cpu", cpu_model()), silent)
 
             async def built(kernel: bytes) -> str:
                 candidate = {**files, "kernel.c": kernel}
@@ -88,8 +88,8 @@ async def main() -> None:
 
             async def true_gain(spins: float) -> tuple[str, Verdict]:
                 slowed = await built(burdened(kernel, spins))
-                samples = await bench.time(slowed, unburdened, f"truth-{spins:.8f}", 0, TRUTH_PROCESSES, silent)
-                return slowed, judge(samples, MIN_GAIN_PCT)
+                taken = bench.time(slowed, unburdened, f"truth-{spins:.8f}", 0, TRUTH_PROCESSES, silent)
+                return slowed, judge([sample async for sample in taken], MIN_GAIN_PCT)
 
             _, first = await true_gain(FIRST_SPINS)
             wanted, had = (pct / (100 - pct) for pct in (args.gain, first.gain.pct))

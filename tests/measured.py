@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path, PurePosixPath
 
-from kpd.hosts.host import Host
+from kpd.hosts.host import Host, Lease
 from kpd.hosts.local import Local
 from kpd.measure.bench import Correct, Object
 from kpd.measure.build import build
@@ -15,6 +15,7 @@ from kpd.measure.harness import Harness, harness
 from kpd.measure.samples import ProcessSample
 from kpd.measure.timing import time_pair
 from kpd.measure.toolchain import Toolchain, choose
+from kpd.model.nouns import Device
 from kpd.workspace.task import BenchSpec, CheckSpec
 
 # y = 2 x + 1 and t = x s: an output and an input of either type, and a length that no vector divides.
@@ -52,6 +53,8 @@ LOOP = "for (long i = 0; i < n; i++) { y[i] = 2.0f * x[i] + 1.0f; t[i] = x[i] * 
 RIGHT = f"{SIGNATURE} {{ {LOOP} }}"
 QUICK = CheckSpec(seeds=1, rtol=1e-5, atol=1e-6, limit_s=20.0)
 FEW = BenchSpec(quads=6, limit_s=20.0)
+CPU = Lease("cpu")
+THIS_CPU = Device("cpu", "cpu", "this machine's")
 _numbers = count()
 
 
@@ -82,14 +85,25 @@ class Lab:
     ) -> tuple[ProcessSample, ...]:
         a, b = [await self.build(source) for source in (incumbent, candidate)]
         job = f"time{next(_numbers)}"
-        return await time_pair(
-            self.host, self.harness, a.job, b.job, job, first, processes, FEW, replace(QUICK, limit_s=4.0), self.cpu
+        samples = time_pair(
+            self.host,
+            self.harness,
+            a.job,
+            b.job,
+            job,
+            first,
+            processes,
+            FEW,
+            replace(QUICK, limit_s=4.0),
+            self.cpu,
+            CPU,
         )
+        return tuple([sample async for sample in samples])
 
 
 @contextlib.asynccontextmanager
 async def local_host(root: Path) -> AsyncIterator[Host]:
-    host = Host("local", PurePosixPath(root), Local())
+    host = Host("local", PurePosixPath(root), Local(), leases=str(root / "leases"))
     await host.connect()
     try:
         yield host

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from kpd.model.nouns import Budget, Iteration, Run
+from kpd.model.nouns import Budget, Iteration, Need, Run
 from kpd.workspace.task import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec, Task
 
 
 def task_of(folder: Path, tune: dict[str, tuple[str, ...]], editable: tuple[str, ...] = ("kernel.c",)) -> Task:
     return Task(
         name=folder.name, folder=folder, summary="", language="c", editable=editable, protected=("harness.c",),
-        build=BuildSpec(), check=CheckSpec(), bench=BenchSpec(), budget=BudgetSpec(), tune=tune,
+        build=BuildSpec(), check=CheckSpec(), bench=BenchSpec(), need=Need(), budget=BudgetSpec(), tune=tune,
         roofline=RooflineSpec(),
     )  # fmt: skip
 

@@ -1,11 +1,13 @@
-"""Batches until the verdict is settled; a busy machine is said, and measured anew after `resume`."""
+"""Processes until the verdict is settled; a busy machine is said, and measured anew after a while."""
 
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.contest import MOST_TAINTED, contest
+from kpd.measure.bench import Say
+from kpd.measure.contest import MOST, MOST_TAINTED, contest
 from kpd.measure.samples import CaseSample, ProcessSample
 
 
@@ -13,53 +15,95 @@ from kpd.measure.samples import CaseSample, ProcessSample
 class Canned:
     """A bench whose candidate takes `candidate_ns` against 1000, disturbed in every process while `busy`.
 
-    As a host does, it answers a job that it has run before with what that job found.
+    As a host does, it ends a job when nobody reads on, and answers one that it has run before with what that found;
+    `ends_after` so many processes it is shut down.
     """
 
     candidate_ns: int = 500
     busy: bool = False
-    ran: dict[str, tuple[ProcessSample, ...]] = field(default_factory=dict)
+    cases: tuple[str, ...] = ("case",)
+    ends_after: int = MOST
+    ran: dict[str, list[ProcessSample]] = field(default_factory=dict)
+    asked: list[tuple[str, int, int]] = field(default_factory=list)
 
-    async def time(self, incumbent, candidate, job, first, processes, say):  # type: ignore[no-untyped-def]
-        if job not in self.ran:
+    async def time(
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+    ) -> AsyncGenerator[ProcessSample]:
+        self.asked.append((job, first, processes))
+        if job in self.ran:
+            for sample in self.ran[job]:
+                yield sample
+            return
+        self.ran[job] = []
+        for number in range(first, first + processes):
+            if number == self.ends_after:
+                raise ShutDown
             case = CaseSample(1, (1000, 1001), (self.candidate_ns, self.candidate_ns + 1))
-            taint = "other work" if self.busy else ""
-            numbers = range(first, first + processes)
-            self.ran[job] = tuple(ProcessSample(number, {"case": case}, taint) for number in numbers)
-        return self.ran[job]
+            name = self.cases[number % len(self.cases)]
+            sample = ProcessSample(number, {name: case}, "other work" if self.busy else "")
+            self.ran[job].append(sample)
+            yield sample
 
     async def forget(self, job: str) -> None:
-        self.ran.pop(job, None)
+        del self.ran[job]
+
+
+class ShutDown(Exception):
+    """The daemon ends."""
 
 
 async def settle(bench: Canned) -> tuple[ProcessSample, ...]:
-    kept: list[int] = []
-    samples = await contest(bench, "a", "b", "r1.1-{}".format, 2.0, print, lambda taken: kept.append(len(taken)))  # type: ignore[arg-type]
-    assert kept == sorted(kept)
-    assert kept[-1] == len(samples)
+    kept: list[tuple[ProcessSample, ...]] = []
+    samples = await contest(bench, "a", "b", "r1.1-{}".format, 2.0, print, kept.append)  # type: ignore[arg-type]
+    assert [len(taken) for taken in kept] == list(range(1, len(samples) + 1))
+    assert kept[-1] == samples
     return samples
 
 
 async def test_a_clear_gain_needs_its_second_look() -> None:
     bench = Canned()
     assert len(await settle(bench)) == 7
-    assert list(bench.ran) == ["r1.1-time0", "r1.1-time1", "r1.1-time2"]
+    assert bench.asked == [("r1.1-time0", 0, MOST)]
+    assert len(bench.ran["r1.1-time0"]) == 7
 
 
 async def test_what_is_clearly_slower_stops_early() -> None:
     assert len(await settle(Canned(candidate_ns=2000))) == 3
 
 
-async def test_a_restart_reads_the_batches_that_were_finished() -> None:
+async def test_a_restart_reads_what_was_measured_and_no_more_than_the_verdict_needs() -> None:
     bench = Canned()
     first = await settle(bench)
+    bench.ran["r1.1-time0"] += [ProcessSample(7, {"case": CaseSample(1, (1, 1), (1, 1))})]
     bench.candidate_ns = 9999
     assert await settle(bench) == first
 
 
+async def test_what_was_ended_too_early_is_gone_on_with_after_a_restart() -> None:
+    bench = Canned(ends_after=4)
+    with pytest.raises(ShutDown):
+        await settle(bench)
+    bench.ends_after = MOST
+    samples = await settle(bench)
+    assert [sample.process for sample in samples] == [0, 1, 2, 3, 4, 5, 6]
+    assert bench.asked[1:] == [("r1.1-time0", 0, MOST), ("r1.1-time1", 4, MOST - 4)]
+    assert await settle(bench) == samples
+
+
 async def test_a_busy_machine_is_said_and_measured_anew() -> None:
     bench = Canned(busy=True)
-    with pytest.raises(HostError, match=f"too busy to measure: {MOST_TAINTED + 3} of {MOST_TAINTED + 3} processes"):
+    said = f"too busy to measure: {MOST_TAINTED + 1} of {MOST_TAINTED + 1} processes were disturbed \\(other work\\)"
+    with pytest.raises(HostError, match=said) as caught:
         await settle(bench)
+    assert caught.value.kind == "busy"
+    assert bench.ran == {}
     bench.busy = False
     assert len(await settle(bench)) == 7
+
+
+async def test_samples_that_make_no_sense_are_the_hosts_trouble_and_are_measured_anew() -> None:
+    bench = Canned(cases=("case", "other"))
+    with pytest.raises(HostError, match="timed different cases") as caught:
+        await settle(bench)
+    assert caught.value.kind == "host"
+    assert bench.ran == {}

@@ -15,7 +15,7 @@ from kpd.workspace import expr
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import RooflineSpec, TaskError, load_task
-from tests.measured import local_host
+from tests.measured import THIS_CPU, local_host
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -41,7 +41,7 @@ numbers = count()
 @pytest.fixture(scope="module", params=sorted(GOOD_POINTS), name="bench")
 async def _bench(request, tmp_path_factory):
     async with local_host(tmp_path_factory.mktemp(request.param)) as host:
-        yield await prepare(host, load_task(shipped("tasks") / request.param), print)
+        yield await prepare(host, load_task(shipped("tasks") / request.param), THIS_CPU, print)
 
 
 def point(bench: CBench, **values: str) -> dict[str, bytes]:
@@ -62,8 +62,8 @@ async def test_the_kernel_that_ships_is_right_and_builds_without_a_warning(bench
 async def test_a_good_point_is_right_and_much_quicker_than_the_kernel_that_ships(bench: CBench) -> None:
     plain, good = await built(bench, point(bench)), await built(bench, point(bench, **GOOD_POINTS[bench.task.name]))
     await bench.check(good, f"check{next(numbers)}", print)
-    samples = await bench.time(plain, good, f"time{next(numbers)}", 0, 1, print)
-    totals = [sum(sum(getattr(case, side)) for case in samples[0].cases.values()) for side in ("a_ns", "b_ns")]
+    (sample,) = [sample async for sample in bench.time(plain, good, f"time{next(numbers)}", 0, 1, print)]
+    totals = [sum(sum(getattr(case, side)) for case in sample.cases.values()) for side in ("a_ns", "b_ns")]
     assert totals[0] > 1.2 * totals[1]
 
 

@@ -3,6 +3,10 @@
 import asyncio
 import platform
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -12,7 +16,7 @@ from kpd.measure.check import Incorrect
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import ProcessSample
 from kpd.measure.timing import CaseReport, taint, time_pair
-from tests.measured import FEW, LOOP, QUICK, RIGHT, Lab, kernel, lab
+from tests.measured import CPU, FEW, LOOP, QUICK, RIGHT, Lab, kernel, lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc and pinning")
@@ -154,30 +158,101 @@ async def test_time_that_the_hypervisor_took_is_a_taint() -> None:
     assert taint(case(3)) == "the hypervisor took the CPU for 30 of 200 ms"
 
 
-async def test_a_batch_is_run_once_and_read_again(lab: Lab) -> None:
+def pair(lab: Lab, job: str, processes: int, built: str) -> AsyncGenerator[ProcessSample]:
+    return time_pair(lab.host, lab.harness, built, built, job, 0, processes, FEW, QUICK, lab.cpu, CPU)
+
+
+async def all_of(samples: AsyncGenerator[ProcessSample]) -> list[ProcessSample]:
+    return [sample async for sample in samples]
+
+
+async def some_of(samples: AsyncGenerator[ProcessSample], count: int) -> list[ProcessSample]:
+    taken = []
+    async with aclosing(samples):
+        async for sample in samples:
+            taken.append(sample)
+            if len(taken) == count:
+                break
+    return taken
+
+
+async def test_a_job_is_run_once_and_read_again(lab: Lab) -> None:
     built = (await lab.build(RIGHT)).job
-    again = [
-        await time_pair(lab.host, lab.harness, built, built, "one-batch", 0, 1, FEW, QUICK, lab.cpu) for _ in range(2)
-    ]
-    assert again[0] == again[1]
+    assert await all_of(pair(lab, "once", 2, built)) == await all_of(pair(lab, "once", 2, built))
 
 
-async def test_a_batch_that_was_killed_is_the_hosts_trouble_and_can_run_again(lab: Lab) -> None:
+async def test_who_has_enough_samples_ends_the_job_which_is_read_again_as_far_as_it_came(lab: Lab) -> None:
     built = (await lab.build(RIGHT)).job
+    first = await some_of(pair(lab, "endless", 5000, built), 3)
+    again = await all_of(pair(lab, "endless", 5000, built))
+    assert again[:3] == first
+    assert [sample.process for sample in again] == list(range(len(again)))
+    assert len(again) < 5000
+    assert await lab.host.running() == []
 
-    def batch(processes: int):
-        return time_pair(lab.host, lab.harness, built, built, "stopped", 0, processes, FEW, QUICK, lab.cpu)
 
-    running = asyncio.create_task(batch(200))
+async def test_a_job_that_is_killed_is_the_hosts_trouble_and_can_run_again(lab: Lab) -> None:
+    built = (await lab.build(RIGHT)).job
+    running = asyncio.create_task(all_of(pair(lab, "stopped", 5000, built)))
     for _ in range(1000):
         await asyncio.sleep(0.01)
         if await lab.host.kill("stopped"):
             break
     with pytest.raises(HostError, match="killed"):
         await running
-    assert len(await batch(1)) == 1
+    assert len(await all_of(pair(lab, "stopped", 1, built))) == 1
 
 
 async def test_an_object_that_is_gone_is_the_hosts_trouble(lab: Lab) -> None:
-    with pytest.raises(HostError, match="gone"):
-        await time_pair(lab.host, lab.harness, "build-a", "build-b", "gone", 0, 1, FEW, QUICK)
+    with pytest.raises(HostError, match="gone") as caught:
+        await all_of(time_pair(lab.host, lab.harness, "build-a", "build-b", "gone", 0, 1, FEW, QUICK))
+    assert caught.value.kind == "not_found"
+
+
+CASE = '"reps":1,"a_ns":[1,2],"b_ns":[3,4],"disturbed":0,"steal_ticks":0,"threads":1'
+REPORT = f'{{"cases":{{"4096":{{{CASE}}}}},"problem":null}}'
+
+DRIVERS = {
+    "says nothing": ("exit 0", "did not report: 3 processes did not"),
+    "says one thing less": ("[ $n = 3 ] || echo '@'", "did not report: 1 processes did not"),
+    "says one thing more": ("echo '@'; [ $n = 1 ] && echo '@'; exit 0", "more than 3 processes reported"),
+    "says no JSON": ("echo '@ @'; sleep 60", "did not report: JSON is malformed"),
+    "says other JSON": ("echo '{}'; sleep 60", "did not report: .*cases"),
+    "does not end its line": ("printf %s '@'", "did not report: 3 processes did not"),
+    "does not end its line, and goes on": ("head -c 17000000 /dev/zero; sleep 60", "a line of more than"),
+    "dies by a signal": ("echo '@'; kill -SEGV $$", "the timing driver failed"),
+    "gives up": ("echo 'no seed' >&2; exit 2", "the timing driver failed: no seed"),
+}
+
+
+@pytest.mark.parametrize("what", DRIVERS)
+async def test_a_driver_that_does_not_report_is_the_hosts_trouble(lab: Lab, tmp_path: Path, what: str) -> None:
+    does, said = DRIVERS[what]
+    driver = tmp_path / "driver"
+    driver.write_text(f"#!/bin/sh\necho x >>count\nn=$(grep -c x count)\n{does.replace('@', REPORT)}\n")
+    driver.chmod(0o755)
+    built = (await lab.build(RIGHT)).job
+    broken = replace(lab.harness, program=str(driver))
+    with pytest.raises(HostError, match=said):
+        await all_of(time_pair(lab.host, broken, built, built, f"broken-{tmp_path.name}", 0, 3, FEW, QUICK))
+
+
+async def test_processes_that_do_not_come_to_an_end_are_the_candidates_fault(lab: Lab, tmp_path: Path) -> None:
+    driver = tmp_path / "driver"
+    driver.write_text(f"#!/bin/sh\necho '{REPORT}'\nsleep 60\n")
+    driver.chmod(0o755)
+    built = (await lab.build(RIGHT)).job
+    stuck = replace(lab.harness, program=str(driver))
+    with pytest.raises(Incorrect, match=r"did not finish within 0\.4 s"):
+        await all_of(time_pair(lab.host, stuck, built, built, "stuck", 0, 2, replace(FEW, limit_s=0.2), QUICK))
+
+
+async def test_what_a_driver_says_on_stderr_is_passed_on(lab: Lab, tmp_path: Path) -> None:
+    driver = tmp_path / "driver"
+    driver.write_text(f"#!/bin/sh\necho hello >&2\necho '{REPORT}'\n")
+    driver.chmod(0o755)
+    built = (await lab.build(RIGHT)).job
+    talks = replace(lab.harness, program=str(driver))
+    said: list[str] = []
+    await all_of(time_pair(lab.host, talks, built, built, "talks", 0, 2, FEW, QUICK, say=said.append))
+    assert "".join(said) == "hello\nhello\n"

@@ -1,10 +1,8 @@
 """The profile of a real candidate on this machine, whatever its counters allow."""
 
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from kpd.hosts.host import Host
-from kpd.hosts.local import Local
 from kpd.measure.cbench import prepare
 from kpd.measure.score import case_times, score
 from kpd.model.events import Timed
@@ -12,23 +10,20 @@ from kpd.model.metrics import METRICS, PER_CASE, describe, of_case
 from kpd.profile.profile import bottleneck, findings, measured
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
+from tests.measured import THIS_CPU, local_host
 
 
 async def test_a_naive_kernel_is_told_what_is_wrong_with_it(tmp_path: Path) -> None:
     task = load_task(shipped("tasks") / "rmsnorm_silu_cpu")
-    host = Host("local", PurePosixPath(tmp_path / "host"), Local())
-    await host.connect()
     said: list[str] = []
-    try:
-        bench = await prepare(host, task, said.append)
+    async with local_host(tmp_path / "host") as host:
+        bench = await prepare(host, task, THIS_CPU, said.append)
         files = {name: (task.folder / name).read_bytes() for name in task.editable}
         built = await bench.build(await bench.stage(files), files, said.append)
-        taken = await bench.time(built.job, built.job, "time", 0, 1, said.append)
-        samples = tuple(replace(sample, taint="") for sample in taken)  # a busy machine's times will do here
+        taken = bench.time(built.job, built.job, "time", 0, 1, said.append)
+        samples = tuple([replace(sample, taint="") async for sample in taken])  # a busy machine's times will do here
         timed = Timed("r1", 0, 0.0, 0.0, score(samples), 1, case_times(samples, bench.work))
         metrics, missing = await measured(bench, built.job, timed, "perf", said.append)
-    finally:
-        await host.close()
 
     expected = {*METRICS, *(of_case(name, case.case) for name in PER_CASE for case in timed.cases)}
     assert set(metrics) | set(missing) == expected

@@ -1,6 +1,6 @@
 """What the engine needs to measure candidates of a task on a host, whatever the language."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,7 +51,10 @@ class Bench(Protocol):
         """What the device can do at best, measured: bandwidth past all caches in GB/s, arithmetic in GFLOP/s."""
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        """The pristine task with `files` laid over it, as a tree on the host; its digest."""
+        """The pristine task with `files` laid over it, as a tree on the host; its digest.
+
+        What this bench has staged or built before costs no round trip, here and in `build`.
+        """
 
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
         """Raises BuildError, the candidate's fault."""
@@ -59,13 +62,17 @@ class Bench(Protocol):
     async def check(self, built: str, job: str, say: Say) -> Correct:
         """Compare with the oracle on fresh secret seeds. `built` is an Object's job. Raises Incorrect."""
 
-    async def time(
+    def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
-    ) -> tuple[ProcessSample, ...]:
-        """`processes` fresh processes, numbered from `first`, both objects in each. Raises Incorrect."""
+    ) -> AsyncGenerator[ProcessSample]:
+        """At most `processes` fresh processes, numbered from `first`, both objects in each, as they end.
+
+        Closing the generator ends the job. What it yields stays true, and is the same when it is asked for again; there
+        are fewer when the job was ended before it was asked for. Raises Incorrect.
+        """
 
     async def forget(self, job: str) -> None:
-        """Let a job of check or time run again when it is next asked for, if the host can be reached."""
+        """Let a job of check or time run again when it is next asked for, if the host can be reached; end it first."""
 
     async def listing(self, built: str) -> Listing:
         """What the compiler wrote in build job `built`."""

@@ -1,14 +1,16 @@
 """Candidate against incumbent in as many fresh processes as the verdict needs."""
 
 from collections.abc import Callable
+from contextlib import aclosing
 
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Bench, Say
-from kpd.measure.judge import BadSamples, decide
+from kpd.measure.judge import LOOKS, BadSamples, decide
 from kpd.measure.samples import ProcessSample
 
 MOST_TAINTED = 15
 """So many disturbed processes in one contest mean that the machine is busy with something else."""
+MOST = LOOKS[-1] + MOST_TAINTED
 
 
 async def contest(
@@ -20,19 +22,26 @@ async def contest(
     say: Say,
     keep: Callable[[tuple[ProcessSample, ...]], None],
 ) -> tuple[ProcessSample, ...]:
-    """All samples, disturbed ones too; `keep` is told after every batch. `job` names a batch's job on the host.
+    """All samples, disturbed ones too; `keep` is told after every one. `job` names a job on the host.
 
-    Batches have the same names after a restart, so those that were finished are read, not measured again.
-    Raises Incorrect when an output is wrong while timed, HostError when too many processes are disturbed.
+    One job would run all processes that a verdict can ever need, and is ended as soon as the verdict is settled. It has
+    the same name after a restart, so what it reported is read, not measured again; where it was ended before the
+    verdict was settled, another one goes on. Raises Incorrect when an output is wrong while timed, HostError (busy)
+    when too many processes are disturbed.
     """
     samples: tuple[ProcessSample, ...] = ()
     jobs: list[str] = []
     try:
-        while more := decide(samples, min_gain_pct):
+        while decide(samples, min_gain_pct):
             jobs.append(job(f"time{len(jobs)}"))
-            samples += await bench.time(incumbent, candidate, jobs[-1], len(samples), more, say)
-            keep(samples)
-            _refuse_disturbed(samples)
+            first, processes = len(samples), MOST - len(samples)
+            async with aclosing(bench.time(incumbent, candidate, jobs[-1], first, processes, say)) as taken:
+                async for sample in taken:
+                    samples += (sample,)
+                    keep(samples)
+                    _refuse_disturbed(samples)
+                    if not decide(samples, min_gain_pct):
+                        break
     except (HostError, BadSamples) as err:
         for name in jobs:  # what is asked for again is to be measured again, not read again
             await bench.forget(name)
@@ -46,4 +55,4 @@ def _refuse_disturbed(samples: tuple[ProcessSample, ...]) -> None:
     tainted = [sample.taint for sample in samples if sample.taint]
     if len(tainted) > MOST_TAINTED:
         disturbed = f"{len(tainted)} of {len(samples)} processes were disturbed ({tainted[-1]})"
-        raise HostError("host", f"too busy to measure: {disturbed}", "end other work on it, then resume")
+        raise HostError("busy", f"too busy to measure: {disturbed}")

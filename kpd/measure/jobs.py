@@ -15,7 +15,8 @@ GONE = 90
 async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
     """The job's result when its script came to an end or to its time limit. Raises HostError for everything else.
 
-    What was killed from outside, or lost, says nothing about a candidate; it is forgotten, so that it can run again.
+    What was killed from outside, or lost, or disturbed says nothing about a candidate; it is forgotten, so that it can
+    run again.
     """
 
     def show(stream: str, data: bytes) -> None:
@@ -23,18 +24,33 @@ async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
             say(data.decode(errors="replace"))
 
     result = await host.job(spec, show)
-    if result.cached and result.reason in ("killed", "lost"):
-        # An operator's skip, a shutdown or a crash ended it in an earlier life: nothing was learnt, so it may run now.
+    if result.cached and cut_short(result):
         await host.forget(spec.id)
         result = await host.job(spec, show)
-    ended = result.reason if result.reason in ("killed", "lost") else f"ended by signal {-result.rc}"
-    if result.reason in ("killed", "lost") or (result.rc < 0 and not result.reason):
+    await refuse_unfinished(host, result)
+    if result.taint:
         await host.forget(spec.id)
-        raise HostError("host", f"{host.name}: job {spec.id} was {ended}", "resume to run it again")
-    if result.rc == GONE:
-        await host.forget(spec.id)
-        raise HostError("not_found", f"{host.name}: what job {spec.id} starts from is gone: {tail(result.stderr)}")
+        raise HostError("busy", f"{host.name}: {result.taint}")
     return result
+
+
+def cut_short(result: JobResult) -> bool:
+    """Whether the job was ended from outside: by an operator's skip, a shutdown, a crash.
+
+    If that was before it was asked for (`cached`), nothing is wrong: what it did not come to may be run now.
+    """
+    return result.reason in ("killed", "lost")
+
+
+async def refuse_unfinished(host: Host, result: JobResult) -> None:
+    """Raises HostError when the script did not come to its end or to its time limit; the job is forgotten then."""
+    if cut_short(result) or (result.rc < 0 and not result.reason):
+        ended = result.reason or f"ended by signal {-result.rc}"
+        await host.forget(result.id)
+        raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")
+    if result.rc == GONE:
+        await host.forget(result.id)
+        raise HostError("not_found", f"{host.name}: what job {result.id} starts from is gone: {tail(result.stderr)}")
 
 
 def key(kind: str, *parts: str | bytes) -> str:

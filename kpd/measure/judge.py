@@ -3,8 +3,8 @@
 The statistic is the mean over processes of how much quicker the candidate was, as a logarithm: differences between
 processes (page placement, alignment) are the noise that counts, so a process is one observation however often it timed.
 
-Processes are added in small batches, and each look at the growing samples is another chance for luck to look like a
-gain. So an acceptance has to hold at two looks in a row, each with at least `FEWEST` processes: the second has fresh
+The samples are looked at again and again as they grow, and each look is another chance for luck to look like a gain.
+So an acceptance has to hold at two looks in a row, each with at least `FEWEST` processes: the second has fresh
 processes in it that had no part in the first. `benchmarks/simulated_gates.py` shows what that costs and what it saves.
 """
 

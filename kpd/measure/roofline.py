@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import log
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobSpec
+from kpd.hosts.host import Host, JobSpec, Lease
 from kpd.measure import jobs
 from kpd.measure.harness import native
 from kpd.measure.toolchain import Toolchain
@@ -53,7 +53,9 @@ class Roofline:
         return max(floors, default=None)
 
 
-async def measure_roofline(host: Host, tools: Toolchain, cpu: int | None = None) -> Roofline:
+async def measure_roofline(
+    host: Host, tools: Toolchain, cpu: int | None = None, lease: Lease | None = None
+) -> Roofline:
     """About two seconds the first time; then the host has it, until its compiler or CPU is another.
 
     Raises HostError.
@@ -66,7 +68,7 @@ async def measure_roofline(host: Host, tools: Toolchain, cpu: int | None = None)
     )
     cpus = () if cpu is None else (cpu,)
     id = jobs.key("roofline", tools.identity, script, str(cpus))
-    result = await jobs.run(host, JobSpec(id, script, LIMIT_S, cpus=cpus))
+    result = await jobs.run(host, JobSpec(id, script, LIMIT_S, cpus=cpus, lease=lease))
     try:
         if result.rc != 0:
             raise CodecError(jobs.tail(result.stderr))

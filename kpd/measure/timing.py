@@ -1,15 +1,18 @@
-"""Candidate against incumbent, A B B A, in fresh processes. One job runs a batch of them in turn on one CPU."""
+"""Candidate against incumbent, A B B A, in fresh processes. One job runs them in turn on one CPU."""
 
+import contextlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 
-from kpd.hosts.host import Host, JobSpec
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult, JobSpec, Lease
 from kpd.measure import jobs
 from kpd.measure.bench import Say
 from kpd.measure.build import OBJECT
 from kpd.measure.check import Incorrect, Problem, describe, refuse_driver_trouble, unreadable
 from kpd.measure.harness import Harness
+from kpd.measure.reports import reports
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.task import BenchSpec, CheckSpec
@@ -47,10 +50,12 @@ class _Report:
 
 async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
-    bench: BenchSpec, tolerance: CheckSpec, cpu: int | None = None, say: Say | None = None,
-) -> tuple[ProcessSample, ...]:  # fmt: skip
+    bench: BenchSpec, tolerance: CheckSpec, cpu: int | None = None, lease: Lease | None = None, say: Say | None = None,
+) -> AsyncGenerator[ProcessSample]:  # fmt: skip
     """`processes` fresh processes, numbered from `first`. `incumbent` and `candidate` are Objects' jobs, or one job.
 
+    One job runs them all, and each is a sample as soon as it has ended; closing the generator ends the job in the
+    background. A job that was ended like that is read again as far as it came, so there may be fewer samples.
     Which object is loaded first alternates with the process number. Raises Incorrect when an output is wrong after it
     was timed, and HostError.
     """
@@ -67,26 +72,45 @@ async def time_pair(
     )
     numbers = range(first, first + processes)
     secret = "".join(f"{secrets.token_hex(8)} {'ab'[number % 2]}\n" for number in numbers).encode()
-    limit_s = bench.limit_s * processes
-    cpus = () if cpu is None else (cpu,)
-    result = await jobs.run(host, JobSpec(job, script, limit_s, secret, cpus=cpus), say)
-    await refuse_driver_trouble(host, result, "timing", limit_s)
+    spec = JobSpec(job, script, bench.limit_s * processes, secret, cpus=() if cpu is None else (cpu,), lease=lease)
+    problem: Problem | None = None
+    taken = 0
     try:
-        reports = [decode(line, _Report) for line in result.stdout.splitlines()]
-        if not reports or (len(reports) < processes and reports[-1].problem is None):
-            raise CodecError(f"{len(reports)} of {processes} processes reported")
+        async with contextlib.aclosing(reports(host, spec, say)) as lines:
+            async for line in lines:
+                if isinstance(line, JobResult):
+                    await _refuse_end(host, line, problem, spec.limit_s, processes - taken)
+                    return
+                if problem is not None:
+                    continue  # the driver is about to end, and what it has said on stderr may explain the problem
+                report = decode(line.text, _Report)
+                if report.problem is not None:
+                    problem = report.problem
+                    continue
+                if taken == processes:
+                    raise CodecError(f"more than {processes} processes reported")
+                _refuse_threads(report)
+                yield _sample(numbers[taken], report, line.taint)
+                taken += 1
     except CodecError as err:
-        raise await unreadable(host, result, err) from err
-    for report in reports:
-        if report.problem is not None:
-            raise Incorrect(describe(report.problem, stderr=result.stderr))
-        _refuse_threads(report)
-    return tuple(_sample(number, report) for number, report in zip(numbers, reports, strict=True))
+        raise HostError("host", f"{host.name}: job {job} did not report: {err}") from err
 
 
-def _sample(process: int, report: _Report) -> ProcessSample:
+async def _refuse_end(host: Host, result: JobResult, problem: Problem | None, limit_s: float, missing: int) -> None:
+    """What the job's end says that its reports did not."""
+    if problem is not None:
+        raise Incorrect(describe(problem, stderr=result.stderr))
+    if result.cached and jobs.cut_short(result):
+        return
+    await jobs.refuse_unfinished(host, result)
+    await refuse_driver_trouble(host, result, "timing", limit_s)
+    if missing:
+        raise await unreadable(host, result, CodecError(f"{missing} processes did not"))
+
+
+def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
     cases = {name: CaseSample(case.reps, case.a_ns, case.b_ns) for name, case in report.cases.items()}
-    return ProcessSample(process, cases, taint(report.cases))
+    return ProcessSample(process, cases, foreign or taint(report.cases))
 
 
 def taint(cases: Mapping[str, CaseReport]) -> str:

@@ -1,0 +1,118 @@
+"""What a job of many fresh processes reports, one line a process, each as soon as it is known to be good or tainted."""
+
+import contextlib
+import math
+from collections import deque
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, replace
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult, JobSpec, Piece
+from kpd.hosts.job import Notes, processes
+from kpd.measure.bench import Say
+from kpd.model.codec import CodecError
+
+LONGEST = 16 << 20
+"""Bytes of one report; the usual is some ten thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A line of stdout without its newline, and where it stands there.
+
+    `taint` says in words who else was on the device meanwhile; empty when nobody was seen.
+    """
+
+    text: bytes
+    start: int
+    end: int
+    taint: str = ""
+
+
+class Lines:
+    """The whole lines of a stream that comes in pieces. What follows the last newline is no line."""
+
+    def __init__(self) -> None:
+        self._start = 0
+        self._rest = bytearray()
+
+    def add(self, piece: Piece) -> list[Report]:
+        """The lines that the piece completes. Raises CodecError when one has no end, or when bytes are missing."""
+        if piece.offset != self._start + len(self._rest):
+            raise CodecError(f"bytes are missing before {piece.offset}")
+        whole, newline, rest = piece.data.rpartition(b"\n")
+        found = []
+        for text in (bytes(self._rest) + whole).split(b"\n") if newline else ():
+            end = self._start + len(text) + 1
+            found.append(Report(text, self._start, end))
+            self._start = end
+        if newline:
+            self._rest.clear()
+        self._rest += rest
+        if len(self._rest) > LONGEST or any(len(line.text) > LONGEST for line in found):
+            raise CodecError(f"a line of more than {LONGEST} bytes")
+        return found
+
+
+class Watch:
+    """Who else was on the device, and when: the supervisor looks now and then, and a time is a size of stdout.
+
+    What was seen was there at most from the last clear look to the next. So a line is tainted when its process ran in
+    between, and it is known whether it is only when a look has come with the line written; at once, if nobody looks.
+    """
+
+    def __init__(self, watched: bool) -> None:
+        self.known = 0.0 if watched else math.inf
+        self.seen: list[tuple[float, float, str]] = []  # since, until, who
+        self._notes = Notes()
+
+    def add(self, data: bytes) -> None:
+        for note in self._notes.add(data):
+            match note:
+                case {"foreign": [*others], "from": int(since), "to": int(size)}:
+                    self._clear_at(since)
+                    self.seen.append((since, math.inf, processes(others)))
+                    self.known = max(self.known, size)
+                case {"clear": int(size)}:
+                    self._clear_at(size)
+                    self.known = max(self.known, size)
+                case {"unwatched": _}:
+                    self.known = math.inf
+
+    def _clear_at(self, size: int) -> None:
+        if self.seen and self.seen[-1][1] == math.inf:
+            since, _, who = self.seen[-1]
+            self.seen[-1] = (since, size, who)
+
+    def judge(self, line: Report) -> Report:
+        """The line with its taint: also that of the process that ran at the next clear look, its line not yet begun."""
+        for since, until, who in self.seen:
+            if line.start <= until and line.end > since:
+                return replace(line, taint=f"foreign processes on the device: {who}")
+        return line
+
+
+async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGenerator[Report | JobResult]:
+    """The job's lines, and at last its result; closing the generator early ends the job in the background.
+
+    Raises CodecError when the job writes what can be no reports, and HostError: `busy` for a lease that was lost.
+    """
+    lines = Lines()
+    watch = Watch(spec.lease is not None and spec.lease.gpu)
+    held: deque[Report] = deque()
+    async with contextlib.aclosing(host.follow(spec)) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, JobResult):
+                if piece.taint and not watch.seen:
+                    raise HostError("busy", f"{host.name}: {piece.taint}")
+                watch.known = math.inf
+            elif piece.stream == "notes":
+                watch.add(piece.data)
+            elif piece.stream == "stdout":
+                held += lines.add(piece)
+            elif say is not None:
+                say(piece.data.decode(errors="replace"))
+            while held and held[0].end <= watch.known:
+                yield watch.judge(held.popleft())
+            if isinstance(piece, JobResult):
+                yield piece

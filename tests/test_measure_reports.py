@@ -1,0 +1,154 @@
+"""A job's lines as they come: whole, bounded, and tainted by whoever else was on the device."""
+
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult, JobSpec, Lease, Piece
+from kpd.measure.reports import LONGEST, Lines, Report, Watch, reports
+from kpd.model.codec import CodecError
+from tests.measured import local_host
+from tests.test_hosts_lease_gpu import GPU, Smi, process
+from tests.test_hosts_support import linux_only
+
+
+@given(st.lists(st.text("ab\n", max_size=9).map(str.encode), max_size=9))
+def test_lines_are_the_same_however_the_stream_is_cut(pieces: list[bytes]) -> None:
+    lines, found, at = Lines(), [], 0
+    for data in pieces:
+        found += lines.add(Piece("stdout", at, data))
+        at += len(data)
+    whole = b"".join(pieces)
+    assert [line.text for line in found] == whole.split(b"\n")[:-1]
+    assert all(whole[line.start : line.end] == line.text + b"\n" for line in found)
+
+
+def test_bytes_that_are_missing_are_noticed() -> None:
+    lines = Lines()
+    assert lines.add(Piece("stdout", 0, b"one\ntw")) == [Report(b"one", 0, 4)]
+    with pytest.raises(CodecError, match="missing"):
+        lines.add(Piece("stdout", 7, b"o\n"))
+
+
+def test_a_line_without_end_is_not_collected_for_ever() -> None:
+    lines = Lines()
+    part = b"x" * (1 << 20)
+    for number in range(LONGEST >> 20):
+        assert lines.add(Piece("stdout", number << 20, part)) == []
+    with pytest.raises(CodecError, match="more than"):
+        lines.add(Piece("stdout", LONGEST, b"x\n"))
+
+
+def noted(*notes: dict[str, Any], watched: bool = True) -> Watch:
+    watch = Watch(watched)
+    watch.add(b"".join(json.dumps(note).encode() + b"\n" for note in notes))
+    return watch
+
+
+def foreign(since: int, size: int) -> dict[str, Any]:
+    return {"foreign": [{"pid": 77, "name": "train"}], "from": since, "to": size}
+
+
+@pytest.mark.parametrize(
+    ("notes", "tainted"),
+    [
+        ([foreign(0, 5), {"clear": 5}], "a"),  # the first was writing all the time
+        ([foreign(0, 10), {"clear": 10}], "ab"),  # the first had ended, the second ran
+        ([foreign(10, 15), {"clear": 15}], "b"),  # the first had ended at the last clear look
+        ([foreign(10, 10), {"clear": 10}], "b"),  # nothing was written between the looks
+        ([foreign(10, 10), {"clear": 25}], "bc"),  # they may have gone just before the next clear look
+        ([foreign(10, 10), foreign(10, 20), {"clear": 20}], "bc"),
+        ([foreign(0, 0), {"clear": 5}, foreign(20, 25), {"clear": 25}], "ac"),
+        ([foreign(15, 20)], "bcd"),  # they never went
+        ([foreign(40, 40)], ""),  # they came after the last
+        ([{"clear": 20}], ""),
+    ],
+)
+def test_every_process_that_may_have_had_company_is_tainted(notes: list[dict[str, Any]], tainted: str) -> None:
+    watch = noted(*notes)
+    lines = [Report(name.encode(), 10 * at, 10 * at + 10) for at, name in enumerate("abcd")]
+    found = {line.text.decode(): watch.judge(line).taint for line in lines}
+    assert {name for name, taint in found.items() if taint} == set(tainted)
+    assert set(found.values()) <= {"", "foreign processes on the device: train (77)"}
+
+
+def test_a_line_is_good_only_when_somebody_has_looked() -> None:
+    assert noted().known == 0
+    assert noted({"clear": 20}).known == 20
+    assert noted({"clear": 20}, foreign(20, 50)).known == 50
+    assert noted({"unwatched": "no nvidia-smi"}).known > 1 << 62
+    assert noted(watched=False).known > 1 << 62
+
+
+@pytest.mark.parametrize(
+    "note", [{"clear": "20"}, {"foreign": "all", "from": 0, "to": 9}, {"foreign": [], "from": None, "to": 9}, {"x": 1}]
+)
+def test_notes_of_another_form_say_nothing(note: dict[str, Any]) -> None:
+    watch = noted(note)
+    assert (watch.known, watch.seen) == (0, [])
+
+
+@pytest.fixture(name="nvidia")
+def _nvidia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Smi:
+    stand_in = Smi(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    return stand_in
+
+
+@pytest.fixture(name="host")
+async def _host(nvidia: Smi, tmp_path: Path) -> AsyncIterator[Host]:
+    async with local_host(tmp_path / "host") as host:
+        yield host
+
+
+async def read(host: Host, script: str, lease: Lease) -> tuple[list[tuple[str, str]], JobResult]:
+    """Each line with its taint, and how the job ended."""
+    found, end = [], None
+    async for report in reports(host, JobSpec("measures", script, 30.0, lease=lease)):
+        if isinstance(report, JobResult):
+            end = report
+        else:
+            found.append((report.text.decode(), report.taint))
+    assert end is not None
+    return found, end
+
+
+@linux_only
+async def test_processes_that_were_alone_on_a_gpu_are_good(host: Host) -> None:
+    found, end = await read(host, "echo one; echo two", Lease(GPU, gpu=True))
+    assert found == [("one", ""), ("two", "")]
+    assert (end.taint, end.token) == ("", 1)
+
+
+@linux_only
+async def test_who_is_seen_at_the_end_taints_what_was_written_since_the_look_before(host: Host, nvidia: Smi) -> None:
+    async with process() as pid:
+        listed = f"echo '{pid}, train, {GPU}' > {nvidia.path}"
+        found, _ = await read(host, f"echo one; {listed}; echo two", Lease(GPU, gpu=True))
+    taint = f"foreign processes on the device: train ({pid})"
+    assert found == [("one", taint), ("two", taint)]
+
+
+@linux_only
+@pytest.mark.slow
+async def test_what_was_written_before_a_clear_look_is_good_whoever_comes_later(host: Host, nvidia: Smi) -> None:
+    wait = f"n=$(wc -l < {nvidia.asked}); while [ $(wc -l < {nvidia.asked}) -lt $((n + 2)) ]; do sleep 0.05; done"
+    async with process() as pid:
+        listed = f"echo '{pid}, train, {GPU}' > {nvidia.path}"
+        found, _ = await read(host, f"echo one; {wait}; {listed}; echo two", Lease(GPU, gpu=True))
+    assert found == [("one", ""), ("two", f"foreign processes on the device: train ({pid})")]
+
+
+@linux_only
+async def test_a_lease_that_was_lost_makes_the_device_count_as_busy(host: Host) -> None:
+    """Somebody has removed the file that all daemons share: another one may have measured meanwhile."""
+    with pytest.raises(HostError, match="the lease on cpu was lost") as caught:
+        await read(host, f"echo one; rm {host.leases}/cpu.lock", Lease("cpu"))
+    assert caught.value.kind == "busy"

@@ -1,0 +1,217 @@
+"""A far-away host costs little: what an iteration asks of it, counted at the pipe."""
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from kpd.engine.attempt import Fault
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.hosts.local import Local
+from kpd.measure.cbench import CBench, prepare
+from kpd.measure.contest import contest
+from kpd.measure.judge import judge
+from kpd.measure.samples import samples_from_json
+from kpd.model.nouns import Verdict
+from kpd.workspace.task import load_task
+from tests.measured import HARNESS, LOOP, THIS_CPU, kernel
+from tests.remote_part import Counted, Iterations, remote_part
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+TASK = """
+[task]
+name = "blend"
+summary = "y = 2 x + 1 and t = x s"
+language = "c"
+editable = ["kernel.c"]
+[check]
+rtol = 1e-5
+[bench]
+quads = 6
+"""
+BUSY_S = 1.0
+MOST_PATIENCE = 30
+
+
+def taking(times: int, comment: str = "") -> bytes:
+    """A kernel with so many times the work."""
+    return kernel(f"for (volatile int r = 0; r < {times}; r++) {{ {LOOP} }} /* {comment} */").encode()
+
+
+@dataclass(frozen=True)
+class Far:
+    """A bench behind a pipe whose requests are counted, and a run whose incumbent does the work four times."""
+
+    host: Host
+    pipe: Counted
+    bench: CBench
+    run: Iterations
+
+    def at(self, *path: str) -> Path:
+        """A path below the host's root."""
+        return Path(self.host.root, *path)
+
+    async def iterate(self, source: bytes) -> tuple[list[str], Verdict]:
+        """What one iteration asks, once the machine is quiet enough to measure it, and the verdict."""
+        for _ in range(MOST_PATIENCE):
+            at = self.run.attempt({"kernel.c": source})
+            try:
+                with self.pipe.waited_for() as asked:
+                    await remote_part(at)
+                return asked, judge(samples_from_json(at.folder.read("timing.json")), 2.0)
+            except HostError as err:
+                if err.kind != "busy":
+                    raise
+                await asyncio.sleep(BUSY_S)
+        raise AssertionError("other work never leaves this machine in peace")
+
+
+@contextlib.asynccontextmanager
+async def far(root: Path) -> AsyncIterator[Far]:
+    (root / "blend").mkdir(parents=True)
+    (root / "blend" / "task.toml").write_text(TASK)
+    (root / "blend" / "harness.c").write_bytes(HARNESS)
+    (root / "blend" / "kernel.c").write_bytes(taking(4))
+    task = load_task(root / "blend")
+    pipe = Counted(Local())
+    host = Host("far", PurePosixPath(root / "host"), pipe, leases=str(root / "leases"))
+    await host.connect()
+    try:
+        bench = await prepare(host, task, THIS_CPU, print)
+        run = Iterations(root / "workspace", host, bench, task)
+        with contextlib.closing(run):
+            ready = Far(host, pipe, bench, run)
+            await ready.iterate(taking(4))
+            yield ready
+    finally:
+        await host.close()
+
+
+@pytest.fixture(scope="module", name="far")
+async def _far(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Far]:
+    async with far(tmp_path_factory.mktemp("far")) as ready:
+        yield ready
+
+
+async def test_a_candidate_that_is_accepted_takes_four_round_trips(far: Far) -> None:
+    asked, verdict = await far.iterate(taking(1))
+    assert asked == ["tree", "job", "job", "job"]
+    assert verdict.accepted
+
+
+async def test_a_slower_candidate_takes_four_round_trips(far: Far) -> None:
+    asked, verdict = await far.iterate(taking(16))
+    assert asked == ["tree", "job", "job", "job"]
+    assert verdict.word == "slower"
+
+
+async def test_a_candidate_without_a_gain_takes_four_round_trips_however_many_looks(far: Far) -> None:
+    asked, verdict = await far.iterate(taking(4, "the same"))
+    assert asked == ["tree", "job", "job", "job"]
+    assert not verdict.accepted
+
+
+async def test_a_wrong_candidate_takes_three_round_trips(far: Far) -> None:
+    at = far.run.attempt({"kernel.c": taking(0)})
+    with far.pipe.waited_for() as asked, pytest.raises(Fault, match="incorrect"):
+        await remote_part(at)
+    assert asked == ["tree", "job", "job"]
+
+
+async def test_a_candidate_that_was_there_before_needs_no_build(far: Far) -> None:
+    files = {"kernel.c": taking(2)}
+    first = await far.bench.build(await far.bench.stage(files), files, print)
+    with far.pipe.waited_for() as asked:
+        again = await far.bench.build(await far.bench.stage(files), files, print)
+    assert asked == []
+    assert (first.job, first.cached, again.cached) == (again.job, False, True)
+
+
+async def test_what_is_gone_on_the_host_is_staged_and_built_again(far: Far) -> None:
+    files = {"kernel.c": taking(3)}
+    for asks in (lambda job: far.bench.check(job, "gone", print), far.bench.listing):
+        built = await far.bench.build(await far.bench.stage(files), files, print)
+        remove(far.at("jobs", built.job, "out"))
+        with pytest.raises(HostError) as caught:
+            await asks(built.job)
+        assert caught.value.kind == "not_found"
+        with far.pipe.waited_for() as asked:
+            anew = await far.bench.build(await far.bench.stage(files), files, print)
+        assert asked == ["tree", "job"]
+        assert (anew.job, anew.cached) == (built.job, False)
+    await far.bench.check(anew.job, "there", print)
+
+
+async def test_a_tree_that_is_gone_is_staged_again(far: Far) -> None:
+    files = {"kernel.c": taking(7)}
+    tree = await far.bench.stage(files)
+    remove(far.at("trees", tree))
+    with pytest.raises(HostError, match="gone"):
+        await far.bench.build(tree, files, print)
+    assert (await far.bench.build(await far.bench.stage(files), files, print)).warnings == 0
+
+
+async def test_a_tree_is_looked_at_again_once_a_candidate_could_have_changed_it(far: Far) -> None:
+    """Candidates run as the user whose the trees are: what is built must be what was proposed."""
+    files, other = {"kernel.c": taking(5)}, {"kernel.c": taking(1)}
+    source = far.at("trees", await far.bench.stage(files), "kernel.c")
+    built = await far.bench.build(await far.bench.stage(other), other, print)
+    await far.bench.check(built.job, "tampers", print)
+    tamper(source)
+    await far.bench.stage(files)
+    assert source.read_bytes() == files["kernel.c"]
+
+
+def remove(folder: Path) -> None:
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def tamper(file: Path) -> None:
+    file.parent.chmod(0o755)
+    file.chmod(0o644)
+    file.write_text("/* nothing */")
+
+
+async def test_nothing_is_taken_for_granted_after_the_link_was_lost(far: Far) -> None:
+    files = {"kernel.c": taking(6)}
+    await far.bench.build(await far.bench.stage(files), files, print)
+    await far.host.renew()
+    await far.host.running()
+    with far.pipe.waited_for() as asked:
+        again = await far.bench.build(await far.bench.stage(files), files, print)
+    assert asked == ["tree", "job"]
+    assert again.cached
+
+
+async def test_a_contest_that_was_given_up_ends_its_job_and_is_begun_anew(far: Far, tmp_path: Path) -> None:
+    driver = tmp_path / "driver"
+    times = '"reps":1,"a_ns":[2,2],"b_ns":[2,2],"steal_ticks":0,"threads":1,"disturbed":4'
+    driver.write_text(f'#!/bin/sh\necho \'{{"cases":{{"c":{{{times}}}}},"problem":null}}\'\n')
+    driver.chmod(0o755)
+    files = {"kernel.c": taking(1)}
+    built = (await far.bench.build(await far.bench.stage(files), files, print)).job
+    tells, far.bench.harness = far.bench.harness, replace(far.bench.harness, program=str(driver))
+    try:
+        for _ in range(2):
+            with pytest.raises(HostError, match="too busy to measure: 16 of 16 processes were disturbed") as caught:
+                await contest(far.bench, built, built, "{}-of-a-busy-host".format, 2.0, print, lambda samples: None)
+            assert caught.value.kind == "busy"
+            assert not far.at("jobs", "time0-of-a-busy-host").exists()
+    finally:
+        far.bench.harness = tells
+
+
+async def test_a_listing_is_read_at_once(far: Far) -> None:
+    files = {"kernel.c": taking(1)}
+    built = await far.bench.build(await far.bench.stage(files), files, print)
+    with far.pipe.waited_for() as asked:
+        listing = await far.bench.listing(built.job)
+    assert asked == ["read", "read"]
+    assert "blend" in listing.assembly
