@@ -125,7 +125,8 @@ async def iteration(host: Host, name: str, record: Record) -> None:
     scripts = {
         "build": f"sha256sum < {source}",
         "check": "sleep 0.05; echo ok",
-        "time": f"i=0; while [ $i -lt {LINES} ]; do echo {name} $i; i=$((i+1)); [ $((i % 40)) = 0 ] && sleep 0.05; done; true",
+        "time": f"i=0; while [ $i -lt {LINES} ]; do echo {name} $i; i=$((i+1)); "
+        "[ $((i % 40)) = 0 ] && sleep 0.05; done; true",
     }
     expected = {
         "build": hashlib.sha256(content).hexdigest().encode() + b"  -\n",

@@ -17,7 +17,7 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.local import Local
-from tests.far_end import Far, far_end
+from tests.far_end import Far, Followed, far_end
 from tests.test_hosts_support import alive, linux_only, until
 
 # Says "overlap" if another script is between the same two lines: mkdir is for one at a time.
@@ -67,6 +67,31 @@ async def test_two_helpers_never_have_one_device_at_once(tmp_path: Path, leases:
     assert [job.out for job in jobs] == [b""] * 24
     assert sorted(job.end["token"] for job in jobs) == list(range(1, 25))
     assert {(job.end["rc"], job.end["reason"], job.end["taint"]) for job in jobs} == {(0, "", "")}
+
+
+async def kill_when_it_has_the_lease(helper: Far, id: str, job: Followed) -> None:
+    await job.until_noted("lease")
+    os.kill(helper.supervisor(id), signal.SIGKILL)
+
+
+@linux_only
+async def test_no_two_overlap_while_supervisors_are_killed(tmp_path: Path, leases: Path, far: Far) -> None:
+    """A job's end follows on its own begin: nobody else began in between, and nothing went on behind the others."""
+    log = tmp_path / "log"
+    script = "echo begin {0} >> {1}; (sleep {2}; echo end {0} >> {1}) & wait"
+    async with far_end(tmp_path / "other", leases) as other:
+        jobs = []
+        for n in range(16):
+            helper = (far, other)[n % 2]
+            seconds = 0.02 if n % 3 else 300
+            jobs.append((helper, f"j{n}", helper.begin(f"j{n}", script.format(n, log, seconds), on("cpu"))))
+        await asyncio.gather(*(kill_when_it_has_the_lease(*killed) for killed in jobs[::3]))
+        reasons = [(await job.ended())["reason"] for *_, job in jobs]
+    assert reasons == ["" if n % 3 else "lost" for n in range(16)]
+    lines = log.read_text().splitlines()
+    assert sum(line.startswith("end") for line in lines) == 10
+    for before, line in zip(["", *lines], lines, strict=False):
+        assert line.startswith("begin") or before == line.replace("end", "begin")
 
 
 async def test_other_devices_are_others_business(leases: Path, far: Far) -> None:
@@ -125,6 +150,7 @@ async def test_a_killed_supervisor_frees_the_device_and_what_it_leaves_is_ended_
         os.kill(supervisor, signal.SIGKILL)
         assert (await second.ended())["token"] == 2
         assert second.out == b"" and not alive(int(first.out))
+        assert {"killed": int(first.out), "name": "sleep"} in second.notes
 
 
 @linux_only
@@ -161,6 +187,18 @@ async def test_a_job_that_waits_is_a_running_one_and_can_be_killed(
         end = await job.ended()
     assert (end["reason"], end["rc"], end["seconds"], end["token"], job.out) == ("killed", -15, 0, 0, b"")
     assert not list(job.noted("lease"))
+
+
+@linux_only
+async def test_a_supervisor_that_is_killed_while_it_waits_waits_no_more(leases: Path, far: Far) -> None:
+    with held(leases / "cpu.lock"):
+        job = far.begin("a", "echo never", on("cpu"))
+        await until(lambda: (leases / "cpu.lock").exists() and queued(leases / "cpu.lock") == 1)
+        os.kill(far.supervisor("a"), signal.SIGKILL)
+        assert (await job.ended())["reason"] == "lost"
+        await until(lambda: queued(leases / "cpu.lock") == 0)
+    assert job.out == b""
+    assert (await far.run("b", "true", on("cpu"))).end["token"] == 1
 
 
 async def test_the_limit_is_the_scripts_alone(leases: Path, far: Far) -> None:

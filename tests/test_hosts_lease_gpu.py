@@ -4,15 +4,20 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper import smi
+from kpd.hosts.local import Local
 from tests.far_end import Far, far_end
+from tests.test_hosts_link import oldest_python
 from tests.test_hosts_support import alive, linux_only, until
 
 pytestmark = linux_only
@@ -202,6 +207,23 @@ async def test_a_process_that_the_driver_has_not_forgotten_yet_is_nobody(far: Fa
     assert not job.noted("waits") and (job.end["reason"], job.end["taint"]) == ("", "")
 
 
+def zombie() -> subprocess.Popen[bytes]:
+    """A process that has ended, which nobody has taken note of."""
+    child = subprocess.Popen(["true"])
+    while psutil.Process(child.pid).status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.001)
+    return child
+
+
+async def test_a_process_that_is_ending_is_nobody(far: Far, nvidia: Smi) -> None:
+    child = zombie()
+    nvidia.lists((child.pid, "[No data]"))
+    nvidia.instead(f"[ $(wc -l < {nvidia.asked}) -lt 2 ] || : > {nvidia.path}")
+    job = await far.run("a", "true", lease())
+    child.wait()
+    assert not job.noted("waits") and (job.end["reason"], job.end["taint"]) == ("", "")
+
+
 async def test_processes_that_only_the_driver_sees_are_waited_for(far: Far, nvidia: Smi) -> None:
     """Those of another container."""
     nvidia.lists((UNSEEN, "[Not Found]"))
@@ -259,10 +281,12 @@ async def test_a_job_goes_on_unwatched_without_nvidia_smi(tmp_path: Path) -> Non
     assert job.notes[0] == {"unwatched": "there is no nvidia-smi on this host"}
 
 
-async def test_an_nvidia_smi_that_hangs_holds_up_neither_a_kill_nor_the_job_for_ever(far: Far, nvidia: Smi) -> None:
-    nvidia.instead("sleep 300")
+async def test_an_nvidia_smi_that_hangs_holds_up_neither_a_kill_nor_the_job_for_ever(
+    far: Far, nvidia: Smi, tmp_path: Path
+) -> None:
+    nvidia.instead(f"sleep 300 & touch {tmp_path}/hangs; wait")
     killed = far.begin("killed", "echo never", lease())
-    await until(lambda: nvidia.times() == 1)
+    await until((tmp_path / "hangs").exists)
     assert (await far.ask("kill", job="killed"))["killed"]
     assert (await killed.ended())["reason"] == "killed"
     job = await far.run("a", "echo ran", lease())
@@ -307,3 +331,17 @@ async def test_a_job_whose_supervisor_is_killed_on_the_gpu_makes_room(far: Far, 
         job = await far.run("b", "true", lease())
     assert (job.end["reason"], job.end["token"], job.end["taint"]) == ("", 2, "")
     assert not alive(left)
+
+
+@pytest.mark.skipif(oldest_python() is None, reason="no python3 older than 3.11 here")
+async def test_an_older_python_leases_and_watches_too(nvidia: Smi, tmp_path: Path) -> None:
+    async with far_end(tmp_path / "host", transport=Local(str(oldest_python()))) as far:
+        first = far.begin("a", WAIT, lease())
+        await first.until_noted("lease")
+        second = far.begin("b", "echo ran", lease())
+        await second.until_noted("waits")
+        (far.root / "jobs/a/go").touch()
+        assert [(await job.ended())["token"] for job in (first, second)] == [1, 2]
+        assert (await far.follow("b", stdout=2).ended())["cached"] and nvidia.times() == 4
+        await far.ask("clean", older_than_s=-1, keep_bytes=0)
+        assert (await far.ask("running"))["jobs"] == []

@@ -247,6 +247,22 @@ async def test_processes_that_do_not_come_to_an_end_are_the_candidates_fault(lab
         await all_of(time_pair(lab.host, stuck, built, built, "stuck", 0, 2, replace(FEW, limit_s=0.2), QUICK))
 
 
+async def test_every_process_has_copies_of_its_own_of_both_objects(lab: Lab, tmp_path: Path) -> None:
+    """Which pages of memory a file lies on is luck: with one copy for all, it would be the same in every process."""
+    driver = tmp_path / "driver"
+    driver.write_text(
+        f"#!/bin/sh\nls -i $2 $3 >> {tmp_path}/seen\nls *.so | wc -l >> {tmp_path}/there\necho '{REPORT}'\n"
+    )
+    driver.chmod(0o755)
+    built = (await lab.build(RIGHT)).job
+    looks = replace(lab.harness, program=str(driver))
+    await all_of(time_pair(lab.host, looks, built, built, "copies", 0, 4, FEW, QUICK))
+    seen = [line.split() for line in (tmp_path / "seen").read_text().splitlines()]
+    assert len({name for _, name in seen}) == len(seen) == 8
+    assert all(one[0] != other[0] for one, other in zip(seen, seen[2:], strict=False))
+    assert (tmp_path / "there").read_text().split() == ["2"] * 4
+
+
 async def test_what_a_driver_says_on_stderr_is_passed_on(lab: Lab, tmp_path: Path) -> None:
     driver = tmp_path / "driver"
     driver.write_text(f"#!/bin/sh\necho hello >&2\necho '{REPORT}'\n")

@@ -139,6 +139,29 @@ async def test_of_several_keys_the_known_one_is_asked_for(box: Sshd, tmp_path: P
     assert ssh_lets_in(box)
 
 
+@pytest.mark.parametrize(
+    "algorithms",
+    [
+        "ecdsa-*,ssh-ed25519-cert-v01@openssh.com,ssh-ed25519",  # as a system's crypto policy lists them
+        "+ssh-rsa",
+        "-ecdsa-*",
+        "^rsa-*",
+    ],
+)
+async def test_a_host_may_have_a_certificate_that_is_of_no_use(algorithms: str, box: Sshd, tmp_path: Path) -> None:
+    """Its key is known, and nobody knows the authority: it is not asked for the certificate."""
+    certify(box, tmp_path, "127.0.0.1")
+    transport = ssh_to(box, config=ssh_config(tmp_path / "config", box, HostKeyAlgorithms=algorithms))
+    await lets_in(transport)
+    box.known_hosts.unlink()
+    assert (await unknown(transport)).offered.key == box.host_key_pub
+
+
+async def test_no_common_way_to_encrypt(box: Sshd, tmp_path: Path) -> None:
+    error = await refused(ssh_to(box, config=ssh_config(tmp_path / "config", box, Ciphers="aes128-cbc")))
+    assert error.kind == "config" and "no way to encrypt" in error.message and "aes128-cbc" in error.message
+
+
 async def test_the_file_is_read_each_time(box: Sshd) -> None:
     transport = ssh_to(box)
     box.known_hosts.unlink()
@@ -186,6 +209,7 @@ def certify(server: Sshd, tmp_path: Path, principals: str) -> tuple[str, str]:
     return public(authority), server.host_key_pub
 
 
+@pytest.mark.slow
 async def test_a_certificate_of_a_known_authority(box: Sshd, tmp_path: Path) -> None:
     authority, key = certify(box, tmp_path, "127.0.0.1")
     for lines, known in (

@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import asyncssh
 import pytest
 
+from kpd.hosts.ssh import Ssh
 from tests.sshd import Sshd, make_key, ssh_config, sshd
 from tests.test_hosts_support import until
 from tests.test_ssh_support import box, lets_in, refused, ssh_to
@@ -99,6 +101,13 @@ async def test_the_usual_identity(box: Sshd, tmp_path: Path) -> None:
     await lets_in(ssh_to(box, config=config(box, tmp_path)))
 
 
+async def test_the_usual_configuration_is_read_each_time(box: Sshd, tmp_path: Path) -> None:
+    transport = Ssh("box", python=sys.executable)
+    (tmp_path / ".ssh").mkdir()
+    box.config.rename(tmp_path / ".ssh" / "config")
+    await lets_in(transport)
+
+
 async def test_a_key_with_a_passphrase_is_named_and_its_secret_is_not(box: Sshd, tmp_path: Path) -> None:
     locked = lock(box.key)
     error = await refused(ssh_to(box, config=config(box, tmp_path, IdentityFile=locked)))
@@ -120,6 +129,9 @@ async def test_the_agent_opens_a_key_with_a_passphrase(
     await lets_in(ssh_to(box, config=config(box, tmp_path, IdentityFile=f"{locked}.pub", IdentitiesOnly="yes")))
     other = config(box, tmp_path, IdentityFile=tmp_path / "other", IdentitiesOnly="yes")
     assert "tried 1 key" in (await refused(ssh_to(box, config=other))).message
+    (box.folder / "authorized_keys").write_text("")
+    error = await refused(ssh_to(box, config=config(box, tmp_path, IdentityFile=locked)))
+    assert "passphrase" not in error.message and "tried 2 keys" in error.message
 
 
 @pytest.mark.parametrize("path", ["SSH_AUTH_SOCK", "$THE_AGENT", "${THE_AGENT}", "%d/agent", "~/agent"])

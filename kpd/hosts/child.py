@@ -33,7 +33,7 @@ class ChildChannel:
         try:
             return cls(await asyncio.shield(starting))
         except asyncio.CancelledError:  # which asyncio itself would hold up until the pipes are closed by all
-            (await starting).kill()
+            await cls(await starting)._kill()
             raise
 
     @property
@@ -49,11 +49,14 @@ class ChildChannel:
         """Closes the pipe and waits for the child, which leaves at once when it sees that; its last words."""
         self.writer.close()
         if not await self._ends_within(PATIENCE):
-            with contextlib.suppress(ProcessLookupError):  # it has just left
-                self._process.kill()
-            await self._ends_within(GRACE)
+            await self._kill()
         await asyncio.wait([self._listening], timeout=GRACE)
         return self._words.decode(errors="replace").strip()
+
+    async def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it has just left
+            self._process.kill()
+        await self._ends_within(GRACE)
 
     async def _ends_within(self, seconds: float) -> bool:
         try:

@@ -13,7 +13,7 @@ from kpd.hosts.link import Frame, Link, Transport
 
 CONNECT_S = 30.0  # for the host to answer, let us in and start the helper
 FIRST_S, MOST_S, GROWTH = 1.0, 60.0, 1.5  # the pause after a failed try, and how it grows
-STEADY_S = 1.0  # a link that lived so long was a good one: after its loss the first try comes at once
+STEADY_S = 0.25  # a link that lived so long was a good one: after its loss the first try comes at once
 log = logging.getLogger(__name__)
 
 

@@ -46,7 +46,6 @@ class Ssh:
         self.patience_s = patience_s
         self._arguments: Arguments = {
             "connect_timeout": patience_s,
-            "login_timeout": patience_s,
             "keepalive_interval": keepalive_s,
             "keepalive_count_max": KEEPALIVES,
         }

@@ -116,7 +116,7 @@ class SshChannel:
                     await self._session.ended.wait()
         finally:
             await self._let_go()
-        words = self._session.words.decode(errors="replace").strip()
+        words = "".join(c for c in self._session.words.decode(errors="replace") if c.isprintable() or c == "\n").strip()
         # Some shells repeat the whole command line, with the program in it, in what they say about its first word.
         words = re.sub(r"\S{200,}", "…", words)
         if not words and by_itself and self._session.status is not None:

@@ -127,6 +127,8 @@ class _Visitor(asyncssh.SSHClient):
                 known_hosts.add(self._hop.learns, self._accepted.host, self._accepted.key)
             except OSError as err:
                 log.warning("%s: its key is not kept: %s", self._hop.name, err)
+            else:
+                log.info("%s: its key is %s from now on", self._hop.name, self._accepted.fingerprint)
 
     async def public_key_auth_requested(self) -> list[asyncssh.SSHKeyPair] | None:
         self._hear()

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ KEY_TYPES = {
     "ecdsa-sha2-nistp521": ("ecdsa-sha2-nistp521",),
     "ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256"),
 }
+OLD = ("ssh-rsa", "ssh-dss")  # signatures for hosts of old, where the configuration names them
 FAST = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-ctr"
 COMPRESSED = "zlib@openssh.com,zlib,none"
 IDENTITIES = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
@@ -129,8 +131,8 @@ class Hop:
     def algorithms(self, config: Config, compression: bool) -> dict[str, Any]:
         """Arguments of asyncssh's connect: what is known and fast first, unless the configuration says otherwise."""
         found: dict[str, Any] = {}
-        if config.get("HostKeyAlgorithms") is None:
-            found["server_host_key_algs"] = self.key_algorithms()
+        if keys := _wanted(str(config.get("HostKeyAlgorithms") or "+"), self.key_algorithms()):
+            found["server_host_key_algs"] = keys
         if config.get("Ciphers") is None:
             found["encryption_algs"] = FAST
         if compression:
@@ -172,6 +174,15 @@ def usual_config_files() -> list[Path]:
     """The user's and the system's ssh_config, as far as they are there."""
     files = [(SSH / "config").expanduser(), SYSTEM / "ssh_config"]
     return [path for path in files if os.access(path, os.R_OK)]
+
+
+def _wanted(wish: str, ours: Sequence[str]) -> list[str]:
+    """A list of ours as the configuration changes it: patterns, which it may add (+), remove (-) or put first (^)."""
+    sign, patterns = (wish[0], wish[1:].split(",")) if wish[0] in "+-^" else ("", wish.split(","))
+    meant = [name for name in (*ours, *OLD) if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    if sign == "-":
+        return [name for name in ours if name not in meant]
+    return list(dict.fromkeys({"": meant, "+": [*ours, *meant], "^": [*meant, *ours]}[sign]))
 
 
 def _paths(config: Config, option: str, default: Sequence[Path], tokens: dict[str, str]) -> tuple[Path, ...]:

@@ -60,14 +60,19 @@ async def time_pair(
     was timed, and HostError.
     """
     arguments = (bench.quads, tolerance.rtol, tolerance.atol, CASE_LIMIT_MS)
-    program = jobs.words([harness.program, "time", "a.so", "b.so"])
+    program = jobs.words([harness.program, "time"])
     a, b = (jobs.words([jobs.out(host, built, OBJECT)]) for built in (incumbent, candidate))
-    # Copies, because one path would be loaded once only, and because both then come from the same folder and the page
-    # cache alike. A seed goes through a pipe: `printf` is the shell's own, so no process shows it among its arguments.
+    # Copies, because one path would be loaded once only, and because both then come from the same folder. Each process
+    # has its own: on which pages of memory a file lies can be worth some percent, and with one copy for all that luck
+    # would look like a gain in every process. The copies before are removed later, or their pages would be taken again.
+    # A seed goes through a pipe: `printf` is the shell's own, so no process shows it among its arguments.
     script = (
-        f"cp {a} a.so && cp {b} b.so || exit {jobs.GONE}\n"
+        "n=0\n"
         "while read -r seed order; do\n"
-        f'  printf \'%s\\n\' "$seed" | {program} "$order" {jobs.words(map(str, arguments))} || exit $?\n'
+        "  n=$((n + 1))\n"
+        f"  cp {a} a$n.so && cp {b} b$n.so || exit {jobs.GONE}\n"
+        "  rm -f a$((n - 1)).so b$((n - 1)).so\n"
+        f'  printf \'%s\\n\' "$seed" | {program} a$n.so b$n.so "$order" {jobs.words(map(str, arguments))} || exit $?\n'
         "done\n"
     )
     numbers = range(first, first + processes)

@@ -51,12 +51,19 @@ class Children:
         self.asked = True
 
     def spawn(self, become: "Callable[[], None]") -> int:
-        """Starts a child whose life is `become`: that replaces the process, or ends it."""
+        """Starts a child whose life is `become`: that replaces the process, or ends it.
+
+        On Linux it is killed when its parent dies, so that none can begin its work after that.
+        """
+        parent = os.getpid()
         signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
         try:
             pid = os.fork()
             if pid == 0:
                 try:
+                    prctl(DIE_WITH_PARENT, signal.SIGKILL)
+                    if os.getppid() != parent:
+                        os._exit(126)  # it was quicker
                     signal.set_wakeup_fd(-1)
                     # Python ignores some signals, and an ignored signal stays ignored across exec.
                     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, *HELD_BACK):

@@ -10,7 +10,7 @@ from kpd.hosts.helper.children import STUCK, Children
 from kpd.hosts.helper.files import Refused
 from kpd.hosts.helper.gpu import FOREVER, Gpu
 from kpd.hosts.helper.lock import Lock
-from kpd.hosts.helper.processes import kill, leftovers
+from kpd.hosts.helper.processes import kill, leftovers, name_of
 
 LOOK = 1.0  # seconds between looks at who has what we wait for
 
@@ -94,11 +94,15 @@ class Lease:
     def end_leftovers(self) -> None:
         """Ends what jobs of dead supervisors still do on the device: their leases ended, their processes did not."""
         deadline = time.monotonic() + STUCK
+        told = set()  # type: set[int]
         while not self.children.asked and time.monotonic() < deadline:
             left = leftovers(self.terms.device)
             if not left:
                 return
             for pid in left:
+                if pid not in told:
+                    self.note(killed=pid, name=name_of(pid))
+                    told.add(pid)
                 kill(pid)
             self.children.nap(0.02)
 

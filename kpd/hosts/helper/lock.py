@@ -10,7 +10,6 @@ import stat
 import time
 from pathlib import Path
 
-from kpd.hosts.helper.children import DIE_WITH_PARENT, prctl
 from kpd.hosts.helper.files import Refused
 from kpd.hosts.helper.wire import Header
 
@@ -77,7 +76,6 @@ class Lock:
 
     def wait_turn(self) -> None:
         """What a child does with the lock that it shares with its parent: it waits in the kernel's queue and ends."""
-        prctl(DIE_WITH_PARENT, 9)
         os.closerange(3, self.file)  # above all the job's `alive`
         os.closerange(self.file + 1, max(256, self.file + 2))
         fcntl.flock(self.file, fcntl.LOCK_EX)

@@ -71,12 +71,29 @@ def deserted(folder: Path) -> bool:
 
 
 def exists(pid: int) -> bool:
-    """Whether there is such a process, whoever owns it, among those that this machine or container can see."""
+    """Whether there is such a process, whoever owns it, among those that this machine or container can see.
+
+    One that has given its memory back is only still ending.
+    """
+    try:
+        return Path(f"/proc/{pid}/statm").read_text().split()[0] != "0"
+    except (OSError, IndexError):
+        return hidden(pid)
+
+
+def hidden(pid: int) -> bool:
+    """Whether it is another user's, and /proc shows us only our own."""
     try:
         os.kill(pid, 0)
     except OSError as err:
         return err.errno == errno.EPERM
-    return True
+    return False
+
+
+def name_of(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    return ""
 
 
 def parent_of(pid: int) -> int:

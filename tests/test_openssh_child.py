@@ -1,0 +1,57 @@
+"""A child's pipes: its end, its last words, and that no close waits for ever."""
+
+import asyncio
+import os
+import signal
+
+import psutil
+import pytest
+
+from kpd.hosts.child import LAST_WORDS, ChildChannel
+from tests.test_hosts_support import alive
+
+ENV = {"PATH": os.defpath}
+
+
+async def test_bytes_status_and_last_words() -> None:
+    script = f"head -c {2 * LAST_WORDS} /dev/zero | tr '\\0' x >&2; echo end >&2; cat; exit 3"
+    child = await ChildChannel.start("sh", "-c", script, env=ENV)
+    child.writer.write(b"through")
+    await child.writer.drain()
+    assert await child.reader.readexactly(7) == b"through" and child.status is None
+    words = await child.close()
+    assert child.status == 3 and words.endswith("xend") and len(words) < LAST_WORDS
+    assert await child.close() == words
+
+
+async def test_a_frozen_child_is_ended_while_its_pipe_is_read() -> None:
+    child = await ChildChannel.start("cat", env=ENV)
+    reading = asyncio.create_task(child.reader.read(1))
+    await asyncio.sleep(0)
+    os.kill(child.pid, signal.SIGSTOP)
+    await child.close()
+    assert child.status == -signal.SIGKILL and await reading == b""
+
+
+async def test_a_close_does_not_wait_for_another_process_that_holds_the_pipes() -> None:
+    child = await ChildChannel.start("sh", "-c", "sleep 60 & echo $! said >&2; echo; exec cat", env=ENV)
+    await child.reader.readexactly(1)
+    pid, said = (await child.close()).split()
+    assert said == "said" and alive(int(pid))
+    os.kill(int(pid), signal.SIGKILL)
+    await child.close()
+
+
+async def test_a_start_that_is_given_up_leaves_no_process() -> None:
+    starting = asyncio.create_task(ChildChannel.start("sleep", "60", env=ENV))
+    await asyncio.sleep(0)  # it has begun
+    await asyncio.sleep(0)  # and so has its process
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not any(child.name() == "sleep" for child in psutil.Process().children())
+
+
+async def test_a_program_that_is_absent_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        await ChildChannel.start("/absent/program", env=ENV)
