@@ -141,7 +141,7 @@ async def leftover(host: Host, lease: Lease, scratch: Path) -> dict[str, Any]:
     spec = JobSpec("orphaned", f"{scratch}/spin 60", 90.0, lease=lease)
     job = asyncio.create_task(host.job(spec, lambda *_: computes.set()))
     await computes.wait()
-    supervisor = (await host.read("jobs/orphaned/pgid", 1000)).split()[1]
+    supervisor = (await host.read("jobs/orphaned/pgid", 1 << 16)).split()[1]
     os.kill(int(supervisor), 9)
     begun = time.perf_counter()
     result, notes = await noted(host, JobSpec("after", "date", 30.0, lease=lease))
@@ -162,7 +162,8 @@ async def watching_costs(host: Host, lease: Lease, scratch: Path) -> dict[str, A
 
 async def noted(host: Host, spec: JobSpec) -> tuple[JobResult, list[dict[str, Any]]]:
     """The job's result and all its notes."""
-    lines, notes = Notes(), []
+    lines = Notes()
+    notes: list[dict[str, Any]] = []
     async for piece in host.follow(spec):
         if isinstance(piece, JobResult):
             return piece, notes

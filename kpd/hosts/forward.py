@@ -81,9 +81,10 @@ async def _carry(link: Link, to: str, reader: asyncio.StreamReader, writer: asyn
 
 
 async def _send(link: Link, request: int, reader: asyncio.StreamReader) -> None:
-    while data := await reader.read(CHUNK):
-        answer = await link.ask("send", data, to=request, end=False)
-        while answer.fields["waiting"] > MOST_WAITING:
-            await asyncio.sleep(PATIENCE_S)
-            answer = await link.ask("send", b"", to=request, end=False)
-    await link.ask("send", b"", to=request, end=True)
+    with contextlib.suppress(HostError, OSError):  # the far end takes no more: its own end says so, in `_carry`
+        while data := await reader.read(CHUNK):
+            answer = await link.ask("send", data, to=request, end=False)
+            while answer.fields["waiting"] > MOST_WAITING:
+                await asyncio.sleep(PATIENCE_S)
+                answer = await link.ask("send", b"", to=request, end=False)
+        await link.ask("send", b"", to=request, end=True)

@@ -92,6 +92,7 @@ class Link:
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Queue[Frame | HostError]] = {}
         self._sending = asyncio.Lock()
+        self._queued = 0  # messages that wait for the one being sent
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -165,18 +166,22 @@ class Link:
 
     async def _send(self, data: bytes) -> None:
         """Hands a whole message to the pipe, even if who asked is cancelled: half of one would garble the rest."""
-        if len(data) <= SLICE and not self._sending.locked():
+        if len(data) <= SLICE and not self._queued:
             self._channel.writer.write(data)
             await self._channel.writer.drain()
         else:
+            self._queued += 1
             await asyncio.shield(self._begin(self._send_slices(data), "writes to"))
 
     async def _send_slices(self, data: bytes) -> None:
-        async with self._sending:
-            for start in range(0, len(data), SLICE):
-                self._channel.writer.write(data[start : start + SLICE])
-                await self._channel.writer.drain()
-                self._alive_at = time.monotonic()
+        try:
+            async with self._sending:
+                for start in range(0, len(data), SLICE):
+                    self._channel.writer.write(data[start : start + SLICE])
+                    await self._channel.writer.drain()
+                    self._alive_at = time.monotonic()
+        finally:
+            self._queued -= 1
 
     async def _read(self) -> None:
         reader = self._channel.reader

@@ -15,7 +15,9 @@ from kpd.workspace.paths import Workspace
 def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
     """The host, not connected yet. Jobs and content of this workspace stay apart from those of others on it."""
     holder = f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}:{workspace.root}"
-    return Host(name, _root(config, workspace), _transport(config, workspace), config.leases, holder, config.tolerate)
+    return Host(
+        name, _root(config, workspace), _transport(name, config, workspace), config.leases, holder, config.tolerate
+    )
 
 
 def _root(config: HostConfig, workspace: Workspace) -> PurePosixPath:
@@ -25,7 +27,7 @@ def _root(config: HostConfig, workspace: Workspace) -> PurePosixPath:
     return PurePosixPath(config.root or "~/.cache/kpd") / f"{workspace.root.name}-{mark}"
 
 
-def _transport(config: HostConfig, workspace: Workspace) -> Transport:
+def _transport(name: str, config: HostConfig, workspace: Workspace) -> Transport:
     if config.transport == "ssh":
         from kpd.hosts.ssh import Ssh
 
@@ -35,6 +37,7 @@ def _transport(config: HostConfig, workspace: Workspace) -> Transport:
 
         folder = workspace.make_socket_folder().parent
         return ControlMaster(
-            config.address, config.accept_new, config.python, config.control_path, config.compression, folder
-        )
+            config.address, config.accept_new, config.python, config.control_path, config.compression, folder,
+            owner=f"{workspace.root}:{name}",
+        )  # fmt: skip
     return Local()
