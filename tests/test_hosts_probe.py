@@ -234,3 +234,17 @@ def test_no_output_passes_for_another_section(texts: dict[str, str]) -> None:
 def test_what_perf_stat_says(said: str, usable: bool, words: str) -> None:
     answer = probe.counters_of("Linux", said, "4")
     assert answer[0] is usable and words in answer[1]
+
+
+RECORDED = Path(__file__).parent / "data" / "hosts" / "h100_probe.txt"
+
+
+def test_what_a_real_h100_said() -> None:
+    """Recorded by benchmarks/gpu_host.py on an NVIDIA H100 80GB HBM3; docs/figures/gpu_host.json has the rest."""
+    facts = probe.facts(HELPER, RECORDED.read_text())
+    (gpu,) = facts["gpus"]
+    assert (gpu.name, gpu.arch, gpu.pci) == ("NVIDIA H100 80GB HBM3", "sm_90", "00000000:00:06.0")
+    assert gpu.uuid == "GPU-676fe257-081c-a0b9-f335-5b2ab9f950db" and gpu.memory_mib == 81559
+    assert (facts["driver"], facts["cuda"], facts["nvcc"]) == ("580.159.04", "13.0", "/usr/local/cuda/bin/nvcc")
+    assert facts["ncu_version"] == "2025.3.1.0" and facts["counters_open"] is True
+    assert facts["gpu_trouble"] == ""
