@@ -12,11 +12,11 @@ from uuid import uuid4
 
 from kpd.hosts import probe
 from kpd.hosts.errors import LOST, HostError, HostKey
-from kpd.hosts.job import JobResult, JobSpec, Lease, Notes, Piece, Stream, Tail, waiting
+from kpd.hosts.job import JobResult, JobSpec, Lease, Notes, Piece, Ran, Stream, Tail, waiting
 from kpd.hosts.keeper import CONNECT_S, Keeper
 from kpd.hosts.link import Frame, Link, Transport
 
-__all__ = ["Host", "JobResult", "JobSpec", "Lease", "Piece"]
+__all__ = ["Host", "JobResult", "JobSpec", "Lease", "Piece", "Ran"]
 
 ALONG = 64 << 10  # bytes of new content worth sending unasked: asking first would cost a round trip
 BATCH = 8 << 20  # bytes of content a message carries, unless one blob alone is larger
@@ -156,6 +156,15 @@ class Host:
             reply = {"digest": await self.tree(manifest)}
         self._held.update(blobs)
         return str(reply["digest"])
+
+    async def run(self, script: str, limit_s: float) -> Ran:
+        """A short command, answered in one round trip; nothing of it is kept. Only for what may be run twice.
+
+        Of each stream the first MiB is answered. After a lost link the command is run again.
+        """
+        reply = await self._ask("run", script.encode(), limit_s=limit_s)
+        cut = reply.fields["stdout"]
+        return Ran(reply.fields["rc"], reply.body[:cut], reply.body[cut:])
 
     async def job(self, spec: JobSpec, on_output: Callable[[str, bytes], None] | None = None) -> JobResult:
         """Runs the job to its end: a finished one is answered from its folder, a running one followed, else it starts.

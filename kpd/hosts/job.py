@@ -63,6 +63,15 @@ class JobResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """How a short command ended; `rc` is None when its time limit ended it."""
+
+    rc: int | None
+    stdout: bytes
+    stderr: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """Some output of a job, and where in the stream it stands. `notes` are the supervisor's own, as JSON lines."""
 

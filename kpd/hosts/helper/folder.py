@@ -93,15 +93,14 @@ def close_all(descriptors: "list[int]") -> None:
         os.close(descriptor)
 
 
+def base_environment() -> "dict[str, str]":
+    """What every command on the host sees."""
+    return {"PATH": os.environ.get("PATH") or os.defpath, "HOME": str(Path("~").expanduser()), "LANG": "C"}
+
+
 def environment(folder: Path, extra: "dict[str, str]") -> "dict[str, str]":
     """All that a job sees: never what the helper, or the daemon that started it, has in its own."""
-    env = {
-        "PATH": os.environ.get("PATH") or os.defpath,
-        "HOME": str(Path("~").expanduser()),
-        "LANG": "C",
-        "TMPDIR": str(folder),
-        MARK: str(folder),
-    }
+    env = dict(base_environment(), TMPDIR=str(folder), **{MARK: str(folder)})
     for name, value in extra.items():
         try:
             if not name or "=" in name or b"\0" in os.fsencode(name + value):

@@ -14,6 +14,7 @@ from pathlib import Path
 from kpd.hosts.helper.clean import Cleaner
 from kpd.hosts.helper.files import Refused
 from kpd.hosts.helper.jobs import Jobs
+from kpd.hosts.helper.runs import Runs
 from kpd.hosts.helper.store import Store
 from kpd.hosts.helper.tunnel import Tunnels
 from kpd.hosts.helper.wire import GREETING, MAX_BODY, Header, Wire
@@ -31,7 +32,8 @@ class Helper:
         self.selector.register(wire.source, selectors.EVENT_READ, self.receive)
         self.jobs = None  # type: Jobs | None
         self.tunnels = Tunnels(wire, self.selector)
-        self.parts = [self, self.tunnels]  # type: list[object]
+        self.runs = Runs(wire, self.selector)
+        self.parts = [self, self.tunnels, self.runs]  # type: list[object]
 
     def serve(self) -> None:
         """Until the near side is gone."""
@@ -82,7 +84,7 @@ class Helper:
         self.root = place.resolve()
         self.store = Store(self.root)
         self.jobs = Jobs(self.store, Path(leases).expanduser(), self.wire, self.selector)
-        self.parts = [self, self.tunnels, self.jobs, Cleaner(self.jobs)]
+        self.parts = [self, self.tunnels, self.runs, self.jobs, Cleaner(self.jobs)]
         return {"root": str(self.root), "pid": os.getpid(), "clock": time.time()}
 
     def op_ping(self, request: int, body: bytes) -> Header:
