@@ -89,7 +89,7 @@ def lease(*tolerate: str) -> dict[str, Any]:
 async def test_a_free_gpu_is_asked_before_and_after(far: Far, nvidia: Smi) -> None:
     job = await far.run("a", "echo ran", lease())
     assert (job.out, job.end["reason"], job.end["taint"], job.end["token"]) == (b"ran\n", "", "", 1)
-    assert job.notes == [{"lease": GPU, "token": 1}]
+    assert job.notes == [{"lease": GPU, "token": 1}, {"clear": 4}]  # bytes of output that were written alone
     question = "--query-compute-apps=pid,process_name,gpu_uuid --format=csv,noheader,nounits"
     assert nvidia.asked.read_text() == f"{question}\n" * 2
 
@@ -111,7 +111,7 @@ async def test_others_are_waited_for(far: Far, nvidia: Smi) -> None:
         nvidia.lists()
         end = await job.ended()
     assert (job.out, end["reason"], end["taint"]) == (b"ran\n", "", "")
-    assert job.notes[-1] == {"lease": GPU, "token": 1}
+    assert job.noted("lease") == [{"lease": GPU, "token": 1}]
 
 
 async def test_a_wait_for_others_ends_at_once_when_the_job_is_killed(far: Far, nvidia: Smi) -> None:

@@ -87,7 +87,7 @@ async def check(at: Attempt, found: Detail) -> e.Checked:
 
 
 async def time(at: Attempt, found: Detail) -> e.Timed:
-    """Fresh processes in batches until the verdict is clear, the candidate against the incumbent in each."""
+    """Fresh processes until the verdict is clear, the candidate against the incumbent in each."""
     candidate = await _object(at, at.candidate())
     incumbent = await _object(at, at.files_of(at.parent))
     try:

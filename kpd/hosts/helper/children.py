@@ -19,6 +19,7 @@ except ImportError:  # some builds of Python lack it; then a job's group is ende
 GRACE = 0.5  # seconds between TERM and KILL
 STUCK = 5.0  # seconds after KILL to wait for a process that hangs in the kernel
 HELD_BACK = {signal.SIGTERM, signal.SIGCHLD}  # while a process is not ready to take them
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" and ctypes is not None else None
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # options of Linux's prctl
 
 
@@ -135,9 +136,7 @@ class Children:
 
 def prctl(option: int, value: int) -> bool:
     """A setting of this process; whether the system has it."""
-    if sys.platform != "linux" or ctypes is None:
-        return False
-    return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+    return LIBC is not None and bool(LIBC.prctl(option, value, 0, 0, 0) == 0)
 
 
 def fail(status: int) -> None:

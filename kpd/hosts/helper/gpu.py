@@ -138,8 +138,9 @@ class Gpu:
         if others:
             self.note(foreign=listed(others), **{"from": self.clear_size, "to": os.fstat(self.output).st_size})
             self.seen.update(others)
-        else:
+        elif self.seen or self.size > self.clear_size:  # what was written before this look can be believed
             self.clear_size = self.size
+            self.note(clear=self.size)
 
     def sort(self, found: Processes) -> "tuple[Processes, Processes, bool]":
         """Processes of others, and what dead jobs have left; and whether one may be gone that is listed still."""
