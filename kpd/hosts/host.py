@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextvars import ContextVar
@@ -11,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from kpd.hosts import probe
+from kpd.hosts.content import Content
 from kpd.hosts.errors import LOST, HostError, HostKey
 from kpd.hosts.job import JobResult, JobSpec, Lease, Notes, Piece, Ran, Stream, Tail, waiting
 from kpd.hosts.keeper import CONNECT_S, Keeper
@@ -18,8 +18,6 @@ from kpd.hosts.link import Frame, Link, Transport
 
 __all__ = ["Host", "JobResult", "JobSpec", "Lease", "Piece", "Ran"]
 
-ALONG = 64 << 10  # bytes of new content worth sending unasked: asking first would cost a round trip
-BATCH = 8 << 20  # bytes of content a message carries, unless one blob alone is larger
 KILL_WAIT_S = 8.0  # what a cancelled job waits for its group's end: TERM, KILL, and some if it hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
 LEASES = "/tmp/kpd-leases"
@@ -57,7 +55,7 @@ class Host:
         self.skew_s = 0.0  # the host's clock less ours
         self._rtt_s = 0.0
         self._keeper = Keeper(name, transport, self._greet, connect_s)
-        self._held: set[str] = set()  # content that this link has seen on the host
+        self._content = Content(name, self._ask)
         self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs whose end has been asked for and not yet seen
 
     @property
@@ -129,33 +127,18 @@ class Host:
 
     async def put(self, blobs: Mapping[str, bytes]) -> None:
         """Puts content, by its sha256, into the host's store. Only what the host lacks is sent."""
-        if blobs:
-            have = await self._ask("have", shas=sorted(blobs))
-            await self._send({sha: blobs[sha] for sha in have.fields["missing"]})
-            self._held.update(blobs)
+        await self._content.put(blobs)
 
     async def tree(self, files: Mapping[str, str]) -> str:
         """Makes `root/trees/<digest>/`, read-only, of content that the host has; `files` maps paths to sha256.
 
         Returns the digest. A tree that exists is checked, and made anew if a job has tampered with it.
         """
-        reply = await self._tree(files, {})
-        if "missing" in reply:
-            raise HostError("missing_blob", f"{self.name}: {len(reply['missing'])} of the tree's files were never put")
-        return str(reply["digest"])
+        return await self._content.tree(files)
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
         """`put` and `tree` in one: one round trip while what is new is small. Returns the digest."""
-        manifest = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-        blobs = {manifest[path]: data for path, data in files.items()}
-        new = {sha: data for sha, data in blobs.items() if sha not in self._held}
-        along = new if sum(map(len, new.values())) <= ALONG else {}
-        reply = await self._tree(manifest, along)
-        if "missing" in reply:
-            await self._send({sha: blobs[sha] for sha in reply["missing"]})
-            reply = {"digest": await self.tree(manifest)}
-        self._held.update(blobs)
-        return str(reply["digest"])
+        return await self._content.stage(files)
 
     async def run(self, script: str, limit_s: float) -> Ran:
         """A short command, answered in one round trip; nothing of it is kept. Only for what may be run twice.
@@ -251,7 +234,7 @@ class Host:
         bytes.
         """
         await self._ask("clean", older_than_s=older_than_s, keep_bytes=keep_bytes)
-        self._held.clear()
+        self._content.forget()
 
     async def probe(self, cuda_home: str = "") -> probe.Facts:
         """What the host is and has. Takes as long as its compilers take to say their version."""
@@ -267,7 +250,7 @@ class Host:
         self._rtt_s = time.time() - begun
         self.skew_s = hello["clock"] - (begun + self._rtt_s / 2)
         self.root = PurePosixPath(hello["root"])
-        self._held.clear()
+        self._content.forget()
 
     def _frames(self, link: Link, spec: JobSpec, seen: Mapping[Stream, Tail] | None) -> AsyncGenerator[Frame]:
         """Starts the job, or with `seen` goes on with it where that ends."""
@@ -301,22 +284,6 @@ class Host:
 
     async def _ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
         return await self._keeper.ask(op, body, **fields)
-
-    async def _send(self, blobs: Mapping[str, bytes]) -> None:
-        batch: list[tuple[str, int]] = []
-        body = b""
-        for sha, data in blobs.items():
-            if batch and len(body) + len(data) > BATCH:
-                await self._ask("put", body, blobs=batch)
-                batch, body = [], b""
-            batch.append((sha, len(data)))
-            body += data
-        if batch:
-            await self._ask("put", body, blobs=batch)
-
-    async def _tree(self, files: Mapping[str, str], along: Mapping[str, bytes]) -> dict[str, Any]:
-        sizes = [(sha, len(data)) for sha, data in along.items()]
-        return (await self._ask("tree", b"".join(along.values()), files=dict(files), blobs=sizes)).fields
 
     async def _result(self, id: str, end: dict[str, Any], tails: Mapping[Stream, Tail]) -> JobResult:
         if not end["cached"] and end["free"] < NO_SPACE:

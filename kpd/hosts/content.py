@@ -1,0 +1,76 @@
+"""Content on a host, by its hash: what the host has is never sent again, and half a file is never used."""
+
+import hashlib
+from collections.abc import Awaitable, Mapping
+from typing import Any, Protocol
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.link import Frame
+
+ALONG = 64 << 10  # bytes of new content worth sending unasked: asking first would cost a round trip
+BATCH = 8 << 20  # bytes of content a message carries, unless one blob alone is larger
+
+
+class Ask(Protocol):
+    """One request to the host, and its answer."""
+
+    def __call__(self, op: str, body: bytes = b"", **fields: Any) -> Awaitable[Frame]: ...
+
+
+class Content:
+    """The store of one host, as far as this link has seen it."""
+
+    def __init__(self, host: str, ask: Ask) -> None:
+        self.name = host
+        self._ask = ask
+        self._held: set[str] = set()
+
+    def forget(self) -> None:
+        """Trust nothing that was seen before."""
+        self._held.clear()
+
+    async def put(self, blobs: Mapping[str, bytes]) -> None:
+        """Puts content, by its sha256, into the host's store. Only what the host lacks is sent."""
+        if blobs:
+            have = await self._ask("have", shas=sorted(blobs))
+            await self._send({sha: blobs[sha] for sha in have.fields["missing"]})
+            self._held.update(blobs)
+
+    async def tree(self, files: Mapping[str, str]) -> str:
+        """Makes `root/trees/<digest>/`, read-only, of content that the host has; `files` maps paths to sha256.
+
+        Returns the digest. A tree that exists is checked, and made anew if a job has tampered with it.
+        """
+        reply = await self._tree(files, {})
+        if "missing" in reply:
+            raise HostError("missing_blob", f"{self.name}: {len(reply['missing'])} of the tree's files were never put")
+        return str(reply["digest"])
+
+    async def stage(self, files: Mapping[str, bytes]) -> str:
+        """`put` and `tree` in one: one round trip while what is new is small. Returns the digest."""
+        manifest = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+        blobs = {manifest[path]: data for path, data in files.items()}
+        new = {sha: data for sha, data in blobs.items() if sha not in self._held}
+        along = new if sum(map(len, new.values())) <= ALONG else {}
+        reply = await self._tree(manifest, along)
+        if "missing" in reply:
+            await self._send({sha: blobs[sha] for sha in reply["missing"]})
+            reply = {"digest": await self.tree(manifest)}
+        self._held.update(blobs)
+        return str(reply["digest"])
+
+    async def _send(self, blobs: Mapping[str, bytes]) -> None:
+        batch: list[tuple[str, int]] = []
+        body = b""
+        for sha, data in blobs.items():
+            if batch and len(body) + len(data) > BATCH:
+                await self._ask("put", body, blobs=batch)
+                batch, body = [], b""
+            batch.append((sha, len(data)))
+            body += data
+        if batch:
+            await self._ask("put", body, blobs=batch)
+
+    async def _tree(self, files: Mapping[str, str], along: Mapping[str, bytes]) -> dict[str, Any]:
+        sizes = [(sha, len(data)) for sha, data in along.items()]
+        return (await self._ask("tree", b"".join(along.values()), files=dict(files), blobs=sizes)).fields
