@@ -189,3 +189,57 @@ def test_hosts_come_and_go_with_config_toml(daemon: RealDaemon, workspace: Works
     (workspace.root / "config.toml").write_text("")
     daemon.until(lambda: "box" not in daemon.query("status")["hosts"], "the host to be let go")
     daemon.until(lambda: not remote.server.sessions(), "the connection to be closed")
+
+
+def test_a_shutdown_begins_nothing_and_says_nothing_more(daemon: RealDaemon, remote: Box) -> None:
+    daemon.start()
+    until_up(daemon, "box")
+    daemon.command("run", task="scale", host="box")
+    daemon.command("run", task="scale", host="local")
+    daemon.until_event("step_started", iteration=1, step="check")
+    daemon.command("shutdown")
+    assert daemon.wait() == 0
+    daemon.start()
+    kinds = [event["kind"] for event in daemon.events()]
+    stopped = kinds.index("daemon_stopped")
+    assert kinds[stopped + 1] == "daemon_started" and "run_paused" not in kinds[:stopped]
+    assert kinds.count("run_started") == 1
+
+
+def test_a_task_whose_run_waits_for_its_host_is_not_begun_elsewhere(daemon: RealDaemon, remote: Box) -> None:
+    daemon.start()
+    until_up(daemon, "box", "local")
+    daemon.command("run", task="scale", host="box")
+    daemon.until_event("step_started", run="r1", iteration=1)
+    remote.go_down()
+    daemon.until(lambda: card(daemon, "box")["link"] == "down", "the loss to be noticed")
+    daemon.kill()
+    daemon.start()
+    daemon.command("resume")
+    daemon.command("run", task="scale")
+    assert daemon.until_event("run_waits", run="r2")["body"]["reason"] == "r1 works on scale"
+    assert [event["body"]["run"] for event in daemon.events("run_started")] == ["r1"]
+    remote.come_back()
+    daemon.command("nudge", host="box")
+    assert daemon.until_event("run_ended", run="r1")["body"]["outcome"] == "improved"
+    assert daemon.until_event("run_ended", run="r2")
+    nothing_twice(daemon)
+
+
+def test_an_address_that_is_corrected_is_tried_at_once(daemon: RealDaemon, workspace: Workspace, remote: Box) -> None:
+    text = (workspace.root / "config.toml").read_text()
+    daemon.start()
+    until_up(daemon, "box")
+    daemon.command("run", task="scale", host="box")
+    daemon.until_event("step_started", iteration=1)
+    remote.go_down()
+    daemon.until(lambda: card(daemon, "box")["link"] == "down", "the loss to be noticed")
+    direct = f'address = "{remote.server.user}@127.0.0.1:{remote.server.port}"'
+    key = f"Host 127.0.0.1\n  IdentityFile {remote.server.key}\n"
+    with (remote.home / ".ssh" / "config").open("a") as config:
+        config.write(key)
+    (remote.home / ".ssh" / "known_hosts").write_text(remote.server.known_hosts.read_text())
+    (workspace.root / "config.toml").write_text(text.replace('address = "box"', direct))
+    until_up(daemon, "box")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+    nothing_twice(daemon)

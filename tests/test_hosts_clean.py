@@ -1,14 +1,18 @@
 """Cleaning: what is old goes, then the least recently used until the rest fits; nothing that a running job may use."""
 
+import asyncio
+import contextlib
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
+import psutil
 import pytest
 
+from kpd.hosts.errors import HostError
 from tests.far_end import Far, far_end
-from tests.test_hosts_support import until
+from tests.test_hosts_support import linux_only, until
 
 EVER = 1e9  # seconds: nothing is as old as that
 NOTHING = 0
@@ -153,3 +157,87 @@ async def test_an_interrupted_helpers_remains_go_by_age(far: Far) -> None:
     used(far.root / "tmp/1-2-4", 2)
     await far.ask("clean", older_than_s=3600)
     assert names(far, "tmp") == []
+
+
+MANY = 8000
+MAKE_MANY = f"cd out && seq {MANY} | xargs touch"  # whose sizes take a while to look at
+
+
+@contextlib.asynccontextmanager
+async def stopped(far: Far) -> AsyncIterator[tuple[psutil.Process, asyncio.Task[dict[str, object]]]]:
+    """A cleaning of all there is that is held up, as on a slow file system; it goes on at the end."""
+    found: list[psutil.Process] = []
+
+    def appears() -> bool:
+        found.extend(psutil.Process(far.pid).children())
+        return found != []
+
+    await until(lambda: not psutil.Process(far.pid).children())  # supervisors are gone
+    cleaning = asyncio.create_task(far.ask("clean", older_than_s=EVER, keep_bytes=NOTHING))
+    await until(appears)
+    found[0].suspend()
+    try:
+        assert not cleaning.done()
+        yield found[0], cleaning
+    finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found[0].resume()
+
+
+async def test_the_helper_answers_while_it_cleans_and_what_is_used_meanwhile_stays(far: Far) -> None:
+    named, old = await tree(far, b"named"), await tree(far, b"old")
+    await far.run("old", MAKE_MANY)
+    for path in (far.root / "trees" / named, far.root / "trees" / old, far.root / "jobs/old"):
+        used(path, 3)
+    async with stopped(far) as (_, cleaning):
+        await far.ask("ping")
+        fresh = await tree(far, b"fresh")
+        running = far.begin("new", f"echo; {WAIT} cat '{far.root}/trees/{named}/f'")
+        await until(lambda: running.out != b"")
+        assert not cleaning.done()
+    await cleaning
+    assert names(far, "jobs", "tmp") == ["new"] and names(far, "trees") == sorted([named, fresh])
+    go(far, "new")
+    assert (await running.ended())["rc"] == 0 and running.out == b"\nnamed"
+
+
+async def test_a_running_job_that_has_removed_its_script_keeps_everything(far: Far) -> None:
+    digest = await tree(far, b"content")
+    used(far.root / "trees" / digest, 50)
+    running = far.begin("a", f"rm cmd; echo; {WAIT}")
+    await until(lambda: running.out != b"")
+    await far.ask("clean", older_than_s=-1, keep_bytes=NOTHING)
+    assert names(far, "jobs", "trees") == sorted(["a", digest])
+    go(far, "a")
+    await running.ended()
+
+
+async def test_one_cleaning_at_a_time(far: Far) -> None:
+    await far.run("a", MAKE_MANY)
+    async with stopped(far) as (cleaner, first):
+        second = asyncio.create_task(far.ask("clean", older_than_s=EVER))
+        await far.ask("ping")
+        assert psutil.Process(far.pid).children() == [cleaner] and not second.done()
+    assert await asyncio.gather(first, second) == [{}, {}]
+    assert names(far, "jobs") == []
+
+
+async def test_a_cleaning_that_is_killed_says_so_and_the_next_one_works(far: Far) -> None:
+    await far.run("a", MAKE_MANY)
+    async with stopped(far) as (cleaner, cleaning):
+        cleaner.kill()
+        with pytest.raises(HostError, match="the cleaning was killed") as caught:
+            await cleaning
+    assert caught.value.kind == "host"
+    await far.ask("clean", older_than_s=EVER, keep_bytes=NOTHING)
+    assert names(far, "jobs") == []
+
+
+@linux_only
+async def test_a_cleaning_ends_with_its_helper(far: Far) -> None:
+    await far.run("a", MAKE_MANY)
+    async with stopped(far) as (cleaner, cleaning):
+        psutil.Process(far.pid).kill()
+        with pytest.raises(HostError):
+            await cleaning
+        await until(lambda: not cleaner.is_running() or cleaner.status() == psutil.STATUS_ZOMBIE)

@@ -136,6 +136,35 @@ async def test_what_needs_a_person_is_raised_and_waits_for_a_nudge(tmp_path: Pat
     await host.close()
 
 
+async def test_a_link_that_has_been_up_is_waited_for_whatever_keeps_it_down(host: Host) -> None:
+    transport, host._keeper.transport = host._keeper.transport, Shaky("auth", 1000)
+    await cut(host)
+    asked = asyncio.create_task(host.running())
+    await until(lambda: host.tries == 2)
+    assert not asked.done() and host.trouble is not None and host.trouble.kind == "auth"
+    host._keeper.transport = transport
+    host.nudge()
+    assert await asked == []
+
+
+async def test_a_job_is_not_followed_on_another_machine(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kpd.hosts.host.BOOT", f"cat {tmp_path}/boot")
+    (tmp_path / "boot").write_text("one")
+    await cut(host)
+    assert await host.run("true", 5.0)
+    started = asyncio.Event()
+    job = asyncio.create_task(host.job(spec("a", "echo; sleep 30"), lambda *_: started.set()))
+    await started.wait()
+    (tmp_path / "boot").write_text("two")
+    await cut(host)
+    with pytest.raises(HostError, match="restarted, or is another machine") as caught:
+        await job
+    assert caught.value.kind == "unreachable"
+    assert await host.kill("a")
+
+
 async def test_a_host_that_never_answers_is_unreachable(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexec sleep 60\n")

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -222,6 +223,52 @@ async def test_a_lease_file_that_is_replaced_while_it_is_held_taints_the_job(lea
     assert (second.end["token"], second.end["taint"]) == (1, "")
     gone = await far.run("c", f"rm {leases}/cpu.lock", on("cpu"))
     assert gone.end["taint"] == "the lease on cpu was lost: its file was replaced"
+
+
+async def test_a_loss_is_noted_while_the_script_runs_with_the_last_good_size(leases: Path, far: Far) -> None:
+    job = far.begin("a", "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two", on("cpu"))
+    await job.until_noted("lease")
+    (leases / "cpu.lock").unlink()
+    note = await job.until_noted("lost")
+    assert not job.task.done() and note["lost"] == "the lease on cpu was lost: its file was replaced"
+    assert note["from"] in (0, 4)  # what was written when the lock was last looked at and there
+    (far.root / "jobs/a/go").touch()
+    assert (await job.ended())["taint"] == note["lost"] and len(job.noted("lost")) == 1
+
+
+# A supervisor's lease, in a process of its own: after a good look at 4 bytes of output, another token comes with more.
+LOOKS = """
+import os, sys
+from pathlib import Path
+from kpd.hosts.helper.children import Children
+from kpd.hosts.helper.lease import Lease, Terms
+folder = Path(sys.argv[1])
+output, notes = (os.open(str(folder / name), os.O_WRONLY | os.O_CREAT) for name in ("stdout", "notes"))
+lease = Lease(Terms("cpu", folder / "cpu.lock", False, [], "me"), Children(), folder, output, notes)
+assert lease.take()
+os.write(output, b"one\\n")
+lease.look()
+os.write(output, b"two\\n")
+(folder / "cpu.lock").write_text('{"token": 41, "holder": "", "pid": 1, "since": 0}')
+lease.look()
+lease.look()
+"""
+
+
+def test_a_loss_is_noted_once_with_what_was_written_before_the_last_good_look(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", LOOKS, str(tmp_path)], check=True, timeout=60)
+    notes = [json.loads(line) for line in (tmp_path / "notes").read_text().splitlines()]
+    words = "the lease on cpu was lost: its file says token 41, not 1"
+    assert notes == [{"lease": "cpu", "token": 1}, {"lost": words, "from": 4}]
+
+
+async def test_a_lock_that_cannot_be_looked_at_is_lost_and_the_script_goes_on(leases: Path, far: Far) -> None:
+    job = far.begin("a", "while [ ! -e go ]; do sleep 0.01; done; echo done", on("cpu"))
+    await job.until_noted("lease")
+    assert (await far.run("harm", f"mv '{leases}' '{leases}.away' && touch '{leases}'")).end["rc"] == 0
+    assert "the lease on cpu was lost: " in (await job.until_noted("lost"))["lost"]
+    (far.root / "jobs/a/go").touch()
+    assert (await job.ended())["rc"] == 0 and job.out == b"done\n"
 
 
 async def test_a_token_that_another_has_written_taints_the_job(leases: Path, far: Far) -> None:

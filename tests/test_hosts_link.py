@@ -7,13 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from kpd.hosts.bundle import MODULES, bundle
 from kpd.hosts.errors import HostError
-from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY
+from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, pack
 from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 from kpd.hosts.local import Local
@@ -109,9 +109,44 @@ async def test_a_closed_host_refuses_and_connects_again(host: Host) -> None:
 
 async def test_a_helpers_last_words_are_in_the_error(host: Host) -> None:
     link = await host.linked()
-    with pytest.raises(HostError, match="op_nonsense") as caught:
-        await link.ask("nonsense")
+    await link._send(pack({"op": "ping"}))
+    await link.broken.wait()
+    with pytest.raises(HostError, match="KeyError: 'id'") as caught:
+        await link.ask("ping")
     assert caught.value.kind == "helper_died"
+
+
+@pytest.mark.parametrize(
+    ("op", "fields", "words"),
+    [
+        ("nonsense", {}, "there is no op_nonsense"),
+        ("read", {"path": 5, "limit": 1}, "TypeError: "),
+        ("read", {}, "TypeError: .*path"),
+        ("clean", {"older_than_s": "old"}, r"TypeError: .* \(kpd\.hosts\.helper\.clean, line \d+, in op_clean\)"),
+        ("clean", {"older_than_s": 1e9, "keep_bytes": "all"}, "TypeError: .* in clean"),
+        ("hello", {"root": "~no-such-user-here/kpd"}, "Error: .* in "),
+    ],
+)
+async def test_a_request_that_the_helper_stumbles_over_is_an_error_and_the_link_stays_up(
+    host: Host, op: str, fields: dict[str, object], words: str
+) -> None:
+    link = await host.linked()
+    await host.job(spec("a", "true"))
+    with pytest.raises(HostError, match=words) as caught:
+        await link.ask(op, **fields)
+    assert caught.value.kind == "host"
+    await link.ask("ping")
+    assert link.up
+
+
+async def test_a_root_of_nobody_is_an_error_at_connect(tmp_path: Path) -> None:
+    lost = Host("local", PurePosixPath("~no-such-user-here/kpd"), Local(), leases=str(tmp_path / "leases"))
+    try:
+        with pytest.raises(HostError, match="home") as caught:
+            await lost.connect()
+        assert caught.value.kind == "host"
+    finally:
+        await lost.close()
 
 
 async def test_a_message_that_is_too_large_is_refused_and_the_link_stays_up(host: Host) -> None:
@@ -131,7 +166,10 @@ async def test_a_shells_greeting_before_the_helper_is_read_over(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("script", "words"),
-    [(None, "cannot start"), ("echo 'not today' >&2; exit 1", "not today"), ("exec yes", "talks too much")],
+    [
+        (None, "cannot start"),
+        ("echo 'not today' >&2; exit 1", "not today"),
+    ],
 )
 async def test_no_python(tmp_path: Path, script: str | None, words: str) -> None:
     transport = python_that(tmp_path, script) if script else Local(str(tmp_path / "absent"))
@@ -139,6 +177,14 @@ async def test_no_python(tmp_path: Path, script: str | None, words: str) -> None
     with pytest.raises(HostError, match=words) as caught:
         await host.connect()
     assert caught.value.kind == "no_python" and not host.up
+
+
+async def test_a_shell_that_talks_without_end(tmp_path: Path) -> None:
+    host = Host("local", tmp_path, python_that(tmp_path, "exec yes"))
+    with pytest.raises(HostError, match="talks without end") as caught:
+        await host.connect()
+    assert caught.value.kind == "config" and ".bashrc" in caught.value.remedy
+    await host.close()
 
 
 async def test_an_unusable_root_is_an_error_at_connect(tmp_path: Path) -> None:

@@ -152,3 +152,38 @@ async def test_a_lease_that_was_lost_makes_the_device_count_as_busy(host: Host) 
     with pytest.raises(HostError, match="the lease on cpu was lost") as caught:
         await read(host, f"echo one; rm {host.leases}/cpu.lock", Lease("cpu"))
     assert caught.value.kind == "busy"
+
+
+async def test_a_lease_that_is_lost_is_known_while_the_job_runs(host: Host) -> None:
+    """A verdict may be settled, and the job ended, long before its last word."""
+    script = f"echo one; rm {host.leases}/cpu.lock; sleep 300; echo two"
+    found = []
+    with pytest.raises(HostError, match="the lease on cpu was lost: its file was replaced") as caught:
+        async for report in reports(host, JobSpec("measures", script, 310.0, lease=Lease("cpu"))):
+            found.append(report)
+    assert caught.value.kind == "busy"
+    assert found == [Report(b"one", 0, 4)]
+
+
+@linux_only
+async def test_a_lost_lease_yields_no_line_that_is_held_for_a_look(host: Host, nvidia: Smi) -> None:
+    script = f"echo one; rm {host.leases}/{GPU}.lock; sleep 300"
+    nvidia.instead("[ $(wc -l < " + str(nvidia.asked) + ") = 1 ] || sleep 300")  # the look before the job is answered
+    with pytest.raises(HostError, match="was lost") as caught:
+        async for report in reports(host, JobSpec("measures", script, 310.0, lease=Lease(GPU, gpu=True))):
+            pytest.fail(f"{report} was yielded")
+    assert caught.value.kind == "busy"
+
+
+@linux_only
+async def test_a_foreign_process_does_not_hide_a_lost_lease(host: Host, nvidia: Smi) -> None:
+    async with process() as pid:
+        script = f"echo one; echo '{pid}, train, {GPU}' > {nvidia.path}; rm {host.leases}/{GPU}.lock"
+        with pytest.raises(HostError, match=f"the lease on {GPU} was lost") as caught:
+            await read(host, script, Lease(GPU, gpu=True))
+    assert caught.value.kind == "busy"
+
+
+def test_a_note_of_a_loss_is_kept() -> None:
+    assert noted({"lost": "the lease on cpu was lost: x", "from": 4}).lost == "the lease on cpu was lost: x"
+    assert noted({"lost": 3, "from": 4}).lost == noted({"lost": "x"}).lost == ""

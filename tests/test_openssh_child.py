@@ -33,6 +33,7 @@ async def test_a_frozen_child_is_ended_while_its_pipe_is_read() -> None:
     assert child.status == -signal.SIGKILL and await reading == b""
 
 
+@pytest.mark.slow
 async def test_a_close_does_not_wait_for_another_process_that_holds_the_pipes() -> None:
     child = await ChildChannel.start("sh", "-c", "sleep 60 & echo $! said >&2; echo; exec cat", env=ENV)
     await child.reader.readexactly(1)

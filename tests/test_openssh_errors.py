@@ -8,6 +8,7 @@ import pytest
 
 from kpd.hosts.errors import HostError, HostKey
 from kpd.hosts.host import Host
+from kpd.hosts.link import Link
 from kpd.hosts.openssh import destination
 from kpd.hosts.openssh_errors import ByHand, explain
 from tests.sshd import make_key, ssh_config, sshd
@@ -32,6 +33,7 @@ async def refused(place: Place, **more) -> HostError:
     return caught.value
 
 
+@pytest.mark.slow
 async def test_an_unknown_key_is_an_error_until_a_person_has_said_yes(place: Place) -> None:
     place.server.known_hosts.unlink()
     err = await refused(place)
@@ -105,6 +107,34 @@ async def test_a_host_without_python(place: Place) -> None:
     assert caught.value.kind == "no_python"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("kill -KILL $$", "box: "),
+        ("sh -c 'kill -TERM $$'; exit $?", "status 143"),
+        ("echo 'System is going down. Unprivileged users are not permitted' >&2; exit 254", "going down"),
+    ],
+)
+async def test_a_login_that_is_ended_at_once(tmp_path: Path, line: str, says: str) -> None:
+    """By a fault that passes."""
+    with place_at(tmp_path, ForceCommand=line) as place:
+        err = await refused(place)
+        assert err.kind == "unreachable" and says in err.message
+
+
+async def test_a_python_that_is_ended_by_a_signal_while_it_starts(tmp_path: Path, place: Place) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nkill -KILL $$\n")
+    python.chmod(0o755)
+    transport = place.transport(python=str(python))
+    link = Link("box", await transport.open())
+    with pytest.raises(HostError) as caught:
+        await link.start()
+    await transport.close()
+    assert caught.value.kind == "unreachable"
+
+
 async def test_a_user_who_may_not_run_commands(tmp_path: Path) -> None:
     with place_at(tmp_path, ForceCommand="echo not for you >&2; exit 1") as place:
         err = await refused(place)
@@ -117,6 +147,7 @@ async def test_a_host_that_is_down(place: Place) -> None:
     assert err.kind == "unreachable" and "Connection refused" in err.message
 
 
+@pytest.mark.slow
 async def test_a_host_that_goes_down_under_its_master_and_comes_back(place: Place) -> None:
     transport = place.transport()
     channel = await transport.open()
@@ -210,6 +241,12 @@ def test_an_address_with_a_port(address: str, arguments: tuple[str, ...]) -> Non
             "Unable to negotiate with 10.0.0.1 port 22: no matching host key type found. Their offer: ssh-rsa",
             "config",
             "ssh-rsa",
+        ),
+        (
+            "System is booting up. Unprivileged users are not permitted to log in yet.\n"
+            "me@box: Permission denied (publickey).",
+            "unreachable",
+            "System is booting up",
         ),
         ("@ WARNING: REVOKED HOST KEY DETECTED! @\nHost key verification failed.", "host_key", "revoked"),
         ("welcome\n\x1b[2Jto\a the box\n", "unreachable", "box: [2Jto the box"),

@@ -49,6 +49,7 @@ async def test_a_lost_connection_is_made_again_with_a_new_master(tmp_path: Path,
         assert place.master(place.own()) not in (None, first)
 
 
+@pytest.mark.slow
 async def test_the_master_is_kept_between_channels_and_a_dead_one_is_replaced(place: Place) -> None:
     transport = place.transport()
     first = await transport.open()
@@ -70,6 +71,7 @@ async def test_the_master_is_kept_between_channels_and_a_dead_one_is_replaced(pl
     assert place.processes() == []
 
 
+@pytest.mark.slow
 async def test_only_one_session_is_needed_and_a_second_one_is_refused_in_words(tmp_path: Path) -> None:
     with place_at(tmp_path, MaxSessions=1) as place:
         async with host_at(tmp_path / "host", place.transport()) as host:
@@ -117,6 +119,7 @@ async def test_the_master_that_sshs_configuration_names_is_ridden_and_stays(plac
         assert place.master(place.folder / "named-%C") == master
 
 
+@pytest.mark.slow
 async def test_a_named_master_without_room_for_a_session_is_left_alone(tmp_path: Path) -> None:
     with place_at(tmp_path, MaxSessions=1) as place:
         place.add(f"ControlPath {place.folder}/named")
@@ -129,6 +132,7 @@ async def test_a_named_master_without_room_for_a_session_is_left_alone(tmp_path:
             assert place.master(place.folder / "named") == master and busy.poll() is None
 
 
+@pytest.mark.slow
 async def test_what_the_configuration_says_for_terminals_does_not_disturb(place: Place) -> None:
     said = ("RemoteCommand echo disturbed", "RequestTTY force", f"LocalForward {place.folder}/x 127.0.0.1:1")
     place.add(*said, "ControlMaster auto", "LogLevel QUIET", "PermitLocalCommand yes", "LocalCommand touch /disturbed")
@@ -139,6 +143,7 @@ async def test_what_the_configuration_says_for_terminals_does_not_disturb(place:
     await transport.close()
 
 
+@pytest.mark.slow
 async def test_a_master_whose_daemon_was_killed_is_taken_over(place: Place) -> None:
     script = (
         "import asyncio; from pathlib import Path; from kpd.hosts.openssh import ControlMaster\n"
@@ -158,6 +163,28 @@ async def test_a_master_whose_daemon_was_killed_is_taken_over(place: Place) -> N
     assert place.processes() == []
 
 
+async def test_a_master_ends_with_the_last_transport_that_uses_it(place: Place) -> None:
+    """As after a change of the host's table: the old one is closed while the new one opens."""
+    old, new, idle = place.transport(), place.transport(accept_new=True), place.transport()
+    await (await old.open()).close()
+    master = place.master(place.own())
+    closing, opening = asyncio.create_task(old.close()), asyncio.create_task(new.open())
+    await closing
+    channel = await opening
+    second = place.master(place.own())
+    assert second not in (None, master)
+    await (await old.open()).close()
+    await old.close()
+    await old.close()
+    await idle.close()
+    assert place.master(place.own()) == second
+    await channel.close()
+    await (await new.open()).close()
+    await new.close()
+    assert place.processes() == [] and list(place.folder.iterdir()) == []
+
+
+@pytest.mark.slow
 async def test_owners_do_not_end_each_others_masters(place: Place) -> None:
     ours, theirs = place.transport(owner="ours"), place.transport(owner="theirs")
     channels = [await ours.open(), await theirs.open()]
@@ -196,6 +223,7 @@ async def test_a_try_that_is_given_up_leaves_nothing(place: Place) -> None:
         assert place.processes() == []
 
 
+@pytest.mark.slow
 async def test_a_master_that_answers_and_leads_nowhere_is_ended(place: Place) -> None:
     async with proxy(place.server.port) as network:
         through(network, place)

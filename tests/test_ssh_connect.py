@@ -5,6 +5,7 @@ import contextlib
 import logging
 import os
 import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +14,7 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.job import Piece
+from kpd.hosts.link import Link
 from kpd.hosts.ssh import Ssh
 from tests.sshd import Sshd, ssh_config, sshd
 from tests.test_hosts_support import spec, until
@@ -87,6 +89,7 @@ async def test_a_jump_host(box: Sshd, tmp_path: Path) -> None:
         await until(lambda: not gate.sessions() and not box.sessions())
 
 
+@pytest.mark.slow
 async def test_two_jump_hosts_in_a_row(box: Sshd, tmp_path: Path) -> None:
     """As one list, and each named by the one behind it; the list's later hosts do not follow their own ProxyJump."""
     with sshd(tmp_path, "gate") as gate, sshd(tmp_path, "inner") as inner:
@@ -131,6 +134,7 @@ async def test_a_jump_host_that_is_down_is_named(box: Sshd, tmp_path: Path) -> N
     assert error.kind == "unreachable" and error.message.startswith("gate (on the way to box): ")
 
 
+@pytest.mark.slow
 async def test_a_proxy_command(box: Sshd, tmp_path: Path) -> None:
     with sshd(tmp_path, "gate") as gate:
         config = ssh_config(tmp_path / "config", box, box={"ProxyCommand": f"ssh -F {gate.config} -W [%h]:%p gate"})
@@ -146,6 +150,7 @@ async def test_a_proxy_command_that_fails(program: str, kind: str, box: Sshd, tm
     assert error.kind == kind
 
 
+@pytest.mark.slow
 async def test_compression_and_a_python_with_a_space_in_its_path(box: Sshd, tmp_path: Path) -> None:
     python = tmp_path / "a b" / "python3"
     python.parent.mkdir()
@@ -161,6 +166,7 @@ async def test_binary_output_comes_whole(box: Sshd, tmp_path: Path) -> None:
         assert (result.stdout, result.stderr) == (every, b"\xff\xfe\x00\r\n")
 
 
+@pytest.mark.slow
 async def test_a_hundred_megabytes_of_output(box: Sshd, tmp_path: Path) -> None:
     """A host sends no more than the last 32 MiB of what waits; all that comes is right, and the last of it is whole."""
     script = r"""for i in $(seq 0 99); do head -c 1000000 /dev/zero | tr '\000' "\\$(printf %03o $i)"; done"""
@@ -174,6 +180,7 @@ async def test_a_hundred_megabytes_of_output(box: Sshd, tmp_path: Path) -> None:
                 assert piece.stdout == whole[-(32 << 20) :]
 
 
+@pytest.mark.slow
 async def test_large_content_in_both_directions_at_once(box: Sshd, tmp_path: Path) -> None:
     async with host_by(ssh_to(box), tmp_path / "host") as host:
         blobs = [os.urandom(9_000_000) for _ in range(3)]
@@ -206,6 +213,35 @@ async def test_a_python_that_is_too_old(box: Sshd, tmp_path: Path) -> None:
     python.chmod(0o755)
     async with host_that_fails(box, "no_python", python=str(python)) as error:
         assert "this is 3.5" in error.message
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("kill -KILL $$", "SIGKILL"),
+        ("kill -HUP $$", "SIGHUP"),
+        ("sh -c 'kill -TERM $$'; exit $?", "Terminated"),
+        ("echo 'System is going down. Unprivileged users are not permitted' >&2; exit 254", "going down"),
+    ],
+)
+async def test_a_helper_that_is_ended_while_it_starts(line: str, says: str, tmp_path: Path) -> None:
+    """By a fault that passes, and the host has a python3 all the same."""
+    with sshd(tmp_path, ForceCommand=line) as box:
+        link = Link("box", await ssh_to(box).open())
+        with pytest.raises(HostError) as caught:
+            await link.start()
+        assert caught.value.kind == "unreachable" and says in caught.value.message
+
+
+async def test_a_connection_that_is_cut_while_the_helper_starts(tmp_path: Path) -> None:
+    with sshd(tmp_path, ForceCommand="sleep 60") as box:
+        link = Link("box", await ssh_to(box).open())
+        starting = asyncio.create_task(link.start())
+        await asyncio.sleep(0.1)  # for it to send the helper
+        box.cut()
+        with pytest.raises(HostError) as caught:
+            await starting
+        assert caught.value.kind == "unreachable"
 
 
 async def test_an_account_that_may_not_log_in(tmp_path: Path) -> None:
@@ -260,3 +296,28 @@ async def test_a_name_that_has_no_address(box: Sshd, tmp_path: Path) -> None:
     config = ssh_config(tmp_path / "config", box, AddressFamily="inet6")
     error = await refused(ssh_to(box, config=config))
     assert error.kind == "unreachable" and "127.0.0.1" in error.message
+
+
+@pytest.mark.slow
+async def test_a_configuration_that_hangs_holds_up_nothing_else(
+    box: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it is tried there is one reading of it, and the next one begins when that has ended."""
+    monkeypatch.setattr("kpd.hosts.ssh.READ_S", 0.3)
+    config, wait, begun = tmp_path / "config", tmp_path / "wait", tmp_path / "begun"
+    wait.touch()
+    command = f"echo >> {begun}; while [ -e {wait} ]; do sleep 0.05; done"
+    config.write_text(f'Include {box.config}\nMatch exec "{command}"\n')
+    transport = ssh_to(box, config=config)
+    before = set(threading.enumerate())
+    try:
+        assert (await refused(transport)).kind == "unreachable"
+        for _ in range(3):
+            error = await refused(transport)
+            assert error.kind == "config" and "Match exec" in error.message
+        assert [thread.daemon for thread in set(threading.enumerate()) - before] == [True]
+        assert begun.read_text() == "\n"
+    finally:
+        wait.unlink()
+    monkeypatch.undo()
+    await lets_in(transport)

@@ -61,6 +61,7 @@ async def test_only_the_key_that_was_just_shown_can_be_trusted(box: Sshd, tmp_pa
     assert not box.known_hosts.exists()
 
 
+@pytest.mark.slow
 async def test_a_folder_for_known_hosts_is_made(box: Sshd, tmp_path: Path) -> None:
     known = tmp_path / "home" / "ssh" / "known_hosts"
     transport = ssh_to(box, config=ssh_config(tmp_path / "config", box, box={"UserKnownHostsFile": f"{known} /none"}))
@@ -91,7 +92,7 @@ async def test_accept_new_trusts_the_first_key_and_no_other(box: Sshd) -> None:
     assert error.kind == "host_key" and "CHANGED" in error.message
 
 
-@pytest.mark.parametrize("hashed", [False, True])
+@pytest.mark.parametrize("hashed", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_a_changed_key_is_refused_and_the_remedy_heals_it(hashed: bool, box: Sshd) -> None:
     if hashed:
         run("ssh-keygen", "-q", "-H", "-f", box.known_hosts)
@@ -110,6 +111,7 @@ async def test_a_changed_key_is_refused_and_the_remedy_heals_it(hashed: bool, bo
     await lets_in(transport)
 
 
+@pytest.mark.slow
 async def test_the_usual_file_needs_no_name(box: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     usual = tmp_path / ".ssh" / "known_hosts"
@@ -129,6 +131,7 @@ async def test_a_key_of_another_type_counts_as_changed(box: Sshd, tmp_path: Path
     assert "CHANGED" in (await refused(ssh_to(box, accept_new=True))).message
 
 
+@pytest.mark.slow
 async def test_of_several_keys_the_known_one_is_asked_for(box: Sshd, tmp_path: Path) -> None:
     """The host would rather show its first, which nobody knows."""
     second = tmp_path / "ecdsa"
@@ -139,6 +142,7 @@ async def test_of_several_keys_the_known_one_is_asked_for(box: Sshd, tmp_path: P
     assert ssh_lets_in(box)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithms",
     [
@@ -178,6 +182,29 @@ async def test_a_name_is_not_known_by_its_address(box: Sshd, tmp_path: Path) -> 
     assert not ssh_lets_in(box, config)
 
 
+async def test_at_another_port_there_may_be_another_machine(box: Sshd, tmp_path: Path) -> None:
+    """A key known for the bare name is the host's at each of its ports, and no other key has changed for that."""
+    box.known_hosts.write_text(f"127.0.0.1 {box.host_key_pub}\n")
+    await lets_in(ssh_to(box))
+    assert ssh_lets_in(box)
+    bare = f"127.0.0.1 {public(make_key(tmp_path / 'other'))}\n"
+    box.known_hosts.write_text(bare)
+    config = ssh_config(tmp_path / "config", box, StrictHostKeyChecking="accept-new")
+    command = ["ssh", "-F", config, "-o", "BatchMode=yes", "box", "true"]
+    run(*command)  # what ssh thinks is new it accepts here, and what has changed it does not
+    box.known_hosts.write_text(bare)
+    transport = ssh_to(box)
+    await transport.trust((await unknown(transport)).offered)
+    await lets_in(transport)
+    assert box.known_hosts.read_text() == f"{bare}[127.0.0.1]:{box.port} {box.host_key_pub}\n"
+    box.restart(new_host_key=True)
+    box.known_hosts.write_text(f"127.0.0.1 {box.host_key_pub}\n{box.known_hosts.read_text().splitlines()[1]}\n")
+    assert "CHANGED" in (await refused(ssh_to(box))).message
+    with pytest.raises(subprocess.CalledProcessError):
+        run(*command)
+
+
+@pytest.mark.slow
 async def test_a_host_key_alias(box: Sshd, tmp_path: Path) -> None:
     config = ssh_config(tmp_path / "config", box, HostKeyAlias="cluster")
     assert (await unknown(ssh_to(box, config=config))).offered.host == "cluster"

@@ -98,6 +98,7 @@ def test_lines_that_nobody_understands_are_passed_over(path: Path) -> None:
 
 
 @given(st.binary(max_size=200))
+@example(b"box ssh-ed25519 \x80")
 def test_any_bytes_can_be_read(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(content)

@@ -144,6 +144,7 @@ async def test_where_the_agent_is(
     await lets_in(ssh_to(box, config=config(box, tmp_path, IdentityAgent=path)))
 
 
+@pytest.mark.slow
 async def test_the_named_identity_goes_before_the_agents_others(
     tmp_path: Path, agent: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +174,7 @@ async def test_an_agent_that_does_not_answer_is_done_without(
         await lets_in(ssh_to(box, config=path))
 
 
+@pytest.mark.slow
 async def test_an_identity_with_a_certificate(tmp_path: Path) -> None:
     authority = make_key(tmp_path / "authority")
     with sshd(tmp_path, TrustedUserCAKeys=authority.with_suffix(".pub")) as box:

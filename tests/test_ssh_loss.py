@@ -48,6 +48,7 @@ async def test_a_job_goes_on_when_the_server_falls(box: Sshd, tmp_path: Path) ->
         assert (result.rc, result.stdout) == (0, b"1\n2\n3\n4\n5\nend")
 
 
+@pytest.mark.slow
 async def test_an_upload_that_is_cut_leaves_no_half_file(box: Sshd, tmp_path: Path) -> None:
     data = os.urandom(6_000_000)
     sha = hashlib.sha256(data).hexdigest()
@@ -86,6 +87,7 @@ async def test_a_link_that_is_cut_breaks_with_an_os_error(box: Sshd, tmp_path: P
         await link.close()
 
 
+@pytest.mark.slow
 async def test_a_network_that_swallows_everything_is_noticed(box: Sshd, tmp_path: Path) -> None:
     """By the keepalive alone: nobody writes, and nobody asks the helper."""
     async with proxied(box, tmp_path) as (network, config):
@@ -234,6 +236,17 @@ class SaysGoodbye(Odd):
         return True
 
 
+class ShutsDown(Odd):
+    """As with pam_nologin, it says so and lets nobody in."""
+
+    def begin_auth(self, username: str) -> bool:
+        self.connection.send_auth_banner("System is going down. Unprivileged users are not permitted to log in.\n")
+        return True
+
+    def public_key_auth_supported(self) -> bool:
+        return True
+
+
 class RefusesSessions(Odd):
     def session_requested(self) -> bool:
         return False
@@ -258,6 +271,7 @@ class RefusesPrograms(Odd):
     [
         (ClosesAtOnce, "unreachable", "goes"),
         (SaysGoodbye, "unreachable", "[31mgo away xxx"),
+        (ShutsDown, "unreachable", "lets nobody in now: System is going down"),
         (RefusesSessions, "config", "starts nothing"),
         (NeverOpensSessions, "unreachable", "does not answer"),
         (RefusesPrograms, "config", "starts nothing"),

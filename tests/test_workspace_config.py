@@ -53,6 +53,12 @@ def test_the_local_host_is_always_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
+        ('[hosts.a]\ntransport = "ssh"\n', 1, "'address' in [hosts.a] is missing"),
+        ('[hosts.a]\ntransport = "ssh"\naddress = "-oProxyCommand=x"\n', 3, "is no address"),
+        ('[hosts.local]\ntransport = "ssh"\naddress = "b"\n', 2, "[hosts.local] is this machine"),
+        ("[hosts.any]\n", 1, "cannot be a host's name"),
+        ('[hosts.a]\naddress = "b"\n', 2, "needs a transport"),
+        ('[hosts.a]\nroot = "kpd"\n', 2, "is no absolute path"),
         ('[run]\nhost = "h100"\n', 2, "'host' in [run] names 'h100'; known hosts are any, local"),
         ("[tui]\nrefresh_hz = 10\n", 2, "'refresh_hz' in [tui] must be above 0 and at most 2"),
         ("[tui]\nrefresh_hz = 0\n", 2, "must be above 0"),

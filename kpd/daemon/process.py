@@ -84,7 +84,10 @@ class Daemon:
 
     def _reload(self) -> None:
         try:
-            self.engine.configure(load_config(self.workspace))
+            config = load_config(self.workspace)
+            if config == self.engine.config:
+                return
+            self.engine.configure(config)
         except ConfigError as err:
             self.journal.emit(e.Noticed("error", f"{err}; the former settings stay in force"))
         else:

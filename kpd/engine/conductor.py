@@ -27,6 +27,7 @@ class Conductor:
         self._fleet = fleet
         self._tasks: set[asyncio.Task[None]] = set()
         self._work = asyncio.Event()
+        self._closing = False
 
     async def serve(self) -> None:
         """Conduct runs as they come, until cancelled."""
@@ -36,6 +37,9 @@ class Conductor:
                 self._begin_what_can()
             except JournalError as err:
                 self._journal.suspend(f"{err}; then resume")
+            except Exception as err:  # without this loop the daemon would have to end
+                log.exception("runs could not be begun because of an error of kpd's own")
+                self._journal.suspend(f"kpd's own error: {err!r}; see the daemon's log, then resume")
             await self._work.wait()
 
     def wake(self) -> None:
@@ -46,6 +50,7 @@ class Conductor:
 
     async def shut_down(self) -> None:
         """Cancel the steps under way and wait until their processes are gone; the runs are left as they are."""
+        self._closing = True
         for campaign in self.campaigns.values():
             campaign.control.interrupt("shutdown", "")
         if self._tasks:
@@ -53,7 +58,7 @@ class Conductor:
 
     def _begin_what_can(self) -> None:
         state = self._journal.state
-        if state.held:
+        if state.held or self._closing:
             return
         for run in (*state.begun, *state.queue):  # what a former daemon left comes first
             if run.id not in self.campaigns:
@@ -65,16 +70,21 @@ class Conductor:
 
     def _place(self, run: Run) -> Place | str:
         """Where the run can go on now, or what it waits for; empty when it has just been ended instead."""
-        other = next((other for other in self.campaigns.values() if other.run.task == run.task), None)
-        if other is not None:
-            return f"{other.run_id} works on {run.task}"
+        # Runs that wait for their host keep their task and their device, too.
+        others = [other for other in self._journal.state.begun if other.id != run.id]
+        tasks = {other.task: other.id for other in others}
+        tasks |= {other.run.task: other.run_id for other in self.campaigns.values()}
+        if run.started is None and run.task in tasks:
+            return f"{tasks[run.task]} works on {run.task}"
         card = self._journal.state.tasks.get(run.task)
         if run.started is None and (card is None or card.error):
             end_run(self._journal, run.id, "failed", f"the task cannot be measured: {card.error if card else 'gone'}")
             return ""
         kind = BENCHES[card.language].device if card is not None and card.language in BENCHES else "cpu"
-        taken = {(other.place.host, other.place.device.id) for other in self.campaigns.values()}
-        hosts = {name: self._journal.state.hosts[name] for name in self.config.hosts if name in self._fleet.hosts}
+        taken = {(other.host, other.device_id or "cpu") for other in others}
+        taken |= {(other.place.host, other.place.device.id) for other in self.campaigns.values()}
+        known = self._journal.state.hosts
+        hosts = {name: known[name] for name in self._fleet.hosts if name in known}
         return place(run, kind, card.need if card else Need(), hosts, taken)
 
     def _begin(self, run: Run, where: Place) -> None:

@@ -15,7 +15,7 @@ from kpd.model.nouns import Budget, Iteration, Run
 from kpd.workspace.config import ANY, Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
-from kpd.workspace.task import Task, find_tasks, load_task
+from kpd.workspace.task import Task, card, find_tasks, load_task
 
 
 class Refused(Exception):
@@ -70,6 +70,8 @@ class Engine:
         live = self.workspace.tasks / task.name
         if task.folder != live:
             shutil.copytree(task.folder, live, dirs_exist_ok=True)
+        if self.journal.state.tasks.get(task.name) != (now := card(load_task(live))):
+            self.journal.emit(e.TaskLoaded(now))  # it has just been made, and the watcher has not seen it yet
         run = self._new_run(task.name)
         self.journal.emit(e.RunQueued(run, task.name, agent, host, budget, by))
         self._wake()
@@ -91,12 +93,13 @@ class Engine:
     def resume(self, run: Run | None, by: str) -> None:
         """Release a held queue, and the run if it is paused."""
         held = bool(self.journal.state.held)
-        if not held and (run is None or run.status != "paused"):
+        if not held and (run is None or (run.status != "paused" and not run.waiting)):
             raise Refused("nothing is paused or held")
         if held:
             self.journal.emit(e.QueueReleased(by))
         if run is not None and run.status == "paused":
             self.journal.emit(e.RunResumed(run.id, by))
+        if run is not None:
             self.fleet.nudge(run.host)
         self.look_at_folders()
         self._wake()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from kpd.engine.journal import Journal, JournalError
 from kpd.engine.leftovers import end_leftovers
 from kpd.engine.waiting import tell
-from kpd.hosts.errors import LOST, HostError, UnknownHostKey
+from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.host import Host
 from kpd.hosts.preflight import down_card, host_card
 from kpd.hosts.transports import host_of
@@ -19,8 +20,11 @@ from kpd.model.nouns import HostCard
 from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
 
+CLEAN_EVERY_S = 86_400.0
 KEPT_S = 7 * 86_400.0  # how long a host keeps finished jobs and content that nobody has used
 KEPT_BYTES = 10 << 30  # and how much of them
+CLOSE_S = 10.0  # for all hosts to be let go of
+CHECK_S = 30.0  # to look at a host for a person who waits for it
 TRIAL_S = 60.0  # for the GPU to be free for one launch under the profiler
 CONNECTING = "connecting"
 SHORT_S = 1.0  # a wait for a device that is not worth an event
@@ -36,20 +40,22 @@ class Fleet:
         self._journal = journal
         self._on_news = on_news
         self._configs: dict[str, HostConfig] = {}
-        self._cards: dict[str, HostCard] = {}  # as they were last probed, by this daemon
+        self._cards: dict[str, tuple[int, HostCard]] = {}  # as they were last probed, and as which machine
+        self._cleaned: dict[str, float] = {}
         self._waits: dict[tuple[str, str], asyncio.TimerHandle] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], str] = {}  # and whose they are
 
     def use(self, configs: Mapping[str, HostConfig]) -> None:
         """Link the hosts that are new, begin those anew that have changed, let go of those that are gone.
 
-        What a run has begun on stays as it is until that run has ended: call this again then.
+        What a run works on stays as it is until that run has ended: call this again then. A host that is down, or
+        whose runs are paused, is begun anew at once: to correct its address may be what it needs.
         """
-        needed = {run.host for run in self._journal.state.begun}
+        busy = {run.host for run in self._journal.state.begun if run.status == "running"}
         for name in tuple(self.hosts):
-            if configs.get(name) != self._configs[name] and name not in needed:
+            if configs.get(name) != self._configs[name] and not (name in busy and self.hosts[name].up):
                 self._let_go(name)
-        for name in self._journal.state.hosts.keys() - configs.keys() - self.hosts.keys():
+        for name in sorted(self._journal.state.hosts.keys() - configs.keys() - self.hosts.keys()):
             self._emit(e.HostRemoved(name))
         for name, config in configs.items():
             if name not in self.hosts:
@@ -63,7 +69,9 @@ class Fleet:
             timer.cancel()
         for host in self.hosts.values():
             host.on_link(lambda: None)
-        await asyncio.gather(*(host.close() for host in self.hosts.values()))
+        closing = [asyncio.ensure_future(host.close()) for host in self.hosts.values()]
+        if closing:
+            await asyncio.wait(closing, timeout=CLOSE_S)
 
     def card(self, name: str) -> HostCard:
         """The host as it was last seen."""
@@ -75,20 +83,30 @@ class Fleet:
             self._emit(e.HostProbed(card))
 
     async def check(self, name: str) -> HostCard:
-        """The host probed anew; one that is down is tried now, for as long as one try takes."""
-        host = self.hosts[name]
+        """The host probed anew; one that is down is tried now. What takes too long is shown as far as it is known."""
+        looking = self._begin(name, self._quietly(name, self._look(name, self.hosts[name])))
+        await asyncio.wait([looking], timeout=CHECK_S)
+        return self._journal.state.hosts.get(name) or HostCard(
+            name, "", link="down", error="not in config.toml any more"
+        )
+
+    async def _look(self, name: str, host: Host) -> None:
         if not host.up:
             before = host.tries
             host.nudge()
             await host.tried(before)
         if host.up:
-            await self._quietly(name, self._probe(name, host))
-        return self.card(name)
+            await self._probe(name, host)
 
     def nudge(self, name: str) -> None:
-        """If the host's link is down, try it again now."""
-        if name in self.hosts:
-            self.hosts[name].nudge()
+        """Look at the host again now, if it is down."""
+        host = self.hosts.get(name)
+        if host is None:
+            return
+        if not host.up:
+            host.nudge()
+        elif self.card(name).link == "down":  # something else than the link was wrong when it was looked at
+            self._begin(name, self._quietly(name, self._arrived(name, host)))
 
     async def trust(self, name: str, fingerprint: str) -> None:
         """A person has compared the fingerprint. Raises HostError when the host has not offered such a key."""
@@ -104,7 +122,7 @@ class Fleet:
         """End what runs on the host for nobody: what a crash, or a link that was down, has left."""
         host = self.hosts.get(name)
         if host is not None and host.up:
-            self._begin(self._quietly(name, end_leftovers(self._journal, host)))
+            self._begin(name, self._housekeeping(host))
 
     # ── one host ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -128,25 +146,26 @@ class Fleet:
         del self._configs[name]
         self._cards.pop(name, None)
         host.on_link(lambda: None)
-        self._begin(host.close())
+        for task in [task for task, whose in self._tasks.items() if whose == name]:
+            task.cancel()
+        self._begin("", host.close())
 
     def _link_changed(self, name: str, host: Host) -> None:
         log.info("host %s is %s", name, "up" if host.up else f"down: {host.trouble}")
         if host.up:
-            self._begin(self._quietly(name, self._arrived(name, host)))
+            self._begin(name, self._quietly(name, self._arrived(name, host)))
             return
         if host.trouble is not None:
             self.note(down_card(name, self._configs[name], host.trouble, self._journal.state.hosts.get(name)))
-            if host.trouble.kind in LOST:
-                self._tell_runs(name, None, f"{name}: {host.trouble.message}; its jobs go on, and kpd goes on trying")
+            self._tell_runs(name, None, str(host.trouble))
 
     async def _arrived(self, name: str, host: Host) -> None:
         """Only the first time is it looked at in full: a link that comes and goes must not disturb a measurement."""
-        if (card := self._cards.get(name)) is not None:
-            self._found(card)
+        self._begin(name, self._housekeeping(host))  # which may take minutes on a slow disk
+        machine, card = self._cards.get(name, (0, None))
+        if card is not None and machine == host.machine:
+            self._found(host, card)
         else:
-            await end_leftovers(self._journal, host)
-            await host.clean(KEPT_S, KEPT_BYTES)
             await self._probe(name, host)
         self._tell_runs(name, None, "")
         self._on_news()
@@ -154,15 +173,27 @@ class Fleet:
     async def _probe(self, name: str, host: Host) -> None:
         config = self._configs[name]
         facts = await host.probe(config.cuda_home)
-        self._found(host_card(name, config, facts))
+        self._found(host, host_card(name, config, facts))
         tried = await try_counters(host, facts, config.gpus, TRIAL_S)
-        self._found(host_card(name, config, facts, tried))
+        self._found(host, host_card(name, config, facts, tried))
 
-    def _found(self, card: HostCard) -> None:
+    async def _housekeeping(self, host: Host) -> None:
+        """What goes wrong with it says nothing about the host: runs can go on."""
+        try:
+            await end_leftovers(self._journal, host)
+            if time.monotonic() - self._cleaned.get(host.name, -CLEAN_EVERY_S) >= CLEAN_EVERY_S:
+                self._cleaned[host.name] = time.monotonic()
+                await host.clean(KEPT_S, KEPT_BYTES)
+        except HostError as err:
+            log.warning("host %s could not be cleaned up: %s", host.name, err)
+
+    def _found(self, host: Host, card: HostCard) -> None:
+        if self.hosts.get(card.name) is not host:
+            return  # it was let go of meanwhile
         known = self._journal.state.hosts.get(card.name)
         if known is not None and known.device == card.device:
             card = replace(card, bandwidth_gbs=known.bandwidth_gbs, peak_gflops=known.peak_gflops)
-        self._cards[card.name] = card
+        self._cards[card.name] = host.machine, card
         self.note(card)
         self._on_news()
 
@@ -191,17 +222,19 @@ class Fleet:
         except JournalError as err:
             self._journal.suspend(f"{err}; then resume")
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _begin(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks[task] = name
+        task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
+        return task
 
     async def _quietly(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """What goes wrong while a host is looked at is shown on its card."""
         try:
             await work
         except HostError as err:
-            self.note(down_card(name, self._configs[name], err, self._journal.state.hosts.get(name)))
+            if name in self._configs:
+                self.note(down_card(name, self._configs[name], err, self._journal.state.hosts.get(name)))
         except JournalError as err:
             self._journal.suspend(f"{err}; then resume")
         except Exception:

@@ -6,7 +6,7 @@ from kpd.engine.control import Control
 from kpd.engine.fleet import Fleet
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.waiting import tell
-from kpd.hosts.errors import HostError
+from kpd.hosts.errors import LOST, HostError
 from kpd.hosts.host import Host
 from kpd.measure.bench import Bench
 from kpd.model import events as e
@@ -25,7 +25,13 @@ class Again(Exception):
 
 
 async def trouble(journal: Journal, control: Control, run_id: str, host: Host, err: Exception) -> None:
-    """Wait for a busy device; else pause the run until a person says `resume`. Raises Interrupted."""
+    """Wait for a busy device, or go back to waiting for a host; else pause the run until a person says `resume`.
+
+    Raises Interrupted.
+    """
+    if isinstance(err, HostError) and err.kind in LOST:
+        tell(journal, run_of(journal, run_id), str(err))
+        return
     if isinstance(err, HostError) and err.kind == "busy":
         tell(journal, run_of(journal, run_id), f"{err}; measured again in {BUSY_S:g} s")
         await control.rest(BUSY_S)

@@ -1,5 +1,6 @@
 """Trouble with a host. It is never the candidate's fault, so it is never a verdict."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
@@ -51,6 +52,9 @@ REMEDIES: dict[HostErrorKind, str] = {
 LOST: frozenset[HostErrorKind] = frozenset({"unreachable", "helper_died"})
 """What time may heal: kpd tries again by itself. Everything else that keeps a link down waits for a person."""
 
+CLOSED = re.compile(r"System is (booting up|going down)|NO LOGINS: System going down")
+"""What a host says that lets nobody in for a while: systemd's words in /run/nologin, and BSD's."""
+
 
 class HostError(Exception):
     """What went wrong on or with a host (`kind`, `message`) and what a person can do about it (`remedy`)."""
@@ -63,6 +67,10 @@ class HostError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}; {self.remedy}"
+
+    def again(self) -> "HostError":
+        """The same, to be raised in another task: one exception raised in many would collect their tracebacks."""
+        return HostError(self.kind, self.message, self.remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,15 @@ class UnknownHostKey(HostError):
     def __init__(self, message: str, offered: HostKey, remedy: str = "") -> None:
         super().__init__("host_key", message, remedy)
         self.offered = offered
+
+
+def passes(status: int | None, words: str) -> bool:
+    """Whether time may heal what a program on the host ended with, before it could say anything.
+
+    `status` is as a shell gives it: over 128 for a signal, 255 for an ssh that lost its way, 254 for a login while the
+    host is down; negative for a signal here, None if nobody was told. What the host lacks, it says with a lower one.
+    """
+    return status is None or not 0 <= status <= 128 or CLOSED.search(words) is not None
 
 
 def from_helper(host: str, kind: object, message: object) -> HostError:

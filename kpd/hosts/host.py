@@ -20,6 +20,8 @@ __all__ = ["Host", "JobResult", "JobSpec", "Lease", "Piece", "Ran"]
 
 KILL_WAIT_S = 8.0  # what a cancelled job waits for its group's end: TERM, KILL, and some if it hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
+BOOT = "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime"
+BOOT_S = 5.0
 LEASES = "/tmp/kpd-leases"
 
 worked: ContextVar[list[float]] = ContextVar("worked")
@@ -54,6 +56,8 @@ class Host:
         self.on_wait: Callable[[str, str], None] = lambda device, reason: None
         self.skew_s = 0.0  # the host's clock less ours
         self._rtt_s = 0.0
+        self.machine = 0  # counts the machines, and their restarts, that have been behind the link
+        self._boot = b""
         self._keeper = Keeper(name, transport, self._greet, connect_s)
         self._content = Content(name, self._ask)
         self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs whose end has been asked for and not yet seen
@@ -180,17 +184,21 @@ class Host:
         notes = Notes()
         begun = time.monotonic()
         known = runs = False  # whether the host may have heard of the job, and whether it may be running for us
+        machine = 0
         try:
             while True:
                 link = await self._keeper.linked()
-                asked, known, runs = known, True, True
+                if known and machine != self.machine:
+                    runs = False
+                    raise HostError("unreachable", f"{self.name} was restarted, or is another machine now")
+                asked, known, runs, machine = known, True, True, self.machine
                 try:
                     async with contextlib.aclosing(self._frames(link, spec, tails if asked else None)) as frames:
                         async for frame in frames:
                             if frame.final:
                                 runs = False
                                 _note_work(begun, frame.fields["cached"] and not asked)
-                                yield await self._result(spec.id, frame.fields, tails)
+                                yield await self._result(spec.id, frame.fields, tails, asked)
                                 return
                             piece = Piece(frame.fields["stream"], frame.fields["offset"], frame.body)
                             tails[piece.stream].add(piece.offset, piece.data)
@@ -251,6 +259,9 @@ class Host:
         self.skew_s = hello["clock"] - (begun + self._rtt_s / 2)
         self.root = PurePosixPath(hello["root"])
         self._content.forget()
+        if (boot := (await link.ask("run", BOOT.encode(), limit_s=BOOT_S)).body) != self._boot:
+            self._boot = boot
+            self.machine += 1
 
     def _frames(self, link: Link, spec: JobSpec, seen: Mapping[Stream, Tail] | None) -> AsyncGenerator[Frame]:
         """Starts the job, or with `seen` goes on with it where that ends."""
@@ -280,13 +291,13 @@ class Host:
 
         task = asyncio.create_task(end(), name=f"ends {id} on {self.name}")
         self._doomed[id] = task
-        task.add_done_callback(lambda _: self._doomed.pop(id, None))
+        task.add_done_callback(lambda ended: self._doomed.pop(id) if self._doomed.get(id) is ended else None)
 
     async def _ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
         return await self._keeper.ask(op, body, **fields)
 
-    async def _result(self, id: str, end: dict[str, Any], tails: Mapping[Stream, Tail]) -> JobResult:
-        if not end["cached"] and end["free"] < NO_SPACE:
+    async def _result(self, id: str, end: dict[str, Any], tails: Mapping[Stream, Tail], asked: bool) -> JobResult:
+        if end["free"] < NO_SPACE:
             # Whatever it failed of, a full disk comes first; and what it wrote may be cut short without its noticing.
             # Forgotten, so that it can run when there is space.
             await self.forget(id)
@@ -294,8 +305,8 @@ class Host:
         stdout, stdout_cut = tails["stdout"].take()
         stderr, stderr_cut = tails["stderr"].take()
         return JobResult(
-            id, end["rc"], stdout, stderr, end["seconds"], end["reason"], end["cached"], stdout_cut, stderr_cut,
-            end["token"], end["taint"],
+            id, end["rc"], stdout, stderr, end["seconds"], end["reason"], end["cached"] and not asked, stdout_cut,
+            stderr_cut, end["token"], end["taint"],
         )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from kpd.hosts.link import Frame, Link, Transport
 
 CONNECT_S = 30.0  # for the host to answer, let us in and start the helper
 FIRST_S, MOST_S, GROWTH = 1.0, 60.0, 1.5  # the pause after a failed try, and how it grows
+SELDOM_S: dict[str, float | None] = {"auth": 300.0, "host_key": None}  # too many failed logins get a client banned
 STEADY_S = 0.25  # a link that lived so long was a good one: after its loss the first try comes at once
 log = logging.getLogger(__name__)
 
@@ -20,8 +21,9 @@ log = logging.getLogger(__name__)
 class Keeper:
     """`greet` makes a new link ready for use; `changed` is called whenever the link has come up or gone down.
 
-    While it is down, `trouble` says why. What time heals (`errors.LOST`) is tried again by itself, for ever; anything
-    else waits for `nudge`.
+    While it is down, `trouble` says why. It is tried again by itself, for ever: soon after what time heals
+    (`errors.LOST`), seldom after anything else, and not at all after trouble with the host's key, which `nudge` ends.
+    A link that has been up before is waited for; one that has not, and needs a person, is an error to whoever asks.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class Keeper:
         self.transport = transport
         self.trouble: HostError | None = None
         self.tries = 0  # that have come to an end, well or not
+        self._was_up = False
         self.changed: Callable[[], None] = lambda: None
         self._greet = greet
         self._connect_s = connect_s
@@ -85,8 +88,8 @@ class Keeper:
                 return self._link
             if self._keeping is None:
                 raise HostError("unreachable", f"{self.name}: not connected", "connect to the host first")
-            if self.trouble is not None and self.trouble.kind not in LOST:
-                raise self.trouble
+            if self.trouble is not None and self._hopeless(self.trouble):
+                raise self.trouble.again()
             await self._news.wait()
 
     async def tried(self, before: int) -> None:
@@ -107,16 +110,18 @@ class Keeper:
     async def _keep(self) -> None:
         pause = FIRST_S
         while True:
+            self._nudged.clear()
             try:
                 link = await self._connected()
             except HostError as err:
                 self.tries += 1
                 self._tell(err)
-                await self._rest(pause if err.kind in LOST else None)
+                await self._rest(pause if err.kind in LOST else SELDOM_S.get(err.kind, MOST_S))
                 pause = min(pause * GROWTH, MOST_S)
                 continue
             since = time.monotonic()
             self._link = link
+            self._was_up = True
             self.tries += 1
             self._tell(None)
             await link.broken.wait()
@@ -151,10 +156,12 @@ class Keeper:
 
     async def _rest(self, seconds: float | None) -> None:
         """So long, or until `nudge`; not to the second, so that not all daemons come back at once."""
-        self._nudged.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if seconds is None else seconds * random.uniform(0.9, 1.1)):
                 await self._nudged.wait()
+
+    def _hopeless(self, trouble: HostError) -> bool:
+        return trouble.kind == "host_key" or (trouble.kind not in LOST and not self._was_up)
 
     def _tell(self, trouble: HostError | None) -> None:
         self.trouble = trouble

@@ -1,7 +1,6 @@
 """OpenSSH's known_hosts files: whose key is known, and how one more is added. The format is sshd(8)'s."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 import os
@@ -58,7 +57,11 @@ class KnownHosts:
 
 
 def names_of(host: str, port: int, alias: str = "") -> tuple[str, ...]:
-    """What known_hosts may call a host: first the name that a new line gets. An alias (HostKeyAlias) has no port."""
+    """What known_hosts may call a host: first its own name, which a new line gets. An alias (HostKeyAlias) has no port.
+
+    Under the bare name of a host with another port, as with ssh, a key can be known and none can have changed: what
+    answers at another port may be another machine, or a container.
+    """
     if alias:
         return (alias.lower(),)
     host = host.lower()
@@ -116,7 +119,7 @@ def _is_key(kind: str, data: str) -> bool:
     """A key's data begins with its type."""
     try:
         raw = base64.b64decode(data, validate=True)
-    except binascii.Error:
+    except ValueError:  # no base64, or not even ASCII
         return False
     name = kind.encode()
     return raw.startswith(len(name).to_bytes(4, "big") + name)

@@ -15,6 +15,7 @@ from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
 
 CHATTER = 16 << 10  # bytes of a login shell's greetings to read over before the helper's own
 SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a slow upload is seen to move
+SILENCE = "let ~/.bashrc and the like say nothing when the shell is not interactive"
 HEARTBEAT_S = 5.0  # between one answer to a ping and the next ping
 PATIENCE_S = 15.0  # without a sign of life, after which a link counts as lost
 CLOSE_S = 5.0  # for the far side to leave
@@ -106,13 +107,15 @@ class Link:
             seen = b""
             while not seen.endswith(GREETING):
                 if len(seen) > CHATTER:
-                    raise EOFError("the host's shell talks too much before the helper starts")
+                    await self._close_channel()
+                    raise HostError("config", f"{self.host}: the login shell talks without end", SILENCE)
                 seen += await self._channel.reader.readexactly(1)
         except (EOFError, OSError) as err:
             words = await self._close_channel()
             kind: HostErrorKind = "no_python" if isinstance(err, EOFError | BrokenPipeError) else "unreachable"
-            self._fail(HostError(kind, f"{self.host}: the helper did not start: {words or err}"))
-            raise self._error() from err
+            broken = HostError(kind, f"{self.host}: the helper did not start: {words or err}")
+            self._fail(broken)
+            raise broken from err
         self._begin(self._read(), "reads")
         self._begin(self._watch(), "watches")
 
@@ -129,8 +132,8 @@ class Link:
         self, op: str, body: bytes = b"", request: int | None = None, **fields: Any
     ) -> AsyncGenerator[Frame]:
         """One request and all its frames, the last one `final`. Raises HostError."""
-        if not self.up:
-            raise self._error()
+        if self.error is not None:
+            raise self.error.again()
         if len(body) > MAX_BODY:
             raise HostError("too_large", f"{self.host}: a message of {len(body)} bytes is over {MAX_BODY}")
         request = self.reserve() if request is None else request
@@ -142,7 +145,7 @@ class Link:
             while True:
                 frame = await frames.get()
                 if isinstance(frame, HostError):
-                    raise frame
+                    raise frame.again()
                 yield frame
                 if frame.final:
                     return
@@ -241,8 +244,3 @@ class Link:
         self.broken.set()
         for frames in self._waiting.values():
             frames.put_nowait(error)
-
-    def _error(self) -> HostError:
-        """A fresh copy: one exception raised in many tasks would collect their tracebacks."""
-        assert self.error is not None
-        return HostError(self.error.kind, self.error.message, self.error.remedy)

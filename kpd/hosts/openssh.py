@@ -15,10 +15,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
+from weakref import WeakSet, WeakValueDictionary
 
 from kpd.hosts.bundle import command
 from kpd.hosts.child import ChildChannel
-from kpd.hosts.errors import HostError, HostKey
+from kpd.hosts.errors import HostError, HostKey, passes
 from kpd.hosts.openssh_errors import ByHand, explain
 
 FAILED = 255  # ssh's exit status for its own failures; any other is the remote command's
@@ -63,13 +64,13 @@ class Session:
         return await self._child.reader.read(n)
 
     async def readexactly(self, n: int) -> bytes:
-        """Raises ConnectionResetError, or EOFError when the host itself has ended the helper."""
+        """Raises ConnectionResetError, or EOFError when the helper has ended by itself."""
         try:
             return await self._child.reader.readexactly(n)
         except EOFError as err:
-            await self.close()
-            if self._child.status == FAILED:
-                raise ConnectionResetError("the connection has closed") from err
+            words = await self.close()
+            if passes(self._child.status, words):
+                raise ConnectionResetError("the connection has closed, or the helper was ended") from err
             raise
 
     def write(self, data: bytes) -> None:
@@ -79,6 +80,20 @@ class Session:
         """A pipe that takes no more is the end of the child, and the reading end says which end it is."""
         with contextlib.suppress(OSError):
             await self._child.writer.drain()
+
+
+class _Own:
+    """A master of kpd's own as this process sees it: the transports that use it now, and whose turn it is to change it.
+
+    A host whose table in config.toml has changed has two for a moment, the one that closes and the one that opens.
+    """
+
+    def __init__(self) -> None:
+        self.turn = asyncio.Lock()
+        self.users: WeakSet[ControlMaster] = WeakSet()
+
+
+_OWN: WeakValueDictionary[str, _Own] = WeakValueDictionary()  # by socket
 
 
 class ControlMaster:
@@ -115,11 +130,11 @@ class ControlMaster:
         )  # fmt: skip
         mark = "\0".join((owner, address, str(compression), *self._config))
         self._own = str(folder / f"ssh-{hashlib.sha256(os.fsencode(mark)).hexdigest()[:12]}")
-        self._opening = asyncio.Lock()
+        self._shared = _OWN.setdefault(self._own, _Own())
 
     async def open(self) -> Session:
         """Starts python3 on the host. Raises HostError (unreachable, auth, host_key, no_python, config)."""
-        async with self._opening:
+        async with self._shared.turn:
             said = await self._settings()
             if self._control_path:
                 return await self._ride_given(self._control_path)
@@ -132,6 +147,7 @@ class ControlMaster:
                     log.info("%s: the master at %s is of no use, so kpd opens its own: %r", self._address, named, err)
             if not await self._alive(self._own):
                 await self._start(proxied=not said.keys().isdisjoint(("proxyjump", "proxycommand")))
+            self._shared.users.add(self)
             return await self._ride(self._own)
 
     async def trust(self, key: HostKey) -> None:
@@ -140,9 +156,10 @@ class ControlMaster:
         raise HostError("host_key", f"{self._address}: ssh itself decides which host keys it trusts", remedy)
 
     async def close(self) -> None:
-        """Ends kpd's own master, whichever daemon has started it."""
-        async with self._opening:
-            await self._end()
+        """Ends kpd's own master, if this transport has used it, whoever has started it, and no other here uses it."""
+        async with self._shared.turn:
+            if self in self._shared.users:
+                await self._leave()
 
     async def _settings(self) -> dict[str, str]:
         """What ssh's configuration says for this host, by lower-case names; of repeated ones, the last."""
@@ -171,6 +188,11 @@ class ControlMaster:
         if status != 0:
             raise explain(self._address, said, self._by_hand(self._own))
 
+    async def _leave(self) -> None:
+        self._shared.users.discard(self)
+        if not self._shared.users:
+            await self._end()
+
     async def _end(self) -> None:
         try:
             reader, writer = await asyncio.open_unix_connection(self._own)
@@ -190,7 +212,7 @@ class ControlMaster:
     async def _give_up(self, socket: str) -> None:
         """After a master that answers and leads nowhere, the next try begins with a connection."""
         if socket == self._own:
-            await self._end()
+            await self._leave()
 
     async def _ride_given(self, socket: str) -> Session:
         if not await self._alive(socket):
@@ -214,7 +236,10 @@ class ControlMaster:
         if channel.status == FAILED:
             raise explain(self._address, words, self._by_hand(socket))
         said = f"{self._address}: the login shell ended with status {channel.status}"
-        raise HostError("no_python", f"{said}: {words}" if words else said, "let this user run commands on the host")
+        said = f"{said}: {words}" if words else said
+        if passes(channel.status, words):
+            raise HostError("unreachable", said)
+        raise HostError("no_python", said, "let this user run commands on the host")
 
     def _argv(self, *options: str, line: str = "") -> tuple[str, ...]:
         return ("ssh", *self._config, *options, *self._where, *((line,) if line else ()))

@@ -4,11 +4,12 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from kpd.hosts.errors import HostError, HostErrorKind
+from kpd.hosts.errors import CLOSED, HostError, HostErrorKind
 
 # Looked for in this order: behind a jump host, the last thing that ssh says is only that the way there has closed.
 SAYINGS: tuple[tuple[HostErrorKind, re.Pattern[str]], ...] = (
     ("host_key", re.compile(r"Host key verification failed")),
+    ("unreachable", CLOSED),
     ("auth", re.compile(r": Permission denied \(|Too many authentication failures|No more authentication methods")),
     (
         "config",

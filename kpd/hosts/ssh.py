@@ -9,13 +9,16 @@ from typing import ClassVar
 
 from kpd.hosts import known_hosts, ssh_connect
 from kpd.hosts.address import Address
+from kpd.hosts.aside import Aside
 from kpd.hosts.bundle import command
-from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
+from kpd.hosts.errors import HostError, HostErrorKind, HostKey, UnknownHostKey
 from kpd.hosts.ssh_channel import SshChannel
 from kpd.hosts.ssh_connect import Arguments, Connection
+from kpd.hosts.ssh_hop import Hop
 
 OPEN_S = 28.0  # for the whole way to the host, jump hosts included
 HOP_S = 15.0  # for one host to answer and let us in, or to start a program
+READ_S = 10.0  # for ssh's configuration to be read, with all programs that it runs
 KEEPALIVE_S, KEEPALIVES = 5.0, 3  # a host that is frozen is noticed in 20 s
 
 
@@ -51,6 +54,7 @@ class Ssh:
         }
         self._offered: tuple[HostKey, Path | None] | None = None  # a key that nobody knows, and where it would go
         self._ways: set[contextlib.AsyncExitStack] = set()
+        self._reading: Aside[tuple[Hop, Arguments]] = Aside()
 
     async def open(self) -> SshChannel:
         """Connects and starts the helper, in one session. Raises HostError (unreachable, auth, host_key, config)."""
@@ -96,9 +100,7 @@ class Ssh:
         name = f"{address.host} (on the way to {passed[0]})" if passed else self.address
         if address.host in passed:
             raise HostError("config", f"{name}: ProxyJump leads in a circle: {', '.join((*passed, address.host))}")
-        hop, arguments = await asyncio.to_thread(
-            ssh_connect.read, name, address, self.config_files, self.compression, self._arguments
-        )
+        hop, arguments = await self._read(name, address)
         for jump in hop.jumps if via is None else ():
             via = await self._reach(Address.parse(jump), via, (*passed, address.host), way)
         try:
@@ -108,3 +110,11 @@ class Ssh:
             raise
         way.push_async_callback(ssh_connect.let_go, connection)
         return connection
+
+    async def _read(self, name: str, address: Address) -> tuple[Hop, Arguments]:
+        work = partial(ssh_connect.read, name, address, self.config_files, self.compression, self._arguments)
+        hung: HostErrorKind = "config" if self._reading.busy else "unreachable"  # once it may be the network's fault
+        try:
+            return await self._reading.run(work, READ_S)
+        except TimeoutError as err:
+            raise HostError(hung, f"{name}: reading ~/.ssh/config hangs: a Match exec?") from err

@@ -6,6 +6,8 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from kpd.hosts.errors import passes
+
 LAST_WORDS = 4096  # bytes of stderr worth showing
 PATIENCE_S = 2.0  # for the far side to leave by itself
 
@@ -67,13 +69,18 @@ class Session:
         self._flowing.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if exc is None:
+        if exc is None and not self.passing:
             self.reader.feed_eof()
         else:
-            self._lost = ConnectionResetError(str(exc))
+            self._lost = ConnectionResetError(str(exc or "the helper was ended"))
             self.reader.set_exception(self._lost)
         self._flowing.set()
         self.ended.set()
+
+    @property
+    def passing(self) -> bool:
+        """Whether the network, a signal or a host on its way down has ended it; true as long as nobody has said why."""
+        return self._lost is not None or passes(self.status, self.words.decode(errors="replace"))
 
     def write(self, data: bytes) -> None:
         """Raises BrokenPipeError when the far side has ended, another OSError when the connection was lost."""
@@ -101,19 +108,38 @@ class SshChannel:
     """The helper behind a session. `let_go` ends the connections that carry it, this one and those to jump hosts."""
 
     def __init__(self, session: Session, let_go: Callable[[], Awaitable[None]]) -> None:
-        self.reader = session.reader
         self.writer = session
         self._session = session
         self._let_go = let_go
+
+    @property
+    def reader(self) -> "SshChannel":
+        return self
+
+    async def read(self, n: int) -> bytes:
+        return await self._session.reader.read(n)
+
+    async def readexactly(self, n: int) -> bytes:
+        """Raises EOFError when the helper has ended by itself, OSError when the connection or a signal has ended it."""
+        try:
+            return await self._session.reader.readexactly(n)
+        except EOFError as err:
+            await self._over()  # how it ended is told after the end of its output
+            if self._session.passing:
+                raise ConnectionResetError("the connection has closed, or the helper was ended") from err
+            raise
+
+    async def _over(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                await self._session.ended.wait()
 
     async def close(self) -> str:
         """Closes the helper's stdin, which ends it, and the connection; its last words, or how it ended by itself."""
         by_itself = self._session.eof
         self._session.write_eof()
         try:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_S):
-                    await self._session.ended.wait()
+            await self._over()
         finally:
             await self._let_go()
         words = "".join(c for c in self._session.words.decode(errors="replace") if c.isprintable() or c == "\n").strip()

@@ -14,9 +14,9 @@ import asyncssh
 
 from kpd.hosts import known_hosts
 from kpd.hosts.address import Address
-from kpd.hosts.errors import HostError, HostErrorKind, HostKey, UnknownHostKey
+from kpd.hosts.errors import CLOSED, HostError, HostErrorKind, HostKey, UnknownHostKey
 from kpd.hosts.gpus import line as plain
-from kpd.hosts.ssh_channel import Session
+from kpd.hosts.ssh_channel import LAST_WORDS, Session
 from kpd.hosts.ssh_hop import BY_SSH, NOT_BY_ITSELF, Hop, usual_config_files
 
 LET_GO_S = 1.0  # for a connection to say goodbye
@@ -97,6 +97,7 @@ class _Visitor(asyncssh.SSHClient):
     def __init__(self, hop: Hop, accept_new: bool) -> None:
         self.refused: HostError | None = None  # what is wrong with the host's key
         self.methods: dict[str, None] = {}  # that the host offers, in its order
+        self.banner = ""
         self.tried = 0
         self.locked: list[Path] = []  # identities that want a passphrase
         self._hop = hop
@@ -129,6 +130,9 @@ class _Visitor(asyncssh.SSHClient):
                 log.warning("%s: its key is not kept: %s", self._hop.name, err)
             else:
                 log.info("%s: its key is %s from now on", self._hop.name, self._accepted.fingerprint)
+
+    def auth_banner_received(self, msg: str, lang: str) -> None:
+        self.banner = (self.banner + msg)[-LAST_WORDS:]
 
     async def public_key_auth_requested(self) -> list[asyncssh.SSHKeyPair] | None:
         self._hear()
@@ -182,6 +186,8 @@ def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> Ho
     match err:
         case asyncssh.HostKeyNotVerifiable():
             return error("host_key", f"its key cannot be verified: {err}")
+        case asyncssh.DisconnectError() if closed := CLOSED.search(f"{visitor.banner}\n{err.reason}"):
+            return error("unreachable", f"{place} lets nobody in now: {closed[0]}")
         case asyncssh.PermissionDenied() | asyncssh.DisconnectError(reason="Too many authentication failures"):
             return hop.not_let_in(visitor.methods, visitor.tried, visitor.locked)
         case asyncssh.KeyExchangeFailed() if err.reason.startswith("No matching"):

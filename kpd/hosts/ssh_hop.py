@@ -103,13 +103,14 @@ class Hop:
     def judge(self, host: str, port: int, key: str, fingerprint: str) -> HostError | None:
         """What is wrong with `key`, as "type base64", which the host has shown; None if it is known to be the host's.
 
-        A name that is known with another key, of whatever type, has changed: what is new may be somebody else.
+        A name that is known with another key, of whatever type, has changed: what is new may be somebody else. That
+        goes for the host's own name only, the first one.
         """
         names = known_hosts.names_of(host, port, self.alias)
-        known = self.known.keys(names)
         kind = key.split()[0]
-        if any(entry.key == key for entry in known):
+        if any(entry.key == key for entry in self.known.keys(names)):
             return None
+        known = self.known.keys(names[:1])
         if not known:
             offered = HostKey(names[0], key, fingerprint)
             return UnknownHostKey(f"{self.name}: nobody has said yet that {kind} {fingerprint} is its key", offered)
@@ -121,8 +122,7 @@ class Hop:
             f"{self.name}: THE HOST'S KEY HAS CHANGED. It shows {kind} {fingerprint}, and known is another ({told}). "
             "Somebody may be between us and the host, or it was installed anew"
         )
-        name = next(name for name in names if any(known_hosts.matches(entry.names, name) for entry in known))
-        heal = " && ".join(_forget(name, path) for path in dict.fromkeys(entry.path for entry in known))
+        heal = " && ".join(_forget(names[0], path) for path in dict.fromkeys(entry.path for entry in known))
         return HostError("host_key", message, f"if that is known to be right: {heal}")
 
     def revoked(self) -> set[str]:

@@ -1,7 +1,7 @@
 """A host's table in config.toml as a transport. Each kind's module is imported when a host first needs it."""
 
-import hashlib
 import os
+import re
 import socket
 from pathlib import PurePosixPath
 
@@ -23,8 +23,8 @@ def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
 def _root(config: HostConfig, workspace: Workspace) -> PurePosixPath:
     if config.transport == LOCAL and not config.root:
         return PurePosixPath(workspace.host_root)
-    mark = hashlib.sha256(os.fsencode(f"{socket.gethostname()}:{workspace.root}")).hexdigest()[:12]
-    return PurePosixPath(config.root or "~/.cache/kpd") / f"{workspace.root.name}-{mark}"
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", workspace.root.name)[:24]
+    return PurePosixPath(config.root or "~/.cache/kpd") / f"{name}-{workspace.identity()}"
 
 
 def _transport(name: str, config: HostConfig, workspace: Workspace) -> Transport:

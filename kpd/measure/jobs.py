@@ -24,7 +24,7 @@ async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
             say(data.decode(errors="replace"))
 
     result = await host.job(spec, show)
-    if result.cached and cut_short(result):
+    if cut_short(result) and (result.cached or result.reason == "lost"):
         await host.forget(spec.id)
         result = await host.job(spec, show)
     await refuse_unfinished(host, result)
@@ -37,7 +37,8 @@ async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
 def cut_short(result: JobResult) -> bool:
     """Whether the job was ended from outside: by an operator's skip, a shutdown, a crash.
 
-    If that was before it was asked for (`cached`), nothing is wrong: what it did not come to may be run now.
+    If that was before it was asked for (`cached`), or the host fell, nothing is wrong: what it did not come to may be
+    run now.
     """
     return result.reason in ("killed", "lost")
 

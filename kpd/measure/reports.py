@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 
 from kpd.hosts.errors import HostError
+from kpd.hosts.helper.lease import lost
 from kpd.hosts.host import Host, JobResult, JobSpec, Piece
 from kpd.hosts.job import Notes, processes
 from kpd.measure.bench import Say
@@ -14,6 +15,8 @@ from kpd.model.codec import CodecError
 
 LONGEST = 16 << 20
 """Bytes of one report; the usual is some ten thousand."""
+
+TOLD = 300  # characters of how a lease was lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Watch:
     def __init__(self, watched: bool) -> None:
         self.known = 0.0 if watched else math.inf
         self.seen: list[tuple[float, float, str]] = []  # since, until, who
+        self.lost = ""  # how the lease came to be no longer the job's alone, in words
         self._notes = Notes()
 
     def add(self, data: bytes) -> None:
@@ -76,6 +80,8 @@ class Watch:
                 case {"clear": int(size)}:
                     self._clear_at(size)
                     self.known = max(self.known, size)
+                case {"lost": str(words), "from": int()}:
+                    self.lost = words
                 case {"unwatched": _}:
                     self.known = math.inf
 
@@ -95,7 +101,8 @@ class Watch:
 async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGenerator[Report | JobResult]:
     """The job's lines, and at last its result; closing the generator early ends the job in the background.
 
-    Raises CodecError when the job writes what can be no reports, and HostError: `busy` for a lease that was lost.
+    Raises CodecError when the job writes what can be no reports, and HostError: `busy` for a lease that was lost, as
+    soon as that is known. Lines that are held then are not yielded.
     """
     lines = Lines()
     watch = Watch(spec.lease is not None and spec.lease.gpu)
@@ -103,11 +110,14 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
     async with contextlib.aclosing(host.follow(spec)) as pieces:
         async for piece in pieces:
             if isinstance(piece, JobResult):
-                if piece.taint and not watch.seen:
+                # A taint by those whom the notes have told of is on their lines already; a lost lease counts besides.
+                if piece.taint and (not watch.seen or _was_lost(spec, piece.taint)):
                     raise HostError("busy", f"{host.name}: {piece.taint}")
                 watch.known = math.inf
             elif piece.stream == "notes":
                 watch.add(piece.data)
+                if watch.lost:
+                    raise HostError("busy", f"{host.name}: {watch.lost[:TOLD]}")
             elif piece.stream == "stdout":
                 held += lines.add(piece)
             elif say is not None:
@@ -116,3 +126,8 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
                 yield watch.judge(held.popleft())
             if isinstance(piece, JobResult):
                 yield piece
+
+
+def _was_lost(spec: JobSpec, taint: str) -> bool:
+    """Whether a taint, perhaps that of notes that a full disk has swallowed, tells of the lease's loss."""
+    return spec.lease is not None and taint.startswith(lost(spec.lease.device))

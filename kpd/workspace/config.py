@@ -20,7 +20,7 @@ MOST_REFRESH_HZ = 2.0
 
 @dataclass(frozen=True, slots=True)
 class HostConfig:
-    """One place where commands run, and how it is reached. Paths without a `/` at the front count from home there.
+    """One place where commands run, and how it is reached. Paths there begin with `/` or `~`.
 
     `address` is what `ssh` takes: an alias of ~/.ssh/config, or [user@]host[:port]. `accept_new` trusts a host key that
     nobody has seen before. `control_path` is the socket of an OpenSSH master that the operator has opened.
@@ -108,6 +108,10 @@ def _check_host(document: Document, name: str, host: HostConfig) -> None:
     """Raises ConfigError."""
     if not HOST_NAME.fullmatch(name) or name == ANY:
         raise document.error(f"{name!r} cannot be a host's name", "use letters, digits, _ . and -", "hosts", name)
+    for key, path in (("root", host.root), ("leases", host.leases), ("cuda_home", host.cuda_home)):
+        if path and not path.startswith(("/", "~")):
+            message = f"'{key}' in [hosts.{name}] is no absolute path: {path!r}"
+            raise document.error(message, "begin it with / or ~/", "hosts", name, key)
     if host.transport == LOCAL:
         if host.address:
             message, remedy = f"'address' in [hosts.{name}] needs a transport", 'write transport = "ssh"'

@@ -1,8 +1,10 @@
 """Where everything of a workspace lies, and which paths stay inside a folder."""
 
+import contextlib
 import hashlib
 import os
 import re
+import secrets
 import stat
 import tempfile
 from dataclasses import dataclass
@@ -111,6 +113,18 @@ class Workspace:
         socket = self.socket
         _make_private(socket.parent)
         return socket
+
+    def identity(self) -> str:
+        """A random name, made once: another workspace in the same place is another one, and so is one that was reset.
+
+        Raises OSError.
+        """
+        self.make_private()
+        path = self.private / "id"
+        with contextlib.suppress(FileExistsError), path.open("x") as file:  # it may have been made before
+            file.write(secrets.token_hex(6))
+        found = path.read_text().strip()
+        return found if re.fullmatch(r"[0-9a-f]{12}", found) else hashlib.sha256(found.encode()).hexdigest()[:12]
 
     def make_private(self) -> Path:
         """Create .kpd/ for this user alone, and return it. Raises WorkspaceError."""

@@ -2,7 +2,8 @@
 
 The modules here are sent as source over the pipe at connect (`kpd.hosts.bundle`) and run under the host's own python3:
 3.6 or later, the standard library only, nothing installed. One process, one thread, one select loop: nothing blocks
-for long, and forking a job's supervisor is always safe. The helper dies with its pipe; supervisors and jobs do not.
+for long (cleaning is a child's work), and forking is always safe. The helper dies with its pipe; supervisors and jobs
+do not.
 
 Under the host's root lie `jobs/<id>/` (cmd, alive, pgid, stdout, stderr, rc, out/; with a lease also notes and lease),
 `blobs/<sha256>`, `trees/<digest>/` and `tmp/`. `alive` is a FIFO whose only writer is the job's supervisor: a reader

@@ -7,7 +7,8 @@ import signal
 import sys
 import time
 import traceback
-from typing import Callable  # noqa: UP035 - evaluated under Python 3.6 too
+from pathlib import Path
+from typing import Callable, Container  # noqa: UP035 - evaluated under Python 3.6 too
 
 from kpd.hosts.helper.processes import children_of
 
@@ -132,6 +133,14 @@ class Children:
             for child in children_of(os.getpid()):
                 with contextlib.suppress(OSError):
                     os.kill(child, number)
+
+
+def drop_inherited(kept: "Container[int]") -> None:
+    """Lets go, in a forked process, of all that it was forked with but the standard streams and these."""
+    for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
+        if descriptor > 2 and descriptor not in kept:
+            with contextlib.suppress(OSError):  # the listing's own is gone by now
+                os.close(descriptor)
 
 
 def prctl(option: int, value: int) -> bool:

@@ -1,17 +1,40 @@
-"""Letting go of finished jobs and of content that nobody has used for longest."""
+"""Letting go of finished jobs and of content that nobody has used for longest, in a process of its own.
 
+A file system can be slow, and the helper has to answer meanwhile. So what is removed is looked at again right before:
+requests that are served in between use things, and start jobs.
+"""
+
+import collections
 import contextlib
+import functools
+import json
 import os
+import selectors
+import signal
 import stat
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-from kpd.hosts.helper.files import Refused, remove
+from kpd.hosts.helper.children import DIE_WITH_PARENT, drop_inherited, fail, prctl
+from kpd.hosts.helper.files import is_job, remove, trouble
+from kpd.hosts.helper.folder import find_running, let_go
 from kpd.hosts.helper.jobs import Jobs
+from kpd.hosts.helper.store import Store
 from kpd.hosts.helper.wire import Header
 
 MARGIN = 3600.0  # seconds before a job's start in which the content that it uses was staged, at most
+NICE = 19
+REPLY = 4096  # bytes of the cleaner's one word, so that it comes in one piece
+LONGEST = 300  # characters of what went wrong
+
+
+class Order(NamedTuple):
+    """One request: what was last used before that time goes, and the oldest of the rest while there are more bytes."""
+
+    request: int
+    before: float
+    keep_bytes: "int | None"
 
 
 class Entry(NamedTuple):
@@ -22,54 +45,142 @@ class Entry(NamedTuple):
 
 
 class Cleaner:
-    """Removes what is old, and the oldest of the rest until it fits; never what a running job may be using."""
+    """Has one child at a time clean, and answers when it has ended."""
 
     def __init__(self, jobs: Jobs) -> None:
-        self.jobs = jobs
-        self.root = jobs.store.root
+        self.wire = jobs.wire
+        self.selector = jobs.selector
+        self.store = jobs.store
+        self.orders = collections.deque()  # type: collections.deque[Order]
 
-    def op_clean(self, request: int, body: bytes, older_than_s: float, keep_bytes: "int | None" = None) -> Header:
-        before = time.time() - older_than_s
-        since = self.oldest_start()
-        for entry in self.unused("tmp", since - MARGIN):
+    def op_clean(self, request: int, body: bytes, older_than_s: float, keep_bytes: "int | None" = None) -> None:
+        order = Order(request, time.time() - older_than_s, keep_bytes)
+        if not self.orders:
+            self.begin(order)
+        self.orders.append(order)
+
+    def begin(self, order: Order) -> None:
+        reading, writing = os.pipe()
+        parent = os.getpid()
+        if os.fork() == 0:
+            try:
+                become(self.store, order, parent, writing)
+            finally:  # reached only when something failed
+                fail(1)
+        os.close(writing)
+        self.selector.register(reading, selectors.EVENT_READ, functools.partial(self.end, reading))
+
+    def end(self, reading: int, events: int) -> None:
+        said = os.read(reading, REPLY)
+        self.selector.unregister(reading)
+        os.close(reading)
+        reply = json.loads(said.decode()) if said else {"error": {"kind": "host", "message": "the cleaning was killed"}}
+        self.wire.send(dict(reply, id=self.orders.popleft().request))
+        if self.orders:
+            self.begin(self.orders[0])
+
+
+def become(store: Store, order: Order, parent: int, writing: int) -> None:
+    """The child: it has nothing of the helper's but the pipe to say how it went, and ends with it."""
+    prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it was quicker
+    for standard in (1, 2):
+        os.dup2(0, standard)
+    drop_inherited([writing])
+    os.nice(NICE)
+    os.write(writing, json.dumps(outcome(store, order)).encode())
+    os._exit(0)
+
+
+def outcome(store: Store, order: Order) -> Header:
+    """Cleans; the answer, but for its id."""
+    try:
+        Cleaning(store).clean(order.before, order.keep_bytes)
+    except Exception as err:  # noqa: BLE001 - whatever it is, who asked is told
+        said = trouble(err)
+        return {"error": dict(said, message=said["message"][:LONGEST])}
+    return {"ok": {}}
+
+
+class Cleaning:
+    """Removes what is old, and the oldest of the rest until it fits; never what a running job may be using."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.jobs = store.root / "jobs"
+        self.looked = set()  # type: set[tuple[str, int]]
+        self.running = set()  # type: set[str]
+        self.since = float("inf")  # when the first of the jobs that run was started; with none, later than anything
+        self.look()
+
+    def clean(self, before: float, keep_bytes: "int | None") -> None:
+        for entry in self.unused("tmp"):
             if entry.used < before:
                 self.discard(entry)
-        entries = (
-            self.unused("jobs", since) + self.unused("trees", since - MARGIN) + self.unused("blobs", since - MARGIN)
-        )
-        taken = 0 if keep_bytes is None else size_of(self.root)
+        entries = self.unused("jobs") + self.unused("trees") + self.unused("blobs")
+        taken = 0 if keep_bytes is None else size_of(self.store.root)
         for entry in sorted(entries):
             if entry.used < before or (keep_bytes is not None and taken > keep_bytes):
                 size = size_of(entry.path)
                 if self.discard(entry):
                     taken -= size
-        return {}
 
-    def oldest_start(self) -> float:
-        """When the first of the jobs that run now was started; with none, later than anything."""
-        starts = [float("inf")]
-        for job in self.jobs.names():
-            if self.jobs.look(job) is not None:
-                starts.append((self.jobs.folder / job / "cmd").lstat().st_mtime)
-        return min(starts)
+    def look(self) -> None:
+        """Finds which jobs run that were not there the last time. One that has ended may be used still."""
+        with os.scandir(str(self.jobs)) as found:
+            new = {(entry.name, entry.inode()) for entry in found} - self.looked
+        for name, inode in new:
+            running = find_running(self.jobs / name)
+            if running is not None:
+                os.close(running.alive)
+                self.running.add(name)
+                self.since = min(self.since, started(self.jobs / name))
+            self.looked.add((name, inode))
 
-    def unused(self, kind: str, since: float) -> "list[Entry]":
-        """What was last used before that time."""
-        entries = [Entry(path.lstat().st_mtime, path) for path in (self.root / kind).iterdir()]
-        return [entry for entry in entries if entry.used < since]
+    def unused(self, kind: str) -> "list[Entry]":
+        """What no job that runs may be using."""
+        entries = []
+        for path in (self.store.root / kind).iterdir():
+            with contextlib.suppress(FileNotFoundError):  # a request has taken it away meanwhile
+                entries.append(Entry(path.lstat().st_mtime, path))
+        return [entry for entry in entries if self.is_unused(entry)]
+
+    def is_unused(self, entry: Entry) -> bool:
+        if entry.path.parent == self.jobs:
+            return entry.used < self.since and entry.path.name not in self.running and is_job(entry.path.name)
+        return entry.used < self.since - MARGIN
 
     def discard(self, entry: Entry) -> bool:
         """Whether it is gone. What cannot be removed, such as a file that a job made as root, stops nothing else."""
         try:
-            if entry.path.parent == self.jobs.folder:
-                self.jobs.op_forget(0, b"", entry.path.name)
-            elif stat.S_ISDIR(entry.path.lstat().st_mode):
-                remove(entry.path)
-            else:
+            self.look()
+            found = entry.path.lstat()
+            if found.st_mtime != entry.used or not self.is_unused(entry):
+                return False
+            if entry.path.parent == self.jobs:
+                let_go(entry.path, self.store.fresh())
+            elif not stat.S_ISDIR(found.st_mode):
                 entry.path.unlink()
-        except (OSError, Refused):
+            else:
+                self.set_aside(entry.path)
+        except OSError:
             return False
         return True
+
+    def set_aside(self, folder: Path) -> None:
+        """Removes a folder all at once for those who look at it: half a tree would be taken for a damaged one."""
+        gone = self.store.fresh()
+        folder.chmod(0o700)  # one that may not be written to cannot be moved either
+        folder.rename(gone)
+        remove(gone)
+
+
+def started(job: Path) -> float:
+    """When a job was; earlier than anything if it has removed what says so."""
+    with contextlib.suppress(OSError):
+        return (job / "cmd").lstat().st_mtime
+    return float("-inf")
 
 
 def size_of(path: Path) -> int:

@@ -1,10 +1,14 @@
 """Paths, names and folders, checked before they are used."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
+import traceback
 from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Refused(Exception):
@@ -14,6 +18,18 @@ class Refused(Exception):
         super().__init__(message)
         self.kind = kind
         self.message = message
+
+
+def trouble(err: Exception) -> "dict[str, str]":
+    """What a request is answered that has come to this: the kind, and a message; what nobody foresaw says where."""
+    if isinstance(err, Refused):
+        return {"kind": err.kind, "message": err.message}
+    if isinstance(err, OSError):
+        kind = "no_space" if err.errno in FULL else "not_found" if err.errno == errno.ENOENT else "host"
+        return {"kind": kind, "message": str(err)}
+    at = traceback.extract_tb(err.__traceback__)[-1]
+    where = f"{Path(at.filename).name}, line {at.lineno}, in {at.name}"
+    return {"kind": "host", "message": f"{type(err).__name__}: {err} ({where})"}
 
 
 def is_job(name: str) -> bool:

@@ -84,6 +84,14 @@ def start(folder: Path, new: Path, order: Order) -> "Running | None":
     return Running(alive, supervisor)
 
 
+def let_go(folder: Path, gone: Path) -> None:
+    """Removes a job that does not run, by way of a fresh path: nobody may take a half-removed folder for a job."""
+    if not (folder / "rc").exists():
+        end_marked(folder)  # later nobody could tell whose they are
+    folder.rename(gone)
+    remove(gone)
+
+
 def open_stream(path: Path) -> int:
     return os.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
@@ -134,5 +142,5 @@ def outcome(folder: Path) -> Header:
         }
     except (OSError, ValueError, KeyError, TypeError):
         end_marked(folder)
-        free = shutil.disk_usage(str(folder.parent)).free
+        free = shutil.disk_usage(str(folder.parent) if folder.parent.is_dir() else "/").free
         return {"rc": -1, "reason": "lost", "seconds": 0.0, "free": free, "token": 0, "taint": ""}

@@ -10,12 +10,11 @@ import selectors
 import signal
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused, check_job, is_job, remove
-from kpd.hosts.helper.folder import Running, environment, find_running, outcome, start, supervisor_of
+from kpd.hosts.helper.files import Refused, check_job, is_job
+from kpd.hosts.helper.folder import Running, environment, find_running, let_go, outcome, start, supervisor_of
 from kpd.hosts.helper.follow import Follower
 from kpd.hosts.helper.lease import Terms
 from kpd.hosts.helper.lock import Lock, lock_path
-from kpd.hosts.helper.processes import end_marked
 from kpd.hosts.helper.store import Store
 from kpd.hosts.helper.supervisor import Order
 from kpd.hosts.helper.wire import Header, Wire
@@ -141,11 +140,7 @@ class Jobs:
         if self.look(job) is not None:
             raise Refused("running", f"job {job} still runs")
         if folder.is_dir():
-            if not (folder / "rc").exists():
-                end_marked(folder)  # later nobody could tell whose they are
-            gone = self.store.fresh()
-            folder.rename(gone)  # at once: nobody may take a half-removed folder for a job
-            remove(gone)
+            let_go(folder, self.store.fresh())
         return {}
 
     def op_running(self, request: int, body: bytes) -> Header:

@@ -8,11 +8,16 @@ from typing import NamedTuple
 
 from kpd.hosts.helper.children import STUCK, Children
 from kpd.hosts.helper.files import Refused
-from kpd.hosts.helper.gpu import FOREVER, Gpu
+from kpd.hosts.helper.gpu import Gpu
 from kpd.hosts.helper.lock import Lock
 from kpd.hosts.helper.processes import kill, leftovers, name_of
 
-LOOK = 1.0  # seconds between looks at who has what we wait for
+LOOK = 1.0  # seconds between looks at who has what we wait for, and at whether we still have it
+
+
+def lost(device: str, why: str = "") -> str:
+    """How a taint begins, and what a note says, when the lease was not the job's alone."""
+    return f"the lease on {device} was lost: {why}"
 
 
 class Terms(NamedTuple):
@@ -37,9 +42,13 @@ class Lease:
     def __init__(self, terms: Terms, children: Children, folder: Path, output: int, notes: int) -> None:
         self.terms = terms
         self.children = children
+        self.output = output  # the job's stdout, whose size says when in the job something was seen
         self.notes = notes
         self.lock = Lock(terms.path)
         self.token = 0
+        self.lost = ""  # how that came to be no longer ours, in words
+        self.good_size = 0  # of the output, when the last look that found the lock ours began
+        self.next = 0.0  # when to look again
         self.taint = ""  # why what the job measured should not be believed
         self.gpu = None  # type: Gpu | None
         if terms.gpu:
@@ -108,24 +117,40 @@ class Lease:
 
     def step(self) -> float:
         """What there is to do while the script runs; in how many seconds there is more."""
-        return FOREVER if self.gpu is None else self.gpu.step()
+        now = time.monotonic()
+        if now >= self.next or self.gpu is not None:  # what a look at the GPU clears, a look at the lock comes before
+            self.look()
+            self.next = now + LOOK
+        left = self.next - now
+        return left if self.gpu is None else min(left, self.gpu.step())
+
+    def look(self) -> None:
+        """Whether the lock is still ours; the first time that it is not, a note says so."""
+        if self.lost:
+            return
+        size = os.fstat(self.output).st_size
+        try:
+            why = self.lock.lost()
+        except Refused as err:
+            why = err.message
+        if why:
+            self.lost = lost(self.terms.device, why)
+            self.note(lost=self.lost, **{"from": self.good_size})
+        else:
+            self.good_size = size
 
     def script_ended(self, by_itself: bool) -> None:
         """Before its processes are ended: a last look, unless all this is over anyway."""
         if self.gpu is not None:
+            self.look()
             if by_itself:
                 self.gpu.finish()
             self.gpu.drop()
 
     def finish(self) -> None:
         """When all of its processes have ended: whether they were alone on the device."""
-        words = [] if self.gpu is None else [self.gpu.taint()]
-        try:
-            lost = self.lock.lost()
-        except Refused as err:
-            lost = err.message
-        if lost:
-            words.append(f"the lease on {self.terms.device} was lost: {lost}")
+        self.look()
+        words = [self.lost, "" if self.gpu is None else self.gpu.taint()]  # the loss first: a long taint is cut
         self.taint = "; ".join(filter(None, words))
 
     def release(self) -> None:

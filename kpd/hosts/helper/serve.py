@@ -1,7 +1,6 @@
 """The helper's loop and the requests it serves. Each has an id; answers come as they are ready."""
 
 import contextlib
-import errno
 import os
 import selectors
 import shutil
@@ -12,14 +11,12 @@ import time
 from pathlib import Path
 
 from kpd.hosts.helper.clean import Cleaner
-from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.files import Refused, trouble
 from kpd.hosts.helper.jobs import Jobs
 from kpd.hosts.helper.runs import Runs
 from kpd.hosts.helper.store import Store
 from kpd.hosts.helper.tunnel import Tunnels
 from kpd.hosts.helper.wire import GREETING, MAX_BODY, Header, Wire
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Helper:
@@ -63,15 +60,12 @@ class Helper:
     def answer(self, header: Header, body: bytes) -> None:
         request, name = header.pop("id"), "op_" + header.pop("op")
         serve = next((getattr(part, name) for part in self.parts if hasattr(part, name)), None)
-        if serve is None:
-            raise SystemExit(f"there is no {name}")
         try:
+            if serve is None:
+                raise Refused("host", f"there is no {name}")
             reply = serve(request=request, body=body, **header)
-        except Refused as err:
-            self.wire.send({"id": request, "error": {"kind": err.kind, "message": err.message}})
-        except OSError as err:
-            kind = "no_space" if err.errno in FULL else "not_found" if err.errno == errno.ENOENT else "host"
-            self.wire.send({"id": request, "error": {"kind": kind, "message": str(err)}})
+        except Exception as err:  # noqa: BLE001 - a helper that dies of a request is asked the same again, for ever
+            self.wire.send({"id": request, "error": trouble(err)})
         else:
             if reply is not None:
                 data = reply.pop("body", b"")

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from kpd.hosts.helper.children import HELD_BACK, Children, fail
+from kpd.hosts.helper.children import HELD_BACK, Children, drop_inherited, fail
 from kpd.hosts.helper.files import Refused
 from kpd.hosts.helper.lease import Lease, Terms
 
@@ -113,10 +113,7 @@ class Supervisor:
         os.dup2(null, 0)
         os.dup2(null, 1)
         os.dup2(self.fds[2], 2)  # a supervisor's own traceback belongs to its job
-        for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
-            if descriptor > 2 and descriptor not in self.fds:
-                with contextlib.suppress(OSError):  # the listing's own is gone by now
-                    os.close(descriptor)
+        drop_inherited(self.fds)
 
     def become_script(self) -> None:
         os.setpgid(0, 0)
