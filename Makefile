@@ -9,9 +9,9 @@ TASK   ?= tasks/rmsnorm_silu_cpu
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
 
-# Most tests wait, for a process or a network: four at a time fit on two cores.
+# Two at a time, of which at most one measures (tests/conftest.py).
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 4 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -20,7 +20,7 @@ lint: $(VENV)/.installed-dev
 
 # What takes longer than a few seconds a test.
 slow: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m slow -n 4 --dist worksteal
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadgroup
 
 # After a wanted change of a screen; look at the pictures before committing them.
 snapshots: $(VENV)/.installed-dev

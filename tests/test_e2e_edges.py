@@ -21,6 +21,7 @@ def edited(workspace: Workspace, old: str, new: str) -> None:
     save(kernel(workspace), text.replace(old, new))
 
 
+@pytest.mark.slow
 def test_an_edit_during_the_baseline_is_measured(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
@@ -53,6 +54,7 @@ def test_an_edit_that_waits_is_not_overwritten(daemon: RealDaemon, workspace: Wo
     assert "REPEAT 1" in kernel(workspace).read_text()
 
 
+@pytest.mark.slow
 def test_a_note_waits_for_the_agent_and_pins_its_parameter(daemon: RealDaemon, workspace: Workspace) -> None:
     toml = workspace.tasks / "scale" / "task.toml"
     toml.write_text(toml.read_text().replace("[8, 1]", "[8, 7, 6, 5, 4, 3, 2, 1]"))
@@ -103,6 +105,7 @@ def test_a_stop_releases_the_queue_that_was_held_for_the_run(daemon: RealDaemon)
     assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] in ("improved", "no_gain")
 
 
+@pytest.mark.slow
 def test_runs_thrown_away_under_an_unfinished_run(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -116,6 +119,7 @@ def test_runs_thrown_away_under_an_unfinished_run(daemon: RealDaemon, workspace:
     assert "task" in ended["reason"]
 
 
+@pytest.mark.slow
 def test_a_judge_that_was_tampered_with_ends_the_run(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -142,6 +146,7 @@ def test_rolling_back_a_run_while_another_works_on_its_task(daemon: RealDaemon, 
     assert not daemon.events("operator_edited")
 
 
+@pytest.mark.slow
 def test_a_note_of_the_run_for_people(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -153,6 +158,7 @@ def test_a_note_of_the_run_for_people(daemon: RealDaemon, workspace: Workspace) 
     assert (folder / "run.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["a pipe", "a device", "much too large"])
 def test_an_editable_file_that_is_none_is_said(daemon: RealDaemon, workspace: Workspace, what: str) -> None:
     daemon.start()
@@ -175,6 +181,7 @@ def test_an_editable_file_that_is_none_is_said(daemon: RealDaemon, workspace: Wo
     daemon.until_event("iteration_ended", iteration=1, outcome="accepted")
 
 
+@pytest.mark.slow
 def test_a_host_whose_folder_was_removed_is_made_ready_anew(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", iterations=1)

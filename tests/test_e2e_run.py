@@ -68,6 +68,7 @@ def test_an_operators_edit_is_the_next_iteration(daemon: RealDaemon, workspace: 
     assert daemon.query("show", iteration="r1.2")["iteration"]["memo"] == "one loop too few"
 
 
+@pytest.mark.slow
 def test_a_protected_file_asks_for_a_new_baseline(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
@@ -87,6 +88,7 @@ def test_what_does_not_compile_fails_with_the_line(daemon: RealDaemon, workspace
     assert "nonsense" in ended["reason"]
 
 
+@pytest.mark.slow
 def test_rollback_restores_the_files_and_refuses_over_an_edit(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     baseline = kernel(workspace).read_text()
@@ -127,6 +129,7 @@ def test_pause_steer_resume_stop(daemon: RealDaemon, workspace: Workspace) -> No
     assert not [p for p in leftovers(workspace) if "bench" in " ".join(p.cmdline())]
 
 
+@pytest.mark.slow
 def test_an_override_is_marked_as_such(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")

@@ -281,6 +281,7 @@ async def test_a_job_goes_on_unwatched_without_nvidia_smi(tmp_path: Path) -> Non
     assert job.notes[0] == {"unwatched": "there is no nvidia-smi on this host"}
 
 
+@pytest.mark.slow
 async def test_an_nvidia_smi_that_hangs_holds_up_neither_a_kill_nor_the_job_for_ever(
     far: Far, nvidia: Smi, tmp_path: Path
 ) -> None:

@@ -163,7 +163,10 @@ async def test_a_host_may_have_a_certificate_that_is_of_no_use(algorithms: str, 
 
 async def test_no_common_way_to_encrypt(box: Sshd, tmp_path: Path) -> None:
     error = await refused(ssh_to(box, config=ssh_config(tmp_path / "config", box, Ciphers="aes128-cbc")))
-    assert error.kind == "config" and "no way to encrypt" in error.message and "aes128-cbc" in error.message
+    if error.kind == "config":  # else the server was quicker, and hung up without a word
+        assert "no way to encrypt" in error.message and "aes128-cbc" in error.message
+    else:
+        assert error.kind == "unreachable"
 
 
 async def test_the_file_is_read_each_time(box: Sshd) -> None:

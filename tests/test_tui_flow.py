@@ -282,6 +282,7 @@ def hostile() -> logs.Log:
     return log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(140, 40), (40, 10)])
 async def test_hostile_text_never_breaks_the_screen(size: tuple[int, int]) -> None:
     feed = CannedFeed(hostile())
