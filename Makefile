@@ -9,9 +9,8 @@ TASK   ?= tasks/rmsnorm_silu_cpu
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
 
-# Two at a time, of which at most one measures (tests/conftest.py).
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -20,7 +19,7 @@ lint: $(VENV)/.installed-dev
 
 # What takes longer than a few seconds a test.
 slow: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m slow -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -m slow
 
 # After a wanted change of a screen; look at the pictures before committing them.
 snapshots: $(VENV)/.installed-dev
