@@ -103,7 +103,8 @@ class Link:
     async def start(self) -> None:
         """Sends the helper and waits until it speaks. Raises HostError (no_python, unreachable)."""
         try:
-            await self._send(bundle())
+            with contextlib.suppress(OSError):  # what came of it is read below: an end by itself, or a lost connection
+                await self._send(bundle())
             seen = b""
             while not seen.endswith(GREETING):
                 if len(seen) > CHATTER:
@@ -112,7 +113,7 @@ class Link:
                 seen += await self._channel.reader.readexactly(1)
         except (EOFError, OSError) as err:
             words = await self._close_channel()
-            kind: HostErrorKind = "no_python" if isinstance(err, EOFError | BrokenPipeError) else "unreachable"
+            kind: HostErrorKind = "no_python" if isinstance(err, EOFError) else "unreachable"
             broken = HostError(kind, f"{self.host}: the helper did not start: {words or err}")
             self._fail(broken)
             raise broken from err
