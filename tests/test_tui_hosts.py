@@ -22,7 +22,7 @@ def state_of(*cards: HostCard) -> State:
 
 
 def card(name: str, link: str = "up", trouble: str = "", offered: str = "") -> HostCard:
-    return replace(HostCard(name, "ssh", trouble=trouble, offered=offered), link=link)
+    return replace(HostCard(name, "ssh", trouble=trouble, offered=offered, stuck=bool(offered)), link=link)
 
 
 def drawn(view: View, width: int = 80, height: int = 40) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from kpd.hosts import errors
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Check, Device, HostCard
 from tests.tui_logs import TASK, Log
@@ -39,8 +40,9 @@ def down(card: HostCard, kind: str, found: str, remedy: str, offered: str = "") 
     """The card of a host that was known and cannot be reached."""
     check = Check("link", "bad", found, remedy)
     return replace(
-        card, link="down", error=f"{found}; {remedy}", trouble=kind, offered=offered, rtt_ms=None, checks=(check,)
-    )
+        card, link="down", error=f"{found}; {remedy}", trouble=kind, offered=offered, stuck=kind not in errors.LOST,
+        rtt_ms=None, checks=(check,),
+    )  # fmt: skip
 
 
 LOST = down(

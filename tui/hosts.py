@@ -8,8 +8,6 @@ from tui.numbers import count
 from tui.text import clean
 
 CPU = "cpu"
-HEALED_BY_TIME = ("", "unreachable", "helper_died")
-"""Kinds of trouble at which the daemon tries again by itself, for ever."""
 
 
 def ordered(state: State) -> list[HostCard]:
@@ -25,7 +23,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 def needs_person(card: HostCard) -> bool:
     """Whether the link stays down until somebody does something."""
-    return card.link == "down" and (bool(card.offered) or card.trouble not in HEALED_BY_TIME)
+    return card.link == "down" and card.stuck
 
 
 def chosen(state: State, before: str, looking: bool) -> str:

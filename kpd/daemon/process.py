@@ -15,7 +15,7 @@ from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.daemon.watcher import Watcher
 from kpd.engine.engine import Engine
-from kpd.engine.journal import JournalError
+from kpd.engine.journal import holding
 from kpd.messages import Live
 from kpd.model import events as e
 from kpd.model.nouns import State
@@ -73,11 +73,9 @@ class Daemon:
         """Files that people edit have changed."""
         if self.workspace.config in paths:
             self._reload()
-        try:
+        with holding(self.journal):  # to resume looks at the folders again
             survey.survey_tasks(self.workspace, self.journal)
             self.engine.on_change(paths)
-        except JournalError as err:
-            self.journal.suspend(f"{err}; then resume")  # which looks at the folders again
 
     def _on_lost(self, reason: str) -> None:
         self.journal.emit(e.Noticed("error", f"edits are not seen any more: {reason}"))

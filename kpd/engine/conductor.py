@@ -5,7 +5,7 @@ import logging
 
 from kpd.engine.campaign import Campaign, end_run
 from kpd.engine.fleet import Fleet
-from kpd.engine.journal import Journal, JournalError, run_of
+from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.placing import Place, place
 from kpd.engine.waiting import tell
 from kpd.measure.catalogue import BENCHES
@@ -34,9 +34,8 @@ class Conductor:
         while True:
             self._work.clear()
             try:
-                self._begin_what_can()
-            except JournalError as err:
-                self._journal.suspend(f"{err}; then resume")
+                with holding(self._journal):
+                    self._begin_what_can()
             except Exception as err:  # without this loop the daemon would have to end
                 log.exception("runs could not be begun because of an error of kpd's own")
                 self._journal.suspend(f"kpd's own error: {err!r}; see the daemon's log, then resume")
@@ -96,9 +95,8 @@ class Conductor:
 
     async def _conduct(self, campaign: Campaign) -> None:
         try:
-            await campaign.conduct()
-        except JournalError as err:
-            self._journal.suspend(f"{err}; then resume")
+            with holding(self._journal):
+                await campaign.conduct()
         except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
             log.exception("%s was interrupted by an error of kpd's own", campaign.run_id)
             text = f"kpd's own error in {campaign.run_id}: {err!r}; see the daemon's log, then resume or stop"

@@ -7,14 +7,14 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kpd.engine.journal import Journal, JournalError
+from kpd.engine.journal import Journal, holding
 from kpd.engine.leftovers import end_leftovers
 from kpd.engine.waiting import tell
 from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.host import Host
-from kpd.hosts.preflight import down_card, host_card
+from kpd.hosts.preflight.cards import down_card, host_card
+from kpd.hosts.preflight.trial import try_counters
 from kpd.hosts.transports import host_of
-from kpd.hosts.trial import try_counters
 from kpd.model import events as e
 from kpd.model.nouns import HostCard
 from kpd.workspace.config import HostConfig
@@ -134,7 +134,7 @@ class Fleet:
         self.note(
             replace(
                 known, transport=config.transport, address=config.address, link="down", error=CONNECTING,
-                trouble="", offered="",
+                trouble="", offered="", stuck=False,
             )
         )  # fmt: skip
         host.on_link(lambda: self._link_changed(name, host))
@@ -161,14 +161,13 @@ class Fleet:
 
     async def _arrived(self, name: str, host: Host) -> None:
         """Only the first time is it looked at in full: a link that comes and goes must not disturb a measurement."""
+        self._tell_runs(name, None, "")
         self._begin(name, self._housekeeping(host))  # which may take minutes on a slow disk
         machine, card = self._cards.get(name, (0, None))
         if card is not None and machine == host.machine:
             self._found(host, card)
         else:
             await self._probe(name, host)
-        self._tell_runs(name, None, "")
-        self._on_news()
 
     async def _probe(self, name: str, host: Host) -> None:
         config = self._configs[name]
@@ -217,10 +216,8 @@ class Fleet:
     # ── in the background ─────────────────────────────────────────────────────────────────────────────────────────
 
     def _emit(self, fact: e.Fact) -> None:
-        try:
+        with holding(self._journal):
             self._journal.emit(fact)
-        except JournalError as err:
-            self._journal.suspend(f"{err}; then resume")
 
     def _begin(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -231,11 +228,10 @@ class Fleet:
     async def _quietly(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """What goes wrong while a host is looked at is shown on its card."""
         try:
-            await work
+            with holding(self._journal):
+                await work
         except HostError as err:
             if name in self._configs:
                 self.note(down_card(name, self._configs[name], err, self._journal.state.hosts.get(name)))
-        except JournalError as err:
-            self._journal.suspend(f"{err}; then resume")
         except Exception:
             log.exception("looking at host %s failed", name)

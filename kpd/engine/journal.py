@@ -1,6 +1,7 @@
 """What the engine needs of the event log: it emits facts, and reads the state they fold to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from kpd.model.events import Event, Fact
@@ -28,6 +29,15 @@ class Journal(Protocol):
 
     def events(self, run: str | None = None, iteration: int | None = None) -> Iterable[Event]:
         """Recorded events, oldest first."""
+
+
+@contextmanager
+def holding(journal: Journal) -> Iterator[None]:
+    """When the log cannot be written within, the queue is held until a person says `resume`; no error comes out."""
+    try:
+        yield
+    except JournalError as err:
+        journal.suspend(f"{err}; then resume")
 
 
 def run_of(journal: Journal, run: str) -> Run:

@@ -1,6 +1,6 @@
 """What runs wait for without a person: said on the run, and forgotten when it has come."""
 
-from kpd.engine.journal import Journal, JournalError
+from kpd.engine.journal import Journal, holding
 from kpd.model import events as e
 from kpd.model.nouns import Run
 
@@ -8,7 +8,5 @@ from kpd.model.nouns import Run
 def tell(journal: Journal, run: Run, reason: str) -> None:
     """Say what the run waits for, if that is news; an empty reason: it does not wait any more."""
     if run.waiting != reason:
-        try:
+        with holding(journal):
             journal.emit(e.RunWaits(run.id, reason))
-        except JournalError as err:
-            journal.suspend(f"{err}; then resume")

@@ -153,7 +153,8 @@ class HostCard:
     """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements.
 
     While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
-    fingerprint of a host key that nobody has trusted yet. `rtt_ms` is a round trip to the helper when it was probed.
+    fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time
+    alone will hardly heal it. `rtt_ms` is a round trip to the helper when it was probed.
     """
 
     name: str
@@ -170,6 +171,7 @@ class HostCard:
     address: str = ""
     trouble: str = ""
     offered: str = ""
+    stuck: bool = False
     rtt_ms: float | None = None
     devices: tuple[Device, ...] = ()
     checks: tuple[Check, ...] = ()
