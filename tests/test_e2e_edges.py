@@ -33,6 +33,7 @@ def test_an_edit_during_the_baseline_is_measured(daemon: RealDaemon, workspace: 
     daemon.until_event("iteration_ended", iteration=2, outcome="accepted")
 
 
+@pytest.mark.slow
 def test_an_edit_that_waits_is_not_overwritten(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
@@ -66,6 +67,7 @@ def test_a_note_waits_for_the_agent_and_pins_its_parameter(daemon: RealDaemon, w
     daemon.until_event("run_ended")
 
 
+@pytest.mark.slow
 def test_skip_gives_up_the_iteration_and_goes_on(daemon: RealDaemon) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -78,6 +80,7 @@ def test_skip_gives_up_the_iteration_and_goes_on(daemon: RealDaemon) -> None:
     assert daemon.until_event("run_ended")["body"]["reason"].startswith("the sweep has tried all 2 points")
 
 
+@pytest.mark.slow
 def test_a_helper_that_dies_is_started_again(daemon: RealDaemon) -> None:
     daemon.start()
     daemon.command("run", task="scale", iterations=1)
@@ -92,6 +95,7 @@ def test_a_helper_that_dies_is_started_again(daemon: RealDaemon) -> None:
     assert not daemon.events("run_paused")
 
 
+@pytest.mark.slow
 def test_a_stop_releases_the_queue_that_was_held_for_the_run(daemon: RealDaemon) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -132,6 +136,7 @@ def test_a_judge_that_was_tampered_with_ends_the_run(daemon: RealDaemon, workspa
     assert "was changed" in daemon.until_event("run_ended")["body"]["reason"]
 
 
+@pytest.mark.slow
 def test_rolling_back_a_run_while_another_works_on_its_task(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")

@@ -58,6 +58,7 @@ def test_a_whole_run_on_a_host_behind_ssh(daemon: RealDaemon, remote: Box) -> No
     assert jobs_on(remote)
 
 
+@pytest.mark.slow
 def test_a_lost_link_is_waited_for_and_costs_no_iteration(daemon: RealDaemon, remote: Box) -> None:
     daemon.start()
     until_up(daemon, "box")
@@ -80,6 +81,7 @@ def test_a_lost_link_is_waited_for_and_costs_no_iteration(daemon: RealDaemon, re
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_daemon_killed_in_mid_job_goes_on_with_that_job(daemon: RealDaemon, remote: Box) -> None:
     daemon.start()
     until_up(daemon, "box")
@@ -113,6 +115,7 @@ def test_an_unknown_key_waits_for_a_person(daemon: RealDaemon, remote: Box) -> N
     assert remote.server.host_key_pub in known.read_text()
 
 
+@pytest.mark.slow
 def test_a_changed_key_is_never_trusted(daemon: RealDaemon, remote: Box) -> None:
     daemon.start()
     until_up(daemon, "box")
@@ -124,6 +127,7 @@ def test_a_changed_key_is_never_trusted(daemon: RealDaemon, remote: Box) -> None
         daemon.command("trust", host="box", fingerprint="SHA256:anything")
 
 
+@pytest.mark.slow
 def test_a_host_that_hangs_blocks_no_other(daemon: RealDaemon, workspace: Workspace, tmp_path: Path) -> None:
     with ExitStack() as stack:
         one, two = (stack.enter_context(box(tmp_path, name)) for name in ("one", "two"))
@@ -194,6 +198,7 @@ def test_hosts_come_and_go_with_config_toml(daemon: RealDaemon, workspace: Works
     daemon.until(lambda: not remote.server.sessions(), "the connection to be closed")
 
 
+@pytest.mark.slow
 def test_a_shutdown_begins_nothing_and_says_nothing_more(daemon: RealDaemon, remote: Box) -> None:
     daemon.start()
     until_up(daemon, "box")

@@ -68,6 +68,7 @@ def test_killed_while_a_job_runs_then_stopped_by_the_operator(daemon: RealDaemon
     assert daemon.query("show", iteration="r1.1")["iteration"]["outcome"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_shutdown_kills_the_step_and_the_next_daemon_waits(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")

@@ -51,6 +51,7 @@ def test_a_sweep_finds_the_fast_point_and_everything_is_kept(daemon: RealDaemon,
     assert not daemon.events("operator_edited"), "kpd took its own write for an edit"
 
 
+@pytest.mark.slow
 def test_an_operators_edit_is_the_next_iteration(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
@@ -78,6 +79,7 @@ def test_a_protected_file_asks_for_a_new_baseline(daemon: RealDaemon, workspace:
     assert daemon.until_event("baseline_stale")["body"]["files"] == ["harness.c"]
 
 
+@pytest.mark.slow
 def test_what_does_not_compile_fails_with_the_line(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
