@@ -3,9 +3,9 @@
     python benchmarks/chaos.py [cuts]
 
 Prints one JSON object. Short iterations (stage, build, check, time) run one after the other in several lanes over one
-ssh connection through a network that is cut at random moments: at once back, down for up to four seconds, or frozen.
-Every job writes its name into a file on the host when it starts, and a known output; at the end each must be there
-once, and every output whole. Needs OpenSSH's sshd on this machine.
+ssh connection through a network that is cut at random moments: at once back, down for up to four seconds, or torn in
+the middle of a message. Every job writes its name into a file on the host when it starts, and a known output; at the
+end each must be there once, and every output whole. Needs OpenSSH's sshd on this machine.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from typing import Any
 
 from kpd.hosts.host import Host, JobSpec
 from kpd.hosts.job import JobResult
-from kpd.hosts.ssh import Ssh
+from kpd.hosts.ssh.transport import Ssh
 from tests.slow_pipe import Proxy, proxy
 from tests.sshd import ssh_config, sshd
 

@@ -22,12 +22,12 @@ from typing import Any
 
 import asyncssh
 
-from kpd.hosts import probe
 from kpd.hosts.host import Host, JobSpec, Lease
 from kpd.hosts.job import JobResult, Notes
-from kpd.hosts.preflight import host_card
-from kpd.hosts.ssh import Ssh
-from kpd.hosts.trial import try_counters
+from kpd.hosts.preflight import probe
+from kpd.hosts.preflight.cards import host_card
+from kpd.hosts.preflight.trial import try_counters
+from kpd.hosts.ssh.transport import Ssh
 from kpd.model.codec import encode
 from kpd.workspace.config import HostConfig
 

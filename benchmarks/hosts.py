@@ -26,8 +26,8 @@ import psutil
 
 from kpd.client import DaemonError, ask
 from kpd.hosts.host import Host, JobSpec
-from kpd.hosts.ssh import Ssh
-from kpd.model.events import Event
+from kpd.hosts.ssh.transport import Ssh
+from kpd.model.events import Event, RunEnded
 from kpd.subscription import Client
 from kpd.workspace.paths import Workspace
 from tests.remote_box import Box, box
@@ -172,8 +172,8 @@ async def followed(workspace: Workspace, daemon: psutil.Process) -> dict[str, An
         async for message in client.messages():
             if isinstance(message, Event):
                 seqs.append(message.seq)
-                if message.fact.kind() == "run_ended":
-                    ended[message.fact.run] = message.fact.outcome  # type: ignore[attr-defined]
+                if isinstance(message.fact, RunEnded):
+                    ended[message.fact.run] = message.fact.outcome
             if len(ended) == WORKING_HOSTS:
                 break
     gaps = sum(after - before - 1 for before, after in itertools.pairwise(seqs))

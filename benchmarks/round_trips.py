@@ -22,7 +22,7 @@ from typing import Any
 from kpd.agents.space import write_point
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from kpd.hosts.ssh import Ssh
+from kpd.hosts.ssh.transport import Ssh
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json

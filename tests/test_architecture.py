@@ -78,6 +78,17 @@ def test_heavy_libraries_have_one_importing_module() -> None:
     assert all(len(users) == 1 for users in importers.values()), importers
 
 
+def test_a_transport_over_ssh_is_imported_when_a_host_needs_it() -> None:
+    packages = ("kpd.hosts.ssh", "kpd.hosts.openssh")
+    for module, path in modules("kpd", "tui"):
+        if not module.startswith(packages):
+            at_once = [
+                node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)
+            ]
+            names = {getattr(node, "module", None) or node.names[0].name for node in at_once}
+            assert not [name for name in names if name.startswith(packages)], module
+
+
 def test_no_module_without_a_subject() -> None:
     names = {module.rsplit(".", 1)[-1] for module, _ in modules("kpd", "tui")}
     assert not names & FORBIDDEN

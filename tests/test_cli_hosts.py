@@ -19,7 +19,7 @@ from kpd.cli.main import main
 from kpd.cli.text import clean
 from kpd.model import codec
 from kpd.model.nouns import Check, Device, HostCard
-from kpd.workspace.config import ADDRESS, HOST_NAME, HostConfig, load_config
+from kpd.workspace.config import HOST_NAME, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from tests.sshd import Sshd, sshd
 
@@ -65,7 +65,7 @@ def test_a_name_comes_from_the_address(address: str, taken: tuple[str, ...], nam
     assert name_for(address, taken) == name
 
 
-@given(st.from_regex(r"[A-Za-z0-9_][\w.-]{0,80}", fullmatch=True).filter(ADDRESS.fullmatch))
+@given(st.from_regex(r"[A-Za-z0-9_][\w.-]{0,80}", fullmatch=True))
 def test_every_such_name_is_one(address: str) -> None:
     first = name_for(address, ())
     second = name_for(address, (first,))
@@ -92,11 +92,15 @@ def test_a_host_is_appended_and_all_else_stays(ws: Workspace, before: bytes | No
 
 def test_several_hosts_with_names_of_all_kinds(ws: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     ws.config.chmod(0o640)
-    for args in (["10.0.0.7"], ["old.example.org"], ["x", "--name", "A.b-c_d"], ["y", "--transport", "controlmaster"]):
+    for args in (
+        ["10.0.0.7"], ["old.example.org"], ["x", "--name", "A.b-c_d"], ["y", "--transport", "controlmaster"],
+        ["CORP\\me@z"],
+    ):  # fmt: skip
         assert kpd(ws, "add", *args, "--no-check") == 0
-    assert capsys.readouterr().out.split() == ["10.0.0.7", "old-2", "A.b-c_d", "y"]
+    assert capsys.readouterr().out.split() == ["10.0.0.7", "old-2", "A.b-c_d", "y", "z"]
     found = load_config(ws).hosts
-    assert list(found) == ["local", "old", "10.0.0.7", "old-2", "A.b-c_d", "y"]
+    assert list(found) == ["local", "old", "10.0.0.7", "old-2", "A.b-c_d", "y", "z"]
+    assert found["z"].address == "CORP\\me@z"
     assert found["y"] == HostConfig(transport="controlmaster", address="y")
     assert ws.config.read_bytes().startswith(MINE)
     assert ws.config.stat().st_mode & 0o777 == 0o640
@@ -118,9 +122,8 @@ def test_a_linked_config_stays_a_link(ws: Workspace) -> None:
         (MINE, ["--", "-oProxyCommand=x"], "'-oProxyCommand=x' is no address; write [user@]host[:port]"),
         (MINE, ["me@box; rm -rf /"], "is no address"),
         (MINE, ['x"\n[run]'], "is no address"),
-        (MINE, ["me\\x@box"], "is no address"),
-        (MINE, ["a:b:c]"], "is not an address"),
-        (MINE, ["box:99999"], "is not an address"),
+        (MINE, ["a:b:c]"], "is no address"),
+        (MINE, ["box:99999"], "is no address"),
         (MINE, ["me@old"], "me@old is there already, as old; kpd doctor old"),
         (MINE, ["box", "--name", "old"], "there is a host old already"),
         (MINE, ["box", "--name", "local"], "'local' cannot be a host's name"),

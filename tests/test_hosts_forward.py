@@ -58,6 +58,37 @@ async def test_many_clients_and_much_data(host: Host, tmp_path: Path) -> None:
     assert not here.exists()
 
 
+async def test_a_client_that_does_not_read_stops_the_server(host: Host, tmp_path: Path) -> None:
+    """What it does not take stays with the server: neither the helper nor we hoard it, and all else goes on."""
+    size = 64 << 20
+    written = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal written
+        for _ in range(size >> 16):
+            writer.write(bytes(1 << 16))
+            await writer.drain()
+            written += 1 << 16
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, str(tmp_path / "far"))
+    async with forward(host, tmp_path / "here", str(tmp_path / "far")):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(30)
+            client.connect(str(tmp_path / "here"))
+            still = -1
+            while written > still or not written:
+                still = written
+                await asyncio.sleep(0.2)
+                assert await host.running() == []
+            assert 0 < written < 4 << 20
+            got = 0
+            while data := await asyncio.to_thread(client.recv, 1 << 20):
+                got += len(data)
+            assert got == size
+    server.close()
+
+
 async def test_nobody_listens_there(host: Host, tmp_path: Path) -> None:
     async with forward(host, tmp_path / "here", str(tmp_path / "nobody")):
         assert await ask(tmp_path / "here", b"x") == b""

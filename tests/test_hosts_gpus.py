@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpd.hosts import gpus
-from kpd.hosts.gpus import Gpu
+from kpd.hosts.plain import plain
+from kpd.hosts.preflight import gpus
+from kpd.hosts.preflight.gpus import Gpu
 
 H100 = (
     "0, GPU-4c2f1c9e-6b0e-5d0c-9b1a-0d3a7e6f1a01, 00000000:19:00.0, NVIDIA H100 80GB HBM3, 9.0, 81559, 580.95.05, "
@@ -33,6 +34,10 @@ Version 2025.3.1.0 (build 36398880) (public-release)
 """
 
 
+def in_words(*found: Gpu) -> str:
+    return gpus.listed((gpu.name, gpu.arch, gpu.memory_mib) for gpu in found)
+
+
 def test_a_box_with_two_h100_one_of_them_split() -> None:
     found, other = gpus.gpus_of(H100)
     assert other == ""
@@ -42,7 +47,7 @@ def test_a_box_with_two_h100_one_of_them_split() -> None:
     )  # fmt: skip
     assert [gpu.mig for gpu in found] == [False, True]
     assert gpus.usable(found, ()) == found[:1]
-    assert gpus.listed(found) == "2 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"
+    assert in_words(*found) == "2 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"
 
 
 def test_architectures_of_two_digits_and_memory_that_is_not_told() -> None:
@@ -50,7 +55,7 @@ def test_architectures_of_two_digits_and_memory_that_is_not_told() -> None:
     (gb10,), _ = gpus.gpus_of(GB10)
     assert (b200.arch, b200.persistence, b200.memory_mib) == ("sm_100", False, 183359)
     assert (gb10.arch, gb10.memory_mib, gb10.mig) == ("sm_121", 0, False)
-    assert gpus.listed((b200, gb10)) == "NVIDIA B200 (sm_100, 179 GiB), NVIDIA GB10 (sm_121)"
+    assert in_words(b200, gb10) == "NVIDIA B200 (sm_100, 179 GiB), NVIDIA GB10 (sm_121)"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +108,7 @@ def test_a_toolkit_older_than_the_gpu(cuda: str, arch: str, first: str) -> None:
 
 @given(st.text(), st.integers(1, 60))
 def test_a_line_is_one_and_harmless(text: str, most: int) -> None:
-    line = gpus.line(text, most)
+    line = plain(text, most)
     assert line.isprintable()
     assert len(line) <= most
     assert line == line.strip()

@@ -187,6 +187,17 @@ async def test_a_shell_that_talks_without_end(tmp_path: Path) -> None:
     await host.close()
 
 
+async def test_a_shell_that_floods_its_stderr(tmp_path: Path) -> None:
+    local = python_that(tmp_path, "exec yes 3>&1 >&2")
+    host = Host("local", tmp_path, local, connect_s=300.0)
+    try:
+        with pytest.raises(HostError, match="talks without end") as caught:
+            await host.connect()
+        assert caught.value.kind == "config" and ".bashrc" in caught.value.remedy
+    finally:
+        await host.close()
+
+
 async def test_an_unusable_root_is_an_error_at_connect(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     host = Host("local", tmp_path / "file", Local())

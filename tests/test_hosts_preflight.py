@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpd.hosts import gpus, probe, trial
 from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
 from kpd.hosts.host import Host
 from kpd.hosts.job import JobResult
 from kpd.hosts.local import Local
-from kpd.hosts.preflight import checks, devices, down_card, host_card
-from kpd.hosts.probe import Facts
-from kpd.hosts.trial import Tried, classify, try_counters
+from kpd.hosts.preflight import gpus, probe, trial
+from kpd.hosts.preflight.cards import devices, down_card, host_card
+from kpd.hosts.preflight.checks import checks
+from kpd.hosts.preflight.probe import Facts
+from kpd.hosts.preflight.trial import Tried, classify, try_counters
 from kpd.model.nouns import Check
 from kpd.workspace.config import HostConfig
 from tests.test_hosts_gpus import B200, H100
@@ -37,7 +38,7 @@ def facts(**more: Any) -> Facts:
     found: dict[str, Any] = {
         **probe.facts({**HELPER, "disk_free": 200 << 30}, SAID, 0.1, 0.012),
         "gpus": BOTH, "driver": "580.95.05", "nvcc": "/usr/local/cuda/bin/nvcc", "cuda": "13.0",
-        "ncu": "/usr/local/cuda/bin/ncu", "ncu_version": "2025.3.1.0", "leases": "", "perf": True,
+        "ncu": "/usr/local/cuda/bin/ncu", "ncu_version": "2025.3.1.0", "outlives": True, "leases": "", "perf": True,
         "counters": "perf stat counts cycles", **more,
     }  # fmt: skip
     return found  # type: ignore[return-value]
@@ -52,7 +53,7 @@ def test_a_box_on_which_all_is_well() -> None:
     assert [(each.name, each.state) for each in found] == [
         (name, "ok")
         for name in ("link", "python", "disk", "clock", "compiler", "gpu", "nvcc", "ncu", "cpu counters",
-                     "gpu counters", "leases")
+                     "gpu counters", "logout", "leases")
     ]  # fmt: skip
     words = {each.name: each.found for each in found}
     assert words["link"] == "ssh to me@box, 12.0 ms there and back"
@@ -67,6 +68,11 @@ def test_a_machine_without_a_gpu_needs_nothing_of_nvidia() -> None:
     assert {states[name] for name in ("gpu", "nvcc", "ncu", "gpu counters")} == {"off"}
     assert check("nvcc", gpus=()).state == "ok"  # it harms nobody
     assert check("link", HostConfig()).found.startswith("this machine, ")
+
+
+def test_who_logs_in_nowhere_or_where_nothing_ends_with_a_login_needs_no_leave_of_logind() -> None:
+    for found in (checks(facts(outlives=False), HostConfig()), checks(facts(outlives=None), SSH)):
+        assert "logout" not in [each.name for each in found]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +96,7 @@ def test_a_machine_without_a_gpu_needs_nothing_of_nvidia() -> None:
          "not installed", "linux-perf"),
         ("cpu counters", {"perf": False, "counters": "no hardware counters: perf stat is not permitted (4)"},
          "not permitted", "sudo sysctl kernel.perf_event_paranoid=2"),
+        ("logout", {"outlives": False}, "KillUserProcesses=yes", "systemctl restart systemd-logind"),
         ("leases", {"leases": "is not a folder"}, "/tmp/kpd-leases is not a folder", "sudo install -d -m 1777"),
     ],
 )  # fmt: skip

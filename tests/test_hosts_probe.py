@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpd.hosts import probe
 from kpd.hosts.job import JobSpec
+from kpd.hosts.preflight import probe
 from tests.test_hosts_gpus import H100, NCU, NVCC
 from tests.test_hosts_support import host_at, linux_only, names
 
@@ -123,12 +123,33 @@ async def test_the_folder_of_locks(tmp_path: Path, make: Callable[[Path], None],
     assert probe.facts(HELPER, await ran(tmp_path, probe.script()))["leases"] is None
 
 
+@linux_only
+@pytest.mark.parametrize(
+    ("cgroup", "outlives"),
+    [
+        ("0::/user.slice/user-1000.slice/session-3.scope", False),
+        ("12:pids:/\n1:name=systemd:/user.slice/user-1000.slice/session-c1.scope", False),
+        ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/kpd.service", None),
+        ("0::/system.slice/sshd.service", None),
+    ],
+)
+async def test_logind_is_asked_about_its_own_sessions(
+    tmp_path: Path, install: Install, cgroup: str, outlives: bool | None
+) -> None:
+    (tmp_path / "cgroup").write_text(f"{cgroup}\n")
+    install("id", 'case "$1" in -un) echo me;; *) echo 1000;; esac')
+    install("busctl", f"[ $# = 7 ] && {prints(LOGIND)}")
+    said = await ran(tmp_path, probe.script().replace("/proc/self/cgroup", str(tmp_path / "cgroup")))
+    assert probe.facts(HELPER, said)["outlives"] is outlives
+
+
 async def ran(root: Path, script: str) -> str:
     async with host_at(root / "host") as host:
         done = await host.job(JobSpec(f"probe-{time.time_ns()}", script, probe.LIMIT_S))
         return done.stdout.decode()
 
 
+LOGIND = 'b true\nas 0\nas 1 "root"'
 SAID = """== cpu 0
  Neoverse-V2
 
@@ -177,6 +198,24 @@ def test_a_bare_machine() -> None:
 )
 def test_who_may_read_gpu_counters(rights: str, open: bool | None) -> None:
     assert probe.facts(HELPER, f"== rights 0\n {rights}\n\n")["counters_open"] is open
+
+
+@pytest.mark.parametrize(
+    ("said", "outlives"),
+    [
+        ('me\n b false\n as 0\n as 1 "root"', True),
+        ('me\n b true\n as 0\n as 1 "root"', False),
+        ('root\n b true\n as 0\n as 1 "root"', True),
+        ('me\n b true\n as 0\n as 2 "root" "me"', True),
+        ('me\n b true\n as 1 "you"\n as 0', True),
+        ('me\n b true\n as 2 "you" "me"\n as 0', False),
+        ("me\n Failed to get property KillUserProcesses", None),
+        ("me\n b true", None),
+        ("", None),
+    ],
+)
+def test_what_logind_ends_with_a_login(said: str, outlives: bool | None) -> None:
+    assert probe.facts(HELPER, f"== logind 0\n {said}\n\n")["outlives"] is outlives
 
 
 @pytest.mark.parametrize(

@@ -149,11 +149,14 @@ async def test_content_under_a_wrong_name_is_refused(host: Host) -> None:
     assert names(host, "blobs") == []
 
 
-async def test_a_blob_that_rots_on_disk_is_never_used(host: Host) -> None:
+@pytest.mark.parametrize(
+    "harm", ["echo c0ntent > $b", "chmod 000 $b", "rm $b; mkfifo $b", "rm $b; ln -s /dev/zero $b", "truncate -s 1G $b"]
+)
+async def test_a_blob_that_rots_on_disk_or_is_replaced_is_never_used(host: Host, harm: str) -> None:
     await host.stage({"a": b"content"})
     blob = at(host, "blobs", sha(b"content"))
-    blob.chmod(0o600)
-    blob.write_bytes(b"c0ntent")
+    result = await host.job(spec("harm", f"b={shlex.quote(str(blob))}; chmod 600 $b; {harm}"))
+    assert result.rc == 0, result.stderr
     digest = await host.stage({"b": b"content"})
     assert files_in(at(host, "trees", digest)) == {"b": b"content"}
     assert blob.read_bytes() == b"content"
@@ -168,6 +171,8 @@ async def test_a_blob_that_rots_on_disk_is_never_used(host: Host) -> None:
         "rm a; ln -s /etc/passwd a",
         "rm -r d; ln -s / d",
         "mkfifo pipe",
+        "chmod 000 a",
+        "chmod 600 a; truncate -s 1G a",
     ],
 )
 async def test_a_tree_that_a_job_has_changed_is_made_anew(host: Host, harm: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from kpd.hosts.bundle import BOOTSTRAP, bundle
 from kpd.hosts.errors import HostError
+from kpd.hosts.helper.tunnel import CHUNK
 from kpd.hosts.helper.wire import GREETING, KEPT, LENGTHS, pack
 from tests.far_end import Far, far_end
 from tests.test_hosts_support import until
@@ -63,21 +64,24 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 class Tunnel:
     """The near end: what has come, and whether the far end has ended."""
 
-    def __init__(self, far: Far, path: Path) -> None:
+    def __init__(self, far: Far, path: Path, window: int = 1 << 30) -> None:
+        self.window = window
         self.link = far.link
         self.request = far.link.reserve()
         self.got = bytearray()
         self.reading = asyncio.create_task(self._read(path))
 
     @classmethod
-    async def to(cls, far: Far, path: Path) -> "Tunnel":
+    async def to(cls, far: Far, path: Path, window: int = 1 << 30) -> "Tunnel":
         """Asked for, so that what is sent comes behind that."""
-        tunnel = cls(far, path)
+        tunnel = cls(far, path, window)
         await asyncio.sleep(0)
         return tunnel
 
     async def _read(self, path: Path) -> None:
-        async with contextlib.aclosing(self.link.follow("tunnel", path=str(path), request=self.request)) as frames:
+        async with contextlib.aclosing(
+            self.link.follow("tunnel", path=str(path), window=self.window, request=self.request)
+        ) as frames:
             async for frame in frames:
                 if frame.final:
                     assert frame.fields == {} and frame.body == b""
@@ -270,13 +274,42 @@ async def test_a_server_is_read_only_as_fast_as_the_pipe_takes_it(path: Path) ->
 
     async with served(path, serve), unread() as (helper, pipe):
         assert helper.stdin is not None
-        helper.stdin.write(pack({"id": 1, "op": "tunnel", "path": str(path)}))
+        helper.stdin.write(pack({"id": 1, "op": "tunnel", "path": str(path), "window": 1 << 30}))
         still = -1
         while written > still or not written:
             still = written
             await asyncio.sleep(0.2)
         assert 0 < written < 8 << 20
         assert await asyncio.to_thread(take, pipe, 1) == size
+
+
+async def test_a_server_is_read_only_as_far_as_the_near_side_has_taken_it(far: Far, path: Path) -> None:
+    """All windows may be full: other requests are still answered, and each tunnel goes on as its client takes more."""
+    size = 5 << 20
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(bytes(size))
+        await writer.drain()
+
+    async with served(path, serve):
+        tunnels = [await Tunnel.to(far, path, 300_000) for _ in range(3)]
+        await until(lambda: all(len(tunnel.got) >= 300_000 for tunnel in tunnels))
+        await far.link.ask("ping")  # behind all that was under way
+        full = [len(tunnel.got) for tunnel in tunnels]
+        assert all(got < 300_000 + CHUNK for got in full)
+        first, *others = tunnels
+        taken = 0
+        while not first.reading.done():
+            await far.link.tell("took", to=first.request, count=len(first.got) - taken)
+            taken = len(first.got)
+            await asyncio.sleep(0)
+        assert len(first.got) == size
+        assert [len(tunnel.got) for tunnel in others] == full[1:]
+        for tunnel in others:
+            await tunnel.shut()
+            await tunnel.reading
+        await far.link.tell("took", to=first.request, count=1)  # too late, and no harm
+        await far.link.ask("ping")
 
 
 async def test_the_output_of_jobs_leaves_room_for_a_tunnel(far: Far, path: Path) -> None:

@@ -7,21 +7,37 @@ import signal
 import psutil
 import pytest
 
-from kpd.hosts.child import LAST_WORDS, ChildChannel
+from kpd.hosts.child import ChildChannel
+from kpd.hosts.last_words import KEPT, MOST, Noise
 from tests.test_hosts_support import alive
 
 ENV = {"PATH": os.defpath}
 
 
 async def test_bytes_status_and_last_words() -> None:
-    script = f"head -c {2 * LAST_WORDS} /dev/zero | tr '\\0' x >&2; echo end >&2; cat; exit 3"
+    script = f"head -c {2 * KEPT} /dev/zero | tr '\\0' x >&2; echo end >&2; cat; exit 3"
     child = await ChildChannel.start("sh", "-c", script, env=ENV)
     child.writer.write(b"through")
     await child.writer.drain()
     assert await child.reader.readexactly(7) == b"through" and child.status is None
     words = await child.close()
-    assert child.status == 3 and words.endswith("xend") and len(words) < LAST_WORDS
+    assert child.status == 3 and words.endswith("xend") and len(words) < KEPT
     assert await child.close() == words
+
+
+async def test_a_child_that_floods_its_stderr_is_killed() -> None:
+    child = await ChildChannel.start("sh", "-c", f"head -c {MOST // 2} /dev/zero >&2; cat", env=ENV)
+    child.writer.write(b"x")
+    assert await child.reader.readexactly(1) == b"x"
+    await child.close()
+    assert child.status == 0
+    child = await ChildChannel.start("sh", "-c", "exec yes 3>&1 >&2", env=ENV)
+    with pytest.raises(Noise):
+        await child.reader.read(1)
+    with pytest.raises(Noise):
+        await child.reader.readexactly(1)
+    await child.close()
+    assert child.status == -signal.SIGKILL
 
 
 async def test_a_frozen_child_is_ended_while_its_pipe_is_read() -> None:

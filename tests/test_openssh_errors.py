@@ -9,8 +9,8 @@ import pytest
 from kpd.hosts.errors import HostError, HostKey
 from kpd.hosts.host import Host
 from kpd.hosts.link import Link
-from kpd.hosts.openssh import destination
-from kpd.hosts.openssh_errors import ByHand, explain
+from kpd.hosts.openssh.master import destination
+from kpd.hosts.openssh.sayings import ByHand, explain
 from tests.sshd import make_key, ssh_config, sshd
 from tests.test_openssh_support import Place, commands_in, place_at, run
 
@@ -141,6 +141,12 @@ async def test_a_user_who_may_not_run_commands(tmp_path: Path) -> None:
         assert err.kind == "no_python" and "not for you" in err.message
 
 
+async def test_a_login_shell_that_floods_its_stderr(tmp_path: Path) -> None:
+    with place_at(tmp_path, ForceCommand="exec yes 3>&1 >&2") as place:
+        err = await refused(place)
+        assert err.kind == "config" and "talks without end" in err.message
+
+
 async def test_a_host_that_is_down(place: Place) -> None:
     place.server.stop()
     err = await refused(place)
@@ -206,6 +212,8 @@ async def test_trust_says_where_ssh_keeps_its_keys(place: Place) -> None:
         ("me@box", ("--", "me@box")),
         ("me@box:2222", ("-p", "2222", "--", "me@box")),
         ("::1", ("--", "::1")),
+        ("[::1]", ("--", "::1")),
+        ("ssh://me@box:2222", ("-p", "2222", "--", "me@box")),
         ("me@[::1]:22", ("-p", "22", "--", "me@::1")),
         ("fe80::1%eth0", ("--", "fe80::1%eth0")),
     ],

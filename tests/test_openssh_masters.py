@@ -146,7 +146,7 @@ async def test_what_the_configuration_says_for_terminals_does_not_disturb(place:
 @pytest.mark.slow
 async def test_a_master_whose_daemon_was_killed_is_taken_over(place: Place) -> None:
     script = (
-        "import asyncio; from pathlib import Path; from kpd.hosts.openssh import ControlMaster\n"
+        "import asyncio; from pathlib import Path; from kpd.hosts.openssh.master import ControlMaster\n"
         "async def main():\n"
         f"    await ControlMaster('box', False, 'python3', '', False, Path({str(place.folder)!r}), '',"
         f" Path({str(place.config)!r})).open()\n"

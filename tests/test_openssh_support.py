@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from kpd.hosts.openssh import ControlMaster
+from kpd.hosts.openssh.master import ControlMaster
 from tests.sshd import Sshd, sshd
 
 

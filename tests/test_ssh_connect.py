@@ -15,7 +15,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.job import Piece
 from kpd.hosts.link import Link
-from kpd.hosts.ssh import Ssh
+from kpd.hosts.ssh.transport import Ssh
 from tests.sshd import Sshd, ssh_config, sshd
 from tests.test_hosts_support import spec, until
 from tests.test_ssh_support import box, host_by, lets_in, refused, ssh_to
@@ -260,6 +260,12 @@ async def test_a_login_shell_that_talks(tmp_path: Path) -> None:
             assert (await host.job(spec("a", "echo hi"))).stdout == b"hi\n"
 
 
+async def test_a_login_shell_that_floods_its_stderr(tmp_path: Path) -> None:
+    with sshd(tmp_path, ForceCommand="exec yes 3>&1 >&2") as box:
+        async with host_that_fails(box, "config") as error:
+            assert "talks without end" in error.message and ".bashrc" in error.remedy
+
+
 async def test_nothing_of_a_login_reaches_the_log_below_a_warning(
     box: Sshd, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -278,6 +284,7 @@ async def test_nothing_of_a_login_reaches_the_log_below_a_warning(
         ("Ciphers", "Ciphers"),
         ('User "half', "line 2"),
         ("HostName " + "x" * 70, "label"),
+        ("ProxyJump gate,-oProxyCommand=id", "'-oProxyCommand=id' is no address"),
     ],
 )
 async def test_a_broken_configuration(line: str, says: str, box: Sshd, tmp_path: Path) -> None:
@@ -303,7 +310,7 @@ async def test_a_configuration_that_hangs_holds_up_nothing_else(
     box: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often it is tried there is one reading of it, and the next one begins when that has ended."""
-    monkeypatch.setattr("kpd.hosts.ssh.READ_S", 0.3)
+    monkeypatch.setattr("kpd.hosts.ssh.transport.READ_S", 0.3)
     config, wait, begun = tmp_path / "config", tmp_path / "wait", tmp_path / "begun"
     wait.touch()
     command = f"echo >> {begun}; while [ -e {wait} ]; do sleep 0.05; done"

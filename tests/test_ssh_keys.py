@@ -7,8 +7,8 @@ import asyncssh
 import pytest
 
 from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
-from kpd.hosts.known_hosts import fingerprint
-from kpd.hosts.ssh import Ssh
+from kpd.hosts.ssh.known_hosts import fingerprint
+from kpd.hosts.ssh.transport import Ssh
 from tests.sshd import Sshd, make_key, ssh_config, sshd
 from tests.test_ssh_support import box, lets_in, refused, ssh_to
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kpd.hosts.known_hosts import KnownHosts, add, fingerprint, matches, names_of
+from kpd.hosts.ssh.known_hosts import KnownHosts, add, fingerprint, matches, names_of
 from tests.sshd import make_key
 
 

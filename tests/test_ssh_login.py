@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from kpd.hosts.ssh import Ssh
+from kpd.hosts.ssh.transport import Ssh
 from tests.sshd import Sshd, make_key, ssh_config, sshd
 from tests.test_hosts_support import until
 from tests.test_ssh_support import box, lets_in, refused, ssh_to

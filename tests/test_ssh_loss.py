@@ -12,7 +12,7 @@ import asyncssh
 import pytest
 
 from kpd.hosts.link import Link
-from kpd.hosts.ssh import Ssh
+from kpd.hosts.ssh.transport import Ssh
 from tests.slow_pipe import Proxy, proxy
 from tests.sshd import Sshd, make_key, ssh_config
 from tests.test_hosts_support import names, spec, until

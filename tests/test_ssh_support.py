@@ -9,7 +9,7 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from kpd.hosts.ssh import Ssh
+from kpd.hosts.ssh.transport import Ssh
 from tests.sshd import Sshd, sshd
 from tests.test_hosts_support import processes_of, until
 

@@ -9,6 +9,7 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import INFRA, OK, USAGE, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.text import clean, columns, narrate, out, out_json, wrapped
+from kpd.hosts.preflight.gpus import listed
 from kpd.workspace.paths import Workspace
 
 
@@ -67,10 +68,11 @@ def report(host: dict[str, Any], limit: int | None, waiting: Sequence[str] = ())
         f"{words.number(host[key])} {unit}" for key, unit in (("bandwidth_gbs", "GB/s"), ("peak_gflops", "GFLOP/s"))
         if host[key] is not None
     ]  # fmt: skip
+    gpus = (device for device in host["devices"] if device["kind"] == "gpu")
     facts = {
         "system": host["system"],
         "device": host["device"],
-        "gpus": _gpus(host["devices"]),
+        "gpus": listed((gpu["name"], gpu["arch"], gpu["memory_mib"]) for gpu in gpus),
         "pinned to": "" if host["cpu"] is None else f"CPU {host['cpu']}",
         "compiler": host["compiler"],
         "counters": host["counters"],
@@ -87,14 +89,3 @@ def report(host: dict[str, Any], limit: int | None, waiting: Sequence[str] = ())
         if fact:
             lines += wrapped(f"{name:<10} {fact}", limit, "  ")
     return lines
-
-
-def _gpus(devices: list[dict[str, Any]]) -> str:
-    """Equal ones together: "8 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"."""
-    kinds: dict[str, int] = {}
-    for device in devices:
-        if device["kind"] == "gpu":
-            facts = (device["arch"], f"{device['memory_mib'] / 1024:.0f} GiB" if device["memory_mib"] else "")
-            kind = " ".join(filter(None, (device["name"], f"({', '.join(filter(None, facts))})" if any(facts) else "")))
-            kinds[kind] = kinds.get(kind, 0) + 1
-    return ", ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in kinds.items())

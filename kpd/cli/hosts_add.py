@@ -1,6 +1,7 @@
 """kpd hosts add: a table for a host at the end of config.toml, which otherwise stays as its people wrote it."""
 
 import contextlib
+import json
 import re
 import tempfile
 from argparse import Namespace
@@ -11,8 +12,8 @@ from kpd.cli.hosts_trust import Refusal, ask_and_trust, settled
 from kpd.cli.look import look_from_here
 from kpd.cli.outcome import OK, CliError
 from kpd.cli.text import narrate, out, plain
-from kpd.hosts.address import Address
-from kpd.workspace.config import ADDRESS, ANY, HOST_NAME, LOCAL, Config, HostConfig, load_config
+from kpd.workspace.address import Address
+from kpd.workspace.config import ANY, HOST_NAME, LOCAL, Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
 from kpd.workspace.strict import ConfigError
@@ -25,8 +26,11 @@ def add(ws: Workspace, args: Namespace) -> int:
     """Raises HostError, CliError, WorkspaceError; config.toml is then as it was."""
     config = load_config(ws)
     host = HostConfig(transport=args.transport, address=args.address, accept_new=args.accept_new)
-    if not ADDRESS.fullmatch(host.address):
-        raise CliError(f"{host.address!r} is no address", "write [user@]host[:port], or an alias of ~/.ssh/config")
+    try:
+        Address.parse(host.address)
+    except ValueError as err:
+        remedy = "write [user@]host[:port], or an alias of ~/.ssh/config"
+        raise CliError(f"{host.address!r} is no address", remedy) from err
     taken = next((name for name, other in config.hosts.items() if other.address == host.address), None)
     if taken is not None:
         raise CliError(f"{host.address} is there already, as {taken}", f"kpd doctor {taken} looks at it")
@@ -52,7 +56,7 @@ def _look(ws: Workspace, name: str, host: HostConfig) -> int:
 
 
 def name_for(address: str, taken: Container[str]) -> str:
-    """The host's first label, or its whole IP address, as a name that is not `taken`. Raises HostError."""
+    """The host's first label, or its whole IP address, as a name that is not `taken`. Raises ValueError."""
     host = Address.parse(address).host
     if not re.fullmatch(r"[0-9.]+|.*:.*", host):
         host = host.partition(".")[0]
@@ -68,7 +72,7 @@ def write(ws: Workspace, name: str, host: HostConfig) -> None:
     """Append the host's table. Raises CliError, and leaves the file as it is, when that would not load."""
     raw = ws.config.read_bytes() if ws.config.exists() else b""
     head = f"[hosts.{name}]" if BARE.fullmatch(name) else f'[hosts."{name}"]'
-    table = [head, f'transport = "{host.transport}"', f'address = "{host.address}"']
+    table = [head, f'transport = "{host.transport}"', f"address = {json.dumps(host.address, ensure_ascii=False)}"]
     if host.accept_new:
         table.append("accept_new = true")
     newline = b"\r\n" if b"\r\n" in raw else b"\n"

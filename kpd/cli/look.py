@@ -8,9 +8,9 @@ from typing import Any
 from kpd.client import NoDaemon, ask
 from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.host import Host
-from kpd.hosts.preflight import down_card, host_card
+from kpd.hosts.preflight.cards import down_card, host_card
+from kpd.hosts.preflight.trial import try_counters
 from kpd.hosts.transports import host_of
-from kpd.hosts.trial import try_counters
 from kpd.model.codec import encode
 from kpd.model.nouns import HostCard
 from kpd.workspace.config import HostConfig

@@ -4,21 +4,23 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 
-LAST_WORDS = 4096  # bytes of the child's stderr worth showing
+from kpd.hosts.last_words import LastWords, Noise
+
+CHUNK = 64 << 10
 PATIENCE = 2.0  # seconds for a child to leave by itself
 GRACE = 0.5  # seconds for its pipes after that: an ssh's master holds them too, and may hang
 
 
 class ChildChannel:
-    """A child's pipes, and its stderr kept for an error message."""
+    """A child's pipes, and the end of its stderr for an error message. A child that floods that is killed."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         self.pid = process.pid
         self.writer = process.stdin
-        self.reader = process.stdout
+        self._stdout = process.stdout
         self._process = process
-        self._words = b""
+        self._words = LastWords()
         self._listening = asyncio.create_task(self._listen(process.stderr), name="helper's stderr")
 
     @classmethod
@@ -37,13 +39,36 @@ class ChildChannel:
             raise
 
     @property
+    def reader(self) -> "ChildChannel":
+        return self
+
+    async def read(self, n: int) -> bytes:
+        """Raises Noise."""
+        data = await self._stdout.read(n)
+        if not data and self._words.endless:
+            raise Noise
+        return data
+
+    async def readexactly(self, n: int) -> bytes:
+        """Raises EOFError when the child has ended, Noise when it was killed for that."""
+        try:
+            return await self._stdout.readexactly(n)
+        except EOFError as err:
+            if self._words.endless:
+                raise Noise from err
+            raise
+
+    @property
     def status(self) -> int | None:
         """The exit status, negative for a signal; None while it runs."""
         return self._process.returncode
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
-        while data := await stderr.read(LAST_WORDS):
-            self._words = (self._words + data)[-LAST_WORDS:]
+        while data := await stderr.read(CHUNK):
+            self._words.add(data)
+            if self._words.endless:
+                with contextlib.suppress(ProcessLookupError):  # it has just left
+                    self._process.kill()
 
     async def close(self) -> str:
         """Closes the pipe and waits for the child, which leaves at once when it sees that; its last words."""
@@ -51,7 +76,8 @@ class ChildChannel:
         if not await self._ends_within(PATIENCE):
             await self._kill()
         await asyncio.wait([self._listening], timeout=GRACE)
-        return self._words.decode(errors="replace").strip()
+        self._listening.cancel()
+        return str(self._words).strip()
 
     async def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):  # it has just left
@@ -64,7 +90,7 @@ class ChildChannel:
                 # asyncio sees a child's end only when its pipes are read empty; it refuses a second reader, and then
                 # the first one empties this pipe.
                 with contextlib.suppress(RuntimeError):
-                    while await self.reader.read(1 << 20):
+                    while await self._stdout.read(1 << 20):
                         pass
                 await self._process.wait()
         except TimeoutError:

@@ -11,9 +11,6 @@ HostErrorKind = Literal[
     "no_python",  # the host has no python3 that starts, or one that is too old
     "config",  # ssh's own configuration, or the host's table in config.toml, leads nowhere
     "no_compiler",  # the host has no compiler for the task's language
-    "no_gpu",  # the task needs a GPU, or another one than the host has
-    "no_nvcc",  # the host has a GPU and no CUDA compiler
-    "no_counters",  # profiling counters are not permitted
     "helper_died",  # the link was up and broke
     "no_space",  # the host's disk or quota is full
     "refused",  # a path, id or value that no request may carry
@@ -33,9 +30,6 @@ REMEDIES: dict[HostErrorKind, str] = {
     "no_python": "install python3 (3.6 or later) on the host",
     "config": "correct ~/.ssh/config or config.toml",
     "no_compiler": "install gcc or clang on the host",
-    "no_gpu": "choose another host, or correct the task's [need]",
-    "no_nvcc": "install the CUDA toolkit, or give its folder as cuda_home in config.toml",
-    "no_counters": "set NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module, or run as root",
     "helper_died": "kpd connects again; jobs on the host go on meanwhile",
     "no_space": "free disk space on the host, then resume",
     "refused": "use ids of letters, digits, '.', '_' and '-', and plain relative paths",
@@ -50,7 +44,7 @@ REMEDIES: dict[HostErrorKind, str] = {
 
 
 LOST: frozenset[HostErrorKind] = frozenset({"unreachable", "helper_died"})
-"""What time may heal: kpd tries again by itself. Everything else that keeps a link down waits for a person."""
+"""What time may heal: kpd tries again soon. After all else it tries seldom or never: most of that needs a person."""
 
 CLOSED = re.compile(r"System is (booting up|going down)|NO LOGINS: System going down")
 """What a host says that lets nobody in for a while: systemd's words in /run/nologin, and BSD's."""

@@ -14,6 +14,7 @@ from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 
 CHUNK = 64 << 10
+WINDOW = 1 << 20  # bytes under way to a client here that it has not taken yet, above which the far socket is not read
 MOST_WAITING = 1 << 20  # bytes that the far socket has not taken yet, above which we read no more here
 PATIENCE_S = 0.05  # between looks at whether it has taken them
 
@@ -69,10 +70,15 @@ async def _carry(link: Link, to: str, reader: asyncio.StreamReader, writer: asyn
     request = link.reserve()
     sending = asyncio.create_task(_send(link, request, reader))
     try:
-        async with contextlib.aclosing(link.follow("tunnel", path=to, request=request)) as frames:
+        untold = 0
+        async with contextlib.aclosing(link.follow("tunnel", path=to, window=WINDOW, request=request)) as frames:
             async for frame in frames:
                 writer.write(frame.body)
                 await writer.drain()
+                untold += len(frame.body)
+                if untold >= WINDOW // 4:
+                    await link.tell("took", to=request, count=untold)
+                    untold = 0
     finally:
         sending.cancel()
         await asyncio.wait([sending])

@@ -9,12 +9,12 @@ from pathlib import PurePosixPath
 from typing import Any
 from uuid import uuid4
 
-from kpd.hosts import probe
 from kpd.hosts.content import Content
 from kpd.hosts.errors import LOST, HostError, HostKey
 from kpd.hosts.job import JobResult, JobSpec, Lease, Notes, Piece, Ran, Stream, Tail, waiting
 from kpd.hosts.keeper import CONNECT_S, Keeper
 from kpd.hosts.link import Frame, Link, Transport
+from kpd.hosts.preflight import probe
 
 __all__ = ["Host", "JobResult", "JobSpec", "Lease", "Piece", "Ran"]
 

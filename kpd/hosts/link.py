@@ -12,10 +12,10 @@ from typing import Any, Protocol
 from kpd.hosts.bundle import bundle
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, from_helper
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
+from kpd.hosts.last_words import Noise
 
 CHATTER = 16 << 10  # bytes of a login shell's greetings to read over before the helper's own
 SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a slow upload is seen to move
-SILENCE = "let ~/.bashrc and the like say nothing when the shell is not interactive"
 HEARTBEAT_S = 5.0  # between one answer to a ping and the next ping
 PATIENCE_S = 15.0  # without a sign of life, after which a link counts as lost
 CLOSE_S = 5.0  # for the far side to leave
@@ -101,20 +101,22 @@ class Link:
         return self.error is None
 
     async def start(self) -> None:
-        """Sends the helper and waits until it speaks. Raises HostError (no_python, unreachable)."""
+        """Sends the helper and waits until it speaks. Raises HostError (no_python, unreachable, config)."""
         try:
             with contextlib.suppress(OSError):  # what came of it is read below: an end by itself, or a lost connection
                 await self._send(bundle())
             seen = b""
             while not seen.endswith(GREETING):
                 if len(seen) > CHATTER:
-                    await self._close_channel()
-                    raise HostError("config", f"{self.host}: the login shell talks without end", SILENCE)
+                    raise Noise
                 seen += await self._channel.reader.readexactly(1)
         except (EOFError, OSError) as err:
             words = await self._close_channel()
-            kind: HostErrorKind = "no_python" if isinstance(err, EOFError) else "unreachable"
-            broken = HostError(kind, f"{self.host}: the helper did not start: {words or err}")
+            if isinstance(err, Noise):
+                broken = err.error(self.host)
+            else:
+                kind: HostErrorKind = "no_python" if isinstance(err, EOFError) else "unreachable"
+                broken = HostError(kind, f"{self.host}: the helper did not start: {words or err}")
             self._fail(broken)
             raise broken from err
         self._begin(self._read(), "reads")
@@ -128,6 +130,11 @@ class Link:
         """One request and its one answer. Raises HostError."""
         async with contextlib.aclosing(self.follow(op, body, **fields)) as frames:
             return await anext(frames)
+
+    async def tell(self, op: str, **fields: Any) -> None:
+        """A message without an answer. With the link it may be lost."""
+        with contextlib.suppress(OSError):  # the reading task says so
+            await self._send(pack({"id": self.reserve(), "op": op, **fields}))
 
     async def follow(
         self, op: str, body: bytes = b"", request: int | None = None, **fields: Any

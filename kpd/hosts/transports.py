@@ -29,11 +29,11 @@ def _root(config: HostConfig, workspace: Workspace) -> PurePosixPath:
 
 def _transport(name: str, config: HostConfig, workspace: Workspace) -> Transport:
     if config.transport == "ssh":
-        from kpd.hosts.ssh import Ssh
+        from kpd.hosts.ssh.transport import Ssh
 
         return Ssh(config.address, config.accept_new, config.python, config.compression)
     if config.transport == "controlmaster":
-        from kpd.hosts.openssh import ControlMaster
+        from kpd.hosts.openssh.master import ControlMaster
 
         folder = workspace.make_socket_folder().parent
         return ControlMaster(

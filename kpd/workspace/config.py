@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kpd.model.nouns import Budget
+from kpd.workspace.address import Address
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text
 
@@ -12,7 +13,6 @@ LOCAL = "local"
 ANY = "any"
 """In place of a host's name: whichever fits the task and is free."""
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
-ADDRESS = re.compile(r"[A-Za-z0-9_\[][\w.@:%\[\]+-]{0,254}", re.ASCII)  # never an option of ssh
 
 # A faster refresh costs so much of a core that it would disturb local timings.
 MOST_REFRESH_HZ = 2.0
@@ -23,9 +23,10 @@ class HostConfig:
     """One place where commands run, and how it is reached. Paths there begin with `/` or `~`.
 
     `address` is what `ssh` takes: an alias of ~/.ssh/config, or [user@]host[:port]. `accept_new` trusts a host key that
-    nobody has seen before. `control_path` is the socket of an OpenSSH master that the operator has opened.
-    `gpus` are the ones to use, by index or UUID (empty: all). `tolerate` names compute processes that may stay on a GPU
-    while it measures. `leases` is the folder of locks that all daemons on the host share.
+    nobody has seen before. `control_path` is the socket of an OpenSSH master that the operator has opened. `python` is
+    the host's; `local` has kpd's own. `gpus` are the ones to use, by index or UUID (empty: all). `tolerate` names
+    compute processes that may stay on a GPU while it measures. `leases` is the folder of locks that all daemons on the
+    host share.
     """
 
     transport: Literal["local", "ssh", "controlmaster"] = "local"
@@ -123,6 +124,8 @@ def _check_host(document: Document, name: str, host: HostConfig) -> None:
     if not host.address:
         remedy = "give what `ssh` takes: an alias of ~/.ssh/config or user@host"
         raise document.error(f"'address' in [hosts.{name}] is missing", remedy, "hosts", name)
-    if not ADDRESS.fullmatch(host.address):
+    try:
+        Address.parse(host.address)
+    except ValueError as err:
         message = f"'address' in [hosts.{name}] is no address: {host.address!r}"
-        raise document.error(message, "write [user@]host[:port], or an alias", "hosts", name, "address")
+        raise document.error(message, "write [user@]host[:port], or an alias", "hosts", name, "address") from err

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from typing import Callable, Container  # noqa: UP035 - evaluated under Python 3.6 too
 
-from kpd.hosts.helper.processes import children_of
+from kpd.hosts.helper.processes import own_children
 
 try:
     import ctypes
@@ -130,7 +130,7 @@ class Children:
         with contextlib.suppress(OSError):
             os.killpg(group, number)
         if self.adopts:
-            for child in children_of(os.getpid()):
+            for child in own_children():
                 with contextlib.suppress(OSError):
                     os.kill(child, number)
 

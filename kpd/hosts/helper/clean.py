@@ -29,7 +29,7 @@ REPLY = 4096  # bytes of the cleaner's one word, so that it comes in one piece
 LONGEST = 300  # characters of what went wrong
 
 
-class Order(NamedTuple):
+class Limits(NamedTuple):
     """One request: what was last used before that time goes, and the oldest of the rest while there are more bytes."""
 
     request: int
@@ -51,20 +51,20 @@ class Cleaner:
         self.wire = jobs.wire
         self.selector = jobs.selector
         self.store = jobs.store
-        self.orders = collections.deque()  # type: collections.deque[Order]
+        self.requests = collections.deque()  # type: collections.deque[Limits]
 
     def op_clean(self, request: int, body: bytes, older_than_s: float, keep_bytes: "int | None" = None) -> None:
-        order = Order(request, time.time() - older_than_s, keep_bytes)
-        if not self.orders:
-            self.begin(order)
-        self.orders.append(order)
+        limits = Limits(request, time.time() - older_than_s, keep_bytes)
+        if not self.requests:
+            self.begin(limits)
+        self.requests.append(limits)
 
-    def begin(self, order: Order) -> None:
+    def begin(self, limits: Limits) -> None:
         reading, writing = os.pipe()
         parent = os.getpid()
         if os.fork() == 0:
             try:
-                become(self.store, order, parent, writing)
+                become(self.store, limits, parent, writing)
             finally:  # reached only when something failed
                 fail(1)
         os.close(writing)
@@ -75,12 +75,12 @@ class Cleaner:
         self.selector.unregister(reading)
         os.close(reading)
         reply = json.loads(said.decode()) if said else {"error": {"kind": "host", "message": "the cleaning was killed"}}
-        self.wire.send(dict(reply, id=self.orders.popleft().request))
-        if self.orders:
-            self.begin(self.orders[0])
+        self.wire.send(dict(reply, id=self.requests.popleft().request))
+        if self.requests:
+            self.begin(self.requests[0])
 
 
-def become(store: Store, order: Order, parent: int, writing: int) -> None:
+def become(store: Store, limits: Limits, parent: int, writing: int) -> None:
     """The child: it has nothing of the helper's but the pipe to say how it went, and ends with it."""
     prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
@@ -89,14 +89,14 @@ def become(store: Store, order: Order, parent: int, writing: int) -> None:
         os.dup2(0, standard)
     drop_inherited([writing])
     os.nice(NICE)
-    os.write(writing, json.dumps(outcome(store, order)).encode())
+    os.write(writing, json.dumps(outcome(store, limits)).encode())
     os._exit(0)
 
 
-def outcome(store: Store, order: Order) -> Header:
+def outcome(store: Store, limits: Limits) -> Header:
     """Cleans; the answer, but for its id."""
     try:
-        Cleaning(store).clean(order.before, order.keep_bytes)
+        Cleaning(store).clean(limits.before, limits.keep_bytes)
     except Exception as err:  # noqa: BLE001 - whatever it is, who asked is told
         said = trouble(err)
         return {"error": dict(said, message=said["message"][:LONGEST])}

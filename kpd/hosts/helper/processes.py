@@ -102,8 +102,9 @@ def parent_of(pid: int) -> int:
     return int(said[said.rindex(b")") :].split()[2])  # a name may hold anything, brackets too
 
 
-def children_of(pid: int) -> "list[int]":
-    """Every child of this very process or of another one, whatever session it is in."""
+def own_children() -> "list[int]":
+    """Every child of this very process, whatever session it is in."""
+    pid = os.getpid()
     with contextlib.suppress(OSError):  # not every kernel has this list
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     found = []

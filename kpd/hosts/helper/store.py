@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from kpd.hosts.helper.files import Refused, check_relative, check_sha, remove, write_new
-from kpd.hosts.helper.wire import Header
+from kpd.hosts.helper.wire import MAX_BODY, Header
 
 
 class Store:
@@ -51,13 +51,11 @@ class Store:
     def blob(self, sha: str) -> "bytes | None":
         """A blob's bytes. One that no longer hashes to its name is removed and counts as absent."""
         path = self.blobs / sha
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        if hashlib.sha256(data).hexdigest() == sha:
+        data = content_of(path)
+        if data is not None and hashlib.sha256(data).hexdigest() == sha:
             return data
-        path.unlink()
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
         return None
 
     def tree(self, files: "dict[str, str]") -> Header:
@@ -113,7 +111,21 @@ def holds(place: Path, files: "dict[str, str]") -> bool:
             return False
         for name in names:
             path = Path(at, name)
-            if not stat.S_ISREG(path.lstat().st_mode):
+            data = content_of(path)
+            if data is None:
                 return False
-            found[str(path.relative_to(place))] = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[str(path.relative_to(place))] = hashlib.sha256(data).hexdigest()
     return found == files
+
+
+def content_of(path: Path) -> "bytes | None":
+    """A file's bytes; None for what can be no content: absent, closed to us, no regular file, or larger than any is.
+
+    A job may put anything in its place, and must not be able to hold us up with it.
+    """
+    with contextlib.suppress(OSError):
+        descriptor = os.open(str(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode) and os.fstat(descriptor).st_size <= MAX_BODY:
+                return file.read()
+    return None

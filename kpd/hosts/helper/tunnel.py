@@ -16,11 +16,13 @@ ROOM = OUTBOX + (1 << 20)  # a socket is read while less than this waits for the
 
 
 class Tunnel:
-    """One connected socket, and what it has not taken yet."""
+    """One connected socket, what it has not taken yet, and how much of its own the near side has not taken yet."""
 
-    def __init__(self, request: int, end: socket.socket) -> None:
+    def __init__(self, request: int, end: socket.socket, window: int) -> None:
         self.request = request
         self.socket = end
+        self.window = window  # bytes that the near side lets be under way to it
+        self.untaken = 0  # bytes that are
         self.outbox = collections.deque()  # type: collections.deque[memoryview]
         self.waiting = 0  # bytes in the outbox
         self.last = False  # whether the near side has said that it sends no more
@@ -61,7 +63,7 @@ class Tunnels:
         self.selector = selector
         self.open = {}  # type: dict[int, Tunnel]
 
-    def op_tunnel(self, request: int, body: bytes, path: str) -> None:
+    def op_tunnel(self, request: int, body: bytes, path: str, window: int) -> None:
         end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         end.setblocking(False)
         try:
@@ -70,7 +72,7 @@ class Tunnels:
             end.close()
             kind = "not_found" if err.errno in (errno.ENOENT, errno.ENOTDIR) else "host"
             raise Refused(kind, f"cannot connect to {path}: {err.strerror or err}") from err
-        self.open[request] = Tunnel(request, end)
+        self.open[request] = Tunnel(request, end, window)
 
     def op_send(self, request: int, body: bytes, to: int, end: bool) -> Header:
         tunnel = self.open.get(to)
@@ -81,6 +83,11 @@ class Tunnels:
         tunnel.put(body, end)
         return {"waiting": tunnel.waiting}
 
+    def op_took(self, request: int, body: bytes, to: int, count: int) -> None:
+        """The near side has taken so many bytes more. It gets no answer; the tunnel may have ended meanwhile."""
+        if to in self.open:
+            self.open[to].untaken -= count
+
     def op_shut(self, request: int, body: bytes, to: int) -> Header:
         """Ends a tunnel at once, with what is still under way in it. One that has ended is shut already."""
         if to in self.open:
@@ -89,9 +96,9 @@ class Tunnels:
 
     def look_for(self) -> None:
         """Has the selector wake us for what each tunnel can do now."""
-        reads = selectors.EVENT_READ if self.wire.waiting < ROOM else 0
         for tunnel in self.open.values():
-            events = reads | (selectors.EVENT_WRITE if tunnel.outbox else 0)
+            room = self.wire.waiting < ROOM and tunnel.untaken < tunnel.window
+            events = (selectors.EVENT_READ if room else 0) | (selectors.EVENT_WRITE if tunnel.outbox else 0)
             if events != tunnel.events:
                 if tunnel.events:
                     self.selector.unregister(tunnel.socket)
@@ -114,6 +121,7 @@ class Tunnels:
                 self.end(tunnel)
                 return
             if data:
+                tunnel.untaken += len(data)
                 self.wire.send({"id": tunnel.request, "tunnel": 1}, data)
             else:
                 self.end(tunnel)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.gpus import Gpu, line, usable
 from kpd.hosts.host import Host
 from kpd.hosts.job import JobResult, JobSpec, Lease
-from kpd.hosts.probe import Facts
+from kpd.hosts.plain import plain
+from kpd.hosts.preflight.gpus import Gpu, usable
+from kpd.hosts.preflight.probe import Facts
 
 LIMIT_S = 60.0
 METRIC = "smsp__inst_executed.sum"
@@ -85,7 +86,7 @@ async def try_counters(host: Host, facts: Facts, wanted: tuple[int | str, ...], 
     except TimeoutError:
         return Tried("untried", f"not tried: the GPU was not free within {patience_s:g} s")
     except HostError as err:
-        return Tried("untried", f"not tried: {line(err.message)}")
+        return Tried("untried", f"not tried: {plain(err.message)}")
     return tried
 
 
@@ -109,4 +110,4 @@ _ENDS = {"timeout": f"cut off after {LIMIT_S:g} s", "killed": "killed", "lost": 
 def _telling(said: str, mark: str) -> str:
     """The first line with `mark`, else the last line there is."""
     rows = [row for row in said.splitlines() if row.strip()]
-    return line(next((row for row in rows if mark in row), rows[-1] if rows else "")).removeprefix("==ERROR==").strip()
+    return plain(next((row for row in rows if mark in row), rows[-1] if rows else "")).removeprefix("==ERROR==").strip()

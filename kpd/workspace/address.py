@@ -3,11 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from kpd.hosts.errors import HostError
-
 # Neither ssh's options nor a shell that runs a ProxyCommand may find anything of their own in a name.
-HOST = re.compile(r"(?!-)[^][\s\x00-\x1f\x7f'\"`$\\;&<>|(){},]+")
-USER = re.compile(r"(?!-)[^\s\x00-\x1f\x7f'\"`;&<>|(){}]+")
+HOST = re.compile(r"(?!-)[^][\s\x00-\x1f\x7f'\"`$\\;&<>|(){},]{1,255}")
+USER = re.compile(r"(?!-)[^\s\x00-\x1f\x7f'\"`;&<>|(){}]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +18,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """An IPv6 address with a port is [address]:port. Raises HostError (config)."""
+        """An IPv6 address with a port is [address]:port. Raises ValueError."""
         rest = text.strip()
         if rest.lower().startswith("ssh://"):
             rest = rest[len("ssh://") :].removesuffix("/")
@@ -28,7 +26,7 @@ class Address:
         found = re.fullmatch(r"\[([^][]+)\](?::(\d{1,5}))?|([^:]+)(?::(\d{1,5}))?|([^][]*:[^][]*:[^][]*)", rest)
         host = (found[1] or found[3] or found[5]) if found else ""
         port = int(found[2] or found[4] or 0) if found else 0
-        named = HOST.fullmatch(host) and (not at or USER.fullmatch(user))
+        named = text.isprintable() and HOST.fullmatch(host) and (not at or USER.fullmatch(user))
         if not named or port > 65535:
-            raise HostError("config", f"{text!r} is not an address: [user@]host[:port]")
+            raise ValueError(f"{text!r} is no address: [user@]host[:port]")
         return cls(host, user, port)

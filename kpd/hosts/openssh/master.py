@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import logging
 import os
-import re
 import shlex
 import signal
 import tempfile
@@ -20,7 +19,9 @@ from weakref import WeakSet, WeakValueDictionary
 from kpd.hosts.bundle import command
 from kpd.hosts.child import ChildChannel
 from kpd.hosts.errors import HostError, HostKey, passes
-from kpd.hosts.openssh_errors import ByHand, explain
+from kpd.hosts.last_words import Noise
+from kpd.hosts.openssh.sayings import ByHand, explain
+from kpd.workspace.address import Address
 
 FAILED = 255  # ssh's exit status for its own failures; any other is the remote command's
 ANSWER_S = 5.0  # for a master, which is a process on this machine, to answer or to end
@@ -40,11 +41,10 @@ LASTING = (
 # A session rides the master or fails: without this, ssh would quietly connect by itself where the master refuses it.
 RIDING = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false")
 WORD = "echo; "  # the host's shell says one before the helper starts, so that ssh's failures differ from python's
-ADDRESS = re.compile(r"(?P<user>.*@)?(?:\[(?P<inner>.*)\]|(?P<outer>[^:]*)):(?P<port>\d+)")
 log = logging.getLogger(__name__)
 
 
-class Session:
+class MasterChannel:
     """A helper behind an ssh: tells a connection that broke from a helper that ended, which pipes alone do not."""
 
     def __init__(self, child: ChildChannel) -> None:
@@ -53,11 +53,11 @@ class Session:
         self._child = child
 
     @property
-    def reader(self) -> "Session":
+    def reader(self) -> "MasterChannel":
         return self
 
     @property
-    def writer(self) -> "Session":
+    def writer(self) -> "MasterChannel":
         return self
 
     async def read(self, n: int) -> bytes:
@@ -102,7 +102,7 @@ class ControlMaster:
     The operator's is `control_path`, or the one that ssh's configuration names for `address`; kpd never ends it. kpd's
     own is found again by its socket in `folder` (short, private), so that it outlives a daemon that was killed; no two
     `owner`s share one. A person may open it for kpd, which ends it all the same. `config_file` is read instead of
-    ~/.ssh/config.
+    ~/.ssh/config. Raises ValueError for what is no address.
     """
 
     kind: ClassVar[str] = "controlmaster"
@@ -132,7 +132,7 @@ class ControlMaster:
         self._own = str(folder / f"ssh-{hashlib.sha256(os.fsencode(mark)).hexdigest()[:12]}")
         self._shared = _OWN.setdefault(self._own, _Own())
 
-    async def open(self) -> Session:
+    async def open(self) -> MasterChannel:
         """Starts python3 on the host. Raises HostError (unreachable, auth, host_key, no_python, config)."""
         async with self._shared.turn:
             said = await self._settings()
@@ -214,23 +214,25 @@ class ControlMaster:
         if socket == self._own:
             await self._leave()
 
-    async def _ride_given(self, socket: str) -> Session:
+    async def _ride_given(self, socket: str) -> MasterChannel:
         if not await self._alive(socket):
             remedy = f"open it in a terminal with `{self._by_hand(socket).master}`; kpd then uses it"
             raise HostError("unreachable", f"{self._address}: no master answers at {socket}", remedy)
         return await self._ride(socket)
 
-    async def _ride(self, socket: str) -> Session:
+    async def _ride(self, socket: str) -> MasterChannel:
         argv = self._argv("-S", socket, *QUIET, *RIDING, line=WORD + command(self._python))
         channel = await ChildChannel.start(*argv, env=environment())
         try:
             spoken = await channel.reader.read(1)
-        except BaseException:
+        except BaseException as err:
             await self._give_up(socket)  # first, because it holds the child's pipes
             await channel.close()
+            if isinstance(err, Noise):
+                raise err.error(self._address) from err
             raise
         if spoken:
-            return Session(channel)
+            return MasterChannel(channel)
         words = await channel.close()
         await self._give_up(socket)
         if channel.status == FAILED:
@@ -277,11 +279,9 @@ class ControlMaster:
 
 
 def destination(address: str) -> tuple[str, ...]:
-    """`[user@]host[:port]` as ssh's arguments; an IPv6 address with a port stands in brackets."""
-    found = ADDRESS.fullmatch(address)
-    if found is None:
-        return "--", address
-    return "-p", found["port"], "--", f"{found['user'] or ''}{found['inner'] or found['outer']}"
+    """An address as ssh's arguments. Raises ValueError."""
+    to = Address.parse(address)
+    return *(("-p", str(to.port)) if to.port else ()), "--", f"{to.user}@{to.host}" if to.user else to.host
 
 
 def environment() -> Mapping[str, str]:

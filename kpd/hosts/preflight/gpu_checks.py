@@ -1,9 +1,8 @@
 """What works of a host's GPUs and CUDA tools and what does not, and the commands that help."""
 
-from kpd.hosts.errors import REMEDIES
-from kpd.hosts.gpus import Gpu, chosen, listed, too_old, usable
-from kpd.hosts.probe import Facts
-from kpd.hosts.trial import Tried
+from kpd.hosts.preflight.gpus import Gpu, chosen, listed, too_old, usable
+from kpd.hosts.preflight.probe import Facts
+from kpd.hosts.preflight.trial import Tried
 from kpd.model.nouns import Check
 from kpd.workspace.config import HostConfig
 
@@ -16,6 +15,7 @@ SMI_REMEDIES = {
     "is lost": "sudo reboot brings a lost GPU back",
 }
 """By words of nvidia-smi."""
+NO_NVCC = "install the CUDA toolkit, or give its folder as cuda_home in config.toml"
 FOR_ADMINS = (
     "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/kpd.conf, "
     "then sudo update-initramfs -u (Fedora: sudo dracut -f) and sudo reboot"
@@ -47,7 +47,7 @@ def _told(facts: Facts, gpus: tuple[Gpu, ...], split: list[Gpu]) -> list[str]:
     told = []
     if gpus:
         some = f"{len(gpus)} of {len(facts['gpus'])}: " if len(gpus) < len(facts["gpus"]) else ""
-        told.append(f"{some}{listed(gpus)}")
+        told.append(f"{some}{listed((gpu.name, gpu.arch, gpu.memory_mib) for gpu in gpus)}")
     if split:
         told.append(f"GPU {', '.join(str(gpu.index) for gpu in split)} is split by MIG and left out")
     told.append(f"driver {facts['driver']}")
@@ -64,7 +64,7 @@ def nvcc(facts: Facts, config: HostConfig) -> Check:
     if not path:
         if home or facts["gpus"]:
             words = f"no nvcc in {home}, on the PATH or in /usr/local" if home else "no nvcc"
-            return Check("nvcc", "bad", words, REMEDIES["no_nvcc"])
+            return Check("nvcc", "bad", words, NO_NVCC)
         return Check("nvcc", "off", "no nvcc")
     if not version:
         return Check("nvcc", "bad", f"{path} does not say its version", f"run {path} --version there")

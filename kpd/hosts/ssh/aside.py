@@ -1,11 +1,9 @@
 """Blocking work that may hang for ever, beside the event loop and beside its pool of threads, which others need."""
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -29,8 +27,8 @@ class Aside(Generic[T]):
         """
         async with self._turn, asyncio.timeout(patience_s):
             if self._running is not None:
-                with contextlib.suppress(Exception):  # who wanted that has been told, or has left
-                    await asyncio.wrap_future(self._running)
+                # Who wanted its outcome has been told, or has left.
+                await asyncio.gather(asyncio.wrap_future(self._running), return_exceptions=True)
             self._running = future = Future[T]()
             future.set_running_or_notify_cancel()  # from now on it cannot be cancelled, only left
             threading.Thread(target=_settle, args=(future, work), name="aside", daemon=True).start()
@@ -38,22 +36,9 @@ class Aside(Generic[T]):
 
 
 def _settle(future: Future[T], work: Callable[[], T]) -> None:
-    with _Outcome(future):
-        future.set_result(work())
-
-
-class _Outcome:
-    """Hands what is raised within to those who wait for the future."""
-
-    def __init__(self, future: "Future[T]") -> None:
-        self._future = future
-
-    def __enter__(self) -> None:
-        """Nothing to prepare."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if err is not None:
-            self._future.set_exception(err)
-        return True
+    try:
+        done = work()
+    except BaseException as err:  # noqa: BLE001 - whatever it is, it is raised where the outcome is waited for
+        future.set_exception(err)
+    else:
+        future.set_result(done)

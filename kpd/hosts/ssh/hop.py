@@ -10,9 +10,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Protocol
 
-from kpd.hosts import known_hosts
 from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
-from kpd.hosts.known_hosts import KnownHosts
+from kpd.hosts.ssh import known_hosts
+from kpd.hosts.ssh.known_hosts import KnownHosts
+from kpd.workspace.address import Address
 
 # A key's type, and the names of its signatures.
 KEY_TYPES = {
@@ -64,7 +65,7 @@ class Hop:
     host: str
     port: int
     alias: str
-    jumps: tuple[str, ...]
+    jumps: tuple[Address, ...]
     known: KnownHosts
     learns: Path | None  # the file that a new host key goes into
     agent: str
@@ -74,7 +75,7 @@ class Hop:
 
     @classmethod
     def of(cls, name: str, given: str, host: str, port: int, user: str, config: Config) -> "Hop":
-        """Reads the known_hosts files. Raises ValueError for what can be no host's name."""
+        """Reads the known_hosts files. Raises ValueError for what can be no host's name or address."""
         host.encode("idna")
         alias = str(config.get("HostKeyAlias") or "")
         tokens = {
@@ -84,6 +85,7 @@ class Hop:
         user_files = _paths(config, "UserKnownHostsFile", [SSH / "known_hosts", SSH / "known_hosts2"], tokens)
         system = [SYSTEM / "ssh_known_hosts", SYSTEM / "ssh_known_hosts2"]
         named = config.get("IdentityFile")
+        jumps = _expand(str(config.get("ProxyJump") or ""), tokens).replace(",", " ").split()
         return cls(
             name=name,
             given=given,
@@ -91,7 +93,7 @@ class Hop:
             host=host,
             port=port,
             alias=alias,
-            jumps=tuple(_expand(str(config.get("ProxyJump") or ""), tokens).replace(",", " ").split()),
+            jumps=tuple(map(Address.parse, jumps)),
             known=KnownHosts.read([*user_files, *_paths(config, "GlobalKnownHostsFile", system, tokens)]),
             learns=user_files[0] if user_files and user_files[0] != Path(os.devnull) else None,
             agent=_agent(config),

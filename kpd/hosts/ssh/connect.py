@@ -12,12 +12,13 @@ from typing import Any, cast
 
 import asyncssh
 
-from kpd.hosts import known_hosts
-from kpd.hosts.address import Address
 from kpd.hosts.errors import CLOSED, HostError, HostErrorKind, HostKey, UnknownHostKey
-from kpd.hosts.gpus import line as plain
-from kpd.hosts.ssh_channel import LAST_WORDS, Session
-from kpd.hosts.ssh_hop import BY_SSH, NOT_BY_ITSELF, Hop, usual_config_files
+from kpd.hosts.last_words import KEPT
+from kpd.hosts.plain import plain
+from kpd.hosts.ssh import known_hosts
+from kpd.hosts.ssh.hop import BY_SSH, NOT_BY_ITSELF, Hop, usual_config_files
+from kpd.hosts.ssh.session import Session
+from kpd.workspace.address import Address
 
 LET_GO_S = 1.0  # for a connection to say goodbye
 WINDOW = 8 << 20  # bytes that the host may have under way to us
@@ -132,7 +133,7 @@ class _Visitor(asyncssh.SSHClient):
                 log.info("%s: its key is %s from now on", self._hop.name, self._accepted.fingerprint)
 
     def auth_banner_received(self, msg: str, lang: str) -> None:
-        self.banner = (self.banner + msg)[-LAST_WORDS:]
+        self.banner = (self.banner + msg)[-KEPT:]
 
     async def public_key_auth_requested(self) -> list[asyncssh.SSHKeyPair] | None:
         self._hear()

@@ -1,9 +1,11 @@
 """What nvidia-smi, nvcc and ncu say, as plain facts; cut and cleaned, because it comes from elsewhere."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-LONGEST = 200
+from kpd.hosts.plain import plain
+
 COLUMNS = ("index", "uuid", "pci.bus_id", "name", "compute_cap", "memory.total", "driver_version", "persistence_mode",
            "mig.mode.current")  # fmt: skip
 QUERY = f"--query-gpu={','.join(COLUMNS)} --format=csv,noheader,nounits"
@@ -38,12 +40,6 @@ class Gpu:
     mig: bool = False
 
 
-def line(text: str, most: int = LONGEST) -> str:
-    """`text` on one line of printable characters, not longer than `most`."""
-    words = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * most]).split())
-    return words if len(words) <= most else f"{words[: most - 1]}…"
-
-
 def gpus_of(said: str) -> tuple[tuple[Gpu, ...], str]:
     """The GPUs that nvidia-smi lists for QUERY, and what else it said: why there are none, or fewer."""
     gpus: dict[str, Gpu] = {}
@@ -52,7 +48,7 @@ def gpus_of(said: str) -> tuple[tuple[Gpu, ...], str]:
         if found := _ROW.fullmatch(row.strip()):
             gpus.setdefault(found["uuid"], _gpu(found))
         elif row.strip() and not other:
-            other = line(row)
+            other = plain(row)
     return tuple(sorted(gpus.values(), key=lambda gpu: gpu.index)), other
 
 
@@ -63,10 +59,10 @@ def _gpu(row: re.Match[str]) -> Gpu:
         index=int(row["index"]),
         uuid=row["uuid"],
         pci=row["pci"],
-        name=line(row["name"], 60),
+        name=plain(row["name"], 60),
         arch=f"sm_{capability[1]}{capability[2]}" if capability else "",
         memory_mib=int(memory) if re.fullmatch("[0-9]{1,8}", memory) else 0,
-        driver=line(row["driver"], 20),
+        driver=plain(row["driver"], 20),
         persistence=row["persistence"].strip() != "Disabled",
         mig=row["mig"].strip() == "Enabled",
     )
@@ -114,11 +110,11 @@ def too_old(cuda: str, arch: str) -> str:
     return ".".join(map(str, first)) if toolkit and first and toolkit < first else ""
 
 
-def listed(gpus: tuple[Gpu, ...]) -> str:
-    """GPUs in a few words, equal ones together: "8 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"."""
+def listed(gpus: Iterable[tuple[str, str, int]]) -> str:
+    """GPUs, as (name, arch, MiB), in a few words, equal ones together: "8 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"."""
     kinds: dict[str, int] = {}
-    for gpu in gpus:
-        facts = ", ".join(filter(None, (gpu.arch, f"{gpu.memory_mib / 1024:.0f} GiB" if gpu.memory_mib else "")))
-        kind = f"{gpu.name} ({facts})" if facts else gpu.name
+    for name, arch, memory_mib in gpus:
+        facts = ", ".join(filter(None, (arch, f"{memory_mib / 1024:.0f} GiB" if memory_mib else "")))
+        kind = f"{name} ({facts})" if facts else name
         kinds[kind] = kinds.get(kind, 0) + 1
     return ", ".join(f"{count} × {kind}" if count > 1 else kind for kind, count in kinds.items())

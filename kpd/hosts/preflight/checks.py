@@ -1,26 +1,16 @@
-"""A host's preflight: its devices, what works on it and what does not, and what a person can do about that."""
+"""What works on a host and what does not, subject by subject, and what a person can do about it."""
 
 import shlex
-from dataclasses import replace
 
-from kpd.hosts import gpu_checks
-from kpd.hosts.errors import REMEDIES, HostError, UnknownHostKey
-from kpd.hosts.gpus import line, usable
-from kpd.hosts.probe import COMPILERS, Facts, measuring_cpu
-from kpd.hosts.trial import Tried
-from kpd.model.nouns import Check, Device, HostCard
+from kpd.hosts.preflight import gpu_checks
+from kpd.hosts.preflight.probe import COMPILERS, Facts
+from kpd.hosts.preflight.trial import Tried
+from kpd.model.nouns import Check
 from kpd.workspace.config import LOCAL, HostConfig
 
 LEAST_DISK = 1 << 30
 MOST_SKEW_S = 2.0
 INSTALL = "sudo apt install {0}, or sudo dnf install {0}"
-
-
-def devices(facts: Facts, config: HostConfig) -> tuple[Device, ...]:
-    """The CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none."""
-    cpu = Device("cpu", "cpu", facts["cpu"], facts["machine"])
-    gpus = usable(facts["gpus"], config.gpus)
-    return cpu, *(Device(gpu.uuid, "gpu", gpu.name, gpu.arch, gpu.pci, gpu.memory_mib) for gpu in gpus)
 
 
 def checks(facts: Facts, config: HostConfig, tried: Tried | None = None) -> tuple[Check, ...]:
@@ -37,7 +27,7 @@ def checks(facts: Facts, config: HostConfig, tried: Tried | None = None) -> tupl
         _cpu_counters(facts),
         gpu_checks.counters(facts, tried),
     ]
-    return *found, *_leases(facts, config)
+    return *found, *_logout(facts, config), *_leases(facts, config)
 
 
 def _link(facts: Facts, config: HostConfig) -> Check:
@@ -80,6 +70,16 @@ def _cpu_counters(facts: Facts) -> Check:
     return Check(name, "off", found)  # there is nothing that one could do
 
 
+def _logout(facts: Facts, config: HostConfig) -> tuple[Check, ...]:
+    if config.transport == LOCAL or facts["outlives"] is None:
+        return ()
+    if facts["outlives"]:
+        return (Check("logout", "ok", "jobs go on without a connection"),)
+    found = "systemd-logind ends jobs with the connection that has started them (KillUserProcesses=yes)"
+    remedy = "set KillUserProcesses=no in /etc/systemd/logind.conf there, then sudo systemctl restart systemd-logind"
+    return (Check("logout", "bad", found, remedy),)
+
+
 def _leases(facts: Facts, config: HostConfig) -> tuple[Check, ...]:
     wrong = facts["leases"]
     if wrong is None:
@@ -93,40 +93,3 @@ def _leases(facts: Facts, config: HostConfig) -> tuple[Check, ...]:
 def compiler_of(facts: Facts) -> str:
     """The first compiler's own first line; empty without one."""
     return next((facts["compilers"][name] for name in COMPILERS if name in facts["compilers"]), "")
-
-
-def host_card(name: str, config: HostConfig, facts: Facts, tried: Tried | None = None) -> HostCard:
-    """The card of a host that answers. What kpd has measured of it is the caller's to add."""
-    compiler = compiler_of(facts)
-    return HostCard(
-        name=name,
-        transport=config.transport,
-        system=f"{facts['system']} {facts['release']} {facts['machine']}",
-        device=facts["cpu"],
-        cpu=measuring_cpu(facts),
-        compiler=compiler,
-        counters=facts["counters"],
-        error="" if compiler else f"no C compiler; {REMEDIES['no_compiler']}",
-        address=config.address,
-        rtt_ms=round(facts["rtt_s"] * 1000, 3),
-        devices=devices(facts, config),
-        checks=checks(facts, config, tried),
-    )
-
-
-def down_card(name: str, config: HostConfig, error: HostError, known: HostCard | None = None) -> HostCard:
-    """The card of a host that cannot be reached; what was known of it stays, so that people see what is missing."""
-    said = line(error.message.removeprefix(f"{name}: "))
-    offered = error.offered.fingerprint if isinstance(error, UnknownHostKey) else ""
-    remedy = f"compare {offered} with the host's own, then kpd hosts trust {name}" if offered else line(error.remedy)
-    return replace(
-        known or HostCard(name, config.transport),
-        transport=config.transport,
-        link="down",
-        error=f"{said}; {remedy}",
-        address=config.address,
-        trouble=error.kind,
-        offered=offered,
-        rtt_ms=None,
-        checks=(Check("link", "bad", said, remedy),),
-    )

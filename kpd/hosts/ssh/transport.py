@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from kpd.hosts import known_hosts, ssh_connect
-from kpd.hosts.address import Address
-from kpd.hosts.aside import Aside
 from kpd.hosts.bundle import command
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, UnknownHostKey
-from kpd.hosts.ssh_channel import SshChannel
-from kpd.hosts.ssh_connect import Arguments, Connection
-from kpd.hosts.ssh_hop import Hop
+from kpd.hosts.ssh import connect, known_hosts
+from kpd.hosts.ssh.aside import Aside
+from kpd.hosts.ssh.connect import Arguments, Connection
+from kpd.hosts.ssh.hop import Hop
+from kpd.hosts.ssh.session import SshChannel
+from kpd.workspace.address import Address
 
 OPEN_S = 28.0  # for the whole way to the host, jump hosts included
 HOP_S = 15.0  # for one host to answer and let us in, or to start a program
@@ -26,7 +26,7 @@ class Ssh:
     """`address` is what ssh takes. `accept_new` trusts the key of a host, or jump host, that nobody has seen before.
 
     `config_files` stand for the user's and the system's ssh_config. A host silent for `keepalive_s` is asked for
-    a sign of life, and each one on the way has `patience_s` to let us in.
+    a sign of life, and each one on the way has `patience_s` to let us in. Raises ValueError for what is no address.
     """
 
     kind: ClassVar[str] = "ssh"
@@ -42,6 +42,7 @@ class Ssh:
         patience_s: float = HOP_S,
     ) -> None:
         self.address = address
+        self._target = Address.parse(address)
         self.accept_new = accept_new
         self.python = python
         self.compression = compression
@@ -59,12 +60,11 @@ class Ssh:
     async def open(self) -> SshChannel:
         """Connects and starts the helper, in one session. Raises HostError (unreachable, auth, host_key, config)."""
         line = command(self.python)
-        target = Address.parse(self.address)
         async with contextlib.AsyncExitStack() as way:
             try:
                 async with asyncio.timeout(OPEN_S):
-                    connection = await self._reach(target, None, (), way)
-                    session = await ssh_connect.begin(self.address, connection, line, self.patience_s)
+                    connection = await self._reach(self._target, None, (), way)
+                    session = await connect.begin(self.address, connection, line, self.patience_s)
             except TimeoutError as err:
                 raise HostError("unreachable", f"{self.address}: no connection within {OPEN_S:g} s") from err
             kept = way.pop_all()
@@ -102,17 +102,17 @@ class Ssh:
             raise HostError("config", f"{name}: ProxyJump leads in a circle: {', '.join((*passed, address.host))}")
         hop, arguments = await self._read(name, address)
         for jump in hop.jumps if via is None else ():
-            via = await self._reach(Address.parse(jump), via, (*passed, address.host), way)
+            via = await self._reach(jump, via, (*passed, address.host), way)
         try:
-            connection = await ssh_connect.connect(hop, arguments, via, self.accept_new)
+            connection = await connect.connect(hop, arguments, via, self.accept_new)
         except UnknownHostKey as err:
             self._offered = (err.offered, hop.learns)
             raise
-        way.push_async_callback(ssh_connect.let_go, connection)
+        way.push_async_callback(connect.let_go, connection)
         return connection
 
     async def _read(self, name: str, address: Address) -> tuple[Hop, Arguments]:
-        work = partial(ssh_connect.read, name, address, self.config_files, self.compression, self._arguments)
+        work = partial(connect.read, name, address, self.config_files, self.compression, self._arguments)
         hung: HostErrorKind = "config" if self._reading.busy else "unreachable"  # once it may be the network's fault
         try:
             return await self._reading.run(work, READ_S)

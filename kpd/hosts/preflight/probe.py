@@ -5,14 +5,17 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
-from kpd.hosts import gpus
-from kpd.hosts.gpus import Gpu, line
+from kpd.hosts.plain import plain
+from kpd.hosts.preflight import gpus
+from kpd.hosts.preflight.gpus import Gpu
 
 LIMIT_S = 20.0
 PATIENCE_S = 15
 """What a program has for its answer; nvidia-smi wakes every GPU of a box first when persistence mode is off."""
 COMPILERS = ("cc", "gcc", "clang")
 COUNTERS = ("cycles", "instructions", "cache-misses")
+LOGIND = ("KillUserProcesses", "KillOnlyUsers", "KillExcludeUsers")
+"""What systemd-logind ends with a login session: whether anything, and whose."""
 ADMIN = 1 << 21
 """CAP_SYS_ADMIN among the capabilities of a Linux process."""
 
@@ -52,6 +55,11 @@ rights() {
   sed -n 's/^RmProfilingAdminOnly: */admin_only /p' /proc/driver/nvidia/params
   sed 's/^/boot /' /proc/sys/kernel/random/boot_id
 } 2>/dev/null
+logind() {
+  grep -q '/session-[^/]*\\.scope' /proc/self/cgroup || return
+  id -un
+  busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager @LOGIND@
+}
 folder() {
   if [ -L "$1" ]; then echo 'is a symbolic link'
   elif [ -d "$1" ]; then [ -w "$1" ] && [ -x "$1" ] || echo 'is not writable for you'
@@ -68,6 +76,7 @@ nvcc=$(tool nvcc); if [ -n "$nvcc" ]; then section nvcc installed "$nvcc"; fi
 ncu=$(tool ncu); if [ -n "$ncu" ]; then section ncu installed "$ncu"; fi
 if [ -r /proc/sys/kernel/perf_event_paranoid ]; then section paranoid cat /proc/sys/kernel/perf_event_paranoid; fi
 section rights rights
+if has busctl; then section logind logind; fi
 if [ -n "$leases" ]; then section leases folder "$leases"; fi
 
 trap : USR1
@@ -89,6 +98,7 @@ def script(cuda_home: str = "", leases: str = "") -> str:
         "@COMPILERS@": " ".join(COMPILERS),
         "@COUNTERS@": ",".join(COUNTERS),
         "@QUERY@": gpus.QUERY,
+        "@LOGIND@": " ".join(LOGIND),
         "@PATIENCE@": str(PATIENCE_S),
     }
     return re.sub("@[A-Z]+@", lambda mark: words[mark[0]], _SCRIPT)
@@ -100,7 +110,9 @@ class Facts(TypedDict):
     `skew_s` is the host's clock less ours, `rtt_s` a round trip to its helper. `gpu_trouble` is what nvidia-smi said
     instead of a list, or beside it. `nvcc` and `ncu` are paths, empty without them. `counters_open` says whether the
     NVIDIA driver lets this user's processes read counters, None where it does not say. `rights` is all that this may
-    depend on. `leases` says what is wrong with the folder of locks, None where nobody looked.
+    depend on. `outlives` says whether a process may outlive the login that has started it, None outside a session
+    of systemd-logind, or where it does not say.
+    `leases` says what is wrong with the folder of locks, None where nobody looked.
     """
 
     system: str
@@ -126,6 +138,7 @@ class Facts(TypedDict):
     ncu_version: str
     counters_open: bool | None
     rights: str
+    outlives: bool | None
     leases: str | None
 
 
@@ -150,23 +163,23 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
         return found[name].text if name in found else ""
 
     listing = found["perf"].text if "perf" in found else None
-    perf, counters = counters_of(helper["system"], listing, line(text("paranoid"), 8))
+    perf, counters = counters_of(helper["system"], listing, plain(text("paranoid"), 8))
     listed, trouble = _gpus(found.get("gpus"))
     nvcc, cuda = _installed(text("nvcc"))
     ncu, ncu_version = _installed(text("ncu"))
     return Facts(
-        system=line(helper["system"]),
-        release=line(helper["release"]),
-        machine=line(helper["machine"]),
-        python=line(helper["python"]),
-        cpu=line(text("cpu"), 80) or line(helper["machine"]),
+        system=plain(helper["system"]),
+        release=plain(helper["release"]),
+        machine=plain(helper["machine"]),
+        python=plain(helper["python"]),
+        cpu=plain(text("cpu"), 80) or plain(helper["machine"]),
         cpus=helper["cpus"],
         pinning=helper["pinning"],
         compilers={
-            name: line(text(name).splitlines()[0]) for name in COMPILERS if text(name) and found[name].status == "0"
+            name: plain(text(name).splitlines()[0]) for name in COMPILERS if text(name) and found[name].status == "0"
         },
         perf=perf,
-        counters=line(counters),
+        counters=plain(counters),
         disk_free=helper["disk_free"],
         clock=helper["clock"],
         skew_s=skew_s,
@@ -180,7 +193,8 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
         ncu_version=gpus.ncu_of(ncu_version),
         counters_open=_open(text("rights")),
         rights=text("rights"),
-        leases=line(text("leases")) if "leases" in found else None,
+        outlives=_outlives(text("logind")),
+        leases=plain(text("leases")) if "leases" in found else None,
     )
 
 
@@ -209,6 +223,15 @@ def _open(rights: str) -> bool | None:
         return None
     admin = bool(int(known["caps"], 16) & ADMIN) if "caps" in known else known.get("uid") == "0"
     return admin or known["admin_only"] == "0"
+
+
+def _outlives(said: str) -> bool | None:
+    """What logind's settings, in D-Bus notation, mean for the user whose name comes first."""
+    found = re.fullmatch(r"(?P<user>\S+)\nb (?P<kills>true|false)\nas \d+(?P<only>.*)\nas \d+(?P<spared>.*)", said)
+    if not found:
+        return None
+    only, spared = (re.findall('"([^"]*)"', found[names]) for names in ("only", "spared"))
+    return found["kills"] == "false" or found["user"] in spared or (bool(only) and found["user"] not in only)
 
 
 def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[bool, str]:

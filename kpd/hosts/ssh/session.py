@@ -7,43 +7,47 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from kpd.hosts.errors import passes
+from kpd.hosts.last_words import LastWords, Noise
 
-LAST_WORDS = 4096  # bytes of stderr worth showing
 PATIENCE_S = 2.0  # for the far side to leave by itself
 
 
-class Channel(Protocol):
-    """What is used of asyncssh's SSHClientChannel."""
+class Pipe(Protocol):
+    """Our direction of the session: what is used of asyncssh's SSHClientChannel."""
 
     def write(self, data: bytes) -> None: ...
     def write_eof(self) -> None: ...
 
 
 class Session:
-    """What asyncssh tells about the channel. Loss arrives as OSError, the far side's end as the end of the stream."""
+    """What asyncssh tells about the session. Loss and noise arrive as OSError, the far side's end as the
+    end of the stream.
+    """
 
     def __init__(self) -> None:
         # It never pauses the sender: a Link takes everything at once, and asyncio's reader would miss data that
         # asyncssh hands over from within resume_reading.
         self.reader = asyncio.StreamReader()
-        self.words = b""
+        self.words = LastWords()
         self.status: int | None = None
         self.ended = asyncio.Event()
-        self._channel: Channel | None = None
+        self._pipe: Pipe | None = None
         self._lost: OSError | None = None
         self.eof = False
         self._flowing = asyncio.Event()
         self._flowing.set()
 
-    def connection_made(self, channel: Channel) -> None:
-        self._channel = channel
+    def connection_made(self, pipe: Pipe) -> None:
+        self._pipe = pipe
 
     def session_started(self) -> None:
         """Its output comes from now on."""
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         if datatype is not None:
-            self.words = (self.words + data)[-LAST_WORDS:]
+            self.words.add(data)
+            if self.words.endless:
+                self.reader.set_exception(Noise())
         elif not self.eof:
             self.reader.feed_data(data)
 
@@ -57,7 +61,7 @@ class Session:
         self.status = status
 
     def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
-        self.words += f"\nkilled by SIG{signal}".encode()
+        self.words.add(f"\nkilled by SIG{signal}".encode())
 
     def xon_xoff_requested(self, client_can_do: bool) -> None:
         """There is no terminal."""
@@ -80,13 +84,13 @@ class Session:
     @property
     def passing(self) -> bool:
         """Whether the network, a signal or a host on its way down has ended it; true as long as nobody has said why."""
-        return self._lost is not None or passes(self.status, self.words.decode(errors="replace"))
+        return self._lost is not None or passes(self.status, str(self.words))
 
     def write(self, data: bytes) -> None:
         """Raises BrokenPipeError when the far side has ended, another OSError when the connection was lost."""
         self._check()
-        assert self._channel is not None
-        self._channel.write(data)
+        assert self._pipe is not None
+        self._pipe.write(data)
 
     async def drain(self) -> None:
         """Until what was written is under way, as far as the host's window permits. Raises as `write`."""
@@ -94,8 +98,8 @@ class Session:
         self._check()
 
     def write_eof(self) -> None:
-        if self._channel is not None and not self.ended.is_set():
-            self._channel.write_eof()
+        if self._pipe is not None and not self.ended.is_set():
+            self._pipe.write_eof()
 
     def _check(self) -> None:
         if self._lost is not None:
@@ -142,7 +146,7 @@ class SshChannel:
             await self._over()
         finally:
             await self._let_go()
-        words = "".join(c for c in self._session.words.decode(errors="replace") if c.isprintable() or c == "\n").strip()
+        words = "".join(c for c in str(self._session.words) if c.isprintable() or c == "\n").strip()
         # Some shells repeat the whole command line, with the program in it, in what they say about its first word.
         words = re.sub(r"\S{200,}", "…", words)
         if not words and by_itself and self._session.status is not None:

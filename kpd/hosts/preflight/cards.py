@@ -1,0 +1,57 @@
+"""A host's card: what it is, its devices and its checks, whether it answers or not."""
+
+from dataclasses import replace
+
+from kpd.hosts.errors import LOST, REMEDIES, HostError, UnknownHostKey
+from kpd.hosts.plain import plain
+from kpd.hosts.preflight.checks import checks, compiler_of
+from kpd.hosts.preflight.gpus import usable
+from kpd.hosts.preflight.probe import Facts, measuring_cpu
+from kpd.hosts.preflight.trial import Tried
+from kpd.model.nouns import Check, Device, HostCard
+from kpd.workspace.config import HostConfig
+
+
+def devices(facts: Facts, config: HostConfig) -> tuple[Device, ...]:
+    """The CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none."""
+    cpu = Device("cpu", "cpu", facts["cpu"], facts["machine"])
+    gpus = usable(facts["gpus"], config.gpus)
+    return cpu, *(Device(gpu.uuid, "gpu", gpu.name, gpu.arch, gpu.pci, gpu.memory_mib) for gpu in gpus)
+
+
+def host_card(name: str, config: HostConfig, facts: Facts, tried: Tried | None = None) -> HostCard:
+    """The card of a host that answers. What kpd has measured of it is the caller's to add."""
+    compiler = compiler_of(facts)
+    return HostCard(
+        name=name,
+        transport=config.transport,
+        system=f"{facts['system']} {facts['release']} {facts['machine']}",
+        device=facts["cpu"],
+        cpu=measuring_cpu(facts),
+        compiler=compiler,
+        counters=facts["counters"],
+        error="" if compiler else f"no C compiler; {REMEDIES['no_compiler']}",
+        address=config.address,
+        rtt_ms=round(facts["rtt_s"] * 1000, 3),
+        devices=devices(facts, config),
+        checks=checks(facts, config, tried),
+    )
+
+
+def down_card(name: str, config: HostConfig, error: HostError, known: HostCard | None = None) -> HostCard:
+    """The card of a host that cannot be reached; what was known of it stays, so that people see what is missing."""
+    said = plain(error.message.removeprefix(f"{name}: "))
+    offered = error.offered.fingerprint if isinstance(error, UnknownHostKey) else ""
+    remedy = f"compare {offered} with the host's own, then kpd hosts trust {name}" if offered else plain(error.remedy)
+    return replace(
+        known or HostCard(name, config.transport),
+        transport=config.transport,
+        link="down",
+        error=f"{said}; {remedy}",
+        address=config.address,
+        trouble=error.kind,
+        offered=offered,
+        stuck=error.kind not in LOST,
+        rtt_ms=None,
+        checks=(Check("link", "bad", said, remedy),),
+    )
