@@ -9,12 +9,14 @@ from pathlib import Path, PurePosixPath
 from kpd.hosts.host import Host, Lease
 from kpd.hosts.local import Local
 from kpd.measure.bench import Correct, Object
-from kpd.measure.build import build
-from kpd.measure.check import check
-from kpd.measure.harness import Harness, harness
+from kpd.measure.c.build import build
+from kpd.measure.c.harness import harness
+from kpd.measure.c.toolchain import Toolchain, choose
+from kpd.measure.driver.check import check
+from kpd.measure.driver.harness import Harness
+from kpd.measure.driver.timing import time_pair
+from kpd.measure.driver.where import Where
 from kpd.measure.samples import ProcessSample
-from kpd.measure.timing import time_pair
-from kpd.measure.toolchain import Toolchain, choose
 from kpd.model.nouns import Device
 from kpd.workspace.task import BenchSpec, CheckSpec
 
@@ -70,7 +72,7 @@ class Lab:
     host: Host
     tools: Toolchain
     harness: Harness
-    cpu: int | None
+    where: Where
 
     async def build(self, source: str, *flags: str) -> Object:
         tree = await self.host.stage({"kernel.c": source.encode()})
@@ -78,7 +80,7 @@ class Lab:
 
     async def check(self, source: str, spec: CheckSpec = QUICK) -> Correct:
         built = await self.build(source)
-        return await check(self.host, self.harness, built.job, f"check{next(_numbers)}", spec, self.cpu)
+        return await check(self.host, self.harness, built.job, f"check{next(_numbers)}", spec, self.where)
 
     async def time(
         self, incumbent: str, candidate: str, processes: int = 1, first: int = 0
@@ -95,8 +97,7 @@ class Lab:
             processes,
             FEW,
             replace(QUICK, limit_s=4.0),
-            self.cpu,
-            CPU,
+            replace(self.where, lease=CPU),
         )
         return tuple([sample async for sample in samples])
 
@@ -117,4 +118,4 @@ async def lab(root: Path) -> AsyncIterator[Lab]:
         facts = await host.probe()
         tools = choose(host.name, facts)
         ready = await harness(host, tools, {"harness.c": HARNESS}, 60.0)
-        yield Lab(host, tools, ready, facts["cpus"][-1] if facts["pinning"] else None)
+        yield Lab(host, tools, ready, Where(facts["cpus"][-1] if facts["pinning"] else None))

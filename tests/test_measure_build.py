@@ -6,21 +6,13 @@ import sys
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.probe import Facts
-from kpd.measure.build import (
-    ASSEMBLY,
-    OBJECT,
-    REMARKS,
-    BuildError,
-    build,
-    candidate_flags,
-    first_error,
-    kind_of,
-    useful,
-)
-from kpd.measure.harness import harness
+from kpd.hosts.preflight.probe import Facts
+from kpd.measure.c.build import ASSEMBLY, REMARKS, build, candidate_flags
+from kpd.measure.c.harness import harness
+from kpd.measure.c.toolchain import choose
+from kpd.measure.compiling import BuildError, first_error, kind_of, useful
+from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import key, out
-from kpd.measure.toolchain import choose
 from tests.measured import HARNESS, LOOP, RIGHT, Lab, kernel, lab
 
 ready = pytest.mark.asyncio(loop_scope="module")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpd.measure.flags import MOST, FlagError, allowed, of_build_json, parse
+from kpd.measure.c.flags import MOST, FlagError, allowed, of_build_json, parse
 
 TUNING = (
     "-O0", "-O2", "-O3", "-Os", "-Oz", "-Ofast", "-march=native", "-march=armv8.2-a+dotprod", "-mcpu=native",

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpd.measure.roofline import Roofline, measure_roofline
+from kpd.measure.c.roofline import measure_roofline
+from kpd.measure.roofline import Roofline
 from tests.measured import Lab, lab
 
 KNOWN = Roofline(bandwidth=((8_192, 200.0), (131_072, 100.0), (8_388_608, 20.0)), peak_gflops=50.0)
@@ -32,11 +33,11 @@ def test_the_floor_is_the_slower_of_memory_and_arithmetic() -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_machine_is_measured_once(lab: Lab) -> None:
-    found = await measure_roofline(lab.host, lab.tools, lab.cpu)
+    found = await measure_roofline(lab.host, lab.tools, lab.where)
     assert found.peak_gflops > 0.1
     assert len(found.bandwidth) >= 6
     assert max(gbs for _, gbs in found.bandwidth) > found.memory_gbs > 0.1
-    assert await measure_roofline(lab.host, lab.tools, lab.cpu) == found
+    assert await measure_roofline(lab.host, lab.tools, lab.where) == found
 
 
 @pytest.fixture(scope="module", name="lab")

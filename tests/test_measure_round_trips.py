@@ -13,8 +13,9 @@ from kpd.engine.attempt import Fault
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from kpd.measure.cbench import CBench, prepare
+from kpd.measure.c.bench import prepare
 from kpd.measure.contest import contest
+from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
 from kpd.model.nouns import Verdict
@@ -50,7 +51,7 @@ class Far:
 
     host: Host
     pipe: Counted
-    bench: CBench
+    bench: DriverBench
     run: Iterations
 
     def at(self, *path: str) -> Path:

@@ -7,10 +7,12 @@ from itertools import count
 import pytest
 
 from kpd.agents.space import read_point, write_point
-from kpd.measure.build import ASSEMBLY
-from kpd.measure.cbench import CBench, prepare, work
-from kpd.measure.check import Incorrect
+from kpd.measure.c.bench import prepare
+from kpd.measure.c.build import ASSEMBLY
+from kpd.measure.driver.bench import DriverBench
+from kpd.measure.driver.check import Incorrect
 from kpd.measure.jobs import out
+from kpd.measure.roofline import Roofline, work
 from kpd.workspace import expr
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
@@ -44,22 +46,22 @@ async def _bench(request, tmp_path_factory):
         yield await prepare(host, load_task(shipped("tasks") / request.param), THIS_CPU, print)
 
 
-def point(bench: CBench, **values: str) -> dict[str, bytes]:
+def point(bench: DriverBench, **values: str) -> dict[str, bytes]:
     return write_point(read_files(bench.task.folder, bench.task.editable), values)
 
 
-async def built(bench: CBench, files: dict[str, bytes]) -> str:
+async def built(bench: DriverBench, files: dict[str, bytes]) -> str:
     return (await bench.build(await bench.stage(files), files, print)).job
 
 
-async def test_the_kernel_that_ships_is_right_and_builds_without_a_warning(bench: CBench) -> None:
+async def test_the_kernel_that_ships_is_right_and_builds_without_a_warning(bench: DriverBench) -> None:
     files = point(bench)
     made = await bench.build(await bench.stage(files), files, print)
     assert (made.warnings, made.flags) == (0, "-O2")
     assert (await bench.check(made.job, f"check{next(numbers)}", print)).worst <= 1
 
 
-async def test_a_good_point_is_right_and_much_quicker_than_the_kernel_that_ships(bench: CBench) -> None:
+async def test_a_good_point_is_right_and_much_quicker_than_the_kernel_that_ships(bench: DriverBench) -> None:
     plain, good = await built(bench, point(bench)), await built(bench, point(bench, **GOOD_POINTS[bench.task.name]))
     await bench.check(good, f"check{next(numbers)}", print)
     (sample,) = [sample async for sample in bench.time(plain, good, f"time{next(numbers)}", 0, 1, print)]
@@ -67,7 +69,7 @@ async def test_a_good_point_is_right_and_much_quicker_than_the_kernel_that_ships
     assert totals[0] > 1.2 * totals[1]
 
 
-async def test_every_value_of_every_parameter_makes_other_code(bench: CBench) -> None:
+async def test_every_value_of_every_parameter_makes_other_code(bench: DriverBench) -> None:
     """A parameter that the compiler does not see would waste the sweep's time."""
     base = BASES[bench.task.name]
     at = read_point(bench.task, point(bench, **base))
@@ -83,7 +85,7 @@ async def test_every_value_of_every_parameter_makes_other_code(bench: CBench) ->
         assert len(seen) >= wanted, f"{name}: {len(values)} values, {len(seen)} different kernels"
 
 
-async def test_a_kernel_that_leaves_something_out_is_found_out(bench: CBench) -> None:
+async def test_a_kernel_that_leaves_something_out_is_found_out(bench: DriverBench) -> None:
     files = point(bench)
     source = files["kernel.c"].decode()
     for old, new in WRONG[bench.task.name].items():
@@ -94,7 +96,7 @@ async def test_a_kernel_that_leaves_something_out_is_found_out(bench: CBench) ->
         await bench.check(await built(bench, wrong), f"check{next(numbers)}", print)
 
 
-async def test_the_roofline_knows_every_case(bench: CBench) -> None:
+async def test_the_roofline_knows_every_case(bench: DriverBench) -> None:
     assert bench.work.keys() == {case.name for case in bench.harness.cases}
     for case in bench.harness.cases:
         least = bench.work[case.name]
@@ -103,16 +105,16 @@ async def test_the_roofline_knows_every_case(bench: CBench) -> None:
         assert least.roofline_us > 0
 
 
-async def test_a_profiler_can_run_it_and_read_what_the_compiler_wrote(bench: CBench) -> None:
+async def test_a_profiler_can_run_it_and_read_what_the_compiler_wrote(bench: DriverBench) -> None:
     job = await built(bench, point(bench))
     listing = await bench.listing(job)
     assert bench.harness.symbol in listing.assembly
     assert "kernel.c" in listing.remarks
-    ran = await bench.counted(job, f"perf{next(numbers)}", lambda short, long: f"{short}\n{long}\n", print)
+    ran = await bench.counted(job, f"perf{next(numbers)}", lambda calls: f"{calls(1)}\n{calls(2)}\n", print)
     assert (ran.rc, ran.stdout) == (0, b'{"problem":null}\n' * 2)
 
 
-async def test_a_roofline_of_unknown_dims_names_the_task(bench: CBench) -> None:
+async def test_a_roofline_of_unknown_dims_names_the_task(bench: DriverBench) -> None:
     strange = replace(bench.task, roofline=RooflineSpec(bytes=expr.parse("rows*depth")))
     with pytest.raises(TaskError, match="depth"):
-        work(strange, bench.roofline, bench.harness.cases[0].dims)
+        work(strange, Roofline(((1 << 20, 10.0),), 10.0), bench.harness.cases[0].dims)

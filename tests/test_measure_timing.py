@@ -12,10 +12,10 @@ from statistics import median
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.check import Incorrect
+from kpd.measure.driver.check import Incorrect
+from kpd.measure.driver.timing import CaseReport, taint, time_pair
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import ProcessSample
-from kpd.measure.timing import CaseReport, taint, time_pair
 from tests.measured import CPU, FEW, LOOP, QUICK, RIGHT, Lab, kernel, lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -139,7 +139,7 @@ async def test_a_candidate_cannot_change_how_the_incumbent_rounds(lab: Lab, firs
 async def test_a_process_that_other_work_disturbs_is_tainted(lab: Lab) -> None:
     """Long calls, and somebody else on the same CPU: no batch passes without losing it."""
     long = kernel(f"for (volatile int r = 0; r < 4000; r++) {{ {LOOP} }}")
-    spin = f"import os\nos.sched_setaffinity(0, [{lab.cpu}])\nwhile True: pass"
+    spin = f"import os\nos.sched_setaffinity(0, [{lab.where.cpu}])\nwhile True: pass"
     others = [await asyncio.create_subprocess_exec(sys.executable, "-c", spin) for _ in range(2)]
     try:
         (sample,) = await lab.time(long, long)
@@ -159,7 +159,7 @@ async def test_time_that_the_hypervisor_took_is_a_taint() -> None:
 
 
 def pair(lab: Lab, job: str, processes: int, built: str) -> AsyncGenerator[ProcessSample]:
-    return time_pair(lab.host, lab.harness, built, built, job, 0, processes, FEW, QUICK, lab.cpu, CPU)
+    return time_pair(lab.host, lab.harness, built, built, job, 0, processes, FEW, QUICK, replace(lab.where, lease=CPU))
 
 
 async def all_of(samples: AsyncGenerator[ProcessSample]) -> list[ProcessSample]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from kpd.measure.cbench import prepare
+from kpd.measure.c.bench import prepare
 from kpd.measure.score import case_times, score
 from kpd.model.events import Timed
 from kpd.model.metrics import METRICS, PER_CASE, describe, of_case

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kpd.agents.space import SpaceError, read_point
-from kpd.measure.flags import FlagError, of_build_json, parse
+from kpd.measure.c.flags import FlagError, of_build_json, parse
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.strict import Document
 from kpd.workspace.task import TASK_FILE, Task, TaskError, load_task

@@ -18,8 +18,8 @@ from kpd.engine.report import write_report
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import worked
 from kpd.measure.bench import Bench
-from kpd.measure.build import BuildError
 from kpd.measure.catalogue import BENCHES
+from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.nouns import Run, RunOutcome
 from kpd.workspace.config import Config

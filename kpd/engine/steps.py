@@ -12,9 +12,9 @@ from kpd.knowledge import memory
 from kpd.measure import judge as verdicts
 from kpd.measure import score
 from kpd.measure.bench import Object
-from kpd.measure.build import BuildError
-from kpd.measure.check import Incorrect
+from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest
+from kpd.measure.driver.check import Incorrect
 from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.screen import protected_touched, tripwires
 from kpd.model import events as e

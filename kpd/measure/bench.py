@@ -9,6 +9,8 @@ from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
 
 Say = Callable[[str], None]
+Counted = Callable[[Callable[[int], str]], str]
+"""A shell script made from `calls(number)`: the command line of a process that calls the kernel so often a case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +79,8 @@ class Bench(Protocol):
     async def listing(self, built: str) -> Listing:
         """What the compiler wrote in build job `built`."""
 
-    async def counted(self, built: str, job: str, script: Callable[[str, str], str], say: Say) -> JobResult:
-        """Run `script(short, long)`: two command lines that differ only in how often they call the kernel."""
+    async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
+        """Run a script that a profiler needs, where the candidate is timed."""
+
+    async def output(self, job: str, name: str, limit: int) -> bytes:
+        """What a job has left in its `out/`. Raises HostError."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kpd.hosts.host import Host
-from kpd.measure import cbench
 from kpd.measure.bench import Bench, Say
+from kpd.measure.c import bench as c
 from kpd.model.nouns import Device
 from kpd.workspace.task import Task
 
@@ -22,4 +22,4 @@ class Language:
     prepare: Callable[[Host, Task, Device, Say], Coroutine[Any, Any, Bench]]
 
 
-BENCHES = {"c": Language("cpu", cbench.prepare)}
+BENCHES = {"c": Language("cpu", c.prepare)}

@@ -1,18 +1,15 @@
-"""What the host's CPU can do at best, measured: bandwidth by footprint and peak arithmetic, on one core."""
+"""What a device can do at best, and so what a case cannot be faster than."""
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
 
-from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobSpec, Lease
-from kpd.measure import jobs
-from kpd.measure.harness import native
-from kpd.measure.toolchain import Toolchain
+from kpd.measure.score import Work
 from kpd.model.codec import CodecError, decode
-
-LIMIT_S = 60.0
+from kpd.workspace.expr import ExprError
+from kpd.workspace.task import TASK_FILE, Task, TaskError
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +50,24 @@ class Roofline:
         return max(floors, default=None)
 
 
-async def measure_roofline(
-    host: Host, tools: Toolchain, cpu: int | None = None, lease: Lease | None = None
-) -> Roofline:
-    """About two seconds the first time; then the host has it, until its compiler or CPU is another.
-
-    Raises HostError.
-    """
-    tree = await host.stage({"roofline.c": native("roofline.c")})
-    flags = jobs.words(tools.flags(("-std=gnu11", "-D_GNU_SOURCE", "-O3", "-march=native")))
-    script = (
-        f"{tools.command} {flags} {jobs.words([f'{host.root}/trees/{tree}/roofline.c'])} -o out/roofline || exit 2\n"
-        "exec out/roofline\n"
-    )
-    cpus = () if cpu is None else (cpu,)
-    id = jobs.key("roofline", tools.identity, script, str(cpus))
-    result = await jobs.run(host, JobSpec(id, script, LIMIT_S, cpus=cpus, lease=lease))
-    try:
-        if result.rc != 0:
-            raise CodecError(jobs.tail(result.stderr))
-        found = decode(result.stdout, Roofline)
-        _refuse_nonsense(found)
-    except CodecError as err:
-        await host.forget(id)
-        raise HostError("host", f"{host.name}: the roofline could not be measured: {err}") from err
-    return found
-
-
-def _refuse_nonsense(found: Roofline) -> None:
+def roofline_of(said: bytes) -> Roofline:
+    """The roofline that a program has printed. Raises CodecError, also for figures that make no sense."""
+    found = decode(said, Roofline)
     rising = all(smaller[0] < larger[0] for smaller, larger in pairwise(found.bandwidth))
     speeds = [gbs for _, gbs in found.bandwidth] + [found.peak_gflops]
     if not found.bandwidth or not rising or not all(0 < speed < 1e6 for speed in speeds):
         raise CodecError("its figures make no sense")
+    return found
+
+
+def work(task: Task, roofline: Roofline, dims: Mapping[str, int]) -> Work:
+    """What the task's [roofline] says of a case. Raises TaskError when it names a dim that the harness has not."""
+    sides = (task.roofline.bytes, task.roofline.flops)
+    try:
+        moved, computed = (None if side is None else side.evaluate(dims) for side in sides)
+    except ExprError as err:
+        raise TaskError(
+            task.folder / TASK_FILE, 0, f"[roofline]: {err}", "use the dims that the harness names"
+        ) from err
+    compute_us = None if computed is None else roofline.compute_us(computed)
+    return Work(moved, computed, roofline.time_floor(moved, computed), compute_us)

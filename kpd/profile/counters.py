@@ -7,7 +7,7 @@ call the kernel, and what the longer one has more of belongs to the calls.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 EVENTS = ("cycles", "instructions", "branches", "branch-misses", "cache-references", "cache-misses", "task-clock")
 """Six hardware events, as most processors can count them at once, and the time that the CPU ran."""
@@ -28,11 +28,16 @@ _MARGIN = 0.2
 """Unless the longer process counted more by this share of the shorter one's count, the difference is noise."""
 
 
-def script(short: str, long: str) -> str:
-    """A shell script that prints the counters of two command lines and what vectors the CPU has.
+FEW_CALLS, MANY_CALLS = 10, 310
+"""Of every case, by the two processes: milliseconds, and some tens of them more."""
+
+
+def script(calls: Callable[[int], str]) -> str:
+    """A shell script that prints the counters of two processes and what vectors the CPU has; see `bench.Counted`.
 
     Only user code is counted: that is allowed to everybody at perf_event_paranoid 2, the usual setting.
     """
+    short, long = calls(FEW_CALLS), calls(MANY_CALLS)
     events = ",".join(f"{event}:u" for event in EVENTS[:-1]) + f",{EVENTS[-1]}"
     stat = f"LC_ALL=C perf stat -x, -e {events} -o"
     return (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.probe import Facts
+from kpd.hosts.preflight.probe import Facts
 
 Family = Literal["gcc", "clang"]
 OWN = ("-fPIC", "-Wall", "-Wno-psabi")

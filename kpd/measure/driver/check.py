@@ -5,11 +5,11 @@ import signal
 from dataclasses import dataclass
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult, JobSpec
+from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.bench import Correct, Say
-from kpd.measure.build import OBJECT
-from kpd.measure.harness import Harness
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.driver.where import Where
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.task import CheckSpec
 
@@ -56,8 +56,9 @@ class _Report:
 
 
 async def check(
-    host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, cpu: int | None = None, say: Say | None = None
-) -> Correct:
+    host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: Where | None = None,
+    say: Say | None = None,
+) -> Correct:  # fmt: skip
     """Every case with every kind of inputs, from `spec.seeds` fresh secret seeds. `built` is an Object's job.
 
     Raises Incorrect, and HostError for the host's own trouble.
@@ -69,9 +70,8 @@ async def check(
         f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\n"
         f"exec {jobs.words([harness.program, 'check', *map(str, arguments)])}\n"
     )
-    cpus = () if cpu is None else (cpu,)
     secret = f"{secrets.token_hex(8)}\n".encode()
-    result = await jobs.run(host, JobSpec(job, script, spec.limit_s, secret, cpus=cpus), say)
+    result = await jobs.run(host, (where or Where()).spec(job, script, spec.limit_s, secret), say)
     await refuse_driver_trouble(host, result, "check", spec.limit_s)
     try:
         report = decode(result.stdout, _Report)
@@ -79,8 +79,8 @@ async def check(
         raise await unreadable(host, result, err) from err
     if report.problem is not None:
         raise Incorrect(describe(report.problem, report.failed, result.stderr))
-    where = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
-    return Correct(report.comparisons, report.worst, where)
+    worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
+    return Correct(report.comparisons, report.worst, worst_at)
 
 
 async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:
@@ -90,7 +90,7 @@ async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_
     if result.rc not in (0, 1):
         await host.forget(result.id)
         raise HostError(
-            "host", f"{host.name}: the {what} driver failed: {jobs.tail(result.stderr)}", "check the task's harness.c"
+            "host", f"{host.name}: the {what} driver failed: {jobs.tail(result.stderr)}", "check the task's harness"
         )
 
 

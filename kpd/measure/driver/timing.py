@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult, JobSpec, Lease
+from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.bench import Say
-from kpd.measure.build import OBJECT
-from kpd.measure.check import Incorrect, Problem, describe, refuse_driver_trouble, unreadable
-from kpd.measure.harness import Harness
+from kpd.measure.driver.check import Incorrect, Problem, describe, refuse_driver_trouble, unreadable
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.driver.where import Where
 from kpd.measure.reports import reports
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.codec import CodecError, decode
@@ -50,7 +50,7 @@ class _Report:
 
 async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
-    bench: BenchSpec, tolerance: CheckSpec, cpu: int | None = None, lease: Lease | None = None, say: Say | None = None,
+    bench: BenchSpec, tolerance: CheckSpec, where: Where | None = None, say: Say | None = None,
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
     """`processes` fresh processes, numbered from `first`. `incumbent` and `candidate` are Objects' jobs, or one job.
 
@@ -77,7 +77,7 @@ async def time_pair(
     )
     numbers = range(first, first + processes)
     secret = "".join(f"{secrets.token_hex(8)} {'ab'[number % 2]}\n" for number in numbers).encode()
-    spec = JobSpec(job, script, bench.limit_s * processes, secret, cpus=() if cpu is None else (cpu,), lease=lease)
+    spec = (where or Where()).spec(job, script, bench.limit_s * processes, secret)
     problem: Problem | None = None
     taken = 0
     try:

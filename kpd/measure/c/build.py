@@ -1,40 +1,22 @@
 """From a staged tree to a loadable kernel: one job a build, whose id is its content, so that the host is the cache."""
 
 import re
-from typing import Literal
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
-from kpd.measure import flags as allow_list
 from kpd.measure import jobs
 from kpd.measure.bench import Object, Say
-from kpd.measure.toolchain import OWN, Toolchain
+from kpd.measure.c import flags as allow_list
+from kpd.measure.c.toolchain import OWN, Toolchain
+from kpd.measure.compiling import BuildError, first_error, kind_of, readable, useful, warnings
+from kpd.measure.driver.harness import OBJECT
 
 SOURCE = "kernel.c"
-OBJECT = "kernel.so"
 ASSEMBLY = "kernel.s"
 REMARKS = "vectorization.txt"
 LINKING = 3
 """The exit status of a build script whose link failed."""
-LOG_LIMIT = 64_000
-MOST_ERRORS = 5
-_ERROR = re.compile(r"\b(fatal )?error:|undefined reference|undefined symbol|[Uu]ndefined symbols|multiple definition")
-_WARNING = re.compile(r"\bwarning:")
 _NO_COMPILER = re.compile(r"^(gcc|clang|cc): (fatal )?error: cannot execute", re.MULTILINE)
-
-Kind = Literal["structural", "semantic"]
-
-
-class BuildError(Exception):
-    """The candidate does not build. `str()` is the first error, `log` what the compiler said.
-
-    `kind` is "structural" when the pieces do not fit (flags, includes, linking), "semantic" when the code is wrong.
-    """
-
-    def __init__(self, message: str, log: str, kind: Kind) -> None:
-        super().__init__(message)
-        self.log = log
-        self.kind: Kind = kind
 
 
 async def build(
@@ -55,8 +37,7 @@ async def build(
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "semantic")
     if result.rc != 0:
         raise BuildError(first_error(log), useful(log), "structural" if result.rc == LINKING else kind_of(log))
-    warnings = len(_WARNING.findall(log))
-    return Object(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings, log=log)
+    return Object(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
 
 
 def candidate_flags(raw: bytes) -> tuple[str, ...]:
@@ -85,41 +66,3 @@ def script(host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...]) -> s
         f'{tools.command} {given} -w -c "$out/{ASSEMBLY}" -o "$out/kernel.o" || exit 1\n'
         f"{link} || exit {LINKING}\n"
     )
-
-
-def readable(stderr: bytes) -> str:
-    """What the compiler said, at most LOG_LIMIT characters of it."""
-    text = stderr.decode(errors="replace")
-    return text if len(text) <= LOG_LIMIT else f"{text[:LOG_LIMIT]}\n[{len(text) - LOG_LIMIT} more characters]\n"
-
-
-def useful(log: str) -> str:
-    """The first errors with the source lines that follow them; the whole log where no line looks like an error."""
-    kept: list[str] = []
-    errors = 0
-    follows = False
-    for line in log.splitlines():
-        if _ERROR.search(line):
-            errors += 1
-            follows = errors <= MOST_ERRORS
-        elif not line.startswith(" "):
-            follows = False
-        if follows:
-            kept.append(line)
-    if errors > MOST_ERRORS:
-        kept.append(f"[{errors - MOST_ERRORS} more errors]")
-    return "\n".join(kept) + "\n" if kept else log
-
-
-def first_error(log: str) -> str:
-    """One line for a table."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    error = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "the compiler gave no reason")
-    return re.sub(r"^\S*/(?=[^/\s:]+:)|(fatal )?error: ", "", error)[:300]
-
-
-def kind_of(log: str) -> Kind:
-    """What the first error of a failed compilation is about."""
-    first = next((line for line in log.splitlines() if _ERROR.search(line)), "")
-    in_source = re.match(r"[^\s:]+\.[chs]:\d+", first) and "fatal error:" not in first
-    return "semantic" if in_source else "structural"

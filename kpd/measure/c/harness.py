@@ -1,0 +1,40 @@
+"""A task's harness.c, compiled with kpd's driver."""
+
+from collections.abc import Mapping
+
+from kpd.hosts.host import Host, JobSpec
+from kpd.measure import jobs
+from kpd.measure.bench import Say
+from kpd.measure.c.toolchain import Toolchain
+from kpd.measure.compiling import BuildError, first_error, readable
+from kpd.measure.driver.harness import BadHarness, Harness, described, native
+
+DRIVER = ("kpd_task.h", "driver.h", "driver.c", "arena.c", "worker.c")
+
+
+async def harness(
+    host: Host, tools: Toolchain, protected: Mapping[str, bytes], limit_s: float, say: Say | None = None
+) -> Harness:
+    """Compile the task's harness.c (one of its `protected` files) with the driver. Raises BuildError and HostError.
+
+    The driver is on the include path as `kpd_task.h`. A BuildError here is the task's fault, not a candidate's.
+    """
+    sources = {f"kpd/{name}": native(name) for name in DRIVER}
+    tree = await host.stage({**sources, **{f"task/{name}": data for name, data in protected.items()}})
+    compiled = " ".join(f"kpd/{name}" for name in DRIVER if name.endswith(".c"))
+    dynamic = "" if tools.system == "Darwin" else " -ldl"
+    script = (
+        f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
+        f"{tools.command} -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Ikpd -Itask {compiled} task/harness.c"
+        f' -o "$out/bench" -lm{dynamic} || exit 1\n'
+        '"$out/bench" describe\n'
+    )
+    id = jobs.key("harness", tools.identity, script)
+    result = await jobs.run(host, JobSpec(id, script, limit_s), say)
+    log = readable(result.stderr)
+    if result.rc != 0:
+        raise BuildError(f"harness.c does not build: {first_error(log)}", log, "structural")
+    try:
+        return described(jobs.out(host, id, "bench"), result.stdout)
+    except BadHarness as err:
+        raise BuildError(f"harness.c: {err}", log, "structural") from err

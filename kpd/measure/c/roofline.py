@@ -1,0 +1,35 @@
+"""What the host's CPU can do at best, measured: bandwidth by footprint and peak arithmetic, on one core."""
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.measure import jobs
+from kpd.measure.c.toolchain import Toolchain
+from kpd.measure.driver.harness import native
+from kpd.measure.driver.where import Where
+from kpd.measure.roofline import Roofline, roofline_of
+from kpd.model.codec import CodecError
+
+LIMIT_S = 60.0
+
+
+async def measure_roofline(host: Host, tools: Toolchain, where: Where | None = None) -> Roofline:
+    """About two seconds the first time; then the host has it, until its compiler or CPU is another.
+
+    Raises HostError.
+    """
+    tree = await host.stage({"roofline.c": native("roofline.c")})
+    flags = jobs.words(tools.flags(("-std=gnu11", "-D_GNU_SOURCE", "-O3", "-march=native")))
+    script = (
+        f"{tools.command} {flags} {jobs.words([f'{host.root}/trees/{tree}/roofline.c'])} -o out/roofline || exit 2\n"
+        "exec out/roofline\n"
+    )
+    where = where or Where()
+    id = jobs.key("roofline", tools.identity, script, str(where.cpu))
+    result = await jobs.run(host, where.spec(id, script, LIMIT_S))
+    try:
+        if result.rc != 0:
+            raise CodecError(jobs.tail(result.stderr))
+        return roofline_of(result.stdout)
+    except CodecError as err:
+        await host.forget(id)
+        raise HostError("host", f"{host.name}: the roofline could not be measured: {err}") from err

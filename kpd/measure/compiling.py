@@ -1,0 +1,66 @@
+"""What a compiler said of a candidate: whose fault it is, and the few lines of it that matter."""
+
+import re
+from typing import Literal
+
+LOG_LIMIT = 64_000
+MOST_ERRORS = 5
+_ERROR = re.compile(r"\b(fatal )?error:|undefined reference|undefined symbol|[Uu]ndefined symbols|multiple definition")
+_WARNING = re.compile(r"\bwarning:")
+
+Kind = Literal["structural", "semantic"]
+
+
+class BuildError(Exception):
+    """The candidate does not build. `str()` is the first error, `log` what the compiler said.
+
+    `kind` is "structural" when the pieces do not fit (flags, includes, linking), "semantic" when the code is wrong.
+    """
+
+    def __init__(self, message: str, log: str, kind: Kind) -> None:
+        super().__init__(message)
+        self.log = log
+        self.kind: Kind = kind
+
+
+def readable(stderr: bytes) -> str:
+    """What the compiler said, at most LOG_LIMIT characters of it."""
+    text = stderr.decode(errors="replace")
+    return text if len(text) <= LOG_LIMIT else f"{text[:LOG_LIMIT]}\n[{len(text) - LOG_LIMIT} more characters]\n"
+
+
+def useful(log: str) -> str:
+    """The first errors with the source lines that follow them; the whole log where no line looks like an error."""
+    kept: list[str] = []
+    errors = 0
+    follows = False
+    for line in log.splitlines():
+        if _ERROR.search(line):
+            errors += 1
+            follows = errors <= MOST_ERRORS
+        elif not line.startswith(" "):
+            follows = False
+        if follows:
+            kept.append(line)
+    if errors > MOST_ERRORS:
+        kept.append(f"[{errors - MOST_ERRORS} more errors]")
+    return "\n".join(kept) + "\n" if kept else log
+
+
+def first_error(log: str) -> str:
+    """One line for a table."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    error = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "the compiler gave no reason")
+    return re.sub(r"^\S*/(?=[^/\s:]+:)|(fatal )?error: ", "", error)[:300]
+
+
+def kind_of(log: str) -> Kind:
+    """What the first error of a failed compilation is about."""
+    first = next((line for line in log.splitlines() if _ERROR.search(line)), "")
+    in_source = re.match(r"[^\s:]+\.[chs]:\d+", first) and "fatal error:" not in first
+    return "semantic" if in_source else "structural"
+
+
+def warnings(log: str) -> int:
+    """How many the compiler gave."""
+    return len(_WARNING.findall(log))

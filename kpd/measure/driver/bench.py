@@ -1,0 +1,140 @@
+"""A task whose candidates are objects that kpd's driver loads: staged, built, checked, timed and counted on a host."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult
+from kpd.measure import jobs
+from kpd.measure.bench import Correct, Counted, Listing, Object, Say
+from kpd.measure.driver import check, timing
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.driver.where import Where
+from kpd.measure.made import Made
+from kpd.measure.samples import ProcessSample
+from kpd.measure.score import Work
+from kpd.workspace.runfolder import read_files
+from kpd.workspace.task import Task
+
+LISTING_LIMIT = 16 << 20
+"""Bytes of assembly, or of remarks; a kernel has some ten thousand."""
+LIMIT_MS = "20000"
+
+
+class Compile(Protocol):
+    """Builds a staged tree whose editable files are given. Raises BuildError, the candidate's fault, and HostError."""
+
+    def __call__(self, tree: str, files: Mapping[str, bytes], say: Say) -> Awaitable[Object]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What the device's roofline says: of each case, and of the device at best (GB/s past all caches, GFLOP/s)."""
+
+    work: Mapping[str, Work]
+    peaks: tuple[float | None, float | None]
+
+
+class DriverBench:
+    """See `bench.Bench`, which this is for languages whose kernels become shared objects.
+
+    `listings` are the files in a build's `out/` that hold its assembly and the compiler's remarks. `lay` makes what is
+    laid over the pristine protected files from a candidate's.
+    """
+
+    def __init__(
+        self, host: Host, task: Task, harness: Harness, rates: Rates, compile: Compile, listings: tuple[str, str],
+        checking: Where, measuring: Where, lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
+    ) -> None:  # fmt: skip
+        self.harness = harness
+        self.host = host
+        self.task = task
+        self._rates = rates
+        self._compile = compile
+        self._listings = listings
+        self._checking = checking
+        self._measuring = measuring
+        self._lay = lay
+        self._protected = read_files(task.folder, task.protected)
+        self._made = Made(host)
+
+    @property
+    def work(self) -> Mapping[str, Work]:
+        return self._rates.work
+
+    @property
+    def peaks(self) -> tuple[float | None, float | None]:
+        return self._rates.peaks
+
+    async def stage(self, files: Mapping[str, bytes]) -> str:
+        if (known := self._made.tree(files)) is not None:
+            return known
+        tree = await self.host.stage({**self._protected, **self._lay(files)})
+        self._made.staged(files, tree)
+        return tree
+
+    async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
+        if (known := self._made.object(files)) is not None:
+            return replace(known, cached=True)
+        async with self._made_again_if_gone():
+            built = await self._compile(tree, files, say)
+        self._made.built(files, tree, built)
+        return built
+
+    async def check(self, built: str, job: str, say: Say) -> Correct:
+        self._made.may_be_touched()
+        async with self._made_again_if_gone(built):
+            return await check.check(self.host, self.harness, built, job, self.task.check, self._checking, say)
+
+    async def time(
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+    ) -> AsyncGenerator[ProcessSample]:
+        self._made.may_be_touched()
+        async with self._made_again_if_gone(incumbent, candidate):
+            samples = timing.time_pair(
+                self.host, self.harness, incumbent, candidate, job, first, processes,
+                self.task.bench, self.task.check, self._measuring, say,
+            )  # fmt: skip
+            async with aclosing(samples):
+                async for sample in samples:
+                    yield sample
+
+    @asynccontextmanager
+    async def _made_again_if_gone(self, *built: str) -> AsyncIterator[None]:
+        """Somebody has removed files on the host: what is asked for the next time is staged and built again."""
+        try:
+            yield
+        except HostError as err:
+            if err.kind == "not_found":
+                self._made.forget()
+                for job in built:
+                    await self.host.forget(job)
+            raise
+
+    async def forget(self, job: str) -> None:
+        if self.host.up:
+            await self.host.kill(job)
+            await self.host.forget(job)
+
+    async def listing(self, built: str) -> Listing:
+        paths = (jobs.out(self.host, built, name) for name in self._listings)
+        async with self._made_again_if_gone(built):
+            raw = await asyncio.gather(*(self.host.read(path, LISTING_LIMIT) for path in paths))
+        assembly, remarks = (text.decode(errors="replace") for text in raw)
+        return Listing(assembly, remarks)
+
+    async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
+        path = jobs.out(self.host, built, OBJECT)
+
+        def calls(number: int) -> str:
+            return jobs.words([self.harness.program, "run", path, str(number), LIMIT_MS])
+
+        spec = self._measuring.spec(job, script(calls), self.task.bench.limit_s)
+        self._made.may_be_touched()
+        return await jobs.run(self.host, spec, say)
+
+    async def output(self, job: str, name: str, limit: int) -> bytes:
+        return await self.host.read(jobs.out(self.host, job, name), limit)

@@ -1,0 +1,54 @@
+"""A task's harness and kpd's driver as one program on the host, and the cases that it describes."""
+
+from dataclasses import dataclass
+from importlib.resources import files as resources
+
+from kpd.model.codec import CodecError, decode
+
+OBJECT = "kernel.so"
+"""What a build leaves in its `out/` for the driver to load."""
+
+
+class BadHarness(ValueError):
+    """The harness describes its cases in a way that cannot be used: the task's fault, not a candidate's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case's dims by name, and the size in bytes of each of its buffers."""
+
+    name: str
+    dims: dict[str, int]
+    bytes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Harness:
+    """`program` is its path on the host."""
+
+    program: str
+    symbol: str
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    symbol: str
+    cases: tuple[Case, ...]
+
+
+def native(name: str) -> bytes:
+    """A source of kpd's own, in C or CUDA."""
+    return (resources("kpd.measure") / "native" / name).read_bytes()
+
+
+def described(program: str, said: bytes) -> Harness:
+    """The harness from what `program describe` printed. Raises BadHarness."""
+    try:
+        found = decode(said, _Described)
+    except CodecError as err:
+        raise BadHarness(f"its cases cannot be read: {err}") from err
+    names = [case.name for case in found.cases]
+    if not names or len(set(names)) < len(names):
+        raise BadHarness("it must name at least one case, and none twice")
+    return Harness(program, found.symbol, found.cases)
