@@ -14,20 +14,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-import asyncssh
+from loopback import reached
 
 from kpd.hosts.host import Host, JobSpec, Lease
 from kpd.hosts.job import JobResult, Notes
 from kpd.hosts.preflight import probe
 from kpd.hosts.preflight.cards import host_card
 from kpd.hosts.preflight.trial import try_counters
-from kpd.hosts.ssh.transport import Ssh
 from kpd.model.codec import encode
 from kpd.workspace.config import HostConfig
 
@@ -180,41 +177,6 @@ async def spin(scratch: Path, seconds: float) -> asyncio.subprocess.Process:
     await other.stdout.readline()
     asyncio.get_running_loop().create_task(other.stdout.read())
     return other
-
-
-@asynccontextmanager
-async def reached(scratch: Path) -> AsyncIterator[Host]:
-    """This machine through an SSH server on loopback, with throw-away keys."""
-    server_key, client_key = (asyncssh.generate_private_key("ssh-ed25519") for _ in range(2))
-    (scratch / "key").write_bytes(client_key.export_private_key())
-    (scratch / "key").chmod(0o600)
-
-    async def serve(process: asyncssh.SSHServerProcess[bytes]) -> None:
-        pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_shell(process.command or "", stdin=pipe, stdout=pipe, stderr=pipe)
-        await process.redirect(stdin=child.stdin, stdout=child.stdout, stderr=child.stderr)
-        process.exit(await child.wait())
-
-    authorized = asyncssh.import_authorized_keys(client_key.export_public_key().decode())
-    server = await asyncssh.listen(
-        "127.0.0.1", 0, server_host_keys=[server_key], authorized_client_keys=authorized, process_factory=serve,
-        encoding=None,
-    )  # fmt: skip
-    port = server.sockets[0].getsockname()[1]
-    (scratch / "known_hosts").write_text(f"[127.0.0.1]:{port} {server_key.export_public_key().decode()}")
-    (scratch / "config").write_text(
-        f"Host gpu\n  HostName 127.0.0.1\n  Port {port}\n  User kpd\n  IdentityFile {scratch}/key\n"
-        f"  UserKnownHostsFile {scratch}/known_hosts\n"
-    )
-    host = Host("gpu", PurePosixPath(scratch / "host"), Ssh("gpu", config_files=[scratch / "config"]))
-    host.leases = str(scratch / "leases")
-    await host.connect()
-    try:
-        yield host
-    finally:
-        await host.close()
-        server.close()
-        await server.wait_closed()
 
 
 if __name__ == "__main__":
