@@ -81,7 +81,8 @@ async def test_cuda_home_goes_before_the_path(
     monkeypatch.setenv("HOME", str(tmp_path))
     async with host_at(tmp_path / "host") as host:
         for given_home in (str(home), home.name, f"~/{home.name}"):
-            facts = await host.probe(given_home)
+            host.cuda_home = given_home
+            facts = await host.probe()
             assert (facts["nvcc"], facts["cuda"]) == (f"{home}/bin/nvcc", "12.8")
         assert names(host, "jobs") == []
 

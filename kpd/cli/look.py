@@ -48,7 +48,7 @@ async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
             async with asyncio.timeout(LIMIT_S):
                 if (trouble := await _try(host)) is not None:
                     return down_card(name, config, trouble)
-                facts = await host.probe(config.cuda_home)
+                facts = await host.probe()
             return host_card(name, config, facts, await try_counters(host, facts, config.gpus, TRIAL_S))
         finally:
             await host.close()

@@ -171,7 +171,7 @@ class Fleet:
 
     async def _probe(self, name: str, host: Host) -> None:
         config = self._configs[name]
-        facts = await host.probe(config.cuda_home)
+        facts = await host.probe()
         self._found(host, host_card(name, config, facts))
         tried = await try_counters(host, facts, config.gpus, TRIAL_S)
         self._found(host, host_card(name, config, facts, tried))

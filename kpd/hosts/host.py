@@ -34,7 +34,7 @@ class Host:
     Every request may be asked twice, so after a lost link it simply is: content is named by its hash, and a job by its
     id. Every method but `close` raises HostError for what time does not heal; none of that is a candidate's fault.
     `holder` is what other daemons are told about who has a lease; `tolerate` names the compute processes of others that
-    may stay on a GPU while it measures.
+    may stay on a GPU while it measures, `cuda_home` is the toolkit that goes before others.
     """
 
     def __init__(
@@ -46,12 +46,14 @@ class Host:
         holder: str = "kpd",
         tolerate: tuple[str, ...] = (),
         connect_s: float = CONNECT_S,
+        cuda_home: str = "",
     ) -> None:
         self.name = name
         self.root = root
         self.leases = leases
         self.holder = holder
         self.tolerate = tolerate
+        self.cuda_home = cuda_home
         self.transport = transport
         self.on_wait: Callable[[str, str], None] = lambda device, reason: None
         self.skew_s = 0.0  # the host's clock less ours
@@ -244,11 +246,11 @@ class Host:
         await self._ask("clean", older_than_s=older_than_s, keep_bytes=keep_bytes)
         self._content.forget()
 
-    async def probe(self, cuda_home: str = "") -> probe.Facts:
+    async def probe(self) -> probe.Facts:
         """What the host is and has. Takes as long as its compilers take to say their version."""
         facts = (await self._ask("facts")).fields
         id = f"probe-{uuid4().hex}"
-        said = await self.job(JobSpec(id, probe.script(cuda_home, self.leases), probe.LIMIT_S))
+        said = await self.job(JobSpec(id, probe.script(self.cuda_home, self.leases), probe.LIMIT_S))
         await self.forget(id)
         return probe.facts(facts, said.stdout.decode(errors="replace"), self.skew_s, self.rtt_s)
 

@@ -11,7 +11,8 @@ from kpd.hosts.helper.smi import PROGRAM, Look, Processes, Unwatched, find
 
 GLANCE = 0.1  # seconds between looks at whether it has answered
 WAIT = 1.0  # seconds from one answer to the next question, while others are waited for …
-PACE = 2.0  # … and while the script runs
+PACE = 2.0  # … and while the script runs …
+SOON = 0.2  # … at once almost, when it has written something: that is believed only after a look, and waited for
 FOREVER = 3600.0
 LISTED = 20  # processes in a note
 
@@ -87,14 +88,14 @@ class Gpu:
         now = time.monotonic()
         if not self.program:
             return FOREVER
-        if self.look is None and now < self.next:
-            return self.next - now
-        found = self.poll()
-        if found is None:
+        grown = os.fstat(self.output).st_size > self.size
+        if self.look is None and now < self.next - (PACE - SOON if grown else 0.0):
             return GLANCE
-        self.judge(found)
-        self.next = now + PACE
-        return PACE
+        found = self.poll()
+        if found is not None:
+            self.judge(found)
+            self.next = now + PACE
+        return GLANCE
 
     def finish(self) -> None:
         """When the script has ended by itself: the look that is under way, and a last one."""
