@@ -1,18 +1,39 @@
-/* Shared by the parts of the driver: arena.c (memory and truth), worker.c (runs untrusted code), driver.c (modes). */
+/* Shared by the parts of the driver.
+ *
+ *   driver.c   modes                               check.c, timed.c   two of them
+ *   report.c   the JSON, and what went wrong       values.c           kinds of inputs
+ *   arena.c    memory, guard bands, poison         truth.c            oracle and comparison
+ *   crew.c     work in several threads             worker.c           the process that runs untrusted code
+ *   batches.c  how much to time, and what disturbs
+ *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
+ */
 #ifndef KPD_DRIVER_H
 #define KPD_DRIVER_H
 
 #include "kpd_task.h"
+#include "swap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define MAX_QUADS 256
+#define PATH_BYTES 1024
 
-/* One case's memory. Everything in `data` is shared with the worker; `pristine` and `want` are the driver's own. */
+/* One case's memory. What begins at `base` is shared with the worker, and all of it with the other cases; `pristine` and `want`
+ * are the driver's own. */
 typedef struct {
     const kpd_case *problem;
     kpd_buffer buffers[KPD_MAX_BUFFERS];
+    char *base; /* all buffers with their guard bands; a page begins here */
+    size_t bytes;
+    swappable inputs;
+    size_t offset[KPD_MAX_BUFFERS]; /* of a buffer from `base` */
     void *data[KPD_MAX_BUFFERS];
+    char *pristine_base;            /* as `base`, but of the inputs alone: what they should be */
     void *pristine[KPD_MAX_BUFFERS];
     double *want[KPD_MAX_BUFFERS];
+    uint64_t turns; /* swaps that `pristine` has seen */
 } view;
 
 /* How far an output is from the truth. */
@@ -28,40 +49,90 @@ typedef struct {
 
 typedef enum { INCUMBENT, CANDIDATE } slot; /* A and B */
 
-/* What a worker measured for one case. */
+/* What a worker measured for one case. The worker writes it, so nothing in it is believed unseen. */
 typedef struct {
     int reps, quads;
-    uint64_t swaps;           /* performed on the inputs, all told */
+    int sets;                      /* copies of the buffers that the calls take turns on */
+    uint64_t swaps;                /* performed on the inputs of each set, all told */
     uint64_t ns[2][2 * MAX_QUADS]; /* by slot, in the order the batches ran */
-    int disturbed;            /* batches during which the kernel took the CPU away from the process */
-    long steal_ticks;         /* of the CPU, taken by the hypervisor; 0 where that is not known */
-    int threads;              /* of the process, after the case; 0 where that is not known */
+    int disturbed;                 /* batches during which the kernel took the CPU away from the process */
+    long steal_ticks;              /* of the CPU, taken by the hypervisor; 0 where that is not known */
+    int threads;                   /* of the process, after the case; 0 where that is not known */
+    /* on a GPU only: */
+    int warm_quads;
+    uint64_t warm_ns[2][2 * MAX_QUADS]; /* as `ns`, but on one set again and again */
+    double device_ns[2];                /* of a call, without the time to launch it */
+    int synchronises[2];                /* it waits for the device, so there is no device_ns */
 } measurement;
 
 /* How a request to the worker ended. */
-typedef enum { DONE, CRASHED, EXITED, TIMED_OUT, REFUSED } ending;
+typedef enum { DONE, CRASHED, EXITED, TIMED_OUT, REFUSED, FAILED, UNABLE } ending; /* UNABLE: not a kernel's fault */
 
 typedef struct {
     ending how;
     int code;          /* signal or exit status */
-    char message[400]; /* REFUSED: why */
+    char message[400]; /* REFUSED, FAILED, UNABLE: why */
 } outcome;
 
 /* arena.c */
-size_t element(const kpd_buffer *buffer);
+extern size_t arena_bytes; /* of the memory that the cases share, guard bands included */
+size_t element(kpd_type type);
 void arena_make(view *views, measurement **shared);
 void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution);
 void arena_poison(view *v);
+int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
-void arena_swap(view *v, void *const *data, kpd_rng *rng);
-void arena_replay(view *v, uint64_t swaps, uint64_t seed);
-deviation arena_compare(const view *v, double rtol, double atol);
+void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 
-/* worker.c */
+/* truth.c */
+void truth_find(view *v);
+deviation truth_compare(const view *v, double rtol, double atol);
+
+/* batches.c */
+uint64_t now_ns(void);
+typedef struct {
+    int cpu;
+    long stolen, switches;
+} watch;
+extern const slot batch_order[4];
+int batch_reps(uint64_t call_ns, uint64_t batch_ns, int most);
+int batch_quads(int intended, uint64_t ns, uint64_t batch_ns);
+watch watch_begin(void);
+int watch_disturbed(watch *w);
+long watch_stolen(const watch *w);
+int watch_threads(void);
+
+/* worker.c: post a request, then wait for its answer. */
 void worker_start(view *views, measurement *shared);
-outcome worker_load(const char *const paths[2], slot first, int limit_ms);
-outcome worker_call(slot which, int number, int reps, int limit_ms);
-outcome worker_time(int number, int quads, uint64_t swap_seed, int limit_ms);
+void worker_load(const char *const paths[2], slot first);
+void worker_call(slot which, int number, int set, int reps);
+void worker_time(int number, int quads, uint64_t seed);
+void worker_audit(slot which, int number, int first_set);
+void worker_fetch(int number, int set);
+void worker_stopwatch(int number, int calls);
+void object_path(char to[PATH_BYTES], const char *given);
+outcome worker_ready(void);
+outcome worker_wait(int limit_ms);
 void worker_stop(void);
+
+/* The engine: in the worker, but for the last two. `set` is one of measurement.sets. */
+extern const uint64_t engine_file_bytes; /* that the worker may write to a file */
+extern const size_t engine_alignment;    /* of the buffers */
+void engine_start(measurement *shared, outcome *answer);
+void engine_load(const char *path, slot which, outcome *answer);
+void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */
+void engine_time(view *v, int quads, uint64_t seed, outcome *answer);
+void engine_audit(view *v, slot which, int first_set, outcome *answer);         /* one more batch, as the timed ones */
+void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */
+void engine_profile(view *v, int calls, outcome *answer);
+void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */
+void engine_look(int after);                                                    /* at the device, around a timing */
+void engine_report(const measurement *found);                                   /* what only this engine measures */
+
+#define AFTERMATH_SWAPS 64 /* inputs that change before the outputs of a timed batch are looked at */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

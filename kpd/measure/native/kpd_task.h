@@ -1,7 +1,7 @@
-/* What a task's harness.c tells kpd: its cases, its buffers, its inputs, its truth, and how to call the kernel.
+/* What a task's harness tells kpd: its cases, its buffers, its inputs, its truth, and how to call the kernel.
  *
- * harness.c is compiled with kpd's driver into one program, which loads compiled kernels from shared objects. It
- * includes this header and defines `kpd_task`:
+ * The harness is compiled with kpd's driver into one program, which loads compiled kernels from shared objects. It
+ * includes this header and defines `kpd_task`. In C (harness.c):
  *
  *     #include "kpd_task.h"
  *     enum { X, Y };                                       // indices of the buffers
@@ -12,9 +12,21 @@
  *     ...
  *     const kpd_task_t kpd_task = {"my_kernel", {"n"}, cases, 4, 2, buffers, fill, oracle, call};
  *
+ * In CUDA (harness.cu) the same, but in C++, `b[X] = {"x", KPD_IN, KPD_F32, count};`, and with another `call`. It follows
+ * kernel.cu in one translation unit, so it launches what stands there, either itself or through a launcher:
+ *
+ *     static void call(const kpd_case *c, void *const *device, cudaStream_t stream) {
+ *         scale<<<kpd_dim3(c->grid), kpd_dim3(c->block), 0, stream>>>((const float *)device[X], (float *)device[Y], c->dims[0]);
+ *     }
+ *
+ * That unit is compiled twice: with the kernel that the task came with, into the driver's program, which alone fills,
+ * knows the truth and judges; and with a candidate's kernel, into an object of which only `call` is used. Keep to the
+ * headers of C: those of the C++ library cost more time to compile than a kernel does.
+ *
  * Rules that the driver relies on:
  *   - A kernel reads its inputs and writes every element of its outputs. It changes no input, keeps no state between
- *     calls, starts no thread that outlives the call, and writes nowhere else.
+ *     calls, starts no thread that outlives the call, and writes nowhere else. On a GPU its work is done on `stream`, or
+ *     ordered with it.
  *   - An input's elements may be exchanged with one another: between timed calls the driver swaps pairs of them, so
  *     that no call sees the inputs of the call before.
  */
@@ -23,20 +35,26 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define KPD_MAX_DIMS 8
 #define KPD_MAX_BUFFERS 8
 #define KPD_MAX_CASES 16
 
 typedef enum { KPD_IN, KPD_OUT } kpd_role;
-typedef enum { KPD_F32, KPD_F64 } kpd_type;
+typedef enum { KPD_F32, KPD_F64, KPD_F16, KPD_BF16, KPD_I32, KPD_U32 } kpd_type; /* integers are compared exactly */
 
 /* Kinds of input values; see kpd_fill. A check runs every case with each of them, a timing with the first. */
 typedef enum { KPD_NORMAL, KPD_CONSTANT, KPD_HEAVY_TAIL, KPD_DENORMAL, KPD_LARGE, KPD_DISTRIBUTIONS } kpd_distribution;
 
+/* A shape too small to time is still worth a check, and one that takes the oracle minutes may only be timed. */
+typedef enum { KPD_CHECK_AND_TIME, KPD_CHECK_ONLY, KPD_TIME_ONLY } kpd_use;
+
 typedef struct {
     const char *name;
     long dims[KPD_MAX_DIMS]; /* in the order of kpd_task_t.dims */
+    kpd_use use;
+    unsigned grid[3], block[3]; /* for harnesses that launch with a given geometry; a 0 counts as 1 */
 } kpd_case;
 
 typedef struct {
@@ -52,26 +70,90 @@ typedef struct {
 
 typedef void (*kpd_kernel)(void); /* cast it to the kernel's own type in `call` */
 
+/* One call of the kernel. In CUDA, `device` holds the buffers' addresses on the device. */
+#ifdef __CUDACC__
+typedef void (*kpd_call)(const kpd_case *, void *const *device, cudaStream_t);
+#else
+typedef void (*kpd_call)(kpd_kernel, const kpd_case *, void *const *data);
+#endif
+
 typedef struct {
-    const char *symbol;                  /* the function that the kernel's object exports */
-    const char *dims[KPD_MAX_DIMS];      /* names of the dimensions: [roofline] in task.toml computes with them */
+    const char *symbol;             /* the function that the kernel's object exports; in CUDA its name for people */
+    const char *dims[KPD_MAX_DIMS]; /* names of the dimensions: [roofline] in task.toml computes with them */
     const kpd_case *cases;
     size_t case_count;
     size_t buffer_count;
-    void (*buffers)(const kpd_case *, kpd_buffer *);                              /* describe all buffers of a case */
-    void (*fill)(const kpd_case *, kpd_rng *, kpd_distribution, void *const *);   /* write the inputs */
-    void (*oracle)(const kpd_case *, void *const *, double *const *want);         /* want[i] only where i is an output */
-    void (*call)(kpd_kernel, const kpd_case *, void *const *);                    /* one call of the kernel */
+    void (*buffers)(const kpd_case *, kpd_buffer *);                            /* describe all buffers of a case */
+    void (*fill)(const kpd_case *, kpd_rng *, kpd_distribution, void *const *); /* write the inputs, in host memory */
+    void (*oracle)(const kpd_case *, void *const *, double *const *want);       /* want[i] only where i is an output */
+    kpd_call call;
 } kpd_task_t;
+
+/* A candidate's object has the harness's host code in it, too, but neither runs it nor has what it is made from. */
+#ifdef KPD_CANDIDATE
+#define KPD_DRIVERS __attribute__((weak))
+#else
+#define KPD_DRIVERS
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 extern const kpd_task_t kpd_task;
 
 /* Uniform 64 bits. */
-uint64_t kpd_random(kpd_rng *rng);
+uint64_t kpd_random(kpd_rng *rng) KPD_DRIVERS;
 
-/* `count` values: NORMAL bell-shaped with mean 0 and deviation 1 (cut at 3.5) · CONSTANT one value, of magnitude 0.5
- * to 2 · HEAVY_TAIL signed, log-normal, magnitudes from about 1e-4 to 1e4 · DENORMAL half of them below FLT_MIN, half
- * NORMAL · LARGE signed, magnitudes 1e6 to 1e12. */
-void kpd_fill(kpd_rng *rng, kpd_distribution distribution, float *values, size_t count);
+/* `count` values of type float: NORMAL bell-shaped with mean 0 and deviation 1 (cut at 3.5) · CONSTANT one value, of
+ * magnitude 0.5 to 2 · HEAVY_TAIL signed, log-normal, magnitudes from about 1e-4 to 1e4 · DENORMAL half of them below
+ * the least normal number, half NORMAL · LARGE signed, magnitudes 1e6 to 1e12. Big buffers are filled by several threads;
+ * the values do not depend on how many. */
+void kpd_fill(kpd_rng *rng, kpd_distribution distribution, void *values, size_t count) KPD_DRIVERS;
+
+/* The same as half precision (LARGE: 256 to 31000) and as bfloat16. */
+void kpd_fill_f16(kpd_rng *rng, kpd_distribution distribution, void *values, size_t count) KPD_DRIVERS;
+void kpd_fill_bf16(kpd_rng *rng, kpd_distribution distribution, void *values, size_t count) KPD_DRIVERS;
+
+/* `count` integers of 32 bits from `least` to `most`: CONSTANT one value · HEAVY_TAIL near `least`, a few far from it ·
+ * LARGE in the upper eighth · else uniform. */
+void kpd_fill_int(kpd_rng *rng, kpd_distribution distribution, void *values, size_t count, int64_t least, int64_t most) KPD_DRIVERS;
+
+/* Run part(context, from, to) for ranges that make up 0 … count, in several threads: for oracles of big cases. A range
+ * begins at a multiple of `step`, which should be work for a tenth of a millisecond or more. */
+void kpd_parallel(size_t count, size_t step, void (*part)(void *context, size_t from, size_t to), void *context) KPD_DRIVERS;
+
+#ifdef __CUDACC__
+/* How a launch of the object's own went: each object has a CUDA runtime, and so a last error, of its own. */
+__attribute__((weak)) int kpd_last_error(void) { return (int)cudaGetLastError(); }
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef __CUDACC__
+static inline dim3 kpd_dim3(const unsigned *size) {
+    return dim3(size[0] ? size[0] : 1, size[1] ? size[1] : 1, size[2] ? size[2] : 1);
+}
+#endif
+
+/* The value of half precision numbers (IEEE 754) and bfloat16 numbers, for oracles. */
+static inline float kpd_bf16(uint16_t bits) {
+    uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}
+
+static inline float kpd_f16(uint16_t bits) {
+    uint32_t magnitude = bits & 0x7FFFu, wide = magnitude << 13;
+    float value;
+    if (magnitude >= 0x7C00u) wide += 0x70000000u;        /* infinite, or not a number: the exponent stays all ones */
+    else if (magnitude >= 0x0400u) wide += 0x38000000u;   /* normal: 15 becomes 127 in the exponent's bias */
+    memcpy(&value, &wide, sizeof value);
+    if (magnitude < 0x0400u) value = (float)magnitude * 5.9604645e-8f; /* denormal: so many times 2^-24 */
+    return bits & 0x8000u ? -value : value;
+}
 
 #endif

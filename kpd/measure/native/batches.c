@@ -1,0 +1,81 @@
+/* How many calls a batch has and how many batches a case, and what disturbs a process while it is timed. */
+#include "driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+#define STRETCH 2u /* a case may take this many times the intended time before quads are left out */
+#define FEWEST_QUADS 3
+
+const slot batch_order[4] = {INCUMBENT, CANDIDATE, CANDIDATE, INCUMBENT};
+
+uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* `call_ns` is the slower kernel's: it sets the size of a batch, and so the time that a case can take. */
+int batch_reps(uint64_t call_ns, uint64_t batch_ns, int most) {
+    uint64_t reps = batch_ns / (call_ns ? call_ns : 1);
+    return reps < 1 ? 1 : reps > (uint64_t)most ? most : (int)reps;
+}
+
+/* Quads of batches that take `ns` each, of those intended: fewer where one call is longer than a batch should be. */
+int batch_quads(int intended, uint64_t ns, uint64_t batch_ns) {
+    uint64_t affordable = STRETCH * (uint64_t)intended * batch_ns / (ns ? ns : 1);
+    return affordable < FEWEST_QUADS ? FEWEST_QUADS : affordable < (uint64_t)intended ? (int)affordable : intended;
+}
+
+/* A number that stands after `label` in a file of /proc, `skip` words further on; 0 where there is none. */
+static long proc_number(const char *path, const char *label, int skip) {
+    FILE *file = fopen(path, "r");
+    char text[1024];
+    long number = 0;
+    while (file && fgets(text, sizeof text, file)) {
+        if (strncmp(text, label, strlen(label))) continue;
+        char *word = strtok(text + strlen(label), " \t");
+        while (word && skip--) word = strtok(NULL, " \t");
+        number = word ? atol(word) : 0;
+        break;
+    }
+    if (file) fclose(file);
+    return number;
+}
+
+static long steal_ticks(int cpu) {
+    char label[32];
+    snprintf(label, sizeof label, "cpu%d ", cpu);
+    return proc_number("/proc/stat", label, 7);
+}
+
+static long involuntary_switches(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nivcsw;
+}
+
+watch watch_begin(void) {
+#ifdef __linux__
+    int cpu = sched_getcpu();
+#else
+    int cpu = -1;
+#endif
+    return (watch){cpu, steal_ticks(cpu), involuntary_switches()};
+}
+
+/* Whether the CPU has been taken from the process since the last question. */
+int watch_disturbed(watch *w) {
+    long before = w->switches;
+    w->switches = involuntary_switches();
+    return w->switches > before;
+}
+
+long watch_stolen(const watch *w) { return steal_ticks(w->cpu) - w->stolen; }
+
+int watch_threads(void) { return (int)proc_number("/proc/self/status", "Threads:", 0); }

@@ -1,0 +1,105 @@
+/* The engine for kernels that run on the CPU: they work in the memory that is shared with the driver. */
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <fenv.h>
+#include <stdio.h>
+
+#define BATCH_NS 125000u       /* what a batch should take: disturbances come in bursts, and short quads dodge them */
+#define MOST_REPS 100000
+#define TRIALS 3               /* single calls that calibrate the batch */
+#define WARM_UPS 3
+
+const uint64_t engine_file_bytes = 1u << 20;
+const size_t engine_alignment = 64; /* a line of the cache */
+
+static measurement *result;
+static kpd_kernel kernels[2];
+static uint64_t swap_seed;
+
+void engine_start(measurement *shared, outcome *answer) {
+    (void)answer;
+    result = shared;
+}
+
+void engine_load(const char *path, slot which, outcome *answer) {
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = object ? dlsym(object, kpd_task.symbol) : NULL;
+    if (symbol) {
+        memcpy(&kernels[which], &symbol, sizeof symbol);
+        return;
+    }
+    answer->how = REFUSED;
+    if (object) snprintf(answer->message, sizeof answer->message, "no function %s in the object", kpd_task.symbol);
+    else snprintf(answer->message, sizeof answer->message, "%s", dlerror());
+}
+
+void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
+    (void)set, (void)answer;
+    fesetenv(FE_DFL_ENV);
+    for (int i = 0; i < reps; i++) kpd_task.call(kernels[which], v->problem, v->data);
+}
+
+/* Nanoseconds of `reps` calls. The floating-point environment is the default one whatever the objects' constructors or the
+ * other kernel left; the inputs change before every call, at the same small cost for both kernels. */
+static uint64_t batch(view *v, slot which, int reps) {
+    fesetenv(FE_DFL_ENV);
+    uint64_t turn = result->swaps, start = now_ns();
+    for (int i = 0; i < reps; i++) {
+        swap_turn(v->base, &v->inputs, swap_seed, turn++, 0);
+        kpd_task.call(kernels[which], v->problem, v->data);
+    }
+    uint64_t end = now_ns();
+    result->swaps = turn;
+    return end > start ? end - start : 1;
+}
+
+static uint64_t quickest_call(view *v, slot which) {
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i <= TRIALS; i++) {
+        uint64_t ns = batch(v, which, 1);
+        if (i > 0 && ns < best) best = ns; /* the first one only warms up */
+    }
+    return best;
+}
+
+void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
+    (void)answer;
+    memset(result, 0, sizeof *result);
+    swap_seed = seed;
+    uint64_t a = quickest_call(v, INCUMBENT), b = quickest_call(v, CANDIDATE), call = a > b ? a : b;
+    result->sets = 1;
+    result->reps = batch_reps(call, BATCH_NS, MOST_REPS);
+    result->quads = batch_quads(quads, (uint64_t)result->reps * call, BATCH_NS);
+    batch(v, INCUMBENT, result->reps);
+    batch(v, CANDIDATE, result->reps);
+    int done[2] = {0, 0};
+    watch w = watch_begin();
+    for (int i = 0; i < 4 * result->quads; i++) {
+        slot which = batch_order[i % 4];
+        result->ns[which][done[which]++] = batch(v, which, result->reps);
+        result->disturbed += watch_disturbed(&w);
+    }
+    result->steal_ticks = watch_stolen(&w);
+    result->threads = watch_threads();
+}
+
+void engine_audit(view *v, slot which, int first_set, outcome *answer) {
+    (void)first_set, (void)answer;
+    for (int i = 0; i < AFTERMATH_SWAPS; i++) swap_turn(v->base, &v->inputs, swap_seed, result->swaps++, 0);
+    batch(v, which, result->reps);
+}
+
+void engine_fetch(view *v, int set, outcome *answer) { (void)v, (void)set, (void)answer; }
+
+void engine_profile(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }
+
+void engine_stopwatch(view *v, int calls, outcome *answer) {
+    (void)answer;
+    for (int i = 0; i < WARM_UPS; i++) batch(v, CANDIDATE, 1);
+    for (int i = 0; i < calls; i++) result->ns[CANDIDATE][i] = batch(v, CANDIDATE, 1);
+}
+
+void engine_look(int after) { (void)after; }
+
+void engine_report(const measurement *found) { (void)found; }

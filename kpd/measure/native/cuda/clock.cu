@@ -1,0 +1,246 @@
+/* The CUDA engine's clock: events around batches of calls.
+ *
+ * Cold: the calls take turns on so many sets of buffers that all together exceed twice the L2 cache, so that each call finds
+ * what it reads in memory. Warm: the same set again and again. Before every batch two elements of the inputs change places in
+ * each set, other ones in each, so that results which a kernel remembers are of no use. Device: the launches are queued behind
+ * a kernel that holds the device up until all are there, so that the time to launch them does not count.
+ */
+#include "device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BATCH_NS 250000u
+#define MOST_REPS 256
+#define TRIALS 3              /* single calls that calibrate the batch */
+#define WARM_UPS 3
+#define WARM_SHARE 4          /* one quad in so many is timed warm, too */
+#define HOLD_NS 10000000u     /* a launcher that waits for the device would wait for ever */
+#define HELD_TRIALS 5
+#define STRAY_NS 20000u       /* what a wait for the whole device may take beyond the stream's */
+#define STRAY_SHARE 20        /* and beyond one in so many parts of the batch */
+#define MOST_SETS 16384
+
+static uint64_t swap_seed;
+static int reps;      /* of a batch */
+static cudaEvent_t from, to;
+static volatile int *gate; /* of the host: [0] lets the held launches go, [1] says that the wait for it was too long */
+static uint64_t strays[2][2 * MAX_QUADS];
+
+static __global__ void swap_sets(char *memory, size_t stride, int count, swappable inputs, uint64_t seed, uint64_t turn, int turns) {
+    int set = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    for (int i = 0; set < count && i < turns; i++)
+        swap_turn(memory + (size_t)set * stride, &inputs, seed, turn + (uint64_t)i, (uint64_t)set);
+}
+
+static __device__ uint64_t device_clock(void) {
+    uint64_t ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+static __global__ void hold(volatile int *opened, uint64_t limit_ns) {
+    uint64_t start = device_clock();
+    while (!opened[0]) {
+        if (device_clock() - start < limit_ns) continue;
+        opened[1] = 1;
+        break;
+    }
+}
+
+static int ready(outcome *answer) {
+    if (gate) return 1;
+    return fine(cudaEventCreate(&from), answer) && fine(cudaEventCreate(&to), answer) &&
+           fine(cudaHostAlloc((void **)&gate, 2 * sizeof(int), cudaHostAllocMapped), answer);
+}
+
+static void swap(const view *v, int turns) {
+    swap_sets<<<(sets.count + 127) / 128, 128>>>(sets.memory, sets.stride, sets.count, v->inputs, swap_seed, result->swaps, turns);
+    result->swaps += (uint64_t)turns;
+}
+
+/* Launch `calls` between two events, on sets from `first` in steps. */
+static int launch_timed(const view *v, slot which, int calls, int first, int step, outcome *answer) {
+    if (!fine(cudaEventRecord(from, 0), answer)) return 0;
+    for (int i = 0; i < calls; i++) launch(v, which, (first + i * step) % sets.count);
+    return launched(which, answer) && fine(cudaEventRecord(to, 0), answer);
+}
+
+static uint64_t elapsed(outcome *answer) {
+    float ms = 0.0f;
+    if (!fine(cudaEventSynchronize(to), answer) || !fine(cudaEventElapsedTime(&ms, from, to), answer)) return 0;
+    return ms > 0.000001f ? (uint64_t)((double)ms * 1e6) : 1;
+}
+
+/* Nanoseconds of a batch; 0 after a failure. `stray` is what was still at work on the device when the stream was done. */
+static uint64_t batch(const view *v, slot which, int calls, int first, int step, uint64_t *stray, outcome *answer) {
+    swap(v, 1);
+    if (!launch_timed(v, which, calls, first, step, answer)) return 0;
+    uint64_t ns = elapsed(answer), done = now_ns();
+    if (!ns || !fine(cudaDeviceSynchronize(), answer)) return 0;
+    if (stray) *stray = now_ns() - done;
+    return ns;
+}
+
+/* Nanoseconds of the slower kernel's call, roughly; 0 after a failure. */
+static uint64_t slower_call(const view *v, int calls, outcome *answer) {
+    uint64_t slower = 0;
+    for (int which = 0; which < 2; which++) {
+        uint64_t best = UINT64_MAX;
+        for (int i = 0; i <= TRIALS; i++) {
+            uint64_t ns = batch(v, (slot)which, calls, i * calls, 1, NULL, answer);
+            if (!ns) return 0;
+            if (i > 0 && ns < best) best = ns; /* the first one only warms up */
+        }
+        if (best > slower) slower = best;
+    }
+    return slower / (uint64_t)calls + 1;
+}
+
+/* Sets that a batch cannot keep in the cache. */
+static int cold_sets(const view *v) {
+    size_t bytes = 1, sets_needed;
+    int cache = 0;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) bytes += v->buffers[b].count * element(v->buffers[b].type);
+    if (cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0) != cudaSuccess) cudaGetLastError();
+    sets_needed = 2 * (size_t)cache / bytes + 2;
+    return sets_needed < MOST_SETS ? (int)sets_needed : MOST_SETS;
+}
+
+/* Find how many calls make a batch, with at least as many sets as that: no set serves twice in one batch. Nanoseconds of the
+ * slower kernel's call; 0 after a failure. */
+static uint64_t calibrate(const view *v, outcome *answer) {
+    if (!sets_hold(v, cold_sets(v), answer) || !sets_upload(v, answer)) return 0;
+    uint64_t call = slower_call(v, 1, answer);
+    int some = batch_reps(call, BATCH_NS, sets.count < MOST_REPS ? sets.count : MOST_REPS);
+    if (call && some > 1) call = slower_call(v, some, answer); /* in a row they take less than one by one */
+    if (!call) return 0;
+    reps = batch_reps(call, BATCH_NS, MOST_REPS);
+    if (reps > sets.count) {
+        if (!sets_hold(v, reps, answer) || !sets_upload(v, answer)) return 0;
+        result->swaps = 0;
+        if (reps > sets.count) reps = sets.count;
+    }
+    result->reps = reps;
+    result->sets = sets.count;
+    return call;
+}
+
+static int common_factor(int a, int b) {
+    while (b) {
+        int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* A B B A. After each quad so many sets are left out that, as quads go by, each kernel starts at every set as often. */
+static int time_cold(const view *v, outcome *answer) {
+    int at = 0, leave_out = 0, done[2] = {0, 0};
+    while (common_factor(4 * reps + leave_out, sets.count) > 1) leave_out++;
+    watch w = watch_begin();
+    for (int i = 0; i < 4 * result->quads; i++) {
+        slot which = batch_order[i % 4];
+        uint64_t ns = batch(v, which, reps, at, 1, &strays[which][done[which]], answer);
+        if (!ns) return 0;
+        result->ns[which][done[which]++] = ns;
+        result->disturbed += watch_disturbed(&w);
+        at = (at + reps + (i % 4 == 3 ? leave_out : 0)) % sets.count;
+    }
+    result->steal_ticks = watch_stolen(&w);
+    return 1;
+}
+
+static int time_warm(const view *v, outcome *answer) {
+    int done[2] = {0, 0};
+    for (int which = 0; which < 2; which++)
+        if (!batch(v, (slot)which, reps, 0, 0, NULL, answer)) return 0;
+    result->warm_quads = (result->quads + WARM_SHARE - 1) / WARM_SHARE;
+    for (int i = 0; i < 4 * result->warm_quads; i++) {
+        slot which = batch_order[i % 4];
+        uint64_t ns = batch(v, which, reps, 0, 0, NULL, answer);
+        if (!ns) return 0;
+        result->warm_ns[which][done[which]++] = ns;
+    }
+    return 1;
+}
+
+/* Nanoseconds of a call without its launch; 0 when the launcher waited for the device, or after a failure. */
+static double held_call(const view *v, slot which, int calls, int first, outcome *answer) {
+    int *opened = NULL;
+    if (!fine(cudaHostGetDevicePointer((void **)&opened, (void *)gate, 0), answer)) return 0.0;
+    swap(v, 1);
+    gate[0] = gate[1] = 0;
+    hold<<<1, 1>>>(opened, HOLD_NS);
+    int queued = launch_timed(v, which, calls, first, 1, answer);
+    __sync_synchronize();
+    gate[0] = 1;
+    uint64_t ns = queued ? elapsed(answer) : 0;
+    return gate[1] || !ns ? 0.0 : (double)ns / calls;
+}
+
+static int by_size(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* A call may be many launches, and a queue that is full waits for the device as well: then fewer calls are queued. */
+static int time_device(const view *v, slot which, int wanted, outcome *answer) {
+    double found[HELD_TRIALS];
+    int calls = reps, trials = 0;
+    result->synchronises[which] = held_call(v, which, 1, 0, answer) <= 0.0;
+    while (!result->synchronises[which] && trials < wanted && calls > 0 && answer->how == DONE) {
+        double ns = held_call(v, which, calls, trials * calls, answer);
+        if (ns > 0.0) found[trials++] = ns;
+        else calls /= 2;
+    }
+    qsort(found, (size_t)trials, sizeof *found, by_size);
+    if (trials) result->device_ns[which] = found[trials / 2];
+    return answer->how == DONE;
+}
+
+static int by_time(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* Work on a stream of its own would go on while the clock does not run. */
+static int all_counted(slot which, outcome *answer) {
+    uint64_t count = 2 * (uint64_t)result->quads, times[2 * MAX_QUADS];
+    memcpy(times, result->ns[which], count * sizeof *times);
+    qsort(times, count, sizeof *times, by_time);
+    qsort(strays[which], count, sizeof *times, by_time);
+    uint64_t stray = strays[which][count / 2];
+    if (stray <= STRAY_NS + times[count / 2] / STRAY_SHARE) return 1;
+    answer->how = FAILED;
+    snprintf(answer->message, sizeof answer->message, "%s leaves the device at work for %.1f us after its stream is done",
+        which == CANDIDATE ? "the kernel" : "the incumbent", (double)stray / 1e3);
+    return 0;
+}
+
+void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
+    memset(result, 0, sizeof *result);
+    swap_seed = seed;
+    uint64_t call = ready(answer) ? calibrate(v, answer) : 0;
+    if (!call) return;
+    for (int which = 0; which < 2; which++)
+        if (!batch(v, (slot)which, reps, which * reps, 1, NULL, answer)) return;
+    result->quads = batch_quads(quads, call * (uint64_t)reps, BATCH_NS);
+    int whole = time_cold(v, answer) && all_counted(INCUMBENT, answer) && all_counted(CANDIDATE, answer) && time_warm(v, answer);
+    int trials = result->quads < quads ? 1 : HELD_TRIALS; /* where calls take long, once is enough */
+    if (whole && time_device(v, INCUMBENT, trials, answer)) time_device(v, CANDIDATE, trials, answer);
+}
+
+void engine_audit(view *v, slot which, int first_set, outcome *answer) {
+    swap(v, AFTERMATH_SWAPS);
+    batch(v, which, reps, first_set, 1, NULL, answer);
+}
+
+void engine_stopwatch(view *v, int calls, outcome *answer) {
+    if (!ready(answer) || !sets_hold(v, 1, answer) || !sets_upload(v, answer)) return;
+    for (int i = -WARM_UPS; i < calls && answer->how == DONE; i++) {
+        uint64_t ns = batch(v, CANDIDATE, 1, 0, 0, NULL, answer);
+        if (i >= 0) result->ns[CANDIDATE][i] = ns;
+    }
+}

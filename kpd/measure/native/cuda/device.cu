@@ -1,0 +1,143 @@
+/* The CUDA engine: device memory that mirrors the host's, and calls of kernels in it. Every error is an answer.
+ *
+ * Calls are made on the legacy default stream: what a launcher does on other streams is ordered with it, unless it asks for
+ * streams that are not, which clock.cu looks out for.
+ */
+#include "device.h"
+
+#include <cuda_profiler_api.h>
+#include <dlfcn.h>
+#include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PINNED (1u << 20) /* bytes of memory that all cases share from which it pays to pin it */
+
+const uint64_t engine_file_bytes = 1u << 30; /* the GPU's driver and profilers keep files of their own */
+const size_t engine_alignment = 256;         /* what cudaMalloc promises, too */
+
+device_sets sets;
+measurement *result;
+
+static size_t room; /* bytes on the device that may be taken: others may want some, too */
+static struct {
+    const kpd_task_t *task;
+    int (*last_error)(void);
+} kernels[2];
+
+int fine(cudaError_t error, outcome *answer) {
+    if (error == cudaSuccess) return 1;
+    answer->how = FAILED;
+    snprintf(answer->message, sizeof answer->message, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
+    return 0;
+}
+
+void engine_start(measurement *shared, outcome *answer) {
+    result = shared;
+    setenv("CUDA_CACHE_DISABLE", "1", 1); /* objects hold code for this device, so there is nothing to keep */
+    size_t available = 0, total;
+    if (fine(cudaSetDeviceFlags(cudaDeviceScheduleSpin), answer)) fine(cudaMemGetInfo(&available, &total), answer);
+    room = available / 2;
+}
+
+void engine_load(const char *path, slot which, outcome *answer) {
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *task = object ? dlsym(object, "kpd_task") : NULL, *last_error = object ? dlsym(object, "kpd_last_error") : NULL;
+    if (task && last_error) {
+        kernels[which].task = (const kpd_task_t *)task;
+        memcpy(&kernels[which].last_error, &last_error, sizeof last_error);
+        return;
+    }
+    answer->how = REFUSED;
+    snprintf(answer->message, sizeof answer->message, "%s", object ? "no kpd_task in the object" : dlerror());
+}
+
+static void release(void) {
+    cudaFree(sets.memory);
+    free(sets.buffers);
+    memset(&sets, 0, sizeof sets);
+}
+
+/* Transfers from and to pinned memory are several times as fast. Where it cannot be pinned, they are slow and right. */
+static void pin(const view *v) {
+    static int pinned;
+    if (pinned++ || arena_bytes < PINNED) return;
+    if (cudaHostRegister(v->base, arena_bytes, cudaHostRegisterDefault) != cudaSuccess) cudaGetLastError();
+}
+
+/* A case that did fit before any kernel was called does not fit because of one. */
+static int no_room(const view *v, outcome *answer) {
+    answer->how = v->bytes > room ? UNABLE : FAILED;
+    snprintf(answer->message, sizeof answer->message,
+        "%s needs %zu MB of device memory, of which %zu MB may be taken, half of what was free",
+        v->problem->name, v->bytes >> 20, room >> 20);
+    return 0;
+}
+
+int sets_hold(const view *v, int count, outcome *answer) {
+    size_t available, total;
+    if (sets.of == v && sets.count >= count) return 1;
+    release();
+    if (!fine(cudaMemGetInfo(&available, &total), answer)) return 0;
+    size_t most = (available < room ? available : room) / v->bytes;
+    if (most < 1) return no_room(v, answer);
+    if (most < (size_t)count) {
+        fprintf(stderr, "kpd driver: %s: room for %zu of %d sets of buffers on the device: what should be cold may be cached\n",
+            v->problem->name, most, count);
+        count = (int)most;
+    }
+    cudaError_t error = cudaMalloc((void **)&sets.memory, (size_t)count * v->bytes);
+    if (error == cudaErrorMemoryAllocation) return no_room(v, answer);
+    if (!fine(error, answer)) return 0;
+    sets.buffers = (void *(*)[KPD_MAX_BUFFERS])malloc((size_t)count * sizeof *sets.buffers);
+    sets.of = v;
+    sets.stride = v->bytes;
+    sets.count = count;
+    for (int set = 0; set < count; set++)
+        for (size_t b = 0; b < kpd_task.buffer_count; b++)
+            sets.buffers[set][b] = sets.memory + (size_t)set * sets.stride + v->offset[b];
+    return 1;
+}
+
+int sets_upload(const view *v, outcome *answer) {
+    pin(v);
+    if (!fine(cudaMemcpy(sets.memory, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
+    for (int done = 1; done < sets.count; done *= 2) {
+        int next = done < sets.count - done ? done : sets.count - done;
+        char *to = sets.memory + (size_t)done * sets.stride;
+        if (!fine(cudaMemcpy(to, sets.memory, (size_t)next * sets.stride, cudaMemcpyDeviceToDevice), answer)) return 0;
+    }
+    return fine(cudaDeviceSynchronize(), answer);
+}
+
+void launch(const view *v, slot which, int set) { kernels[which].task->call(v->problem, sets.buffers[set], 0); }
+
+int launched(slot which, outcome *answer) { return fine((cudaError_t)kernels[which].last_error(), answer); }
+
+void engine_fetch(view *v, int set, outcome *answer) {
+    if (sets.of != v || set < 0 || set >= sets.count) {
+        answer->how = FAILED;
+        snprintf(answer->message, sizeof answer->message, "there is no set %d of this case on the device", set);
+        return;
+    }
+    fine(cudaMemcpy(v->base, sets.memory + (size_t)set * sets.stride, v->bytes, cudaMemcpyDeviceToHost), answer);
+}
+
+void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
+    if (!sets_hold(v, set + 1, answer)) return;
+    pin(v);
+    if (!fine(cudaMemcpy(sets.memory + (size_t)set * sets.stride, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return;
+    for (int i = 0; i < reps; i++) launch(v, which, set);
+    if (launched(which, answer) && fine(cudaDeviceSynchronize(), answer)) engine_fetch(v, set, answer);
+}
+
+/* The first call loads the kernel's code and warms up; a profiler looks at what follows, by the name of the case. */
+void engine_profile(view *v, int calls, outcome *answer) {
+    engine_call(v, CANDIDATE, 0, 1, answer);
+    if (answer->how != DONE || !fine(cudaProfilerStart(), answer)) return;
+    nvtxRangePushA(v->problem->name);
+    for (int i = 0; i < calls; i++) launch(v, CANDIDATE, 0);
+    if (launched(CANDIDATE, answer)) fine(cudaDeviceSynchronize(), answer);
+    nvtxRangePop();
+    cudaProfilerStop();
+}

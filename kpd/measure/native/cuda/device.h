@@ -1,0 +1,34 @@
+/* What the two halves of the CUDA engine share: device.cu holds the memory and calls the kernels, clock.cu times them. */
+#ifndef KPD_DEVICE_H
+#define KPD_DEVICE_H
+
+#include "driver.h"
+
+/* A case's buffers on the device, `count` times over: each set is an image of the host's, guard bands included. */
+typedef struct {
+    const view *of;
+    char *memory;
+    size_t stride; /* bytes from set to set */
+    int count;
+    void *(*buffers)[KPD_MAX_BUFFERS]; /* by set */
+} device_sets;
+
+extern device_sets sets;
+extern measurement *result;
+
+/* 1 when nothing went wrong; else the answer names the error. */
+int fine(cudaError_t error, outcome *answer);
+
+/* Hold `count` sets of a case, or as many as fit. 0 after a failure. */
+int sets_hold(const view *v, int count, outcome *answer);
+
+/* Make all sets what the host's memory is. 0 after a failure. */
+int sets_upload(const view *v, outcome *answer);
+
+/* Launch a kernel on a set. */
+void launch(const view *v, slot which, int set);
+
+/* How the launches since the last question went. 0 after a failure. */
+int launched(slot which, outcome *answer);
+
+#endif

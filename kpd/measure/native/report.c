@@ -1,0 +1,107 @@
+/* What went wrong, and the JSON that says so. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+job_t job;
+problem_t problem;
+
+void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when) {
+    problem.kind = kind;
+    problem.who = who;
+    problem.case_name = v ? v->problem->name : "";
+    problem.distribution = distribution;
+    problem.when = when;
+}
+
+/* The host's trouble, not a kernel's. */
+static void give_up(const char *what, const char *why) {
+    fprintf(stderr, "kpd driver: %s%s\n", what, *why ? why : "it has died");
+    worker_stop();
+    exit(2);
+}
+
+/* Wait for the worker. 1 when the request was answered; otherwise the problem is noted. */
+int answered(slot who, const view *v, const char *distribution, const char *when) {
+    static const char *const kinds[] = {
+        [CRASHED] = "crash", [EXITED] = "exit", [TIMED_OUT] = "timeout", [REFUSED] = "load", [FAILED] = "device"};
+    outcome o = worker_wait(job.limit_ms);
+    if (o.how == DONE) return 1;
+    if (o.how == UNABLE) give_up("", o.message);
+    blame(kinds[o.how], who, v, distribution, when);
+    problem.signal = o.how == CRASHED ? o.code : 0;
+    snprintf(problem.message, sizeof problem.message, "%s", o.message);
+    return 0;
+}
+
+/* Wait until the engine is there, and for the objects, unless that has been done. Until then the driver has better to do. */
+int loaded(void) {
+    static int done;
+    if (done) return 1;
+    outcome o = worker_ready();
+    if (o.how != DONE) give_up("the worker cannot start: ", o.message); /* no kernel has been loaded yet */
+    return done = answered(CANDIDATE, NULL, "", "load");
+}
+
+/* 1 when the kernel wrote only where it should. */
+int unharmed(slot who, const view *v, const char *distribution, const char *when) {
+    if (!arena_damage(v, problem.message, sizeof problem.message)) return 1;
+    blame("damage", who, v, distribution, when);
+    return 0;
+}
+
+/* 1 when what `who` has left in the host's memory is right for the inputs of now. */
+int right(slot who, const view *v, const char *when) {
+    if (!unharmed(who, v, "normal", when)) return 0;
+    deviation found = truth_compare(v, job.rtol, job.atol);
+    if (!found.wrong) return 1;
+    blame("wrong", who, v, "normal", when);
+    problem.worst = found;
+    return 0;
+}
+
+static void print_text(const char *text) {
+    putchar('"');
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\') printf("\\%c", *c);
+        else if (*c < 0x20 || *c >= 0x7F) printf("\\u%04x", *c);
+        else putchar(*c);
+    }
+    putchar('"');
+}
+
+/* As text: JSON has no word for what is not a number. */
+static void print_value(const char *name, double value, int unwritten) {
+    if (unwritten) printf(",\"%s\":\"unwritten\"", name);
+    else if (value != value) printf(",\"%s\":\"nan\"", name);
+    else printf(",\"%s\":\"%.9g\"", name, value);
+}
+
+void print_batches(const char *name, const uint64_t *ns, int count) {
+    printf("\"%s\":[", name);
+    for (int i = 0; i < count; i++) printf("%s%" PRIu64, i ? "," : "", ns[i]);
+    printf("]");
+}
+
+void print_problem(void) {
+    printf("\"problem\":");
+    if (!problem.kind) {
+        printf("null");
+        return;
+    }
+    printf("{\"kind\":\"%s\",\"who\":\"%s\",\"case\":", problem.kind, problem.who == CANDIDATE ? "candidate" : "incumbent");
+    print_text(problem.case_name);
+    printf(",\"distribution\":\"%s\",\"when\":\"%s\",\"message\":", problem.distribution, problem.when);
+    print_text(problem.message);
+    printf(",\"signal\":%d", problem.signal);
+    if (problem.worst.output) {
+        const deviation *w = &problem.worst;
+        printf(",\"output\":\"%s\",\"index\":%zu", w->output, w->index);
+        print_value("got", w->got, w->unwritten);
+        print_value("want", w->want, 0);
+        printf(",\"multiple\":%.6g,\"wrong\":%zu,\"compared\":%zu", w->multiple, w->wrong, w->compared);
+    }
+    printf("}");
+}

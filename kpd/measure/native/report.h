@@ -1,0 +1,39 @@
+/* What the modes share: the job, what went wrong in it, and how both are reported. */
+#ifndef KPD_REPORT_H
+#define KPD_REPORT_H
+
+#include "driver.h"
+
+typedef struct {
+    view views[KPD_MAX_CASES];
+    measurement *shared; /* the worker's */
+    double rtol, atol;
+    int limit_ms; /* for one request to the worker */
+} job_t;
+
+typedef struct {
+    const char *kind; /* NULL: nothing */
+    const char *when; /* check or timed outputs, … */
+    slot who;
+    const char *case_name, *distribution;
+    char message[400];
+    int signal;
+    deviation worst;
+} problem_t;
+
+extern job_t job;
+extern problem_t problem;
+
+void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
+int answered(slot who, const view *v, const char *distribution, const char *when);
+int loaded(void);
+int unharmed(slot who, const view *v, const char *distribution, const char *when);
+int right(slot who, const view *v, const char *when);
+void print_batches(const char *name, const uint64_t *ns, int count);
+void print_problem(void);
+
+/* check.c, timed.c */
+void check(const char *object, int seeds, uint64_t seed);
+void time_pair(const char *incumbent, const char *candidate, slot first, int quads, uint64_t seed);
+
+#endif

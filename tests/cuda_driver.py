@@ -1,0 +1,218 @@
+"""kpd's CUDA driver, built with the CPU stand-in for nvcc, and kernels with all kinds of faults put to it."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+NATIVE = Path(__file__).resolve().parents[1] / "kpd" / "measure" / "native"
+NVCC = str(Path(__file__).resolve().parent / "cuda_standin" / "bin" / "nvcc")
+PARTS = "driver report check timed values arena truth crew worker batches cuda/telemetry"
+SEED = "123456789abcdef0\n"
+
+# y = 2 x + k and u = k + 7; g and v are copies: inputs and outputs of every type but double, and a length that is odd.
+HARNESS = """
+#include "kpd_task.h"
+enum { X, K, H, W, Y, U, G, V };
+static const kpd_case cases[] = {
+    {"4000", {4000}, KPD_CHECK_AND_TIME, {16}, {256}},
+    {"1003", {1003}, KPD_CHECK_ONLY, {4}, {256}},
+    {"6001", {6001}, KPD_TIME_ONLY, {24}, {256}},
+};
+static void buffers(const kpd_case *c, kpd_buffer *b) {
+    size_t n = (size_t)c->dims[0];
+    b[X] = {"x", KPD_IN, KPD_F32, n};
+    b[K] = {"k", KPD_IN, KPD_I32, n};
+    b[H] = {"h", KPD_IN, KPD_F16, n};
+    b[W] = {"w", KPD_IN, KPD_BF16, n};
+    b[Y] = {"y", KPD_OUT, KPD_F32, n};
+    b[U] = {"u", KPD_OUT, KPD_U32, n};
+    b[G] = {"g", KPD_OUT, KPD_F16, n};
+    b[V] = {"v", KPD_OUT, KPD_BF16, n};
+}
+static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {
+    size_t n = (size_t)c->dims[0];
+    kpd_fill(rng, d, data[X], n);
+    kpd_fill_int(rng, d, data[K], n, 0, 1000000);
+    kpd_fill_f16(rng, d, data[H], n);
+    kpd_fill_bf16(rng, d, data[W], n);
+}
+typedef struct {
+    void *const *data;
+    double *const *want;
+} both;
+static void part(void *context, size_t from, size_t to) {
+    const both *b = (const both *)context;
+    for (size_t i = from; i < to; i++) {
+        int k = ((const int *)b->data[K])[i];
+        b->want[Y][i] = 2.0 * ((const float *)b->data[X])[i] + k;
+        b->want[U][i] = k + 7.0;
+        b->want[G][i] = kpd_f16(((const uint16_t *)b->data[H])[i]);
+        b->want[V][i] = kpd_bf16(((const uint16_t *)b->data[W])[i]);
+    }
+}
+static void oracle(const kpd_case *c, void *const *data, double *const *want) {
+    both b = {data, want};
+    kpd_parallel((size_t)c->dims[0], 1000, part, &b);
+}
+static void call(const kpd_case *c, void *const *d, cudaStream_t stream) {
+    blend(kpd_dim3(c->grid), kpd_dim3(c->block), stream, (int)c->dims[0], (float *)d[X], (int *)d[K], (uint16_t *)d[H],
+          (uint16_t *)d[W], (float *)d[Y], (unsigned *)d[U], (uint16_t *)d[G], (uint16_t *)d[V]);
+}
+const kpd_task_t kpd_task = {"blend", {"n"}, cases, 3, 8, buffers, fill, oracle, call};
+"""
+
+# One object for all: what it does wrong is a word in it, which the tests replace, as compiling takes longest.
+KERNEL = """
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+extern "C" { volatile char fault[24] = "FAULT:................."; }
+enum { NONE, VALUE, SMALL, INTEGER, GAP, LAST, PAST, PAST_HALF, BEFORE, INPUT, NOWHERE, ENDLESS, STALE };
+enum { MOST = 1000 };
+static __device__ float firsts[MOST], lasts[MOST];
+
+static __global__ void blended(int wrong, int place, int n, float *x, int *k, uint16_t *h, uint16_t *w, float *y,
+                               unsigned *u, uint16_t *g, uint16_t *v) {
+    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (wrong == STALE && firsts[place] == x[0] && lasts[place] == x[n - 1]) return;
+    if (i >= n || (wrong == GAP && i >= 512 && i < 600) || (wrong == LAST && i == n - 1)) return;
+    while (wrong == ENDLESS) *(volatile float *)y = 0.0f;
+    y[i] = 2.0f * x[i] + (float)k[i];
+    u[i] = (unsigned)k[i] + 7u;
+    g[i] = h[i];
+    v[i] = w[i];
+    if (i < n - 1) return;
+    if (wrong == VALUE) y[7] += 1.0f;
+    if (wrong == SMALL) g[7] ^= 64;
+    if (wrong == INTEGER) u[7] += 1u;
+    if (wrong == PAST) y[n] = 0.0f;
+    if (wrong == PAST_HALF) g[n] = 0;
+    if (wrong == BEFORE) u[-1] = 0u;
+    if (wrong == INPUT) k[5] = -1;
+    if (wrong == NOWHERE) x[1ll << 40] = 0.0f;
+    if (wrong == STALE) firsts[place] = x[0], lasts[place] = x[n - 1];
+}
+
+static long long now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000ll + t.tv_nsec / 1000;
+}
+
+static void blend(dim3 grid, dim3 block, cudaStream_t stream, int n, float *x, int *k, uint16_t *h, uint16_t *w,
+                  float *y, unsigned *u, uint16_t *g, uint16_t *v) {
+    static const char *const faults[] = {"", "value", "small", "integer", "gap", "last", "past", "past_half", "before",
+                                         "input", "nowhere", "endless", "stale"};
+    static int calls, buffers;
+    static float *known[MOST];
+    static long long last;
+    static cudaStream_t own;
+    char word[24];
+    for (int i = 0; i < 24; i++) word[i] = fault[i];
+    const char *name = word + 6;
+    int late = !strncmp(name, "late_", 5), wrong = 0;
+    int place = 0;
+    while (place < buffers && known[place] != y) place++;
+    int filled = place < buffers;
+    if (!filled && buffers < MOST - 1) known[buffers++] = y;
+    calls++;
+    if (late) name = calls > 20 ? name + 5 : "";
+    for (int f = 1; f <= STALE; f++)
+        if (!strcmp(name, faults[f])) wrong = f;
+    if (!strcmp(name, "crash")) abort();
+    if (!strcmp(name, "exit")) _Exit(0);
+    if (!strcmp(name, "config")) block.x = 4096;
+    if (!strcmp(name, "remembers") && filled) return; /* buffers it has filled before need no work, it thinks */
+    if (!strcmp(name, "hurries")) { /* of calls in a row it does the first */
+        long long now = now_us(), before = last;
+        last = now;
+        if (now - before < 20) return;
+    }
+    if (!strcmp(name, "aside")) {
+        if (!own) cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
+        stream = own;
+    }
+    blended<<<grid, block, 0, stream>>>(wrong, place, n, x, k, h, w, y, u, g, v);
+    if (!strcmp(name, "waits")) cudaStreamSynchronize(stream);
+}
+"""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The program `bench` in a folder of its own, and the object that `kernel` makes wrong ones of."""
+
+    folder: Path
+
+    def kernel(self, fault: str = "") -> str:
+        """An object whose kernel has this fault; "late_" before it: from the 21st call on."""
+        path = self.folder / f"{fault or 'right'}.so"
+        if not path.exists():
+            whole = (self.folder / "kernel.so").read_bytes()
+            marked = b"FAULT:................."
+            assert whole.count(marked) == 1
+            path.write_bytes(whole.replace(marked, b"FAULT:" + fault.encode().ljust(17, b"\0")))
+        return path.name
+
+    def bench(self, *arguments: object, seed: str = SEED) -> subprocess.CompletedProcess[str]:
+        command = ["./bench", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=self.folder, input=seed, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def report(self, *arguments: object, seed: str = SEED) -> dict[str, Any]:
+        done = self.bench(*arguments, seed=seed)
+        assert done.returncode in (0, 1), done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert (found["problem"] is None) == (done.returncode == 0)
+        return found
+
+    def check(self, fault: str = "", limit_ms: int = 20_000) -> dict[str, Any]:
+        return self.report("check", self.kernel(fault), 1, 1e-6, 0, limit_ms)
+
+    def time(self, fault: str = "", incumbent: str = "", quads: int = 4, seed: str = SEED) -> dict[str, Any]:
+        """Of a candidate with this fault, against a copy of an incumbent."""
+        shutil.copy(self.folder / self.kernel(incumbent), self.folder / "incumbent.so")
+        return self.report("time", "incumbent.so", self.kernel(fault), "a", quads, 1e-6, 0, 20_000, seed=seed)
+
+
+def compile_with(nvcc: str, folder: Path, out: str, *arguments: str) -> None:
+    command = [
+        nvcc,
+        "-arch=sm_90",
+        "-std=c++17",
+        "-O3",
+        "-Xcompiler",
+        "-Wall",
+        "-Ikpd",
+        "-Itask",
+        *arguments,
+        "-o",
+        out,
+    ]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def sources(folder: Path, task: Mapping[str, str]) -> None:
+    """kpd's sources and a task's, where the command lines in native/cuda/task.cu have them."""
+    (folder / "kpd").symlink_to(NATIVE)
+    (folder / "task").mkdir()
+    for name, text in task.items():
+        (folder / "task" / name).write_text(text)
+
+
+def build(folder: Path, nvcc: str = NVCC) -> Driver:
+    sources(folder, {"harness.cu": HARNESS, "kernel.cu": KERNEL})
+    parts = [f"kpd/{name}.c" for name in PARTS.split()]
+    own = ["kpd/cuda/task.cu", "kpd/cuda/device.cu", "kpd/cuda/clock.cu"]
+    compile_with(nvcc, folder, "bench", "-D_GNU_SOURCE", *own, *parts, "-lpthread", "-ldl")
+    candidate = ["-lineinfo", "-DKPD_CANDIDATE", "-Xcompiler", "-fPIC", "-shared", "-Xlinker", "-z,defs"]
+    compile_with(nvcc, folder, "kernel.so", *candidate, "kpd/cuda/task.cu")
+    return Driver(folder)

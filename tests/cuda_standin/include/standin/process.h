@@ -1,0 +1,148 @@
+/* What all objects in a process share: the device's work in order, and its sticky error.
+ *
+ * The device is lazy: what is launched waits in a queue and runs when the host waits for it. So a host that reads too
+ * early reads old values, and a kernel that waits for the host's flag does not hang the host. What the host does not wait
+ * for does not run: work on a non-blocking stream is not done because the default stream is. */
+#pragma once
+
+namespace kpd_standin {
+
+/* One thing the device is to do. Virtual, since it runs the code of the object that queued it. */
+struct Work {
+    Work *next = nullptr;
+    cudaStream_t stream = nullptr, lane = nullptr;
+    const void *event = nullptr; /* set where the work is the recording of an event */
+    virtual void run() = 0;
+    virtual ~Work() {}
+};
+
+struct Process {
+    Work *first, *last;
+    cudaError_t sticky;
+    cudaError_t last_error; /* with the shared runtime */
+    pid_t owner;            /* the process that used CUDA first: its forks cannot */
+};
+
+} /* namespace kpd_standin */
+
+/* The program exports this one, and the objects that it loads find it there; without such a program each has its own. */
+#pragma GCC visibility push(default)
+extern "C" {
+__attribute__((weak)) kpd_standin::Process kpd_standin_process = {nullptr, nullptr, cudaSuccess, cudaSuccess, 0};
+}
+#pragma GCC visibility pop
+
+namespace kpd_standin {
+
+inline Process &process() {
+    static Process *const found = [] {
+        void *exported = dlsym(dlopen(nullptr, RTLD_LAZY), "kpd_standin_process");
+        return exported ? (Process *)exported : &kpd_standin_process;
+    }();
+    return *found;
+}
+
+inline cudaError_t own_last_error = cudaSuccess; /* with the static runtime */
+
+inline cudaError_t &last_error() {
+#ifdef KPD_STANDIN_SHARED_RUNTIME
+    return process().last_error;
+#else
+    return own_last_error;
+#endif
+}
+
+inline cudaError_t failed(cudaError_t error) {
+    last_error() = error;
+    return error;
+}
+
+/* What every call begins with. */
+inline cudaError_t enter() {
+    Process &p = process();
+    if (!p.owner) p.owner = getpid();
+    if (p.owner != getpid()) return failed(cudaErrorInitializationError);
+    return p.sticky ? failed(p.sticky) : cudaSuccess;
+}
+
+inline uint64_t now_ns() {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Work of one lane is done in order: a non-blocking stream is one, all the others together are one. */
+inline cudaStream_t lane_of(cudaStream_t stream) {
+    bool special = !stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+    return special || !(stream->flags & cudaStreamNonBlocking) ? nullptr : stream;
+}
+
+inline void submit(Work *work, cudaStream_t stream) {
+    Process &p = process();
+    work->stream = stream;
+    work->lane = lane_of(stream);
+    (p.first ? p.last->next : p.first) = work;
+    p.last = work;
+}
+
+template <class Wanted> Work *find(Wanted wanted) {
+    Work *work = process().first;
+    while (work && !wanted(work)) work = work->next;
+    return work;
+}
+
+/* Take it off the queue and do it; after a sticky error it is only thrown away. */
+inline void execute(Work *work) {
+    Process &p = process();
+    Work *before = nullptr;
+    for (Work *w = p.first; w != work; w = w->next) before = w;
+    (before ? before->next : p.first) = work->next;
+    if (p.last == work) p.last = before;
+    if (!p.sticky) work->run();
+    delete work;
+}
+
+/* Do what comes first in the lane of `work`. */
+inline void advance(const Work *work) {
+    execute(find([=](const Work *w) { return w->lane == work->lane; }));
+}
+
+template <class Wanted> void run_while(Wanted wanted) {
+    while (Work *work = find(wanted)) advance(work);
+}
+
+inline cudaError_t outcome_so_far() { return process().sticky ? failed(process().sticky) : cudaSuccess; }
+
+/* Wait for the whole device. */
+inline cudaError_t drain() {
+    while (process().first) execute(process().first);
+    return outcome_so_far();
+}
+
+/* Wait for what is in the stream's lane. */
+inline cudaError_t drain_lane(cudaStream_t stream) {
+    run_while([lane = lane_of(stream)](const Work *work) { return work->lane == lane; });
+    return outcome_so_far();
+}
+
+template <class Body> struct Task : Work {
+    Body body;
+    explicit Task(Body b) : body(b) {}
+    void run() override { body(); }
+};
+
+template <class Body> Work *task(Body body) { return new Task<Body>(body); }
+
+} /* namespace kpd_standin */
+
+inline cudaError_t cudaGetLastError() {
+    kpd_standin::enter();
+    cudaError_t error = kpd_standin::last_error();
+    kpd_standin::last_error() = cudaSuccess;
+    return error;
+}
+
+inline cudaError_t cudaPeekAtLastError() {
+    kpd_standin::enter();
+    return kpd_standin::last_error();
+}
