@@ -3,8 +3,8 @@
 import pytest
 
 from kpd.measure.judge import BadSamples
-from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.measure.score import Work, case_times, score
+from kpd.measure.samples import Batches, CaseSample, ProcessSample
+from kpd.measure.score import Work, case_times, impossible, score
 
 SAMPLES = tuple(
     ProcessSample(
@@ -30,6 +30,41 @@ def test_case_times_carry_the_work_and_the_gain() -> None:
     assert small.gain_pct == pytest.approx(50, abs=0.01)
     assert (large.case, large.bytes, large.roofline_us) == ("large", None, None)
     assert large.candidate_us == pytest.approx(4000)
+
+
+def test_times_on_the_device_and_with_warm_caches_are_medians_of_those_there_are() -> None:
+    cold = (20_000,) * 4
+    samples = [
+        ProcessSample(
+            number,
+            {
+                "gpu": CaseSample(
+                    2, cold, cold, (9_000.0, 6_000.0 + number), Batches(10, cold, (30_000 + number,) * 4)
+                ),
+                "part": CaseSample(2, cold, cold, (1.0, 2_000.0) if number else None),
+            },
+        )
+        for number in range(3)
+    ]
+    gpu, part = case_times(samples, {})
+    assert (gpu.candidate_us, gpu.device_us, gpu.warm_us) == pytest.approx((10.0, 6.001, 3.0001))
+    assert (part.device_us, part.warm_us) == (2.0, None)
+
+
+def test_what_no_machine_can_do_is_impossible() -> None:
+    work = {
+        "small": Work(bytes=4096, flops=2_000_000, roofline_us=2.5, least_us=1.25),
+        "large": Work(bytes=8_000_000, roofline_us=5000.0, least_us=3999.0),
+    }
+    times = case_times(SAMPLES, work)
+    assert impossible(times, work) == (
+        "small in 1 us is faster than this machine can be: it needs 1.25 us at the least for 0.004096 MB and 2 million "
+        "operations"
+    )
+    assert impossible(times[1:], work) == ""
+    assert impossible(times, {"small": Work(roofline_us=100.0)}) == ""
+    worse = {**work, "large": Work(bytes=8_000_000, least_us=40_000.0)}
+    assert impossible(case_times(SAMPLES, worse), worse).startswith("large in 4e+03 us")
 
 
 def test_no_untainted_process_is_no_score() -> None:

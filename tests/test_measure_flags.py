@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpd.measure.c.flags import MOST, FlagError, allowed, of_build_json, parse
+from kpd.measure.c.flags import ALLOWED
+from kpd.measure.flags import MOST, FlagError
+
+allowed, parse, of_build_json = ALLOWED.allows, ALLOWED.parse, ALLOWED.of_build_json
 
 TUNING = (
     "-O0", "-O2", "-O3", "-Os", "-Oz", "-Ofast", "-march=native", "-march=armv8.2-a+dotprod", "-mcpu=native",

@@ -31,6 +31,29 @@ def test_the_floor_is_the_slower_of_memory_and_arithmetic() -> None:
     assert KNOWN.time_floor(None, None) is KNOWN.time_floor(0, 0) is None
 
 
+@given(st.floats(1, 1e12), st.floats(1, 1e12))
+def test_what_is_impossible_is_quicker_than_the_floor(moved: float, computed: float) -> None:
+    floor, cached = KNOWN.time_floor(moved, computed), KNOWN.least_cached(moved, computed)
+    streamed = KNOWN.least_streamed(moved, computed)
+    assert floor is not None and cached is not None and streamed is not None
+    assert cached <= floor / 2 * (1 + 1e-9)
+    assert streamed <= floor / 1.25 * (1 + 1e-9)
+
+
+def test_the_least_of_a_cpu_is_by_its_fastest_cache_and_of_a_gpu_by_its_memory() -> None:
+    assert KNOWN.least_cached(8_388_608, None) == pytest.approx(8_388_608 / 200.0 / 1e3 / 2)
+    assert KNOWN.least_cached(None, 50_000) == pytest.approx(0.5)
+    assert KNOWN.least_streamed(8_388_608, None) == pytest.approx(8_388_608 / 20.0 / 1e3 / 1.25)
+    assert KNOWN.least_cached(None, None) is KNOWN.least_streamed(None, 50_000) is None
+
+
+def test_small_footprints_on_a_gpu_are_bound_by_what_larger_ones_reach() -> None:
+    """A launch costs so much that small copies look slow; together, or well overlapped, they need not be."""
+    gpu = Roofline(((1 << 20, 300.0), (1 << 25, 4000.0), (1 << 30, 2700.0)), 60_000.0)
+    assert gpu.least_streamed(1 << 20, None) == pytest.approx((1 << 20) / 4000.0 / 1e3 / 1.25)
+    assert gpu.least_streamed(1 << 31, None) == pytest.approx((1 << 31) / 2700.0 / 1e3 / 1.25)
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_machine_is_measured_once(lab: Lab) -> None:
     found = await measure_roofline(lab.host, lab.tools, lab.where)

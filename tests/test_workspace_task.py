@@ -147,3 +147,161 @@ def test_a_workspaces_task_stands_before_a_shipped_one(folder: Path) -> None:
     for name, path in find_tasks(ws).items():
         assert path.name == name
         assert (path / "task.toml").exists()
+
+
+CUDA = """\
+[task]
+name = "flip"
+language = "cuda"
+editable = ["kernel.cu"]
+
+[build]
+flags = ["-DFAST=1"]
+
+[profile]
+kernel = "^flip"
+"""
+SECTIONS = """\
+// ===== KERNEL SECTION =====
+// ===== END KERNEL SECTION =====
+// ===== HARNESS SECTION =====
+// ===== END HARNESS SECTION =====
+"""
+
+
+@pytest.fixture
+def flip(tmp_path: Path) -> Path:
+    home = tmp_path / "flip"
+    home.mkdir()
+    (home / "kernel.cu").write_text("// a kernel\n")
+    (home / "harness.cu").write_text("// a harness\n")
+    (home / "task.toml").write_text(CUDA)
+    return home
+
+
+def test_a_cuda_task_in_two_files(flip: Path) -> None:
+    task = load_task(flip)
+    assert (task.language, task.editable, task.protected) == ("cuda", ("kernel.cu",), ("harness.cu", "task.toml"))
+    assert (task.sectioned, task.build.flags, task.profile.kernel) == ("", ("-DFAST=1",), "^flip")
+
+
+@pytest.mark.parametrize("name", ["kernel.cu", "flip.cu"])
+def test_a_cuda_task_in_one_file(flip: Path, name: str) -> None:
+    (flip / "harness.cu").unlink()
+    (flip / "kernel.cu").unlink()
+    (flip / name).write_text(SECTIONS)
+    (flip / "task.toml").write_text(CUDA.replace("kernel.cu", name))
+    task = load_task(flip)
+    assert (task.sectioned, task.editable, task.protected) == (name, (name,), ("task.toml",))
+
+
+def lacks(flip: Path, *names: str) -> None:
+    for name in names:
+        (flip / name).unlink()
+
+
+def one_file(flip: Path, text: str = SECTIONS) -> None:
+    (flip / "one.cu").write_text(text)
+    (flip / "task.toml").write_text(CUDA.replace("kernel.cu", "one.cu"))
+
+
+WRONG_CUDA = {
+    "no harness": (lambda flip: lacks(flip, "harness.cu"), "harness.cu: no such file; a task in cuda needs it"),
+    "an editable harness": (
+        lambda flip: (flip / "task.toml").write_text(CUDA.replace("kernel.cu", "harness.cu")),
+        "task.toml:4: editable file 'harness.cu' judges the candidate",
+    ),
+    "neither form": (
+        lambda flip: (one_file(flip, "// nothing\n"), lacks(flip, "kernel.cu", "harness.cu")),
+        "flip: no kernel.cu and harness.cu, and no editable .cu file with a kernel and a harness section",
+    ),
+    "both forms": (
+        lambda flip: (one_file(flip), lacks(flip, "kernel.cu")),
+        "one.cu: has a section's mark, and harness.cu is there, too; keep one of them",
+    ),
+    "marks in disorder": (
+        lambda flip: (one_file(flip, SECTIONS.replace("END KERNEL", "KERNEL")), lacks(flip, "kernel.cu", "harness.cu")),
+        "one.cu:2: 'KERNEL SECTION' where 'END KERNEL SECTION' should be; mark one kernel and one harness section",
+    ),
+    "no regular expression": (
+        lambda flip: (flip / "task.toml").write_text(CUDA.replace("^flip", "(flip")),
+        "task.toml:10: 'kernel' in [profile] is no regular expression: missing )",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_CUDA)
+def test_cuda_tasks_that_are_refused(flip: Path, what: str) -> None:
+    spoil, message = WRONG_CUDA[what]
+    spoil(flip)
+    with pytest.raises(TaskError) as caught:
+        load_task(flip)
+    assert message in f"{caught.value}; {caught.value.remedy}"
+
+
+OWN = """\
+[task]
+name = "scale"
+language = "triton"
+editable = ["kernel.c"]
+
+[check]
+command = "python3 tests/check.py"
+
+[bench]
+command = "python3 'bench mark.py' --json"
+score = "tflops"
+direction = "higher"
+
+[final]
+command = "python3 final.py"
+
+[profile]
+kernel = "scale_.*"
+command = "python3 kernel.c once"
+
+[need]
+device = "cpu"
+"""
+
+
+def test_a_task_with_its_own_benchmark(folder: Path) -> None:
+    (folder / "task.toml").write_text(OWN)
+    task = load_task(folder)
+    assert (task.bench.command, task.final.command) == ("python3 'bench mark.py' --json", "python3 final.py")
+    assert (task.check.command, task.profile.command) == ("python3 tests/check.py", "python3 kernel.c once")
+    assert "harness.c" in task.protected
+    found = card(task)
+    assert (found.score, found.direction, found.need.device) == ("tflops", "higher", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("final.py", "kernel.c", 15, "'command' in [final] runs 'kernel.c', which an agent may edit; what judges"),
+        ("tests/check.py", "./kernel.c", 7, "'command' in [check] runs './kernel.c'"),
+        ("'bench mark.py'", "'bench", 10, "'command' in [bench] cannot be read: No closing quotation"),
+        ("'bench mark.py'", "\\u001b", 10, "has a control character"),
+        ("\"python3 'bench mark.py' --json\"", '""', 10, "'command' in [bench] must be a string, not empty"),
+        ("\"python3 'bench mark.py' --json\"", '" "', 10, "'command' in [bench] is blank"),
+        ("command = \"python3 'bench mark.py' --json\"", "", 9, "a task in triton needs a 'command' in [bench]"),
+        ('direction = "higher"', 'direction = "up"', 12, 'must be "lower" or "higher"'),
+        ('device = "cpu"', 'device = "tpu"', 22, "'device' in [need]"),
+        ('language = "triton"', 'language = "c"', 22, "always measured on the same kind; remove it"),
+    ],
+)
+def test_refused_commands(folder: Path, old: str, new: str, line: int, message: str) -> None:
+    assert old in OWN
+    (folder / "task.toml").write_text(OWN.replace(old, new))
+    with pytest.raises(TaskError) as caught:
+        load_task(folder)
+    assert str(caught.value).startswith(f"{folder / 'task.toml'}:{line}: ")
+    assert message in str(caught.value)
+
+
+def test_kpds_own_driver_takes_no_command(folder: Path) -> None:
+    (folder / "task.toml").write_text(TOML + '[final]\ncommand = "make check"\n')
+    with pytest.raises(
+        TaskError, match=r"task.toml:17: 'command' in \[final\], but kpd's own driver measures a task in c"
+    ):
+        load_task(folder)

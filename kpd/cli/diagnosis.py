@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kpd.agents.space import SpaceError, read_point
-from kpd.measure.c.flags import FlagError, of_build_json, parse
+from kpd.measure.catalogue import BENCHES
+from kpd.measure.flags import FlagError
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.strict import Document
 from kpd.workspace.task import TASK_FILE, Task, TaskError, load_task
@@ -23,10 +24,11 @@ def problems(folder: Path) -> list[str]:
 
 
 def _of_build(task: Task) -> Iterator[str]:
-    if BUILD_FILE not in task.editable:
+    flags = BENCHES[task.language].flags
+    if flags is None or BUILD_FILE not in task.editable:
         return
     try:
-        of_build_json((task.folder / BUILD_FILE).read_bytes())
+        flags.of_build_json((task.folder / BUILD_FILE).read_bytes())
     except FlagError as err:
         yield f"{task.folder / BUILD_FILE}: {err}"
 
@@ -35,14 +37,17 @@ def _of_tune(task: Task) -> Iterator[str]:
     """Every parameter must stand in an editable file, and every set of flags be one that a candidate may have."""
     document = Document.read(task.folder / TASK_FILE)
     files = read_files(task.folder, task.editable)
+    flags = BENCHES[task.language].flags
     for name, values in task.tune.items():
         place = f"{document.path}:{document.line('tune', name)}"
         try:
             read_point(replace(task, tune={name: values}), files)
         except SpaceError as err:
             yield f"{place}: {err}"
-        for value in values if name == "flags" else ():
+        if flags is None or name != "flags":
+            continue
+        for value in values:
             try:
-                parse(value)
+                flags.parse(value)
             except FlagError as err:
                 yield f"{place}: {err}"

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kpd.hosts.host import JobResult
+from kpd.measure.final import Final
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
+from kpd.model.nouns import Device
 
 Say = Callable[[str], None]
 Counted = Callable[[Callable[[int], str]], str]
@@ -41,6 +43,19 @@ class Listing:
     remarks: str
 
 
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """Which kernel launches of a process a profiler of GPUs looks at, at most `most` of them.
+
+    `kernel` is a regular expression for their names; empty takes any. `marked` are only those between
+    cudaProfilerStart and cudaProfilerStop, as kpd's driver calls them around what it measures.
+    """
+
+    kernel: str = ""
+    marked: bool = True
+    most: int = 64
+
+
 class Bench(Protocol):
     """A task made ready on a host. `job` names are the caller's: the host runs each of them at most once."""
 
@@ -51,6 +66,14 @@ class Bench(Protocol):
     @property
     def peaks(self) -> tuple[float | None, float | None]:
         """What the device can do at best, measured: bandwidth past all caches in GB/s, arithmetic in GFLOP/s."""
+
+    @property
+    def device(self) -> Device:
+        """What candidates are measured on."""
+
+    @property
+    def launches(self) -> Launches:
+        """Which of a candidate's kernel launches are profiled, on a GPU."""
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
         """The pristine task with `files` laid over it, as a tree on the host; its digest.
@@ -71,6 +94,15 @@ class Bench(Protocol):
 
         Closing the generator ends the job. What it yields stays true, and is the same when it is asked for again; there
         are fewer when the job was ended before it was asked for. Raises Incorrect.
+        """
+
+    async def memcheck(self, built: str, job: str, say: Say) -> None:
+        """Look for accesses out of bounds that a check cannot see, if the task asks for that. Raises Incorrect."""
+
+    async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> Final | None:
+        """The cases that the task holds out, for the baseline (no incumbent) or a candidate that is to be accepted.
+
+        None when it holds none out. Raises Incorrect.
         """
 
     async def forget(self, job: str) -> None:

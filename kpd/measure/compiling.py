@@ -5,8 +5,14 @@ from typing import Literal
 
 LOG_LIMIT = 64_000
 MOST_ERRORS = 5
-_ERROR = re.compile(r"\b(fatal )?error:|undefined reference|undefined symbol|[Uu]ndefined symbols|multiple definition")
-_WARNING = re.compile(r"\bwarning:")
+# gcc, clang, nvcc ("kernel.cu(3): error:") and linkers; then ptxas and nvlink ("error   :", "line 25; fatal   :").
+_ERROR = re.compile(
+    r"\b(fatal )?error:|undefined reference|undefined symbol|[Uu]ndefined symbols|multiple definition"
+    r"|\b(error|fatal) *:"
+)
+_WARNING = re.compile(r"\bwarning( #[\w-]+)? *:")
+_IN_SOURCE = re.compile(r"(?P<file>[^\s:(]+\.([chs]|cu|cuh|hpp))(:\d+|\(\d+\)):")
+_TOOL = re.compile(r"^(?P<tool>ptxas|nvlink|nvcc)( +\S+, line (?P<line>\d+);)? +(error|fatal) *: *")
 
 Kind = Literal["structural", "semantic"]
 
@@ -51,13 +57,19 @@ def first_error(log: str) -> str:
     """One line for a table."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     error = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "the compiler gave no reason")
+    if tool := _TOOL.match(error):  # what it was given is a temporary file
+        line = f" (line {tool['line']} of the PTX)" if tool["line"] else ""
+        return f"{tool['tool']}{line}: {error[tool.end() :]}"[:300]
     return re.sub(r"^\S*/(?=[^/\s:]+:)|(fatal )?error: ", "", error)[:300]
 
 
 def kind_of(log: str) -> Kind:
     """What the first error of a failed compilation is about."""
     first = next((line for line in log.splitlines() if _ERROR.search(line)), "")
-    in_source = re.match(r"[^\s:]+\.[chs]:\d+", first) and "fatal error:" not in first
+    if first.startswith("ptxas "):  # it has no linker's trouble but this
+        return "structural" if "Unresolved extern" in first else "semantic"
+    place = _IN_SOURCE.match(first)
+    in_source = place and not place["file"].rsplit("/")[-1].startswith("harness.") and "fatal error:" not in first
     return "semantic" if in_source else "structural"
 
 

@@ -60,12 +60,12 @@ def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
     for sample, following in pairwise(kept):
         if sample.process == following.process:
             raise BadSamples(f"process {sample.process} is there twice")
-        if sample.cases.keys() != following.cases.keys():
+        if sample.cases.keys() != following.cases.keys() or (sample.score is None) != (following.score is None):
             raise BadSamples(f"processes {sample.process} and {following.process} timed different cases")
     for sample in kept:
-        if not sample.cases:
+        if not sample.judged:
             raise BadSamples(f"process {sample.process} timed no case")
-        for name, case in sample.cases.items():
+        for name, case in (*sample.cases.items(), *sample.judged.items()):
             _check(f"process {sample.process}, case {name}", case)
     return tuple(kept)
 
@@ -73,7 +73,7 @@ def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
 def log_ratio(case: CaseSample) -> float:
     """Logarithm of incumbent's over candidate's time: the median over the A B B A quads, positive when B is quicker."""
     a, b = case.a_ns, case.b_ns
-    return median(log(a[at] + a[at + 1]) - log(b[at] + b[at + 1]) for at in range(0, len(a), 2))
+    return median(log(sum(a[at : at + 2])) - log(sum(b[at : at + 2])) for at in range(0, len(a), 2))
 
 
 def percent(ratio: float) -> float:
@@ -82,14 +82,14 @@ def percent(ratio: float) -> float:
 
 
 def _check(where: str, case: CaseSample) -> None:
-    if not case.a_ns or len(case.a_ns) != len(case.b_ns) or len(case.a_ns) % 2 or case.reps < 1:
+    if not case.whole:
         raise BadSamples(f"{where}: batches are not whole A B B A quads")
     if not all(0 < time < float("inf") for time in (*case.a_ns, *case.b_ns)):
         raise BadSamples(f"{where}: a batch took a time that is not positive and finite")
 
 
 def _ratios(samples: Sequence[ProcessSample]) -> list[float]:
-    return [fmean(map(log_ratio, sample.cases.values())) for sample in samples]
+    return [fmean(map(log_ratio, sample.judged.values())) for sample in samples]
 
 
 @dataclass(frozen=True, slots=True)

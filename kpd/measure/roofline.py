@@ -11,6 +11,11 @@ from kpd.model.codec import CodecError, decode
 from kpd.workspace.expr import ExprError
 from kpd.workspace.task import TASK_FILE, Task, TaskError
 
+CACHED_MARGIN = 2.0
+"""What a CPU's caches and arithmetic may be better than measured: by its clock, or by code that no compiler writes."""
+MEMORY_MARGIN = 1.25
+"""What a GPU's memory may be better than measured: it is within some percent of what its makers promise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
@@ -40,14 +45,33 @@ class Roofline:
         """Microseconds that the arithmetic alone would take."""
         return flops / self.peak_gflops / 1e3
 
-    def time_floor(self, bytes: float | None, flops: float | None) -> float | None:
+    def time_floor(self, bytes: float | None, flops: float | None, cached: bool = True) -> float | None:
         """The least microseconds for a call that moves `bytes` and does `flops`; None when neither is known.
 
-        The buffers of a timed case are used again and again, so its footprint is taken to be the bytes that it moves.
+        Where the buffers of a timed case are used again and again, some cache may hold them (`cached`): the footprint
+        is taken to be the bytes that a call moves. Else all come from memory.
         """
-        floors = [bytes / self.gbs(bytes) / 1e3] if bytes else []
+        floors = [bytes / (self.gbs(bytes) if cached else self.memory_gbs) / 1e3] if bytes else []
         floors += [self.compute_us(flops)] if flops else []
         return max(floors, default=None)
+
+    def least_cached(self, bytes: float | None, flops: float | None) -> float | None:
+        """The microseconds that no call can undercut where its data may be in any cache; None when nothing is known."""
+        fastest = max(gbs for _, gbs in self.bandwidth)
+        least = [bytes / fastest / 1e3] if bytes else []
+        least += [self.compute_us(flops)] if flops else []
+        return max(least) / CACHED_MARGIN if least else None
+
+    def least_streamed(self, bytes: float | None, flops: float | None) -> float | None:
+        """The same where every call finds its data in memory.
+
+        The bandwidths were measured with the data in the L2 as far as it fits, so they are more than generous.
+        Operations are not counted: tensor cores do many times as many as the peak that was measured.
+        """
+        if not bytes:
+            return None
+        fastest = max([self.gbs(bytes), *(gbs for footprint, gbs in self.bandwidth if footprint >= bytes)])
+        return bytes / fastest / 1e3 / MEMORY_MARGIN
 
 
 def roofline_of(said: bytes) -> Roofline:
@@ -60,8 +84,11 @@ def roofline_of(said: bytes) -> Roofline:
     return found
 
 
-def work(task: Task, roofline: Roofline, dims: Mapping[str, int]) -> Work:
-    """What the task's [roofline] says of a case. Raises TaskError when it names a dim that the harness has not."""
+def work(task: Task, roofline: Roofline, dims: Mapping[str, int], cached: bool = True) -> Work:
+    """What the task's [roofline] says of a case; `cached` as in `time_floor`.
+
+    Raises TaskError when it names a dim that the harness has not.
+    """
     sides = (task.roofline.bytes, task.roofline.flops)
     try:
         moved, computed = (None if side is None else side.evaluate(dims) for side in sides)
@@ -70,4 +97,5 @@ def work(task: Task, roofline: Roofline, dims: Mapping[str, int]) -> Work:
             task.folder / TASK_FILE, 0, f"[roofline]: {err}", "use the dims that the harness names"
         ) from err
     compute_us = None if computed is None else roofline.compute_us(computed)
-    return Work(moved, computed, roofline.time_floor(moved, computed), compute_us)
+    least = roofline.least_cached if cached else roofline.least_streamed
+    return Work(moved, computed, roofline.time_floor(moved, computed, cached), compute_us, least(moved, computed))

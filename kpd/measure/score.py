@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean, median
+from typing import Literal
 
 from kpd.measure.judge import BadSamples, clean, log_ratio, percent
-from kpd.measure.samples import ProcessSample
+from kpd.measure.samples import Batches, ProcessSample
 from kpd.model.nouns import CaseTime
 
 
@@ -14,21 +15,25 @@ class Work:
     """What one call of a case moves and computes at the least, and the time the machine's roofline allows for it.
 
     `compute_us` is the time that the arithmetic alone would take; where it is the roofline, memory is not the limit.
+    In less than `least_us` nothing computes the case on this machine, whatever it does.
     """
 
     bytes: float | None = None
     flops: float | None = None
     roofline_us: float | None = None
     compute_us: float | None = None
+    least_us: float | None = None
 
 
-def score(samples: Iterable[ProcessSample]) -> float:
+def score(samples: Iterable[ProcessSample], direction: Literal["lower", "higher"] = "lower") -> float:
     """Geometric mean over the cases of the candidate's median time of a call, in microseconds; lower is better.
 
-    Raises BadSamples, also when no sample is untainted.
+    Where the task's own benchmark gives a score, it is the median of that; one of which a higher is better was sampled
+    as its inverse. Raises BadSamples, also when no sample is untainted.
     """
     kept = _some(samples)
-    return geometric_mean(_median_us(kept, name, "b_ns") for name in kept[0].cases)
+    us = geometric_mean(_median_us([sample.judged[name] for sample in kept], "b_ns") for name in kept[0].judged)
+    return us if direction == "lower" else 1 / us
 
 
 def case_times(samples: Iterable[ProcessSample], work: Mapping[str, Work]) -> tuple[CaseTime, ...]:
@@ -40,10 +45,39 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, Work]) -> tu
     times = []
     for name in kept[0].cases:
         least = work.get(name, Work())
-        candidate, incumbent = _median_us(kept, name, "b_ns"), _median_us(kept, name, "a_ns")
-        gain = percent(fmean(log_ratio(sample.cases[name]) for sample in kept))
-        times.append(CaseTime(name, candidate, incumbent, gain, least.bytes, least.flops, least.roofline_us))
+        timed = [sample.cases[name] for sample in kept]
+        candidate, incumbent = _median_us(timed, "b_ns"), _median_us(timed, "a_ns")
+        gain = percent(fmean(map(log_ratio, timed)))
+        device = [case.device_ns[1] / 1000 for case in timed if case.device_ns]
+        warm = [case.warm for case in timed if case.warm]
+        times.append(
+            CaseTime(
+                name, candidate, incumbent, gain, least.bytes, least.flops, least.roofline_us,
+                device_us=median(device) if device else None,
+                warm_us=_median_us(warm, "b_ns") if warm else None,
+            )
+        )  # fmt: skip
     return tuple(times)
+
+
+def impossible(cases: Iterable[CaseTime], work: Mapping[str, Work]) -> str:
+    """The case that took the smallest part of the time that it needs at the least, in words; empty without such."""
+    found = [
+        (case.candidate_us / least, case, least)
+        for case in cases
+        if (least := work.get(case.case, Work()).least_us) and case.candidate_us < least
+    ]
+    if not found:
+        return ""
+    _, case, least = min(found, key=lambda one: one[0])
+    needs = (
+        f"{case.bytes / 1e6:.4g} MB" if case.bytes else "",
+        f"{case.flops / 1e6:.4g} million operations" if case.flops else "",
+    )
+    return (
+        f"{case.case} in {case.candidate_us:.3g} us is faster than this machine can be: "
+        f"it needs {least:.3g} us at the least for {' and '.join(filter(None, needs))}"
+    )
 
 
 def _some(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
@@ -52,6 +86,5 @@ def _some(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
     return kept
 
 
-def _median_us(samples: Sequence[ProcessSample], name: str, side: str) -> float:
-    cases = (sample.cases[name] for sample in samples)
+def _median_us(cases: Sequence[Batches], side: str) -> float:
     return median(time / case.reps for case in cases for time in (case.b_ns if side == "b_ns" else case.a_ns)) / 1000

@@ -7,6 +7,10 @@ candidates have been seen to win a benchmark without computing faster (see Kerne
 import re
 from collections.abc import Iterable, Mapping
 
+from kpd.workspace.paths import inside
+from kpd.workspace.sections import ProtectedSection, splice, split
+from kpd.workspace.task import Task
+
 TRIPWIRES: tuple[tuple[str, str], ...] = (
     (r"rest (of .{0,30})?(is )?unchanged|existing code|same as before|\.\.\. ?\*/", "elided code"),
     (r"TODO:? implement|not implemented", "unfinished code"),
@@ -17,6 +21,21 @@ TRIPWIRES: tuple[tuple[str, str], ...] = (
     (r"/proc/|\b(fopen|open|socket|system|popen|getenv)\s*\(", "reaches outside the kernel"),
     (r"\b(signal|kill|_?exit|abort)\s*\(|\b(sigaction|getppid)\b", "ends or hooks a process"),
     (r"\bstatic\b[^;()]*\*[^;()]*;", "keeps a pointer between calls"),
+    (r"\b(perf_counter|monotonic|process_time)(_ns)?\b|\btime\.time\b", "reads or replaces the clock"),
+    (
+        r"\bsys\.(stdout|stderr|modules|_getframe|set(trace|profile))\b|\b(atexit|__import__|importlib|inspect)\b"
+        r"|\bgc\.get_|\bos\.(dup2?|write|environ)\b",
+        "reaches into the program that runs it",
+    ),
+    (r"\bcuda\.((Event|Stream|stream)\b|synchronize)", "has a stream or an event of its own"),
+    (r"\blru_cache\b|\bfunctools\.cache\b", "remembers results"),
+    (r"\bcudaStream(Create|PerThread|NonBlocking|AddCallback)|\bcudaLaunchHostFunc\b", "works beside its stream"),
+    (r"\bcuda(Event(Create|Record|ElapsedTime)|Profiler)|\bnvtx", "measures itself"),
+    (r"\b(clock64|globaltimer)\b", "reads or replaces the clock"),
+    (r"\bcuda(Malloc|HostAlloc|HostRegister)", "takes memory of its own"),
+    (r"^\s*(static\s+)?__device__[^()]*;", "keeps device memory between calls"),
+    (r"\bcudaDevice(Reset|SetLimit)\b", "changes the device for others"),
+    (r"\bkpd_", "reaches into the harness"),
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in TRIPWIRES)
 LONGEST_LINE = 1000
@@ -28,6 +47,21 @@ def protected_touched(editable: Iterable[str], proposed: Iterable[str]) -> tuple
     """The proposed paths that are not the agent's to write."""
     allowed = set(editable)
     return tuple(path for path in proposed if path not in allowed)
+
+
+def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The proposed files; of one in sections only the kernel section, in the task's own file.
+
+    Raises ProtectedSection, which names the file, and SectionError for marks in disorder.
+    """
+    name = task.sectioned
+    if name not in proposed:
+        return dict(proposed)
+    pristine = split(inside(task.folder, name).read_bytes())
+    try:
+        return {**proposed, name: splice(pristine, proposed[name]).whole}
+    except ProtectedSection as err:
+        raise ProtectedSection(name) from err
 
 
 def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kpd.model.nouns import (
+    Advice,
     Budget,
     CaseTime,
     Expectation,
@@ -277,10 +278,11 @@ class Judged(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Profiled(StepFact):
-    """`missing` says for each metric that could not be had, why."""
+    """`missing` says for each metric that could not be had, why; `advice` is a vendor's profiler's own, best first."""
 
     metrics: dict[str, float]
     missing: dict[str, str] = field(default_factory=dict)
+    advice: tuple[Advice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

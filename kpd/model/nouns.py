@@ -71,8 +71,29 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Advice:
+    """What a vendor's profiler says by itself: `rule` is its own name for it, `level` how it means it.
+
+    OPT is something to gain, WRN something wrong, INF for information. `speedup_pct` is the share of the task's time
+    that it expects to be saved, None where it gives none; `cases` those it was said of. `agrees` is the id of the local
+    finding that says the same, empty without one.
+    """
+
+    rule: str
+    level: Literal["OPT", "INF", "WRN"]
+    text: str
+    speedup_pct: float | None = None
+    cases: tuple[str, ...] = ()
+    agrees: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CaseTime:
-    """One case of a task: median time of a call in microseconds, and what the machine's roofline allows for it."""
+    """One case of a task: median time of a call in microseconds, and what the machine's roofline allows for it.
+
+    On a GPU also the candidate's time on the device alone, without what a launch costs the CPU, and its time a call
+    with its data in the L2.
+    """
 
     case: str
     candidate_us: float
@@ -81,6 +102,8 @@ class CaseTime:
     bytes: float | None = None
     flops: float | None = None
     roofline_us: float | None = None
+    device_us: float | None = None
+    warm_us: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +121,13 @@ class Steering:
 class Need:
     """What a task's device must be: `gpu` is part of its name, in any case of letters, `arch` its architecture (sm_90).
 
-    Empty words ask for nothing: any device will do that the task's language can use.
+    Empty words ask for nothing: any device will do that the task's language can use. A task with its own benchmark may
+    say which kind of `device` that is.
     """
 
     gpu: str = ""
     arch: str = ""
+    device: Literal["", "cpu", "gpu"] = ""
 
 
 @dataclass(frozen=True, slots=True)

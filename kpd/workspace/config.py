@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from kpd.model.nouns import Budget
@@ -10,6 +11,8 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text
 
 LOCAL = "local"
+RECORDED = "recorded"
+"""The transport to a host that is played from a recording."""
 ANY = "any"
 """In place of a host's name: whichever fits the task and is free."""
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
@@ -22,6 +25,7 @@ MOST_REFRESH_HZ = 2.0
 class HostConfig:
     """One place where commands run, and how it is reached. Paths there begin with `/` or `~`.
 
+    `recording` is a folder on this machine that a recorded host is played from; once loaded it is absolute.
     `address` is what `ssh` takes: an alias of ~/.ssh/config, or [user@]host[:port]. `accept_new` trusts a host key that
     nobody has seen before. `control_path` is the socket of an OpenSSH master that the operator has opened. `python` is
     the host's; `local` has kpd's own. `gpus` are the ones to use, by index or UUID (empty: all). `tolerate` names
@@ -29,12 +33,13 @@ class HostConfig:
     host share.
     """
 
-    transport: Literal["local", "ssh", "controlmaster"] = "local"
+    transport: Literal["local", "ssh", "controlmaster", "recorded"] = "local"
     address: str = ""
     accept_new: bool = False
     control_path: str = ""
     compression: bool = False
     python: Text = "python3"
+    recording: str = ""
     root: str = ""
     leases: Text = "/tmp/kpd-leases"
     cuda_home: str = ""
@@ -96,6 +101,7 @@ def load_config(ws: Workspace) -> Config:
     config = replace(config, hosts={LOCAL: HostConfig(), **config.hosts})
     for name, host in config.hosts.items():
         _check_host(document, name, host)
+    config = replace(config, hosts={name: _found(ws, host) for name, host in config.hosts.items()})
     if config.run.host not in (ANY, *config.hosts):
         known = ", ".join((ANY, *config.hosts))
         raise document.error(f"'host' in [run] names {config.run.host!r}", f"known hosts are {known}", "run", "host")
@@ -103,6 +109,11 @@ def load_config(ws: Workspace) -> Config:
         message = f"'refresh_hz' in [tui] must be above 0 and at most {MOST_REFRESH_HZ:g}"
         raise document.error(message, "more would disturb the timings of a local host", "tui", "refresh_hz")
     return config
+
+
+def _found(ws: Workspace, host: HostConfig) -> HostConfig:
+    """A relative path leads from the workspace."""
+    return replace(host, recording=str(ws.root / Path(host.recording).expanduser())) if host.recording else host
 
 
 def _check_host(document: Document, name: str, host: HostConfig) -> None:
@@ -113,6 +124,14 @@ def _check_host(document: Document, name: str, host: HostConfig) -> None:
         if path and not path.startswith(("/", "~")):
             message = f"'{key}' in [hosts.{name}] is no absolute path: {path!r}"
             raise document.error(message, "begin it with / or ~/", "hosts", name, key)
+    if bool(host.recording) != (host.transport == RECORDED):
+        message = f"'transport' and 'recording' in [hosts.{name}] do not fit together"
+        remedy = 'a recorded host has transport = "recorded" and recording = its folder, others have neither'
+        raise document.error(message, remedy, "hosts", name)
+    if host.transport == RECORDED and (host.address or host.cuda_home or host.gpus):
+        key = next(key for key in ("address", "cuda_home", "gpus") if getattr(host, key))
+        remedy = "leave it out: all that a recorded host has is in its recording"
+        raise document.error(f"'{key}' in [hosts.{name}] does not go with a recording", remedy, "hosts", name, key)
     if host.transport == LOCAL:
         if host.address:
             message, remedy = f"'address' in [hosts.{name}] needs a transport", 'write transport = "ssh"'
@@ -121,6 +140,8 @@ def _check_host(document: Document, name: str, host: HostConfig) -> None:
     if name == LOCAL:
         message, remedy = "[hosts.local] is this machine", "give the other host another name"
         raise document.error(message, remedy, "hosts", name, "transport")
+    if host.transport == RECORDED:
+        return
     if not host.address:
         remedy = "give what `ssh` takes: an alias of ~/.ssh/config or user@host"
         raise document.error(f"'address' in [hosts.{name}] is missing", remedy, "hosts", name)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
+from typing import Literal
 
 from kpd.model.nouns import Budget, Need, TaskCard
-from kpd.workspace import expr
+from kpd.workspace import commands, expr, sections
 from kpd.workspace.paths import Outside, Workspace, inside
 from kpd.workspace.shipped import shipped
 from kpd.workspace.strict import (
@@ -29,8 +30,12 @@ TASK_FILE = "task.toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 EDITABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9_][A-Za-z0-9._+-]*)*")
 # What a task of each language must bring, beside the files that an agent may edit.
-LANGUAGES: dict[str, tuple[str, ...]] = {"c": ("kernel.c", "harness.c")}
-JUDGES = (TASK_FILE, "harness.c")
+LANGUAGES: dict[str, tuple[str, ...]] = {
+    "c": ("kernel.c", "harness.c"),
+    "cuda": ("kernel.cu", "harness.cu"),
+    **dict.fromkeys(commands.LANGUAGES, ()),
+}
+JUDGES = (TASK_FILE, "harness.c", "harness.cu")
 MOST_FILES = 1000
 IGNORED = (".*", "*~", "#*#", "*.orig", "*.bak", "*.tmp", "__pycache__")
 
@@ -57,20 +62,55 @@ class BuildSpec:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """An output is right when |y - oracle| <= atol + rtol * |oracle|, for each of `seeds` secret seeds."""
+    """An output is right when |y - oracle| <= atol + rtol * |oracle|, for each of `seeds` secret seeds.
+
+    A task with its own benchmark may bring a `command` for it, which exits with 0 when all is right. With `sanitizer`
+    what is about to be accepted runs once under NVIDIA's compute-sanitizer, if it is in CUDA.
+    """
 
     seeds: Few = 3
     rtol: NotNegative = 1e-4
     atol: NotNegative = 1e-6
     limit_s: Seconds = 60.0
+    command: Text | None = None
+    sanitizer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class BenchSpec:
-    """`quads` are the A B B A groups that one process times for each case."""
+    """`quads` are the A B B A groups that one process times for each case.
+
+    `command` is the task's own benchmark instead: one run of it may take `limit_s`, and the key `score` of the JSON
+    object that it prints says how good the candidate is; `direction` says which scores are better.
+    """
 
     quads: Few = 64
     limit_s: Seconds = 60.0
+    command: Text | None = None
+    score: Text = "best_us"
+    direction: Literal["lower", "higher"] = "lower"
+
+
+@dataclass(frozen=True, slots=True)
+class FinalSpec:
+    """The task's own benchmark over cases that are held out: for a candidate that is about to be accepted."""
+
+    command: Text | None = None
+    limit_s: Seconds = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSpec:
+    """`kernel` is a regular expression for the names of the kernels to profile; without it all of them are.
+
+    `command` is what is profiled of a task with its own benchmark, instead of that; of a `marked` one only what it
+    launches between cudaProfilerStart and cudaProfilerStop.
+    """
+
+    kernel: Text | None = None
+    command: Text | None = None
+    marked: bool = False
+    limit_s: Seconds = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +149,8 @@ class TaskFile:
     build: BuildSpec = field(default_factory=BuildSpec)
     check: CheckSpec = field(default_factory=CheckSpec)
     bench: BenchSpec = field(default_factory=BenchSpec)
+    final: FinalSpec = field(default_factory=FinalSpec)
+    profile: ProfileSpec = field(default_factory=ProfileSpec)
     need: Need = field(default_factory=Need)
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     tune: dict[str, tuple[int | float | str, ...]] = field(default_factory=dict)
@@ -117,7 +159,10 @@ class TaskFile:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task folder that passed every check. `protected` is every other file in it, sorted."""
+    """A task folder that passed every check. `protected` is every other file in it, sorted.
+
+    `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
+    """
 
     name: str
     folder: Path
@@ -132,6 +177,9 @@ class Task:
     budget: BudgetSpec
     tune: dict[str, tuple[str, ...]]
     roofline: RooflineSpec
+    final: FinalSpec = field(default_factory=FinalSpec)
+    profile: ProfileSpec = field(default_factory=ProfileSpec)
+    sectioned: str = ""
 
 
 def load_task(folder: Path) -> Task:
@@ -160,7 +208,10 @@ def find_tasks(ws: Workspace) -> dict[str, Path]:
 def card(task: Task) -> TaskCard:
     """The task in brief; `tunable` counts the points of its [tune] space, 0 without one."""
     points = prod(len(values) for values in task.tune.values()) if task.tune else 0
-    return TaskCard(task.name, task.summary, task.language, task.editable, tunable=points, need=task.need)
+    score = task.bench.score if task.bench.command else "us"
+    return TaskCard(
+        task.name, task.summary, task.language, task.editable, score, task.bench.direction, points, task.need
+    )
 
 
 def ignored(name: str) -> bool:
@@ -182,9 +233,16 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         raise _error(document, f"unknown language {section.language!r}", f"known are {known}", "task", "language")
     editable = _editable(folder, document, section.editable)
     files = tuple(task_files(folder))
-    for needed in LANGUAGES[section.language]:
+    sectioned = _sectioned(folder, files, editable) if section.language == "cuda" else ""
+    for needed in () if sectioned else LANGUAGES[section.language]:
         if needed not in files:
             raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
+    commands.refuse(
+        document, section.language, editable,
+        {"check": file.check.command, "bench": file.bench.command, "final": file.final.command,
+         "profile": file.profile.command},
+        file.need.device,
+    )  # fmt: skip
     return Task(
         name=section.name,
         folder=folder,
@@ -201,6 +259,9 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         roofline=RooflineSpec(
             _expression(document, "bytes", file.roofline.bytes), _expression(document, "flops", file.roofline.flops)
         ),
+        final=file.final,
+        profile=_profile(document, file.profile),
+        sectioned=sectioned,
     )
 
 
@@ -224,6 +285,37 @@ def _editable(folder: Path, document: Document, names: tuple[str, ...]) -> tuple
         if not path.is_file():
             raise wrong(f"editable file {name!r} is not a regular file", "name files, not folders")
     return names
+
+
+def _sectioned(folder: Path, files: tuple[str, ...], editable: tuple[str, ...]) -> str:
+    """The one editable .cu file that holds kernel and harness, empty where each is a file. Raises TaskError."""
+    found = {name: (folder / name).read_bytes() for name in editable if name.endswith(".cu")}
+    found = {name: data for name, data in found.items() if sections.marked(data)}
+    if not found:
+        if "kernel.cu" in files or "harness.cu" in files:
+            return ""
+        raise TaskError(
+            folder, 0, "no kernel.cu and harness.cu, and no editable .cu file with a kernel and a harness section",
+            "write either",
+        )  # fmt: skip
+    *others, name = found
+    others += [other for other in LANGUAGES["cuda"] if other in files and other != name]
+    if others:
+        raise TaskError(folder / name, 0, f"has a section's mark, and {others[0]} is there, too", "keep one of them")
+    try:
+        sections.split(found[name])
+    except sections.SectionError as err:
+        raise TaskError(folder / name, err.line, str(err), "mark one kernel and one harness section") from err
+    return name
+
+
+def _profile(document: Document, spec: ProfileSpec) -> ProfileSpec:
+    try:
+        re.compile(spec.kernel or "")
+    except re.error as err:
+        message = f"'kernel' in [profile] is no regular expression: {err}"
+        raise _error(document, message, 'for example "transpose.*"', "profile", "kernel") from err
+    return spec
 
 
 def task_files(folder: Path) -> Iterator[str]:

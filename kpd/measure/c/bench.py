@@ -38,4 +38,4 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     rates = Rates({case.name: work(task, roofline, case.dims) for case in program.cases},
                   (roofline.memory_gbs, roofline.peak_gflops))  # fmt: skip
     listings = (build.ASSEMBLY, build.REMARKS)
-    return DriverBench(host, task, program, rates, compile, listings, Where(cpu), measuring)
+    return DriverBench(host, task, device, program, rates, compile, listings, Where(cpu), measuring)

@@ -6,10 +6,11 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
 from kpd.measure.bench import Object, Say
-from kpd.measure.c import flags as allow_list
+from kpd.measure.c.flags import ALLOWED
 from kpd.measure.c.toolchain import OWN, Toolchain
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, useful, warnings
 from kpd.measure.driver.harness import OBJECT
+from kpd.measure.flags import FlagError
 
 SOURCE = "kernel.c"
 ASSEMBLY = "kernel.s"
@@ -43,8 +44,8 @@ async def build(
 def candidate_flags(raw: bytes) -> tuple[str, ...]:
     """The flags in a candidate's build.json. Raises BuildError: a flag that is refused is the candidate's fault."""
     try:
-        return allow_list.of_build_json(raw)
-    except allow_list.FlagError as err:
+        return ALLOWED.of_build_json(raw)
+    except FlagError as err:
         raise BuildError(str(err), str(err), "structural") from err
 
 

@@ -1,16 +1,8 @@
-"""Which compiler flags a candidate may set: those that change how code is generated, and nothing else.
+"""The flags of gcc and clang that a candidate may set."""
 
-An allow-list, because compilers have many flags that read or write files, load plugins or change what is linked.
-"""
-
-import difflib
-import json
 import re
 
-MOST = 32
-"""Flags that one candidate may set."""
-LONGEST = 80
-"""Characters of one flag."""
+from kpd.measure.flags import DEFINE, AllowList
 
 _SWITCHES = (
     "align-functions", "align-loops", "associative-math", "builtin", "cx-limited-range",
@@ -48,43 +40,10 @@ _SHAPES = tuple(
         rf"-m(no-)?({_INSTRUCTIONS})",
         rf"-f({'|'.join(_NUMBERED)})=\d{{1,4}}",
         r"--param=[a-z][a-z0-9-]*=\d{1,9}",
-        r"-D[A-Za-z_]\w*(=[A-Za-z0-9_.+-]*)?",
     )
 )
-_ALLOWED = frozenset(
+_NAMES = frozenset(
     [f"-f{no}{name}" for name in _SWITCHES for no in ("", "no-")]
     + [f"{name}={value}" for name, values in _CHOICES.items() for value in values]
 )
-
-
-class FlagError(ValueError):
-    """A flag that a candidate may not set, or a build.json that cannot be read; the message says what to do."""
-
-
-def allowed(flag: str) -> bool:
-    """Whether a candidate may set `flag`."""
-    return len(flag) <= LONGEST and (flag in _ALLOWED or any(shape.fullmatch(flag) for shape in _SHAPES))
-
-
-def parse(text: str) -> tuple[str, ...]:
-    """The flags in `text`, split at blanks (there is no quoting). Raises FlagError naming the first that is refused."""
-    flags = tuple(text.split())
-    if len(flags) > MOST:
-        raise FlagError(f"{len(flags)} compiler flags, and {MOST} are allowed")
-    for flag in flags:
-        if not allowed(flag):
-            near = difflib.get_close_matches(flag, _ALLOWED, n=1, cutoff=0.8)
-            hint = f"did you mean {near[0]}?" if near else "only flags that tune code generation are"
-            raise FlagError(f"the compiler flag {flag[:LONGEST]!r} is not allowed; {hint}")
-    return flags
-
-
-def of_build_json(raw: bytes) -> tuple[str, ...]:
-    """The flags that a candidate's build.json asks for: {"flags": "-O2 …"}. Raises FlagError."""
-    try:
-        table = json.loads(raw)
-    except (ValueError, RecursionError) as err:
-        raise FlagError(f"build.json is not JSON: {err}") from err
-    if not isinstance(table, dict) or table.keys() != {"flags"} or not isinstance(table["flags"], str):
-        raise FlagError('build.json must hold exactly one key, "flags", and its value a text such as "-O2"')
-    return parse(table["flags"])
+ALLOWED = AllowList(_NAMES, (*_SHAPES, DEFINE))

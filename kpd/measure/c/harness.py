@@ -7,9 +7,9 @@ from kpd.measure import jobs
 from kpd.measure.bench import Say
 from kpd.measure.c.toolchain import Toolchain
 from kpd.measure.compiling import BuildError, first_error, readable
-from kpd.measure.driver.harness import BadHarness, Harness, described, native
+from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 
-DRIVER = ("kpd_task.h", "driver.h", "driver.c", "arena.c", "worker.c")
+COMPILED = (*SOURCES, "cpu.c")
 
 
 async def harness(
@@ -19,14 +19,14 @@ async def harness(
 
     The driver is on the include path as `kpd_task.h`. A BuildError here is the task's fault, not a candidate's.
     """
-    sources = {f"kpd/{name}": native(name) for name in DRIVER}
+    sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *COMPILED)}
     tree = await host.stage({**sources, **{f"task/{name}": data for name, data in protected.items()}})
-    compiled = " ".join(f"kpd/{name}" for name in DRIVER if name.endswith(".c"))
+    compiled = " ".join(f"kpd/{name}" for name in COMPILED)
     dynamic = "" if tools.system == "Darwin" else " -ldl"
     script = (
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
-        f"{tools.command} -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Ikpd -Itask {compiled} task/harness.c"
-        f' -o "$out/bench" -lm{dynamic} || exit 1\n'
+        f"{tools.command} -std=gnu11 -D_GNU_SOURCE -O2 -Wall -pthread -Ikpd -Itask {compiled} task/harness.c"
+        f' -o "$out/bench" -lm -lpthread{dynamic} || exit 1\n'
         '"$out/bench" describe\n'
     )
     id = jobs.key("harness", tools.identity, script)

@@ -9,19 +9,21 @@ from typing import Protocol
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
-from kpd.measure.bench import Correct, Counted, Listing, Object, Say
-from kpd.measure.driver import check, timing
+from kpd.measure.bench import Correct, Counted, Launches, Listing, Object, Say
+from kpd.measure.driver import check, memcheck, timing
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.where import Where
 from kpd.measure.made import Made
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
+from kpd.model.nouns import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
 
 LISTING_LIMIT = 16 << 20
 """Bytes of assembly, or of remarks; a kernel has some ten thousand."""
-LIMIT_MS = "20000"
+MEMCHECK_TIMES = 10
+"""What a memcheck may take longer than a check."""
 
 
 class Compile(Protocol):
@@ -41,23 +43,29 @@ class Rates:
 class DriverBench:
     """See `bench.Bench`, which this is for languages whose kernels become shared objects.
 
-    `listings` are the files in a build's `out/` that hold its assembly and the compiler's remarks. `lay` makes what is
-    laid over the pristine protected files from a candidate's.
+    `listings` are the files in a build's `out/` with its assembly, if it has some, and the compiler's remarks. `lay`
+    makes what is laid over the pristine protected files from a candidate's. `sanitizer` is where compute-sanitizer is,
+    if the task asks for it.
     """
 
     def __init__(
-        self, host: Host, task: Task, harness: Harness, rates: Rates, compile: Compile, listings: tuple[str, str],
-        checking: Where, measuring: Where, lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
+        self, host: Host, task: Task, device: Device, harness: Harness, rates: Rates, compile: Compile,
+        listings: tuple[str, str], checking: Where, measuring: Where,
+        lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
+        sanitizer: str = "",
     ) -> None:  # fmt: skip
         self.harness = harness
         self.host = host
         self.task = task
+        self.device = device
+        self.launches = Launches(task.profile.kernel or "")
         self._rates = rates
         self._compile = compile
         self._listings = listings
         self._checking = checking
         self._measuring = measuring
         self._lay = lay
+        self._sanitizer = sanitizer
         self._protected = read_files(task.folder, task.protected)
         self._made = Made(host)
 
@@ -114,23 +122,35 @@ class DriverBench:
                     await self.host.forget(job)
             raise
 
+    async def memcheck(self, built: str, job: str, say: Say) -> None:
+        if self._sanitizer:
+            self._made.may_be_touched()
+            async with self._made_again_if_gone(built):
+                limit_s = MEMCHECK_TIMES * self.task.check.limit_s
+                await memcheck.memcheck(
+                    self.host, self.harness, built, job, self._sanitizer, self._checking, limit_s, say
+                )
+
+    async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
+        """A harness holds no cases out: its seeds are secret, and fresh for each candidate."""
+
     async def forget(self, job: str) -> None:
         if self.host.up:
             await self.host.kill(job)
             await self.host.forget(job)
 
     async def listing(self, built: str) -> Listing:
-        paths = (jobs.out(self.host, built, name) for name in self._listings)
+        async def text(name: str) -> str:
+            return (await self.output(built, name, LISTING_LIMIT)).decode(errors="replace") if name else ""
+
         async with self._made_again_if_gone(built):
-            raw = await asyncio.gather(*(self.host.read(path, LISTING_LIMIT) for path in paths))
-        assembly, remarks = (text.decode(errors="replace") for text in raw)
-        return Listing(assembly, remarks)
+            return Listing(*await asyncio.gather(*map(text, self._listings)))
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
         path = jobs.out(self.host, built, OBJECT)
 
         def calls(number: int) -> str:
-            return jobs.words([self.harness.program, "run", path, str(number), LIMIT_MS])
+            return jobs.words([self.harness.program, "run", path, str(number)])
 
         spec = self._measuring.spec(job, script(calls), self.task.bench.limit_s)
         self._made.may_be_touched()

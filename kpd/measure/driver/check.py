@@ -18,6 +18,19 @@ CALL_LIMIT_S = 5.0
 HOPELESS = 1e99
 """The driver's multiple of the tolerance for a value that is no finite number, or wrong where none is tolerated."""
 
+LOOK = "see what nvidia-smi says there; a restart of the host may be needed"
+DEVICE_TROUBLE = {
+    "cudaErrorInsufficientDriver": "install a newer NVIDIA driver, or an older CUDA toolkit",
+    "cudaErrorSystemDriverMismatch": "restart the host: its NVIDIA driver was updated while it ran",
+    "cudaErrorCompatNotSupportedOnDevice": "remove the CUDA compatibility package, or install a newer NVIDIA driver",
+    "cudaErrorDevicesUnavailable": "set the GPU's compute mode to default, or end the process that has it",
+    "cudaErrorNoDevice": LOOK,
+    "cudaErrorSystemNotReady": "start nvidia-fabricmanager there",
+    "cudaErrorECCUncorrectable": "restart the host, and replace the GPU if it happens again",
+    "cudaErrorNvlinkUncorrectable": "restart the host, and replace the GPU if it happens again",
+}
+"""CUDA's errors that no kernel is to blame for, and what helps; see cudaError_t in the CUDA Runtime API."""
+
 
 class Incorrect(Exception):
     """The candidate computes something else, breaks, hangs, or writes where it must not; the message says where."""
@@ -78,6 +91,7 @@ async def check(
     except CodecError as err:
         raise await unreadable(host, result, err) from err
     if report.problem is not None:
+        await refuse_device_trouble(host, result, report.problem)
         raise Incorrect(describe(report.problem, report.failed, result.stderr))
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
     return Correct(report.comparisons, report.worst, worst_at)
@@ -89,9 +103,26 @@ async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_
         raise Incorrect(f"the {what} did not finish within {limit_s:g} s")
     if result.rc not in (0, 1):
         await host.forget(result.id)
-        raise HostError(
-            "host", f"{host.name}: the {what} driver failed: {jobs.tail(result.stderr)}", "check the task's harness"
+        said = jobs.tail(result.stderr)
+        raise device_trouble(host, said) or HostError(
+            "host", f"{host.name}: the {what} driver failed: {said}", "check the task's harness"
         )
+
+
+async def refuse_device_trouble(host: Host, result: JobResult, problem: Problem) -> None:
+    """Raises HostError when a kernel met a device that does not work, or is full; the job is forgotten then."""
+    if problem.kind == "device" and (trouble := device_trouble(host, problem.message)) is not None:
+        await host.forget(result.id)
+        raise trouble
+
+
+def device_trouble(host: Host, said: str) -> HostError | None:
+    """What is the GPU's or its driver's own trouble in what the driver said of CUDA, None when it is none."""
+    if "of device memory, of which" in said or "worker cannot start: cudaErrorMemoryAllocation" in said:
+        return HostError("busy", f"{host.name}: the GPU's memory is taken: {said}", "end other work on the GPU")
+    known = (remedy for error, remedy in DEVICE_TROUBLE.items() if error in said)
+    remedy = next(known, LOOK if "worker cannot start: cudaError" in said else "")
+    return HostError("host", f"{host.name}: the GPU cannot be used: {said}", remedy) if remedy else None
 
 
 async def unreadable(host: Host, result: JobResult, err: CodecError) -> HostError:

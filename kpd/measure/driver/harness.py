@@ -7,6 +7,11 @@ from kpd.model.codec import CodecError, decode
 
 OBJECT = "kernel.so"
 """What a build leaves in its `out/` for the driver to load."""
+HEADERS = ("kpd_task.h", "driver.h", "report.h", "swap.h")
+SOURCES = (
+    "arena.c", "batches.c", "check.c", "crew.c", "driver.c", "report.c", "timed.c", "truth.c", "values.c", "worker.c",
+)  # fmt: skip
+"""The driver in C, but for what calls kernels: that is a language's own."""
 
 
 class BadHarness(ValueError):
@@ -15,11 +20,13 @@ class BadHarness(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case's dims by name, and the size in bytes of each of its buffers."""
+    """A case's dims by name, and the size in bytes of each of its buffers; not all cases are timed, or checked."""
 
     name: str
     dims: dict[str, int]
     bytes: dict[str, int]
+    timed: bool = True
+    checked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +58,7 @@ def described(program: str, said: bytes) -> Harness:
     names = [case.name for case in found.cases]
     if not names or len(set(names)) < len(names):
         raise BadHarness("it must name at least one case, and none twice")
+    for use in ("timed", "checked"):
+        if not any(getattr(case, use) for case in found.cases):
+            raise BadHarness(f"no case is {use}")
     return Harness(program, found.symbol, found.cases)

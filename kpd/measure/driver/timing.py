@@ -9,11 +9,19 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.bench import Say
-from kpd.measure.driver.check import Incorrect, Problem, describe, refuse_driver_trouble, unreadable
+from kpd.measure.driver import telemetry
+from kpd.measure.driver.check import (
+    Incorrect,
+    Problem,
+    describe,
+    refuse_device_trouble,
+    refuse_driver_trouble,
+    unreadable,
+)
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.where import Where
 from kpd.measure.reports import reports
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import Batches, CaseSample, ProcessSample, Telemetry
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.task import BenchSpec, CheckSpec
 
@@ -31,7 +39,8 @@ TICK_NS = 10_000_000
 class CaseReport:
     """A case as the driver reports it: its batches (see CaseSample), and what may have disturbed them.
 
-    `disturbed` counts batches, `steal_ticks` the hypervisor's, `threads` those of the process (0: not known).
+    `disturbed` counts batches, `steal_ticks` the hypervisor's, `threads` those of the process (0: not known). What
+    follows is of a GPU: a side that `synchronises` waits for it, so its time there alone cannot be told (None).
     """
 
     reps: int
@@ -40,6 +49,16 @@ class CaseReport:
     disturbed: int
     steal_ticks: int
     threads: int
+    warm: Batches | None = None
+    device_ns: tuple[float | None, float | None] | None = None
+    synchronises: tuple[bool, bool] = (False, False)
+    telemetry: Telemetry | None = None
+
+    def sample(self) -> CaseSample:
+        """What is kept of it."""
+        incumbent, candidate = self.device_ns or (None, None)
+        device_ns = None if incumbent is None or candidate is None else (incumbent, candidate)
+        return CaseSample(self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +83,22 @@ async def time_pair(
     a, b = (jobs.words([jobs.out(host, built, OBJECT)]) for built in (incumbent, candidate))
     # Copies, because one path would be loaded once only, and because both then come from the same folder. Each process
     # has its own: on which pages of memory a file lies can be worth some percent, and with one copy for all that luck
-    # would look like a gain in every process. The copies before are removed later, or their pages would be taken again.
+    # would look like a gain in every process. It has them before the last are removed, or it would get their pages.
     # A seed goes through a pipe: `printf` is the shell's own, so no process shows it among its arguments.
+    one = f'printf \'%s\\n\' "$seed" | {program} a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
+    # On a GPU the next process starts while one is timed: that keeps a CPU busy, and the driver waits for its turn.
+    gpu = where is not None and where.lease is not None and where.lease.gpu
+    clear = "rm -f a$((n - 1)).so b$((n - 1)).so"
+    wait = '[ -z "$before" ] || wait "$before"'
+    turn = f"  {one} &\n  {wait} || exit $?\n  before=$!\n  {clear}\n" if gpu else f"  {clear}\n  {one} || exit $?\n"
     script = (
-        "n=0\n"
+        "n=0 before=\n"
         "while read -r seed order; do\n"
         "  n=$((n + 1))\n"
         f"  cp {a} a$n.so && cp {b} b$n.so || exit {jobs.GONE}\n"
-        "  rm -f a$((n - 1)).so b$((n - 1)).so\n"
-        f'  printf \'%s\\n\' "$seed" | {program} a$n.so b$n.so "$order" {jobs.words(map(str, arguments))} || exit $?\n'
+        f"{turn}"
         "done\n"
+        f"{wait}\n"
     )
     numbers = range(first, first + processes)
     secret = "".join(f"{secrets.token_hex(8)} {'ab'[number % 2]}\n" for number in numbers).encode()
@@ -104,6 +129,7 @@ async def time_pair(
 async def _refuse_end(host: Host, result: JobResult, problem: Problem | None, limit_s: float, missing: int) -> None:
     """What the job's end says that its reports did not."""
     if problem is not None:
+        await refuse_device_trouble(host, result, problem)
         raise Incorrect(describe(problem, stderr=result.stderr))
     if result.cached and jobs.cut_short(result):
         return
@@ -114,7 +140,7 @@ async def _refuse_end(host: Host, result: JobResult, problem: Problem | None, li
 
 
 def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
-    cases = {name: CaseSample(case.reps, case.a_ns, case.b_ns) for name, case in report.cases.items()}
+    cases = {name: case.sample() for name, case in report.cases.items()}
     return ProcessSample(process, cases, foreign or taint(report.cases))
 
 
@@ -124,6 +150,10 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
         batches = len(case.a_ns) + len(case.b_ns)
         if case.disturbed > DISTURBED_SHARE * batches:
             return f"other work took the CPU during {case.disturbed} of {batches} batches of {name}"
+        if case.telemetry is not None and (slowed := telemetry.taint(name, case.telemetry)):
+            return slowed
+    if any(case.warm is not None for case in cases.values()):
+        return ""  # a GPU keeps the time itself, whoever has the CPU
     spent = sum(sum(case.a_ns) + sum(case.b_ns) for case in cases.values())
     stolen = TICK_NS * sum(case.steal_ticks for case in cases.values())
     if stolen > STEAL_SHARE * spent:

@@ -4,8 +4,8 @@
 enum { A, B, OUT };
 
 static const kpd_case cases[] = {
-    {"small", {4099}},
-    {"large", {1 << 20}},
+    {.name = "small", .dims = {4099}},
+    {.name = "large", .dims = {1 << 20}},
 };
 
 static size_t length(const kpd_case *c) { return (size_t)c->dims[0]; }

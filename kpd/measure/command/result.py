@@ -1,0 +1,147 @@
+"""What a task's own benchmark has printed, as a score and the times of its cases. Pure.
+
+A benchmark prints logs as it likes, and its result as the last JSON object that begins a line; or, in Kernelking's
+format, a line `KK_TIMING name=… median_us=…` a case.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from statistics import geometric_mean
+from typing import Any
+
+LEAST, MOST = 1e-15, 1e15
+"""What can be a score or a time; beyond it lie the numbers of a broken clock."""
+MOST_CASES = 256
+MOST_STARTS = 200
+"""Lines, from the last one back, that are tried as the beginning of the result."""
+LONGEST_NAME = 80
+VERDICTS = ("ok", "correct")
+_OBJECT = re.compile(r"^\{", re.MULTILINE)
+_KK_TIMING = re.compile(r"^\s*KK_TIMING name=(.*\S) median_us=(\S+)\s*$", re.MULTILINE)
+
+
+class BadResult(ValueError):
+    """The benchmark says that the candidate is wrong, or says nothing that could be a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """Microseconds of a call as launched, those of it on the device where they were measured, and the case's dims."""
+
+    us: float
+    device_us: float | None = None
+    dims: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One run's score as it was printed, and its cases; there may be none."""
+
+    score: float
+    cases: dict[str, CaseResult]
+
+
+def result(said: str, key: str) -> Result:
+    """The result in a benchmark's stdout, its score under `key`. Raises BadResult."""
+    found = last_object(said)
+    timings = _timings(said)
+    if found is None and not timings:
+        raise BadResult("it printed neither a JSON object nor KK_TIMING lines")
+    table = found or {}
+    if (words := complaint(table)) is not None:
+        raise BadResult(words)
+    if key in table:
+        return Result(_number(f"{key!r}", table[key]), _cases(table.get("cases")))
+    if timings:
+        return Result(geometric_mean(case.us for case in timings.values()), timings)
+    there = ", ".join(sorted(str(name)[:LONGEST_NAME] for name in table)[:10]) or "nothing"
+    raise BadResult(f"its JSON object has no {key!r}, but {there}; [bench] score in task.toml names the key")
+
+
+def complaint(table: dict[str, Any]) -> str | None:
+    """What a result says against the candidate: a verdict in it that is not true, with the reason that it gives."""
+    failed = next((name for name in VERDICTS if name in table and not table[name]), None)
+    if failed is None:
+        return None
+    reasons = (table[name] for name in ("error", "reason", "message") if isinstance(table.get(name), str))
+    reason = " ".join(next(reasons, "").split())[:300]
+    return reason or f"it says {json.dumps(failed)}: {json.dumps(table[failed])[:40]}"
+
+
+def last_object(said: str) -> dict[str, Any] | None:
+    """The last JSON object that begins a line and ends one, the same or a later one."""
+    decoder = json.JSONDecoder()
+    starts = [match.start() for match in _OBJECT.finditer(said)]
+    for start in reversed(starts[-MOST_STARTS:]):
+        try:
+            found, end = decoder.raw_decode(said, start)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict) and not said[end:].partition("\n")[0].strip():
+            return found
+    return None
+
+
+def _timings(said: str) -> dict[str, CaseResult]:
+    timings = {}
+    for name, text in _KK_TIMING.findall(said):
+        try:
+            us: float | str = float(text)
+        except ValueError:
+            us = text
+        timings[_name(name)] = CaseResult(_number(f"KK_TIMING of {name[:LONGEST_NAME]!r}", us))
+    return _few(timings)
+
+
+def _cases(given: Any) -> dict[str, CaseResult]:
+    """`[{"name": …, "us": …}, …]` or `{name: us, …}`, each perhaps with `device_us` and `dims`."""
+    if given is None:
+        return {}
+    if isinstance(given, dict):
+        rows = [(name, case if isinstance(case, dict) else {"us": case}) for name, case in given.items()]
+    elif isinstance(given, list) and all(isinstance(case, dict) for case in given):
+        rows = [(case.get("name"), case) for case in given]
+    else:
+        raise BadResult("'cases' in its result is neither a list of objects nor an object")
+    cases: dict[str, CaseResult] = {}
+    for name, case in rows:
+        name = _name(name)
+        if name in cases:
+            raise BadResult(f"its result has the case {name!r} twice")
+        device = case.get("device_us")
+        device_us = None if device is None else _number(f"'device_us' of the case {name!r}", device)
+        cases[name] = CaseResult(_number(f"'us' of the case {name!r}", case.get("us")), device_us, _dims(case))
+    return _few(cases)
+
+
+def _few(cases: dict[str, CaseResult]) -> dict[str, CaseResult]:
+    if len(cases) > MOST_CASES:
+        raise BadResult(f"its result has {len(cases)} cases, and {MOST_CASES} are the most")
+    return cases
+
+
+def _dims(case: dict[str, Any]) -> dict[str, int]:
+    dims = case.get("dims")
+    if not isinstance(dims, dict):
+        return {}
+    return {name: size for name, size in dims.items() if type(size) is int and 0 <= size < 1 << 63}
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
+        raise BadResult(f"a case has no name of at most {LONGEST_NAME} printable characters: {str(name)[:40]!r}")
+    return name
+
+
+def _number(what: str, value: Any) -> float:
+    """A finite positive number as one; a bool is none. Raises BadResult."""
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    except OverflowError:
+        number = math.inf
+    if not LEAST < number < MOST:
+        shown = repr(value)[:40]
+        raise BadResult(f"{what} in its result is {shown}, which is no positive finite number")
+    return number

@@ -1,0 +1,163 @@
+"""On the host: runs a task's command again and again, each time in a fresh copy of a tree, and reports a line a run.
+
+It is staged beside the helper's module that ends processes whole, and begun by `runs.script`. Its only argument is an
+order as JSON: the `command`, its `limit_s`, the `sides` to run in turn ("abba"), the tree and the folder of compiled
+code of each side (`trees`, `caches`), the protected files that must not change, and the exit status that says that a
+tree is not what its name says. A run that fails is the last one.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kpd.hosts.helper.children import Children
+from kpd.hosts.helper.files import remove
+
+TOLD = (256 << 10, 16 << 10)  # bytes of stdout and of stderr, from their ends, that are reported
+KEPT = 1 << 20  # bytes of each log that stay on the host, from its end
+CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "PYTHONPYCACHEPREFIX")
+SHOWN = 10  # names of touched files that are reported
+
+
+class Order(NamedTuple):
+    """See the module's own text."""
+
+    command: str
+    limit_s: float
+    sides: str
+    trees: "dict[str, str]"
+    caches: "dict[str, str]"
+    protected: "list[str]"
+    gone: int
+
+
+class Gone(Exception):
+    """A tree is not there, or is not what its name says."""
+
+
+def main(text: str) -> int:
+    order = Order(**json.loads(text))
+    children = Children()
+    children.listen()
+    for number, side in enumerate(order.sides):
+        try:
+            report = run(order, side, number, children)
+        except Gone as err:
+            sys.stderr.write(f"{err}\n")
+            return order.gone
+        if children.asked:
+            return 143  # as a shell says of a TERM
+        sys.stdout.write(json.dumps(report) + "\n")
+        sys.stdout.flush()
+        if report["rc"] != 0 or report["timeout"] or report["touched"]:
+            return 0
+    return 0
+
+
+def run(order: Order, side: str, number: int, children: Children) -> "dict[str, Any]":
+    """One run of the command. Both sides run in a folder of the same name, so that a path tells them nothing."""
+    place = Path("run")
+    remove(place)
+    home = place / "task"
+    copy(Path(order.trees[side]), home, set(order.protected))
+    before = hashes(home)
+    if digest(before) != Path(order.trees[side]).name:
+        raise Gone(f"the tree {order.trees[side]} was changed")
+    (place / "tmp").mkdir()
+    logs = [Path("out", f"{number}{side}.{stream}").resolve() for stream in ("stdout", "stderr")]
+    started = time.monotonic()
+    rc, timeout = execute(order, side, place, logs, children)
+    seconds = time.monotonic() - started
+    touched = [name for name in order.protected if sha256(home / name) != before[name]]
+    remove(place)
+    return {
+        "side": side, "rc": rc, "timeout": timeout, "seconds": round(seconds, 6), "touched": touched[:SHOWN],
+        "stdout": tail(logs[0], TOLD[0]), "stderr": tail(logs[1], TOLD[1]),
+    }  # fmt: skip
+
+
+def execute(order: Order, side: str, place: Path, logs: "list[Path]", children: Children) -> "tuple[int, bool]":
+    """The command's exit status (negative for a signal), and whether its time was over. Ends all that it has begun."""
+    home, scratch = place / "task", place / "tmp"
+    env = dict(os.environ, TMPDIR=str(scratch.resolve()))
+    for name in CACHES:
+        # What a framework compiles of one side is its own: the other could have put something else there.
+        env[name] = str(Path(order.caches[side]) / name.lower())
+
+    def become() -> None:
+        os.setsid()
+        for descriptor, path in enumerate(logs, 1):
+            os.dup2(os.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), descriptor)
+        os.chdir(str(home))
+        os.execve("/bin/sh", ["/bin/sh", "-c", order.command], env)
+
+    deadline = time.monotonic() + order.limit_s
+    child = children.spawn(become)
+    while children.status(child) is None and not children.asked and time.monotonic() < deadline:
+        children.nap(deadline - time.monotonic())
+    status = children.status(child)
+    children.end(child)
+    if status is None:
+        return -1, True
+    return (-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)), False
+
+
+def copy(tree: Path, home: Path, protected: "set[str]") -> None:
+    """A tree's files, of which those that an agent may edit can be written to; a script can be executed."""
+    if not tree.is_dir():
+        raise Gone(f"the tree {tree} is gone")
+    for source in files(tree):
+        name = str(source.relative_to(tree))
+        target = home / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        data = source.read_bytes()
+        target.write_bytes(data)
+        target.chmod((0o444 if name in protected else 0o644) | (0o111 if data.startswith(b"#!") else 0))
+
+
+def files(folder: Path) -> "list[Path]":
+    return sorted(Path(at, name) for at, _, names in os.walk(str(folder)) for name in names)
+
+
+def hashes(folder: Path) -> "dict[str, str]":
+    return {str(path.relative_to(folder)): sha256(path) for path in files(folder)}
+
+
+def digest(content: "dict[str, str]") -> str:
+    """The name of a tree with this content: see `kpd.hosts.helper.store.Store.tree`."""
+    return hashlib.sha256(json.dumps(sorted(content.items())).encode()).hexdigest()
+
+
+def sha256(path: Path) -> str:
+    """A regular file's content by its hash; empty for all that a command may have put in its place."""
+    hashed = hashlib.sha256()
+    with contextlib.suppress(OSError):
+        descriptor = os.open(str(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                for block in iter(lambda: file.read(1 << 20), b""):
+                    hashed.update(block)
+                return hashed.hexdigest()
+    return ""
+
+
+def tail(log: Path, told: int) -> str:
+    """The end of a log as text; the log itself is cut to its last KEPT bytes."""
+    try:
+        with log.open("r+b") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - KEPT))
+            kept = file.read(KEPT)
+            if size > KEPT:
+                file.seek(0)
+                file.write(kept)
+                file.truncate()
+    except OSError:  # the command has removed it
+        return ""
+    return kept[-told:].decode(errors="replace")

@@ -1,0 +1,148 @@
+"""Runs of a task's command as a job: what the host is asked to do, and what each run's report means."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files as resources
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult
+from kpd.measure import jobs
+from kpd.measure.command.result import BadResult, Result, complaint, last_object, result
+from kpd.model.codec import CodecError, decode
+
+PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/command")
+MODULES = (
+    "kpd/hosts/helper/children",
+    "kpd/hosts/helper/files",
+    "kpd/hosts/helper/processes",
+    "kpd/measure/command/runner",
+)
+START = (
+    "import sys; sys.path.insert(0, sys.argv[1])\n"
+    "from kpd.measure.command.runner import main\n"
+    "sys.exit(main(sys.argv[2]))"
+)
+SPARE_S = 10.0
+"""What a run may need besides its command: for copies, and for processes that do not end when told to."""
+TOLD_LINES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run as the runner reports it. `side` is a letter of the order, `rc` negative for a signal.
+
+    `touched` are the protected files that are no longer what they were. `stdout` and `stderr` are their ends.
+    """
+
+    side: str
+    rc: int
+    timeout: bool
+    seconds: float
+    touched: tuple[str, ...]
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the task: its words for a shell, what one run of it may take, and what it must leave as it is."""
+
+    words: str
+    limit_s: float
+    protected: tuple[str, ...]
+
+    def limit(self, runs: int) -> float:
+        """Seconds for a job of so many runs."""
+        return runs * (self.limit_s + SPARE_S)
+
+
+class Failed(Exception):
+    """A run of the command says nothing good of its side, in words."""
+
+
+def sources() -> dict[str, bytes]:
+    """The runner and what it imports, as files to stage."""
+    found = {f"{package}/__init__.py": b"" for package in PACKAGES}
+    found |= {
+        f"{module}.py": resources("kpd").joinpath(f"{module.removeprefix('kpd/')}.py").read_bytes()
+        for module in MODULES
+    }
+    return found
+
+
+def object_of(tree: str) -> str:
+    """The build job's id of a staged tree: its content is all that there is to build."""
+    return f"command-{tree}"
+
+
+def tree_of(built: str) -> str:
+    """The tree that an Object's job is of."""
+    return built.partition("-")[2]
+
+
+def script(host: Host, runner: str, command: Command, sides: str, built: Mapping[str, str]) -> str:
+    """A job's script: the `sides` in turn. `runner` is the tree of `sources`, `built` each side's Object's job."""
+    order = {
+        "command": command.words,
+        "limit_s": command.limit_s,
+        "sides": sides,
+        "trees": {side: f"{host.root}/trees/{tree_of(job)}" for side, job in built.items()},
+        "caches": {side: jobs.out(host, job, "cache") for side, job in built.items()},
+        "protected": command.protected,
+        "gone": jobs.GONE,
+    }
+    return (
+        f"exec {jobs.words(['python3', '-I', '-B', '-c', START, f'{host.root}/trees/{runner}', json.dumps(order)])}\n"
+    )
+
+
+def report(line: bytes) -> Run:
+    """A line of the runner's. Raises CodecError."""
+    return decode(line, Run)
+
+
+async def reported(host: Host, job: JobResult, sides: str) -> list[Run]:
+    """The runs of a job that has ended; fewer than asked for only if the last of them failed. Raises HostError."""
+    try:
+        found = [report(line) for line in job.stdout.splitlines()]
+    except CodecError as err:
+        raise await unreported(host, job, str(err)) from err
+    whole = len(found) == len(sides) or (found and ended_badly(found[-1]))
+    if job.rc != 0 or not whole or not sides.startswith("".join(run.side for run in found)):
+        raise await unreported(host, job, f"{len(found)} of {len(sides)} runs did")
+    return found
+
+
+async def unreported(host: Host, job: JobResult, why: str) -> HostError:
+    """The error for a job whose runner failed; the job is forgotten, so that it can run again."""
+    await host.forget(job.id)
+    return HostError("host", f"{host.name}: job {job.id} did not report: {why}; {jobs.tail(job.stderr)}")
+
+
+def ended_badly(run: Run) -> bool:
+    """Whether the runner stopped after this run."""
+    return run.rc != 0 or run.timeout or bool(run.touched)
+
+
+def passed(run: Run, command: Command) -> None:
+    """Raises Failed unless the command came to a good end and touched nothing."""
+    if run.touched:
+        raise Failed(f"protected file changed while it ran: {', '.join(run.touched)}")
+    if run.timeout:
+        raise Failed(f"`{command.words}` did not finish within {command.limit_s:g} s")
+    if run.rc != 0:
+        ended = f"exited with {run.rc}" if run.rc > 0 else f"was ended by signal {-run.rc}"
+        said = complaint(last_object(run.stdout) or {}) or jobs.tail(
+            (run.stderr.strip() or run.stdout.strip()).encode(), TOLD_LINES
+        )
+        raise Failed(f"`{command.words}` {ended}: {said or 'it gave no reason'}")
+
+
+def read(run: Run, command: Command, key: str) -> Result:
+    """The result of a run that came to a good end. Raises Failed."""
+    passed(run, command)
+    try:
+        return result(run.stdout, key)
+    except BadResult as err:
+        raise Failed(f"`{command.words}`: {err}") from err

@@ -1,0 +1,84 @@
+"""The task's own benchmark of incumbent and candidate, back to back: a pair of fresh processes is one observation."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+from typing import Literal
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult, JobSpec
+from kpd.measure import jobs
+from kpd.measure.bench import Say
+from kpd.measure.command.result import CaseResult, Result
+from kpd.measure.command.runs import Run, report, unreported
+from kpd.measure.driver.check import Incorrect
+from kpd.measure.reports import reports
+from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.model.codec import CodecError
+
+Direction = Literal["lower", "higher"]
+Blamed = Callable[[Run], Result]
+"""A run's result. Raises Incorrect when it fails and is the candidate's, HostError when it is the incumbent's."""
+
+
+def order(first: int, processes: int) -> str:
+    """The sides of so many pairs in turn. Who goes first alternates: the first may find a cooler device."""
+    return "".join("ba" if number % 2 else "ab" for number in range(first, first + processes))
+
+
+async def time_pairs(
+    host: Host, spec: JobSpec, first: int, processes: int, direction: Direction, read: Blamed, say: Say | None = None
+) -> AsyncGenerator[ProcessSample]:
+    """`processes` pairs, numbered from `first`, of the runs that the job `spec` makes in the `order` of them.
+
+    A job that was ended before its end is read again as far as it came, so there may be fewer. Raises Incorrect and
+    HostError.
+    """
+    sides = order(first, processes)
+    taken = 0
+    pair: dict[str, Result] = {}
+    taint = ""
+    try:
+        async with contextlib.aclosing(reports(host, spec, say)) as lines:
+            async for line in lines:
+                if isinstance(line, JobResult):
+                    await _refuse_end(host, line, len(sides) - taken)
+                    return
+                run = report(line.text)
+                if taken == len(sides) or run.side != sides[taken]:
+                    raise CodecError("a run that was not asked for")
+                pair[run.side] = read(run)
+                taint = taint or line.taint
+                taken += 1
+                if taken % 2 == 0:
+                    yield sample(first + taken // 2 - 1, pair["a"], pair["b"], direction, taint)
+                    pair, taint = {}, ""
+    except CodecError as err:
+        raise HostError("host", f"{host.name}: job {spec.id} did not report: {err}") from err
+
+
+async def _refuse_end(host: Host, result: JobResult, missing: int) -> None:
+    if result.cached and jobs.cut_short(result):
+        return
+    await jobs.refuse_unfinished(host, result)
+    if result.rc != 0 or missing:
+        raise await unreported(host, result, f"{missing} runs are missing")
+
+
+def sample(process: int, incumbent: Result, candidate: Result, direction: Direction, taint: str = "") -> ProcessSample:
+    """Two runs as one observation. Raises Incorrect when they did not time the same cases."""
+    if incumbent.cases.keys() != candidate.cases.keys():
+        names = ", ".join(sorted(incumbent.cases.keys() ^ candidate.cases.keys()))
+        raise Incorrect(f"candidate and incumbent were timed on different cases: {names}")
+    score = CaseSample(1, (cost(incumbent.score, direction),), (cost(candidate.score, direction),))
+    cases = {name: _case(case, candidate.cases[name]) for name, case in incumbent.cases.items()}
+    return ProcessSample(process, cases, taint, score)
+
+
+def cost(score: float, direction: Direction) -> float:
+    """A score as a time in nanoseconds, so that lower is better whatever the direction: see `kpd.measure.score`."""
+    return 1000 * score if direction == "lower" else 1000 / score
+
+
+def _case(a: CaseResult, b: CaseResult) -> CaseSample:
+    device = None if a.device_us is None or b.device_us is None else (1000 * a.device_us, 1000 * b.device_us)
+    return CaseSample(1, (1000 * a.us,), (1000 * b.us,), device)

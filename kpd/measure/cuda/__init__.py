@@ -1,0 +1,1 @@
+"""A task in CUDA: nvcc, one GPU, the roofline of its memory and its L2."""

@@ -1,0 +1,44 @@
+"""A CUDA task made ready on a GPU: its harness built, the device's roofline known."""
+
+from collections.abc import Mapping
+
+from kpd.hosts.host import Host, Lease
+from kpd.measure.bench import Object, Say
+from kpd.measure.cuda import build
+from kpd.measure.cuda.harness import harness
+from kpd.measure.cuda.nvcc import choose
+from kpd.measure.cuda.roofline import measure_roofline
+from kpd.measure.cuda.sources import layer
+from kpd.measure.driver.bench import DriverBench, Rates
+from kpd.measure.driver.where import Where
+from kpd.measure.roofline import work
+from kpd.model.nouns import Device
+from kpd.workspace.task import Task
+
+FLAGS = "build.json"
+
+
+async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
+    """Build the task's harness and measure the GPU's roofline; the host remembers both.
+
+    Raises BuildError and TaskError, the task's fault, and HostError.
+    """
+    facts = await host.probe()
+    tools = choose(host.name, facts, device)
+    env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"]}
+    # A check need not wait until others leave the GPU alone. It has the lock all the same: it would spoil their timing.
+    checking, measuring = Where(lease=Lease(device.id), env=env), Where(lease=Lease(device.id, gpu=True), env=env)
+    program = await harness(host, tools, task, say)
+    roofline = await measure_roofline(host, tools, device, measuring)
+
+    async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> Object:
+        own = build.candidate_flags(files[FLAGS], tools.arch) if FLAGS in files else ()
+        return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say)
+
+    rates = Rates({case.name: work(task, roofline, case.dims, cached=False) for case in program.cases},
+                  (roofline.memory_gbs, roofline.peak_gflops))  # fmt: skip
+    listings = ("", build.PTXAS)
+    sanitizer = tools.beside("compute-sanitizer") if task.check.sanitizer else ""
+    return DriverBench(
+        host, task, device, program, rates, compile, listings, checking, measuring, layer(task), sanitizer
+    )

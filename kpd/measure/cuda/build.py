@@ -1,0 +1,57 @@
+"""From a staged tree to a loadable kernel: one job a build, whose id is its content, so that the host is the cache."""
+
+import re
+
+from kpd.hosts.host import Host, JobSpec
+from kpd.measure import jobs
+from kpd.measure.bench import Object, Say
+from kpd.measure.compiling import BuildError, first_error, kind_of, readable, useful, warnings
+from kpd.measure.cuda.flags import ALLOWED
+from kpd.measure.cuda.nvcc import Toolchain, refuse_no_compiler
+from kpd.measure.cuda.sources import UNIT
+from kpd.measure.driver.harness import OBJECT
+from kpd.measure.flags import FlagError
+
+PTXAS = "ptxas.txt"
+
+
+async def build(
+    host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None
+) -> Object:
+    """Compile the unit of the tree with these flags. Raises BuildError, or HostError for the host's own trouble.
+
+    The job's `out/` holds the object, and what ptxas says of each kernel.
+    """
+    text = script(host, tools, tree, tools.flags(flags))
+    id = jobs.key("build", tools.identity, text)
+    result = await jobs.run(host, JobSpec(id, text, limit_s), say)
+    log = readable(result.stderr)
+    if result.reason == "timeout":
+        raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "semantic")
+    if result.rc != 0:
+        await refuse_no_compiler(host, result, log)
+        raise BuildError(first_error(log), useful(log), kind_of(log))
+    return Object(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
+
+
+def candidate_flags(raw: bytes, arch: str) -> tuple[str, ...]:
+    """The flags in a candidate's build.json, for a GPU of `arch`. Raises BuildError: all else is its own fault."""
+    try:
+        flags = ALLOWED.of_build_json(raw)
+        for flag in flags:
+            if flag.startswith("-arch=") and not re.fullmatch(f"-arch={arch}[af]?", flag):
+                raise FlagError(f"{flag} does not run on this GPU; leave it out, or add a or f to -arch={arch}")
+    except FlagError as err:
+        raise BuildError(str(err), str(err), "structural") from err
+    return flags
+
+
+def script(host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...]) -> str:
+    """ptxas's words go to a file as well as to stderr, with nvcc's, as they come in one stream."""
+    linking = ("-shared", "-Xlinker", "-z,defs")
+    own = ("-DKPD_CANDIDATE", "-Xptxas", "-v", "-Xcompiler", "-fPIC", "-Ikpd", "-I.", *linking)
+    return (
+        f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
+        f'{jobs.words((tools.nvcc, *flags, *own, UNIT))} -o "$out/{OBJECT}" 2>"$out/{PTXAS}"\n'
+        f'status=$?\ncat "$out/{PTXAS}" >&2\nexit $status\n'
+    )

@@ -1,0 +1,42 @@
+"""The files of which the one translation unit is made: kernel.cu, then harness.cu."""
+
+from collections.abc import Callable, Mapping
+
+from kpd.measure.driver.harness import native
+from kpd.workspace.runfolder import read_files
+from kpd.workspace.sections import Sections, split
+from kpd.workspace.task import Task
+
+KERNEL, HARNESS = "kernel.cu", "harness.cu"
+UNIT = "kpd/cuda/task.cu"
+OWN = ("kpd_task.h", "cuda/task.cu")
+
+Lay = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
+
+
+def layer(task: Task) -> Lay:
+    """What makes a candidate's files those that are compiled: both sections as files, kpd's unit and its header."""
+    own = {f"kpd/{name}": native(name) for name in OWN}
+
+    def lay(files: Mapping[str, bytes]) -> dict[str, bytes]:
+        if not task.sectioned:
+            return {**files, **own}
+        others = {name: data for name, data in files.items() if name != task.sectioned}
+        return {**others, **_apart(task.sectioned, split(files[task.sectioned])), **own}
+
+    return lay
+
+
+def pristine(task: Task) -> dict[str, bytes]:
+    """All files of the task, as `layer` lays them."""
+    return {**read_files(task.folder, task.protected), **layer(task)(read_files(task.folder, task.editable))}
+
+
+def _apart(name: str, whole: Sections) -> dict[str, bytes]:
+    """The sections as files whose lines a compiler knows by their place in the one file."""
+    kernel = whole.before + whole.kernel
+    line = kernel.count(b"\n") + 1
+    return {
+        KERNEL: b'#line 1 "%b"\n' % name.encode() + kernel,
+        HARNESS: b'#line %d "%b"\n' % (line, name.encode()) + whole.after,
+    }

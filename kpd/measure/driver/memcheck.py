@@ -1,0 +1,48 @@
+"""Accesses out of bounds on a GPU that guard bands cannot see: NVIDIA's compute-sanitizer around a run of a kernel."""
+
+import re
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.measure import jobs
+from kpd.measure.bench import Say
+from kpd.measure.driver.check import Incorrect
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.driver.where import Where
+
+NO_TOOL = 91
+MOST_LINES = 4
+LEFT_OUT = "take sanitizer out of [check] in task.toml"
+_SUMMARY = re.compile(r"^=+ ERROR SUMMARY: (\d+) error", re.MULTILINE)
+_SAID = re.compile(r"^=+ +(?!COMPUTE-SANITIZER|ERROR SUMMARY|Saved host backtrace|Host Frame)(\S.*)$", re.MULTILINE)
+
+
+async def memcheck(
+    host: Host, harness: Harness, built: str, job: str, tool: str, where: Where, limit_s: float, say: Say | None = None
+) -> None:
+    """Every timed case once under `tool`, the path of compute-sanitizer, or under the one on the PATH.
+
+    Raises Incorrect for what it reports, and HostError when it cannot.
+    """
+    path = jobs.out(host, built, OBJECT)
+    run = jobs.words([harness.program, "run", path, "1"])
+    given = jobs.words([tool])
+    script = (
+        f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\n"
+        f"tool={given}\n[ -x {given} ] || tool=$(command -v compute-sanitizer) || exit {NO_TOOL}\n"
+        f'"$tool" --tool memcheck --target-processes all --log-file out/memcheck.txt {run}\n'
+        "status=$?\ncat out/memcheck.txt >&2\nexit $status\n"
+    )
+    result = await jobs.run(host, where.spec(job, script, limit_s), say)
+    said = result.stderr.decode(errors="replace")
+    if result.rc == NO_TOOL:
+        await host.forget(job)
+        raise HostError("no_compiler", f"{host.name} has no compute-sanitizer", f"install it, or {LEFT_OUT}")
+    errors = [int(count) for count in _SUMMARY.findall(said)]
+    if not errors:
+        await host.forget(job)
+        told = "did not come to an end" if result.reason else f"did not report: {jobs.tail(result.stderr)}"
+        raise HostError("host", f"{host.name}: compute-sanitizer {told}", LEFT_OUT)
+    if sum(errors):
+        first = " · ".join(_SAID.findall(said)[:MOST_LINES])
+        raise Incorrect(f"compute-sanitizer: {first} ({sum(errors)} errors)")

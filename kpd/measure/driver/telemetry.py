@@ -1,0 +1,29 @@
+"""Whether a GPU ran at its usual clock while a case was timed, from what NVML said before and after it."""
+
+from kpd.measure.samples import Telemetry
+
+SLOWED = {
+    0x08: "its hardware slowed it down",
+    0x20: "it was too hot",
+    0x40: "it was too hot",
+    0x80: "its power supply asked for less",
+}
+"""NVML's reasons for a lower clock that are trouble; a power limit that software keeps is how many GPUs always run."""
+IDLE = 0x01
+MOVED_SHARE = 0.1
+"""So much may the clock move within a case; more, and the first quads were timed on another machine than the last."""
+
+
+def taint(case: str, seen: Telemetry) -> str:
+    """Why the times of the case should not be believed, in words; empty when they should."""
+    reasons = [why for bit, why in SLOWED.items() if seen.reasons & bit]
+    if reasons:
+        return (
+            f"the GPU's clock was lowered during {case}: {reasons[0]} ({seen.temp_c[1]:g} C, {seen.power_w[1]:.0f} W)"
+        )
+    if seen.reasons & IDLE:  # one of the two was read while nothing ran, which says nothing
+        return ""
+    before, after = seen.sm_mhz
+    if abs(after - before) > MOVED_SHARE * max(before, after):
+        return f"the GPU's clock went from {before:g} to {after:g} MHz during {case}"
+    return ""

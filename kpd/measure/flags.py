@@ -1,0 +1,62 @@
+"""Which compiler flags a candidate may set: those that change how code is generated, and nothing else.
+
+An allow-list, because compilers have many flags that read or write files, load plugins or change what is linked.
+"""
+
+import difflib
+import json
+import re
+from dataclasses import dataclass
+
+MOST = 32
+"""Flags that one candidate may set."""
+LONGEST = 80
+"""Characters of one flag."""
+DEFINE = re.compile(r"-D[A-Za-z_]\w*(=[A-Za-z0-9_.+-]*)?", re.ASCII)
+
+
+class FlagError(ValueError):
+    """A flag that a candidate may not set, or a build.json that cannot be read; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """The flags in `exact`, and those that one of `shapes` fits; a flag in `takes` has its value in the next word."""
+
+    exact: frozenset[str]
+    shapes: tuple[re.Pattern[str], ...]
+    takes: frozenset[str] = frozenset()
+
+    def allows(self, flag: str) -> bool:
+        """Whether a candidate may set `flag`."""
+        return len(flag) <= LONGEST and (flag in self.exact or any(shape.fullmatch(flag) for shape in self.shapes))
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        """The flags in `text`, split at blanks (there is no quoting), each as one word: `-Xptxas -O3` as `-Xptxas=-O3`.
+
+        Raises FlagError naming the first that is refused.
+        """
+        flags: list[str] = []
+        for word in text.split():
+            if flags and flags[-1] in self.takes:
+                flags[-1] += f"={word}"
+            else:
+                flags.append(word)
+        if len(flags) > MOST:
+            raise FlagError(f"{len(flags)} compiler flags, and {MOST} are allowed")
+        for flag in flags:
+            if not self.allows(flag):
+                near = difflib.get_close_matches(flag, self.exact, n=1, cutoff=0.8)
+                hint = f"did you mean {near[0]}?" if near else "only flags that tune code generation are"
+                raise FlagError(f"the compiler flag {flag[:LONGEST]!r} is not allowed; {hint}")
+        return tuple(flags)
+
+    def of_build_json(self, raw: bytes) -> tuple[str, ...]:
+        """The flags that a candidate's build.json asks for: {"flags": "-O2 …"}. Raises FlagError."""
+        try:
+            table = json.loads(raw)
+        except (ValueError, RecursionError) as err:
+            raise FlagError(f"build.json is not JSON: {err}") from err
+        if not isinstance(table, dict) or table.keys() != {"flags"} or not isinstance(table["flags"], str):
+            raise FlagError('build.json must hold exactly one key, "flags", and its value a text such as "-O2"')
+        return self.parse(table["flags"])

@@ -1,0 +1,111 @@
+"""What a benchmark printed, as a score: the last JSON object, or Kernelking's lines; and nothing that is no number."""
+
+import json
+import math
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.measure.command.result import BadResult, CaseResult, complaint, last_object, result
+
+LOGS = st.text(string.ascii_letters + string.digits + " .:=[]'\"\n", max_size=200)
+SCORES = st.floats(1e-9, 1e9)
+NAMES = st.text(string.ascii_letters + string.digits + "_ x", min_size=1, max_size=20).map(str.strip).filter(bool)
+OBJECTS = st.dictionaries(
+    st.text(max_size=5), st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=9)
+)
+
+
+@given(LOGS, OBJECTS, st.sampled_from([None, 1, 2]), st.sampled_from(["", "\n", "\ndone in 3 s\n", "\r\n"]))
+def test_the_last_object_is_found_behind_any_log(log: str, table: dict[str, object], indent: int, after: str) -> None:
+    first = json.dumps({"not": "this"})
+    assert last_object(f"{log}\n{first}\n{json.dumps(table, indent=indent)}{after}") == table
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_or_refused(said: str) -> None:
+    found = last_object(said)
+    assert found is None or isinstance(found, dict)
+    with pytest.raises(BadResult):
+        result(said, "no such key")
+
+
+@given(SCORES, st.dictionaries(NAMES, st.tuples(SCORES, st.none() | SCORES), max_size=5))
+def test_scores_and_cases_come_back(score: float, cases: dict[str, tuple[float, float | None]]) -> None:
+    rows = [{"name": name, "us": us, "device_us": device} for name, (us, device) in cases.items()]
+    found = result(json.dumps({"best_us": score, "cases": rows, "ok": True}), "best_us")
+    assert found.score == score
+    assert found.cases == {name: CaseResult(us, device) for name, (us, device) in cases.items()}
+    short = {name: us for name, (us, _) in cases.items()}
+    assert {name: case.us for name, case in result(json.dumps({"s": 1, "cases": short}), "s").cases.items()} == short
+
+
+@given(st.dictionaries(NAMES, st.integers(1, 10**9), min_size=1, max_size=5))
+def test_kernelkings_lines_are_cases_and_their_geometric_mean_the_score(thousandths: dict[str, int]) -> None:
+    lines = [f"KK_TIMING name={name} median_us={n / 1000:.3f}" for name, n in thousandths.items()]
+    found = result("compiling\n" + "\n".join(lines) + "\n", "best_us")
+    assert {name: case.us for name, case in found.cases.items()} == {name: n / 1000 for name, n in thousandths.items()}
+    mean = math.exp(math.fsum(math.log(n / 1000) for n in thousandths.values()) / len(thousandths))
+    assert found.score == pytest.approx(mean)
+
+
+def test_dims_are_those_that_can_be_sizes() -> None:
+    case = {"name": "a", "us": 1, "dims": {"rows": 4096, "half": 0.5, "yes": True, "huge": 1 << 70, "less": -1}}
+    assert result(json.dumps({"s": 1, "cases": [case]}), "s").cases["a"].dims == {"rows": 4096}
+
+
+REFUSED = {
+    "": "neither a JSON object nor KK_TIMING lines",
+    "87.3": "neither",
+    "[1, 2]": "neither",
+    '  {"best_us": 1}': "neither",
+    '{"best_us": 1} and more': "neither",
+    '{"best_us": 1': "neither",
+    "{" * 5000: "neither",
+    '{"a":' * 3000: "neither",
+    "{}": "no 'best_us', but nothing",
+    '{"us": 1, "ok": true}': "no 'best_us', but ok, us",
+    '{"best_us": NaN}': "is nan, which is no positive finite number",
+    '{"best_us": Infinity}': "is inf",
+    '{"best_us": 1e999}': "is inf",
+    '{"best_us": -1}': "is -1",
+    '{"best_us": 0}': "is 0",
+    '{"best_us": true}': "is True",
+    '{"best_us": "1"}': "is '1'",
+    '{"best_us": null}': "is None",
+    '{"best_us": [1]}': r"is \[1\]",
+    '{"best_us": 1' + "0" * 400 + "}": "is 1000",
+    '{"best_us": 1' + "0" * 5000 + "}": "neither",
+    '{"best_us": 1, "ok": false}': '"ok": false',
+    '{"best_us": 1, "correct": false, "error": "row 7 is off"}': "^row 7 is off$",
+    '{"best_us": 1, "ok": null}': '"ok": null',
+    '{"best_us": 1, "cases": 3}': "neither a list of objects nor an object",
+    '{"best_us": 1, "cases": [3]}': "neither a list",
+    '{"best_us": 1, "cases": [{"us": 1}]}': "no name",
+    '{"best_us": 1, "cases": [{"name": "a\\u001b[1m", "us": 1}]}': "printable",
+    '{"best_us": 1, "cases": [{"name": "a", "us": 1}, {"name": "a", "us": 1}]}': "'a' twice",
+    '{"best_us": 1, "cases": [{"name": "a"}]}': "'us' of the case 'a' in its result is None",
+    '{"best_us": 1, "cases": {"a": false}}': "'us' of the case 'a' in its result is False",
+    '{"best_us": 1, "cases": [{"name": "a", "us": 1, "device_us": 0}]}': "'device_us' of the case 'a'",
+    json.dumps({"best_us": 1, "cases": {str(n): 1 for n in range(300)}}): "300 cases",
+    "KK_TIMING name=a median_us=nan": "is nan",
+    "KK_TIMING name=a median_us=fast": "is 'fast'",
+}
+
+
+@pytest.mark.parametrize("said", REFUSED, ids=lambda said: said[:40])
+def test_what_is_no_result_is_refused_in_words(said: str) -> None:
+    with pytest.raises(BadResult, match=REFUSED[said]):
+        result(said, "best_us")
+
+
+def test_the_last_of_two_results_counts_and_a_log_that_looks_like_one_does_not() -> None:
+    said = '{"best_us": 3}\n{"best_us": 2}\n{"cut off": \nepoch {"best_us": 1}\n'
+    assert result(said, "best_us").score == 2
+
+
+def test_a_verdict_that_is_true_is_no_complaint() -> None:
+    assert complaint({"ok": True, "correct": True}) is None
+    assert complaint({"ok": False, "reason": " two\n lines "}) == "two lines"

@@ -1,0 +1,129 @@
+"""The program that runs a task's command on a host: under any Python there, and by itself."""
+
+import ast
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.measure import jobs
+from kpd.measure.command.runs import START, sources
+from kpd.measure.screen import tripwires
+from tests.test_hosts_link import oldest_python
+
+GONE = jobs.GONE
+
+
+def staged(folder: Path, files: dict[str, bytes]) -> Path:
+    """A tree as a host's store makes it, named by its content."""
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    tree = folder / hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
+    for name, data in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(data)
+    return tree
+
+
+def ran(folder: Path, command: str, sides: str = "a", python: str = sys.executable, **changes: Any) -> list[Any]:
+    """The runner's reports, and its exit status last."""
+    tree = staged(folder / "trees", {"judge.txt": b"42\n", "kernel.sh": b"#!/bin/sh\necho from $1\n"})
+    job = folder / "job"
+    (job / "out").mkdir(parents=True)
+    order = {
+        "command": command, "limit_s": 20, "sides": sides, "trees": dict.fromkeys("ab", str(tree)),
+        "caches": {side: str(folder / side) for side in "ab"}, "protected": ["judge.txt"], "gone": GONE, **changes,
+    }  # fmt: skip
+    runner = staged(folder / "trees", sources())
+    ended = subprocess.run([python, "-I", "-c", START, runner, json.dumps(order)], cwd=job, capture_output=True)
+    assert not ended.stderr or ended.returncode == GONE, ended.stderr
+    return [*map(json.loads, ended.stdout.splitlines()), ended.returncode]
+
+
+def test_runs_in_turn_each_with_its_own_cache_and_one_name_for_both(tmp_path: Path) -> None:
+    *runs, rc = ran(tmp_path, 'pwd; ./kernel.sh "$TRITON_CACHE_DIR"', "abba")
+    assert [run["side"] for run in runs] == ["a", "b", "b", "a"]
+    assert all((run["rc"], run["timeout"], run["touched"]) == (0, False, []) for run in runs)
+    where = str(tmp_path / "job" / "run" / "task")
+    assert [run["stdout"] for run in runs] == [
+        f"{where}\nfrom {tmp_path / side / 'triton_cache_dir'}\n" for side in "abba"
+    ]
+    assert rc == 0
+    assert sorted(path.name for path in (tmp_path / "job").iterdir()) == ["out"]
+
+
+@pytest.mark.parametrize(
+    ("command", "report"),
+    [
+        ("echo no >&2; exit 3", {"rc": 3, "stderr": "no\n"}),
+        ("kill -9 $$", {"rc": -9}),
+        ("chmod u+w judge.txt; echo 43 > judge.txt", {"rc": 0, "touched": ["judge.txt"]}),
+        ("rm -f judge.txt; ln -s kernel.sh judge.txt", {"touched": ["judge.txt"]}),
+        ("chmod 000 . ; exit 1", {"rc": 1}),
+        ("printf '\\377'", {"stdout": "\N{REPLACEMENT CHARACTER}"}),
+        ("echo 43 > kernel.sh", {"rc": 0, "touched": []}),
+    ],
+)
+def test_what_is_reported_of_a_run(tmp_path: Path, command: str, report: dict[str, Any]) -> None:
+    *runs, rc = ran(tmp_path, command, "aa")
+    assert rc == 0
+    assert {name: runs[0][name] for name in report} == report
+    assert len(runs) == (1 if runs[0]["rc"] or runs[0]["touched"] else 2), "a run that fails is the last one"
+
+
+def test_a_run_that_takes_too_long(tmp_path: Path) -> None:
+    ((run), rc) = ran(tmp_path, "trap '' TERM; echo begun; while :; do sleep 0.1; done", limit_s=0.5)
+    assert (run["timeout"], run["stdout"], rc) == (True, "begun\n", 0)
+
+
+def test_a_tree_that_is_not_what_its_name_says_is_not_run(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    for name in ("0" * 64, "absent"):
+        tree = tmp_path / name
+        if name != "absent":
+            tree.mkdir()
+        assert ran(tmp_path / f"for {name}", f"touch {mark}", trees={"a": str(tree)}) == [GONE]
+    assert not mark.exists()
+
+
+@pytest.mark.skipif(oldest_python() is None, reason="no python3 older than 3.11 here")
+def test_an_older_python_runs_it_too(tmp_path: Path) -> None:
+    python = oldest_python()
+    assert python is not None
+    *runs, rc = ran(tmp_path, "echo hello", "ab", python)
+    assert [run["stdout"] for run in runs] == ["hello\n", "hello\n"]
+    assert rc == 0
+
+
+def test_its_source_is_python_that_every_host_has() -> None:
+    for name, source in sources().items():
+        for node in ast.walk(ast.parse(source.decode(), feature_version=(3, 6))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+                for module in names:
+                    known = f"{module.replace('.', '/')}.py" in sources()
+                    assert known or module.split(".")[0] in sys.stdlib_module_names, f"{name} imports {module}"
+
+
+CHEATS = {
+    "t0 = time.perf_counter_ns()": "reads or replaces the clock",
+    "sys.modules['benchmark'].event_us = fake": "reaches into the program that runs it",
+    "atexit.register(report)": "reaches into the program that runs it",
+    "os.write(1, result)": "reaches into the program that runs it",
+    "side = torch.cuda.Stream()": "has a stream or an event of its own",
+    "@functools.lru_cache(None)": "remembers results",
+}
+
+
+@pytest.mark.parametrize("line", CHEATS)
+def test_what_looks_like_a_cheat_in_python_is_flagged(line: str) -> None:
+    assert tripwires({}, {"kernel.py": line.encode()}) == (f"kernel.py:1 {CHEATS[line]}",)
+
+
+def test_a_plain_triton_kernel_is_not_flagged() -> None:
+    task = Path(__file__).parent.parent / "tasks"
+    for path in ("rmsnorm_silu_triton/kernel.py", "layernorm_pilot/src/layernorm.py"):
+        assert tripwires({}, {path: (task / path).read_bytes()}) == ()

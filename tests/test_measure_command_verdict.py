@@ -1,0 +1,92 @@
+"""From pairs of runs to a verdict: about the task's own score, whichever way is better, and the cases held out."""
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.measure.command.result import CaseResult, Result
+from kpd.measure.command.timing import Direction, cost, order, sample
+from kpd.measure.driver.check import Incorrect
+from kpd.measure.final import Final, held_out
+from kpd.measure.judge import BadSamples, judge, log_ratio
+from kpd.measure.samples import ProcessSample
+from kpd.measure.score import case_times, score
+from kpd.model.nouns import Gain, Verdict
+
+SCORES = st.floats(1e-6, 1e6)
+DIRECTIONS: tuple[Direction, ...] = ("lower", "higher")
+FAST = Verdict("faster", Gain(10.0, 9.0, 11.0), 7, True, "faster by 10 %")
+
+
+def of(a: float, b: float, direction: Direction = "lower", process: int = 0) -> ProcessSample:
+    return sample(process, Result(a, {}), Result(b, {}), direction)
+
+
+@given(st.integers(0, 99), st.integers(1, 30))
+def test_every_pair_has_both_sides_and_who_goes_first_alternates(first: int, processes: int) -> None:
+    pairs = [order(first, processes)[at : at + 2] for at in range(0, 2 * processes, 2)]
+    assert len(pairs) == processes
+    assert set(pairs) <= {"ab", "ba"}
+    assert all(one != two for one, two in pairwise(pairs))
+    assert order(first + 1, processes) == order(first, processes + 1)[2:]
+
+
+@given(SCORES, SCORES)
+def test_a_better_score_is_a_gain_whichever_way_is_better(a: float, b: float) -> None:
+    for direction, sign in zip(DIRECTIONS, (1, -1), strict=True):
+        pair = of(a, b, direction)
+        assert pair.score is not None
+        assert log_ratio(pair.score) == pytest.approx(sign * math.log(a / b), abs=1e-9)
+        assert score([pair], direction) == pytest.approx(b)
+    assert cost(a, "lower") == 1000 * a
+
+
+def test_the_verdict_is_about_the_score_and_the_cases_tell_where() -> None:
+    def pair(process: int) -> ProcessSample:
+        before = Result(30.0, {"small": CaseResult(10.0), "large": CaseResult(20.0, 16.0)})
+        after = Result(27.0, {"small": CaseResult(12.0), "large": CaseResult(15.0, 14.0)})
+        return sample(process, before, after, "lower")
+
+    samples = [pair(number) for number in range(7)]
+    assert judge(samples, 2.0).gain.pct == pytest.approx(10)
+    assert score(samples) == pytest.approx(27)
+    small, large = case_times(samples, {})
+    assert (small.gain_pct, large.gain_pct) == pytest.approx((-20, 25))
+    assert samples[0].cases["large"].device_ns == (16_000.0, 14_000.0)
+    assert samples[0].cases["small"].device_ns is None
+
+
+def test_scores_without_cases_are_enough_and_some_without_a_score_are_not() -> None:
+    samples = [of(10.0, 9.0, process=number) for number in range(7)]
+    assert judge(samples, 2.0).accepted
+    assert case_times(samples, {}) == ()
+    with pytest.raises(BadSamples, match="different cases"):
+        judge([*samples, ProcessSample(7, {})], 2.0)
+    with pytest.raises(BadSamples, match="timed no case"):
+        judge([ProcessSample(number, {}) for number in range(7)], 2.0)
+
+
+def test_two_runs_with_other_cases_are_no_pair() -> None:
+    with pytest.raises(Incorrect, match="different cases: large"):
+        sample(0, Result(1.0, {}), Result(1.0, {"large": CaseResult(1.0)}), "lower")
+
+
+@pytest.mark.parametrize(
+    ("final", "accepted", "reason"),
+    [
+        (Final("best_us", 50.0, None, 0.0), True, "faster by 10 %; held out: best_us 50"),
+        (Final("best_us", 40.0, 50.0, 20.0), True, "faster by 10 %; held out: best_us 40 against 50 (+20.0 %)"),
+        (Final("best_us", 50.9, 50.0, -1.8), True, "faster by 10 %; held out: best_us 50.9 against 50 (-1.8 %)"),
+        (
+            Final("best_us", 60.0, 50.0, -20.0),
+            False,
+            "slower on the held-out cases: best_us 60 against 50 (-20.0 %); on the known ones faster by 10 %",
+        ),
+    ],
+)
+def test_what_the_held_out_cases_say(final: Final, accepted: bool, reason: str) -> None:
+    found = held_out(FAST, final, 2.0)
+    assert (found.accepted, found.reason, found.gain) == (accepted, reason, FAST.gain)

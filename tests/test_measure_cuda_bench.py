@@ -1,0 +1,154 @@
+"""A whole bench on a CUDA task, by the stand-in for nvcc and a GPU: built, checked, timed and judged. No time of it is
+a GPU's."""
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Lease
+from kpd.measure.compiling import BuildError
+from kpd.measure.cuda.bench import prepare
+from kpd.measure.driver.bench import DriverBench
+from kpd.measure.driver.check import Incorrect
+from kpd.measure.judge import judge
+from kpd.measure.samples import samples_from_json, samples_to_json
+from kpd.measure.score import case_times, impossible
+from kpd.model.nouns import Device
+from kpd.workspace.task import load_task
+from tests import cuda_standin
+from tests.cuda_measured import LOOP, ONE_FILE, RIGHT, ROOFLINE_ONLY, TOML, kernel, task_folder
+from tests.measured import local_host
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+CPU_AS_GPU = Device("GPU-00000000-1111-2222-3333-444444444444", "gpu", "a stand-in for a GPU", "sm_00")
+SLOW = kernel(f"for (volatile int r = 0; r < 300; r++) {{ {LOOP} }}")
+
+
+def quiet(text: str) -> None:
+    """Nobody listens."""
+
+
+@asynccontextmanager
+async def standing_in(root: Path, one_file: bool = False, toml: str = TOML):
+    """The task made ready where the stand-in is the only nvcc."""
+    folder = task_folder(root, one_file, toml)
+    (root / "bin").mkdir()
+    (root / "bin" / "nvcc").write_text(ROOFLINE_ONLY.format(nvcc=cuda_standin.BIN / "nvcc"))
+    (root / "bin" / "nvcc").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(root / "bin"), prepend=":")
+        async with local_host(root / "host") as host:
+            yield await prepare(host, load_task(folder), CPU_AS_GPU, quiet)
+
+
+@pytest.fixture(scope="module", name="bench")
+async def _bench(tmp_path_factory):
+    async with standing_in(tmp_path_factory.mktemp("cuda")) as bench:
+        yield bench
+
+
+async def built(bench: DriverBench, source: str, flags: str = "", name: str = "kernel.cu") -> str:
+    files = {name: source.encode(), "build.json": b'{"flags": "%b"}' % flags.encode()}
+    return (await bench.build(await bench.stage(files), files, quiet)).job
+
+
+async def test_the_cases_and_what_they_cost_are_known(bench: DriverBench) -> None:
+    assert [(case.name, case.timed, case.checked) for case in bench.harness.cases] == [
+        ("large", True, True), ("odd", False, True),
+    ]  # fmt: skip
+    large = bench.work["large"]
+    assert large.bytes == 240_132
+    assert large.roofline_us is not None and large.least_us is not None
+    assert large.roofline_us == pytest.approx(240_132 / 2700.0 / 1e3)
+    assert 0 < large.least_us < large.roofline_us / 1.25
+    assert bench.peaks == (2700.0, 52_000.0)
+
+
+async def test_a_right_kernel_is_right_and_a_wrong_one_is_told_where(bench: DriverBench) -> None:
+    found = await bench.check(await built(bench, RIGHT), "check-right", quiet)
+    assert found.comparisons == 5 * 21_014
+    with pytest.raises(Incorrect, match=r"y\[\d+\] is \S+, should be"):
+        await bench.check(await built(bench, kernel(LOOP.replace("+ k[i]", "- k[i]"))), "check-wrong", quiet)
+
+
+async def test_a_launch_that_fails_is_the_candidates_fault(bench: DriverBench) -> None:
+    source = RIGHT.replace("256, 0, stream", "4096, 0, stream")
+    with pytest.raises(Incorrect, match="cudaErrorInvalid"):
+        await bench.check(await built(bench, source), "check-launch", quiet)
+
+
+async def test_samples_have_cold_and_warm_batches_and_the_time_on_the_device(bench: DriverBench) -> None:
+    a, b = await built(bench, SLOW), await built(bench, RIGHT, "-DOTHER")
+    samples = [sample async for sample in bench.time(a, b, "time-pair", 0, 2, quiet)]
+    assert [sample.process for sample in samples] == [0, 1]
+    for sample in samples:
+        assert sample.cases.keys() == {"large"}
+        case = sample.cases["large"]
+        assert case.whole
+        assert case.warm is not None and case.warm.whole
+
+
+async def test_a_much_quicker_candidate_is_judged_faster(bench: DriverBench) -> None:
+    """As far as a CPU can tell: others may use it, too, so no taint counts here."""
+    a, b = await built(bench, SLOW), await built(bench, RIGHT)
+    samples = [replace(sample, taint="") async for sample in bench.time(a, b, "judged", 0, 7, quiet)]
+    verdict = judge(samples, 2.0)
+    assert verdict.word == "faster"
+    assert verdict.gain.pct > 50
+    assert samples_from_json(samples_to_json(tuple(samples))) == tuple(samples)
+    (large,) = case_times(samples, bench.work)
+    assert large.warm_us is not None and large.warm_us > 0
+    assert impossible([replace(large, candidate_us=0.001)], bench.work).startswith("large in 0.001 us")
+    assert not impossible([large], bench.work)
+
+
+async def test_where_it_runs(bench: DriverBench) -> None:
+    """The lease is the GPU's, foreign processes count when it is timed, and the process sees that GPU alone."""
+    said = await bench.counted(
+        await built(bench, RIGHT), "run", lambda calls: f"{calls(2)} && echo $CUDA_VISIBLE_DEVICES", quiet
+    )
+    assert said.stdout.decode().splitlines()[-1] == CPU_AS_GPU.id
+    assert bench._checking.lease == Lease(CPU_AS_GPU.id)
+    assert bench._measuring.lease == Lease(CPU_AS_GPU.id, gpu=True)
+
+
+async def test_flags_that_are_refused_and_code_that_is_wrong_do_not_build(bench: DriverBench) -> None:
+    with pytest.raises(BuildError, match="-ccbin=x"):
+        await built(bench, RIGHT, "-ccbin=x")
+    with pytest.raises(BuildError, match=r"kernel\.cu"):
+        await built(bench, kernel("y[i] = nowhere;"))
+
+
+@pytest.mark.slow
+async def test_a_task_in_one_file(tmp_path: Path) -> None:
+    async with standing_in(tmp_path, one_file=True) as bench:
+        right = await built(bench, ONE_FILE, name="blend.cu")
+        assert (await bench.check(right, "check-one", quiet)).comparisons == 5 * 21_014
+        with pytest.raises(BuildError, match=r"blend\.cu.*nowhere"):
+            await built(bench, ONE_FILE.replace(LOOP, "y[i] = nowhere;"), name="blend.cu")
+
+
+async def test_a_task_that_does_not_build_says_why(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="the task does not build: nvcc: Unknown option '--nonsense'"):
+        async with standing_in(tmp_path, toml=TOML + '[build]\nflags = ["--nonsense"]\n'):
+            pass
+
+
+async def test_a_gpu_that_is_not_there_is_the_hosts_trouble(bench: DriverBench, tmp_path: Path) -> None:
+    broken = tmp_path / "bench"
+    broken.write_text(
+        "#!/bin/sh\necho 'kpd driver: the worker cannot start: cudaErrorNoDevice: no CUDA-capable device is detected' "
+        ">&2\nexit 2\n"
+    )
+    broken.chmod(0o755)
+    right = await built(bench, RIGHT)
+    lost = replace(bench.harness, program=str(broken))
+    before, bench.harness = bench.harness, lost
+    try:
+        with pytest.raises(HostError, match="cudaErrorNoDevice"):
+            await bench.check(right, "check-lost", quiet)
+    finally:
+        bench.harness = before

@@ -1,0 +1,56 @@
+"""The allow-list of nvcc's flags."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.measure.cuda.flags import ALLOWED
+from kpd.measure.flags import FlagError
+
+TUNING = (
+    "-O3", "--use_fast_math", "-use_fast_math", "-maxrregcount=64", "--maxrregcount=128", "-Xptxas=-O3",
+    "-Xptxas=-O1,-dlcm=cg,-dscm=wt", "--ptxas-options=-dlcm=ca", "-Xptxas=--allow-expensive-optimizations=true",
+    "--fmad=false", "-ftz=true", "--prec-div=false", "--extra-device-vectorization", "-std=c++17", "--std=c++20",
+    "--expt-relaxed-constexpr", "--extended-lambda", "-restrict", "-DTILE=32", "-DFAST", "-arch=sm_90a",
+)  # fmt: skip
+HOSTILE = (
+    "-o", "-o/tmp/x", "@flags", "-I/etc", "-include", "-Xcompiler", "-Xcompiler=-fplugin=x.so", "-Xlinker=-rpath",
+    "-ccbin=/tmp/gcc", "--compiler-bindir=/tmp", "-Xptxas", "-Xptxas=-o,/tmp/x", "-Xptxas=-O3,--input-as-string",
+    "-Xptxas=@x", "--options-file=x", "-lcuda", "-L/tmp", "-shared", "-cubin", "-ptx", "-keep", "--keep-dir=/tmp",
+    "-dryrun", "-run", "--run-args=x", "-rdc=true", "-dc", "-g", "-G", "--cudart=shared", "-default-stream=per-thread",
+    "-Wno-deprecated-gpu-targets", "-time=/tmp/x", "-MF", "-MD", "-gencode=arch=x", "-arch=native", "-arch=sm_90,x",
+    "-code=sm_90", "-DX=$(id)", "-D", "-U__CUDA__", "-std=c++11", "-maxrregcount=", "-fmad=maybe", "kernel2.cu",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("flag", TUNING)
+def test_flags_that_tune_are_allowed(flag: str) -> None:
+    assert ALLOWED.parse(flag) == (flag,)
+
+
+@pytest.mark.parametrize("flag", HOSTILE)
+def test_all_others_are_refused(flag: str) -> None:
+    with pytest.raises(FlagError):
+        ALLOWED.parse(f"-O2 {flag} --use_fast_math")
+
+
+def test_a_value_may_stand_in_a_word_of_its_own() -> None:
+    flags = ALLOWED.parse("-Xptxas -O3 -maxrregcount 64 --std c++17 -Xptxas -dlcm=cg")
+    assert flags == ("-Xptxas=-O3", "-maxrregcount=64", "--std=c++17", "-Xptxas=-dlcm=cg")
+
+
+PIECES = st.sampled_from(
+    [*TUNING, *HOSTILE, "/", ",", "@", "=", "$", "`", ";", "'", "\\", "..", " ", "\n", "é", "１", "-"]
+)
+
+
+@given(st.lists(PIECES, max_size=5).map("".join))
+def test_no_allowed_flag_names_a_file_or_means_anything_to_a_shell(text: str) -> None:
+    try:
+        flags = ALLOWED.parse(text)
+    except FlagError:
+        return
+    for flag in flags:
+        assert flag.isascii()
+        assert flag.startswith("-")
+        assert not set(flag) & set("/@$`;'\"\\|&<>(){}*?! \t\n\0~#%^:")
