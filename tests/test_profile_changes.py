@@ -31,6 +31,20 @@ def test_what_only_one_side_has_and_unknown_names_are_left_out() -> None:
     assert changes({"ipc": 1, "mystery": 1}, {"gbs": 1, "mystery": 9}) == ()
 
 
+def test_next_to_nothing_may_change_tenfold_without_a_word() -> None:
+    before = {"stall_misc": 0.0, "stall_wait": 0.001, "stall_barrier": 0.01, "registers": 16}
+    after = {"stall_misc": 1e-4, "stall_wait": 0.004, "stall_barrier": 0.3, "registers": 17}
+    assert [change.name for change in changes(before, after)] == ["stall_barrier", "registers"]
+
+
+def test_what_is_said_of_all_cases_is_not_said_again_of_each() -> None:
+    before = {"gbs": 10.0, "gbs[a]": 10.0, "gbs[b]": 10.0, "sectors_per_store[a]": 32.0}
+    after = {"gbs": 20.0, "gbs[a]": 30.0, "gbs[b]": 6.0, "sectors_per_store[a]": 4.0}
+    found = changes(before, after)
+    assert [change.name for change in found] == ["sectors_per_store[a]", "gbs", "gbs[b]"]
+    assert found[0].text == "L2 sectors a store request, a: down from 32 to 4 (-88 %)"
+
+
 @given(metrics, metrics)
 def test_going_back_undoes_every_change(before: dict[str, float], after: dict[str, float]) -> None:
     there, back = changes(before, after), changes(after, before)

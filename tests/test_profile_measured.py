@@ -6,11 +6,13 @@ from pathlib import Path
 from kpd.measure.c.bench import prepare
 from kpd.measure.score import case_times, score
 from kpd.model.events import Timed
-from kpd.model.metrics import METRICS, PER_CASE, describe, of_case
-from kpd.profile.profile import bottleneck, findings, measured
+from kpd.model.metrics import CPU_METRICS, describe, of_case
+from kpd.profile.catalogue import PROFILERS
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
 from tests.measured import THIS_CPU, local_host
+
+EACH = ("call_us", "roofline_pct", "gbs", "gflops")
 
 
 async def test_a_naive_kernel_is_told_what_is_wrong_with_it(tmp_path: Path) -> None:
@@ -23,14 +25,17 @@ async def test_a_naive_kernel_is_told_what_is_wrong_with_it(tmp_path: Path) -> N
         taken = bench.time(built.job, built.job, "time", 0, 1, said.append)
         samples = tuple([replace(sample, taint="") async for sample in taken])  # a busy machine's times will do here
         timed = Timed("r1", 0, 0.0, 0.0, score(samples), 1, case_times(samples, bench.work))
-        metrics, missing = await measured(bench, built.job, timed, "perf", said.append)
+        profiler = PROFILERS[bench.device.kind]
+        profile = await profiler.measured(bench, built.job, timed, "perf", said.append)
+    metrics, missing = profile.metrics, profile.missing
 
-    expected = {*METRICS, *(of_case(name, case.case) for name in PER_CASE for case in timed.cases)}
+    expected = {*CPU_METRICS, *(of_case(name, case.case) for name in EACH for case in timed.cases)}
     assert set(metrics) | set(missing) == expected
     assert not set(metrics) & set(missing)
     assert all(describe(name) and value >= 0 for name, value in metrics.items())
     assert all(missing.values())
     assert 0 < metrics["roofline_pct"] < 50
     assert metrics["hot_calls"] >= 1
-    assert "latency bound" in bottleneck(metrics)
-    assert {"call_in_loop", "far_below_bandwidth", "not_vectorised"} <= {found.rule for found in findings(metrics)}
+    assert "latency bound" in profiler.bottleneck(metrics)
+    fired = {found.rule for found in profiler.findings(metrics)}
+    assert {"call_in_loop", "far_below_bandwidth", "not_vectorised"} <= fired

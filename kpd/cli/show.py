@@ -1,4 +1,4 @@
-"""kpd show: one iteration in full, and with --rederive its verdict again from the raw samples."""
+"""kpd show: one iteration in full; its verdict again from the raw samples, or all that a profiler has to say of it."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -10,11 +10,16 @@ from kpd.cli.outcome import FAILED, OK
 from kpd.cli.parser import add_json
 from kpd.cli.report import report
 from kpd.cli.text import clean, colours, columns, out, out_json, wrapped
+from kpd.client import ask
+
+PROFILE_S = 1800.0
+"""For the profiler to end, and before it a run that measures on the same device."""
 
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("iteration", metavar="ITER", help="r3.7, or 7 in the newest run")
     parser.add_argument("--rederive", action="store_true", help="the verdict from timing.json again; 1 if it differs")
+    parser.add_argument("--profile", choices=("full",), help="run the profiler again, with everything it collects")
     add_json(parser)
 
 
@@ -22,12 +27,31 @@ def execute(args: Namespace) -> int:
     ws = workspace(args)
     if args.rederive:
         return _rederive(query(ws, "rederive", iteration=args.iteration), args.json)
+    if args.profile:
+        return _profile(
+            ask(ws.socket, "command", "profile", {"iteration": args.iteration}, timeout=PROFILE_S), args.json
+        )
     answer = query(ws, "show", iteration=args.iteration)
     if args.json:
         out_json(answer)
         return OK
     for text in report(clean(answer), columns(), colours()):
         out(text)
+    return OK
+
+
+def _profile(answer: dict[str, Any], as_json: bool) -> int:
+    if as_json:
+        out_json(answer)
+        return OK
+    found = clean(answer)
+    out(found["bottleneck"])
+    for piece in found["advice"]:
+        gain = "" if piece["speedup_pct"] is None else f" {piece['speedup_pct']:g} %"
+        mark = f" ✓ {piece['agrees']}" if piece["agrees"] else ""
+        for text in wrapped(f"{piece['level']}{gain}{mark}: {piece['text']}", columns(), "  "):
+            out(text)
+    out(f"{found['folder']}: {', '.join(found['files'])}")
     return OK
 
 

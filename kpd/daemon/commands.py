@@ -7,6 +7,7 @@ from typing import Any
 
 from kpd.daemon.references import iteration_ref, run_ref
 from kpd.engine.engine import Engine, Refused
+from kpd.engine.reprofile import in_full
 from kpd.hosts.errors import HostError
 from kpd.model.codec import CodecError, decode, encode
 from kpd.model.nouns import Run
@@ -52,6 +53,11 @@ class RollbackArgs:
 class MemoArgs:
     iteration: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileArgs:
+    iteration: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,11 @@ async def _memo(engine: Engine, args: MemoArgs, by: str) -> dict[str, Any]:
     return {"run": run.id, "iteration": it.number}
 
 
+async def _profile(engine: Engine, args: ProfileArgs, by: str) -> dict[str, Any]:
+    run, it = iteration_ref(engine.journal.state, args.iteration)
+    return await in_full(engine, run, it)
+
+
 async def _check_hosts(engine: Engine, args: CheckHostsArgs, by: str) -> dict[str, Any]:
     """All at once: a host that hangs keeps nobody waiting but itself."""
     names = [_host(engine, args.host)] if args.host else list(engine.fleet.hosts)
@@ -157,6 +168,7 @@ COMMANDS: dict[str, tuple[type[Any], Callable[[Engine, Any, str], Awaitable[dict
     "accept": (AcceptArgs, _accept),
     "rollback": (RollbackArgs, _rollback),
     "memo": (MemoArgs, _memo),
+    "profile": (ProfileArgs, _profile),
     "check_hosts": (CheckHostsArgs, _check_hosts),
     "nudge": (OnHost, _nudge),
     "trust": (TrustArgs, _trust),

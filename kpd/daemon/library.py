@@ -4,7 +4,7 @@ from typing import Any
 
 from kpd.knowledge import memory
 from kpd.knowledge.skills import load_skills
-from kpd.profile.cpu_rules import CPU_RULES
+from kpd.profile.catalogue import RULES
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Outside, Workspace, inside
 
@@ -13,7 +13,7 @@ MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
 
 def rules() -> list[dict[str, Any]]:
     return [
-        {"id": rule.id, "severity": rule.severity, "finding": rule.finding, "action": rule.action} for rule in CPU_RULES
+        {"id": rule.id, "severity": rule.severity, "finding": rule.finding, "action": rule.action} for rule in RULES
     ]
 
 

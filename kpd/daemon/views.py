@@ -23,7 +23,7 @@ null, except `iteration`, `name`, `id` and `task` where they stand first. A run 
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from kpd.daemon import artefacts, library
 from kpd.daemon.journal import load_state
 from kpd.daemon.references import iteration_ref, run_ref
 from kpd.daemon.store import Store
+from kpd.measure.final import FINAL, Final, held_out
 from kpd.measure.judge import BadSamples, judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
@@ -236,9 +237,12 @@ def _file(sources: Sources, args: FileOf) -> Any:
 
 def _rederive(sources: Sources, args: OfIteration) -> Any:
     run, iteration = iteration_ref(sources.state, args.iteration)
+    folder = sources.folder(run, iteration.number)
     try:
-        samples = samples_from_json(sources.folder(run, iteration.number).read("timing.json"))
-        rederived = judge(samples, run.budget.min_gain_pct)
+        rederived = judge(samples_from_json(folder.read("timing.json")), run.budget.min_gain_pct)
+        with suppress(FileNotFoundError):
+            final = codec.decode(folder.read(FINAL), Final)
+            rederived = held_out(rederived, final, run.budget.min_gain_pct)
     except FileNotFoundError as err:
         raise DaemonError("unknown", f"{run.id}.{iteration.number} was not timed") from err
     except (OSError, codec.CodecError, BadSamples) as err:

@@ -125,12 +125,14 @@ class Campaign:
                     raise
                 self._give_up(interrupted)
                 continue
-            step = plan.next_of(self.run)
+            step = plan.next_of(self.run, task.bench.direction)
             if isinstance(step, plan.End):
                 self._end(step.outcome, step.reason)
                 return
             if isinstance(step, plan.Wait):
-                await self.control.wait_until(lambda: not isinstance(plan.next_of(self.run), plan.Wait))
+                await self.control.wait_until(
+                    lambda: not isinstance(plan.next_of(self.run, task.bench.direction), plan.Wait)
+                )
                 continue
             await self._iteration(step, task, bench)
             if self.run.status == "ended":
@@ -172,7 +174,8 @@ class Campaign:
     def _end(self, outcome: RunOutcome, reason: str) -> None:
         end_run(self.journal, self.run_id, outcome, reason)
         try:
-            write_report(self.workspace, self.run)
+            card = self.journal.state.tasks.get(self.run.task)
+            write_report(self.workspace, self.run, card.direction if card else "lower")
         except OSError as err:  # the run has ended all the same; its events have everything
             self.journal.emit(e.Noticed("warning", f"the report of {self.run_id} cannot be written: {err}"))
 

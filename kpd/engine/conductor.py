@@ -8,7 +8,7 @@ from kpd.engine.fleet import Fleet
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.placing import Place, place
 from kpd.engine.waiting import tell
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import device_of
 from kpd.model.nouns import Need, Run
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
@@ -79,7 +79,7 @@ class Conductor:
         if run.started is None and (card is None or card.error):
             end_run(self._journal, run.id, "failed", f"the task cannot be measured: {card.error if card else 'gone'}")
             return ""
-        kind = BENCHES[card.language].device if card is not None and card.language in BENCHES else "cpu"
+        kind = device_of(card.language, card.need) if card is not None else "cpu"
         taken = {(other.host, other.device_id or "cpu") for other in others}
         taken |= {(other.place.host, other.place.device.id) for other in self.campaigns.values()}
         known = self._journal.state.hosts

@@ -87,7 +87,7 @@ async def _record(at: Attempt, fault: Fault | None) -> tuple[Outcome, str]:
             at.workspace, at.run, at.iteration, outcome, reason,
             before.metrics if before else {}, found.profiled.metrics if found.profiled else {},
         )  # fmt: skip
-    write_report(at.workspace, at.run)
+    write_report(at.workspace, at.run, at.task.bench.direction)
     return outcome, reason
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kpd.model.nouns import Device, HostCard, Need, Run
-from kpd.workspace.config import ANY
+from kpd.workspace.config import ANY, RECORDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,9 @@ def place(
 
     A run that has begun goes on where it began, and nowhere else: times of two devices are never compared.
     """
-    names = list(hosts) if run.host in ("", ANY) else [run.host]
+    names = [run.host]
+    if run.host in ("", ANY):  # a recording has answers to what was recorded alone: a run there is asked for by name
+        names = [name for name, card in hosts.items() if card.transport != RECORDED]
     reasons = []
     for name in names:
         found = _on(hosts.get(name), run, kind, need, taken)

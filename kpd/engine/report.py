@@ -6,23 +6,25 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
 
 
-def write_report(workspace: Workspace, run: Run) -> None:
-    """Write the run as it stands now. Raises OSError."""
+def write_report(workspace: Workspace, run: Run, direction: str) -> None:
+    """Write the run as it stands now; `direction` is that of its scores. Raises OSError."""
     folder = workspace.run_folder(run.task, run.id)
     write_atomic(folder / "run.json", encode(run))
-    write_atomic(folder / "report.md", report(run))
+    write_atomic(folder / "report.md", report(run, direction))
     if run.incumbent is not None:
         for path in run.files:
             candidate = workspace.iteration_folder(run.task, run.id, run.incumbent) / "candidate" / path
             write_atomic(folder / "best" / path, candidate.read_bytes())
 
 
-def report(run: Run) -> str:
+def report(run: Run, direction: str) -> str:
     """The run in Markdown: how it ended, and a row an iteration."""
     best, baseline = run.best, run.baseline
     lines = [f"# {run.task} · {run.id}", "", f"{(run.outcome or run.status).replace('_', ' ')}: {run.reason}", ""]
+    if run.device:
+        lines += [f"Measured on {run.device} of host {run.host}.", ""]
     if best is not None and baseline is not None and best.score and baseline.score:
-        times = baseline.score / best.score
+        times = baseline.score / best.score if direction == "lower" else best.score / baseline.score
         lines += [f"Best: iteration {best.number}, {best.score:.4g}, {times:.2f} times the baseline's speed.", ""]
     lines += ["| iteration | outcome | gain | score | memo |", "|---|---|---|---|---|"]
     return "\n".join([*lines, *map(_row, run.iterations)]) + "\n"

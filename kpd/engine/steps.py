@@ -15,14 +15,16 @@ from kpd.measure.bench import Object
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest
 from kpd.measure.driver.check import Incorrect
+from kpd.measure.final import FINAL, held_out
 from kpd.measure.samples import samples_from_json, samples_to_json
-from kpd.measure.screen import protected_touched, tripwires
+from kpd.measure.screen import protected_touched, spliced, tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from kpd.model.nouns import StepName
+from kpd.model.nouns import StepName, Verdict
+from kpd.profile.catalogue import PROFILERS
 from kpd.profile.changes import changes
-from kpd.profile.profile import bottleneck, findings, measured
 from kpd.workspace.runfolder import digest
+from kpd.workspace.sections import ProtectedSection, SectionError
 
 Step = Callable[[Attempt, Detail], Awaitable[e.StepFact]]
 BAD_REPLIES = 2
@@ -98,11 +100,15 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
     except Incorrect as err:
         raise Fault("rejected", f"incorrect while timed: {err}") from err
     cases = score.case_times(samples, at.bench.work)
+    if too_fast := score.impossible(cases, at.bench.work):
+        doubt = "; or [roofline] in task.toml asks for too much" if at.is_baseline else ""
+        raise Fault("rejected", f"impossible: {too_fast}{doubt}")
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)
     kept = digest(at.folder.read(TIMING))
-    return e.Timed(*_blank(at), score.score(samples), len(samples) - tainted, cases, tainted, roofline, kept)
+    value = score.score(samples, at.task.bench.direction)
+    return e.Timed(*_blank(at), value, len(samples) - tainted, cases, tainted, roofline, kept)
 
 
 async def judge(at: Attempt, found: Detail) -> e.Judged:
@@ -111,9 +117,37 @@ async def judge(at: Attempt, found: Detail) -> e.Judged:
     raw = at.folder.read(TIMING)
     if digest(raw) != found.timed.samples:
         raise OSError(f"{at.folder.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
-    verdict = verdicts.judge(samples_from_json(raw), at.run.budget.min_gain_pct)
+    verdict = await _confirmed(at, verdicts.judge(samples_from_json(raw), at.run.budget.min_gain_pct))
     at.keep("verdict.json", verdict)
     return e.Judged(*_blank(at), verdict)
+
+
+async def _confirmed(at: Attempt, verdict: Verdict) -> Verdict:
+    """What is only worth its time for the baseline and for what would be accepted: a memcheck, and held-out cases."""
+    wanted = at.task.check.sanitizer or at.task.final.command is not None
+    if not wanted or not (verdict.accepted or at.is_baseline):
+        return verdict
+    candidate = await _object(at, at.candidate())
+    try:
+        await at.bench.memcheck(candidate.job, at.job("memcheck"), at.say("job"))
+    except Incorrect as err:
+        raise Fault("rejected", f"incorrect: {err}") from err
+    return await _held_out(at, verdict, candidate)
+
+
+async def _held_out(at: Attempt, verdict: Verdict, candidate: Object) -> Verdict:
+    """With the cases that the task holds out."""
+    if at.task.final.command is None:
+        return verdict
+    incumbent = None if at.is_baseline else (await _object(at, at.files_of(at.parent))).job
+    try:
+        final = await at.bench.final(incumbent, candidate.job, at.job("final"), at.say("job"))
+    except Incorrect as err:
+        raise Fault("rejected", f"incorrect on the held-out cases: {err}") from err
+    if final is None:
+        return verdict
+    at.keep(FINAL, final)
+    return held_out(verdict, final, at.run.budget.min_gain_pct)
 
 
 async def profile(at: Attempt, found: Detail) -> e.Profiled:
@@ -123,19 +157,24 @@ async def profile(at: Attempt, found: Detail) -> e.Profiled:
     if policy == "never" or (policy == "accepted" and not accepted and not at.is_baseline):
         return e.Profiled(*_blank(at), {}, {"all": f'profiling is off for this candidate ([run] profile = "{policy}")'})
     built = await _object(at, at.candidate())
-    metrics, missing = await measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"))
-    at.keep("metrics.json", {"metrics": metrics, "missing": missing})
-    return e.Profiled(*_blank(at), metrics, missing)
+    profiler = PROFILERS[at.bench.device.kind]
+    stays = accepted or at.is_baseline
+    known = await profiler.measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"), advised=stays)
+    for name, content in known.files.items():
+        at.keep(name, content)
+    at.keep("metrics.json", {"metrics": known.metrics, "missing": known.missing, "advice": known.advice})
+    return e.Profiled(*_blank(at), known.metrics, known.missing, known.advice)
 
 
 async def explain(at: Attempt, found: Detail) -> e.Explained:
     assert found.profiled is not None
-    fired = findings(found.profiled.metrics)
+    profiler = PROFILERS[at.bench.device.kind]
+    fired = profiler.findings(found.profiled.metrics)
     at.keep("findings.json", fired)
     before = None if at.is_baseline else at.detail_of(at.parent).profiled
     moved = changes(before.metrics, found.profiled.metrics) if before else ()
     texts = tuple(change.text for change in moved[:MOST_CHANGES])
-    return e.Explained(*_blank(at), bottleneck(found.profiled.metrics), fired, texts)
+    return e.Explained(*_blank(at), profiler.bottleneck(found.profiled.metrics), fired, texts)
 
 
 STEPS: tuple[tuple[StepName, Step], ...] = (
@@ -184,7 +223,13 @@ def _usable(at: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal
     size = sum(map(len, proposal.files.values()))
     if size > LARGEST:
         raise BadReply(f"the files have {size} bytes; {LARGEST} is the most a candidate may have")
-    return {**_start(at), **proposal.files}, proposal
+    try:
+        files = spliced(at.task, proposal.files)
+    except ProtectedSection as err:
+        raise Fault("rejected", f"protected section: {err}") from err
+    except SectionError as err:
+        raise BadReply(f"{at.task.sectioned}:{err.line}: {err}") from err
+    return {**_start(at), **files}, proposal
 
 
 def _start(at: Attempt) -> dict[str, bytes]:

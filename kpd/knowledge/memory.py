@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kpd.model.metrics import describe
 from kpd.model.nouns import Expectation, Iteration, Outcome, Run
-from kpd.profile.cpu_rules import CPU_RULES
+from kpd.profile.catalogue import RULES
 from kpd.workspace.paths import Workspace
 
 LONGEST_LINE = 400
@@ -115,7 +115,7 @@ def _entry(
 
 def _aimed_at(expected: Expectation, fired: Iterable[str]) -> list[str]:
     """The rules that had fired on what the candidate started from and look at the metric that it meant to move."""
-    looking = {rule.id for rule in CPU_RULES if expected.metric in rule.needs}
+    looking = {rule.id for rule in RULES if expected.metric in rule.needs}
     return [rule for rule in fired if rule in looking]
 
 

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kpd.model.metrics import Metric, describe
+from kpd.model.metrics import Metric, describe, parted
 
 SMALLEST = 0.02
 """A metric that moved by less than this share is taken not to have moved."""
+OF_CEILING = 0.005
+"""Nor is one that has a ceiling and moved by less than this share of it: a tenfold change of next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +25,27 @@ class Change:
 
 
 def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[Change, ...]:
-    """The catalogued metrics that both have and that moved, ranked by their ratio; to or from nothing comes first."""
-    moved = []
+    """The catalogued metrics that both have and that moved, ranked by their ratio; to or from nothing comes first.
+
+    A case's metric is left out when that of all cases moved the same way: it says no more.
+    """
+    moved = {}
     for name in before.keys() & after.keys():
         metric, old, new = describe(name), before[name], after[name]
-        if metric is not None and math.isfinite(old) and math.isfinite(new) and _size(old, new) > SMALLEST:
-            moved.append(Change(name, old, new, _verdict(metric, old, new), _text(metric, old, new)))
-    return tuple(sorted(moved, key=lambda change: (-_size(change.before, change.after), change.name)))
+        if metric is not None and math.isfinite(old) and math.isfinite(new) and _moved(metric, old, new):
+            moved[name] = Change(name, old, new, _verdict(metric, old, new), _text(metric, old, new))
+    told = [change for name, change in moved.items() if not _said_of_all(change, moved.get(parted(name)[0]))]
+    return tuple(sorted(told, key=lambda change: (-_size(change.before, change.after), change.name)))
+
+
+def _moved(metric: Metric, old: float, new: float) -> bool:
+    return _size(old, new) > SMALLEST and (metric.ceiling is None or abs(new - old) > OF_CEILING * metric.ceiling)
+
+
+def _said_of_all(change: Change, whole: Change | None) -> bool:
+    if whole is None or whole is change:
+        return False
+    return (change.after > change.before) == (whole.after > whole.before)
 
 
 def _size(old: float, new: float) -> float:

@@ -87,7 +87,7 @@ CPU_RULES: tuple[Rule, ...] = (
         "keep fewer values alive at once: a smaller unroll or register tile, or split the loop",
     ),
     Rule(
-        "low_ipc",
+        "core_waits",
         "medium",
         ("ipc", "roofline_pct"),
         lambda m: m["ipc"] < 1.0 and m["roofline_pct"] < NEAR_PCT,

@@ -1,67 +1,50 @@
 """The profile of one candidate: everything that can be known of why it is as fast as it is, and what could not be."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from kpd.measure.bench import Bench
 from kpd.model.events import Timed
-from kpd.model.nouns import Finding
-from kpd.profile import assembly, counters, remarks, rules, speed
-from kpd.profile.cpu_rules import CPU_RULES, NEAR_PCT
-
-FAR_PCT = 50.0
+from kpd.model.nouns import Advice, Finding
+from kpd.profile.rules import Rule
 
 
-async def measured(
-    bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None]
-) -> tuple[dict[str, float], dict[str, str]]:
-    """The metrics of a candidate that was timed, and for each that could not be had, why. Raises HostError."""
-    listing = await bench.listing(built)
-    ran = await bench.counted(built, job, counters.script, say)
-    if ran.reason:
-        counted: tuple[dict[str, float], dict[str, str]] = {}, dict.fromkeys(counters.WAYS, f"perf stat: {ran.reason}")
-    else:
-        counted = counters.read(ran.stdout.decode(errors="replace"), ran.stderr.decode(errors="replace"))
-    metrics: dict[str, float] = {}
-    missing: dict[str, str] = {}
-    parts = (
-        speed.read(timed.cases, bench.work),
-        counted,
-        assembly.read(listing.assembly),
-        remarks.read(listing.remarks),
-    )
-    for found, lacking in parts:
-        metrics |= found
-        missing |= lacking
-    return metrics, missing
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`missing` says for each metric that could not be had, why. `files` are for the iteration's folder, by name.
+
+    `trouble` says why a vendor's profiler gave nothing; empty when it did, or is not needed.
+    """
+
+    metrics: dict[str, float]
+    missing: dict[str, str]
+    advice: tuple[Advice, ...] = ()
+    files: dict[str, bytes] = field(default_factory=dict)
+    trouble: str = ""
 
 
-def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:
-    """The rules that fire, the severest first."""
-    return rules.apply(CPU_RULES, metrics)
+class Measure(Protocol):
+    """Profiles a candidate that was timed: `built` is its Object's job, `job` the profiler's own. Raises HostError.
+
+    A vendor's advice costs time and is read of the incumbent alone: `advised` asks for it.
+    """
+
+    def __call__(
+        self, bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], advised: bool = True
+    ) -> Awaitable[Profile]: ...
 
 
-def bottleneck(metrics: Mapping[str, float]) -> str:
-    """In one line, what holds the candidate back: memory, arithmetic, or latency when it is far from both."""
-    metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
-    of_all = metrics.get("roofline_pct")
-    if of_all is None:
-        return "unknown: the task gives no roofline" + _ipc(metrics)
-    if of_all < FAR_PCT:
-        return f"latency bound: {of_all:.0f} % of the roofline{_rates(metrics)}{_ipc(metrics)}"
-    memory, compute = metrics.get("memory_roofline_pct"), metrics.get("compute_roofline_pct")
-    what = "compute" if memory is None or (compute is not None and compute > memory) else "memory"
-    if memory is None and compute is None:
-        what = "roofline"
-    room = "little room left" if of_all >= NEAR_PCT else "some room left"
-    return f"{what} bound: {of_all:.0f} % of the roofline{_rates(metrics)}, {room}"
+@dataclass(frozen=True, slots=True)
+class Profiler:
+    """How candidates on one kind of device are profiled, and what is concluded from the metrics alone.
 
+    `findings` are the rules that fire, the severest first; `bottleneck` says in one line what holds a candidate back.
+    `in_full` collects more than the metrics, on demand, where there is more.
+    """
 
-def _rates(metrics: Mapping[str, float]) -> str:
-    units = (("gbs", "GB/s"), ("gflops", "GFLOP/s"))
-    found = [f"{metrics[name]:.3g} {unit}" for name, unit in units if name in metrics]
-    return f" ({', '.join(found)})" if found else ""
-
-
-def _ipc(metrics: Mapping[str, float]) -> str:
-    return f", {metrics['ipc']:.2f} instructions a cycle" if "ipc" in metrics else ""
+    measured: Measure
+    rules: tuple[Rule, ...]
+    findings: Callable[[Mapping[str, float]], tuple[Finding, ...]]
+    bottleneck: Callable[[Mapping[str, float]], str]
+    in_full: Measure | None = None

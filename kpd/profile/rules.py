@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kpd.model.nouns import Finding, Severity
 
 ORDER: dict[Severity, int] = {"high": 0, "medium": 1, "low": 2}
+MOST_NAMED = 3  # cases named in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +36,27 @@ def apply(rules: Iterable[Rule], metrics: Mapping[str, float]) -> tuple[Finding,
     """What fires, the severest first, otherwise in the order of the rules."""
     fired = [found for rule in rules if (found := rule.fire(metrics)) is not None]
     return tuple(sorted(fired, key=lambda finding: ORDER[finding.severity]))
+
+
+def apply_cases(
+    rules: Iterable[Rule], cases: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
+) -> tuple[Finding, ...]:
+    """What fires in any case, each rule once, in the order of `apply`.
+
+    The evidence is of the weightiest case among those where it fires; `weights` are the cases' times. Where it does not
+    fire in all, the message says in which. A metric that is the same for all cases belongs to each one's.
+    """
+    kept = []
+    for rule in rules:
+        fired = {case: found for case, metrics in cases.items() if (found := rule.fire(metrics)) is not None}
+        if fired:
+            found = fired[max(fired, key=lambda case: weights.get(case, 0.0))]
+            kept.append(replace(found, message=_where(list(fired), len(cases)) + found.message))
+    return tuple(sorted(kept, key=lambda finding: ORDER[finding.severity]))
+
+
+def _where(fired: list[str], of: int) -> str:
+    if len(fired) == of:
+        return ""
+    more = f" and {len(fired) - MOST_NAMED} more" if len(fired) > MOST_NAMED else ""
+    return f"in {len(fired)} of {of} cases ({', '.join(fired[:MOST_NAMED])}{more}): "

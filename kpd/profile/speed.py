@@ -7,7 +7,7 @@ from kpd.model.metrics import of_case
 from kpd.model.nouns import CaseTime
 
 ALWAYS_MEMORY = 1.0
-"""No CPU computes fewer floating-point operations than this for each byte its memory delivers."""
+"""No processor computes fewer floating-point operations than this for each byte its memory delivers."""
 
 
 def read(cases: Sequence[CaseTime], work: Mapping[str, Work]) -> tuple[dict[str, float], dict[str, str]]:
@@ -54,6 +54,21 @@ def limit(case: CaseTime, work: Mapping[str, Work]) -> str:
     if compute_us is not None:
         return "compute" if compute_us >= case.roofline_us else "memory"
     return "memory" if case.bytes and (case.flops or 0) < ALWAYS_MEMORY * case.bytes else ""
+
+
+def limited_by(metrics: Mapping[str, float]) -> str:
+    """Which side of the roofline the candidate is closest to: memory or compute; "roofline" when neither is known."""
+    memory, compute = metrics.get("memory_roofline_pct"), metrics.get("compute_roofline_pct")
+    if memory is None and compute is None:
+        return "roofline"
+    return "compute" if memory is None or (compute is not None and compute > memory) else "memory"
+
+
+def rates(metrics: Mapping[str, float]) -> str:
+    """Traffic and arithmetic in brackets, as far as they are known."""
+    units = (("gbs", "GB/s"), ("gflops", "GFLOP/s"))
+    found = [f"{metrics[name]:.3g} {unit}" for name, unit in units if name in metrics]
+    return f" ({', '.join(found)})" if found else ""
 
 
 def _share(cases: Sequence[CaseTime]) -> float | None:

@@ -25,6 +25,11 @@ _GROUP_TITLES = {
     "speed": "Speed",
     "counters": "Hardware counters",
     "hot loop": "Hot loop",
+    "speed of light": "Speed of light",
+    "memory": "Memory",
+    "warp stalls": "Warp stalls",
+    "occupancy": "Occupancy",
+    "instructions": "Instructions",
     "compiler": "Compiler",
 }
 

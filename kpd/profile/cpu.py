@@ -1,0 +1,59 @@
+"""The profile of a candidate on a CPU: counters, the compiler's words, its code."""
+
+import math
+from collections.abc import Callable, Mapping
+
+from kpd.measure.bench import Bench
+from kpd.model.events import Timed
+from kpd.model.nouns import Finding
+from kpd.profile import assembly, counters, remarks, rules, speed
+from kpd.profile.cpu_rules import CPU_RULES, NEAR_PCT
+from kpd.profile.profile import Profile
+
+FAR_PCT = 50.0
+
+
+async def measured(
+    bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], advised: bool = True
+) -> Profile:
+    """See `profile.Measure`."""
+    listing = await bench.listing(built)
+    ran = await bench.counted(built, job, counters.script, say)
+    if ran.reason:
+        counted: tuple[dict[str, float], dict[str, str]] = {}, dict.fromkeys(counters.WAYS, f"perf stat: {ran.reason}")
+    else:
+        counted = counters.read(ran.stdout.decode(errors="replace"), ran.stderr.decode(errors="replace"))
+    metrics: dict[str, float] = {}
+    missing: dict[str, str] = {}
+    parts = (
+        speed.read(timed.cases, bench.work),
+        counted,
+        assembly.read(listing.assembly),
+        remarks.read(listing.remarks),
+    )
+    for found, lacking in parts:
+        metrics |= found
+        missing |= lacking
+    return Profile(metrics, missing)
+
+
+def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:
+    """The rules that fire, the severest first."""
+    return rules.apply(CPU_RULES, metrics)
+
+
+def bottleneck(metrics: Mapping[str, float]) -> str:
+    """In one line, what holds the candidate back: memory, arithmetic, or latency when it is far from both."""
+    metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    of_all = metrics.get("roofline_pct")
+    if of_all is None:
+        return "unknown: the task gives no roofline" + _ipc(metrics)
+    if of_all < FAR_PCT:
+        return f"latency bound: {of_all:.0f} % of the roofline{speed.rates(metrics)}{_ipc(metrics)}"
+    what = speed.limited_by(metrics)
+    room = "little room left" if of_all >= NEAR_PCT else "some room left"
+    return f"{what} bound: {of_all:.0f} % of the roofline{speed.rates(metrics)}, {room}"
+
+
+def _ipc(metrics: Mapping[str, float]) -> str:
+    return f", {metrics['ipc']:.2f} instructions a cycle" if "ipc" in metrics else ""

@@ -1,0 +1,208 @@
+"""The profile of a candidate on a GPU: times with and without launching, Nsight Compute's counters, ptxas's words."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from kpd.hosts.errors import HostError
+from kpd.measure.bench import Bench
+from kpd.measure.cuda import ptxas
+from kpd.model.events import Timed
+from kpd.model.metrics import METRICS, PER_CASE, of_case, parted
+from kpd.model.nouns import CaseTime, Finding
+from kpd.profile import rules, speed
+from kpd.profile.gpu_rules import GPU_RULES, HALF_BUSY_PCT
+from kpd.profile.ncu import advice, cases, child, collect
+from kpd.profile.ncu.launches import Launch
+from kpd.profile.ncu.metrics import NAMES, STALLS
+from kpd.profile.ncu.read import DETAILS, RAW, REPORT, has_reader
+from kpd.profile.profile import Profile
+
+LAUNCH_PCT = 20.0
+"""From this share of a call on, launching is worth a word in the bottleneck; see `_launch_bound`."""
+COMPILED = ("ptxas_registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "static_shared_bytes")
+
+
+async def measured(
+    bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], advised: bool = True
+) -> Profile:
+    """See `profile.Measure`. Without ncu, or without a permission to count, the rest is there all the same."""
+    return await _measured(bench, built, timed, job, say, "advice" if advised else "counters")
+
+
+async def in_full(
+    bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], advised: bool = True
+) -> Profile:
+    """As `measured`, with all that ncu has in the report: for a person to open, and for more of NVIDIA's advice."""
+    found = await _measured(bench, built, timed, job, say, "full")
+    return replace(found, files={name.replace(".", "_full.", 1): content for name, content in found.files.items()})
+
+
+async def _measured(
+    bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], depth: collect.Depth
+) -> Profile:
+    compiled = ptxas.parse((await bench.listing(built)).remarks)
+    files, reason = await _report(bench, built, job, say, depth)
+    launches: tuple[Launch, ...] = ()
+    if files:
+        try:
+            launches = await child.launches(files)
+        except child.Unreadable as err:
+            reason = f"the report of ncu cannot be read: {err}"
+    times, untimed = speed.read(timed.cases, bench.work)
+    found = concluded(launches, reason, timed.cases, times, compiled)
+    return replace(found, missing=untimed | found.missing, files=files, trouble=reason)
+
+
+async def _report(
+    bench: Bench, built: str, job: str, say: Callable[[str], None], depth: collect.Depth
+) -> tuple[dict[str, bytes], str]:
+    """The files of a report by name, or why there are none. Raises HostError."""
+    export = not has_reader()
+
+    def script(calls: Callable[[int], str]) -> str:
+        return collect.script(calls, bench.device.arch, bench.launches, depth, export)
+
+    ran = await bench.counted(built, job, script, say)
+    if reason := collect.refused(ran):
+        return {}, reason
+    try:
+        names = (REPORT, RAW, DETAILS) if export else (REPORT,)
+        return {name: await bench.output(job, name, collect.LARGEST) for name in names}, ""
+    except HostError as err:
+        if err.kind != "too_large":
+            raise
+        return {}, f"the report of ncu is too large: {err.message}"
+
+
+def concluded(
+    launches: Sequence[Launch],
+    reason: str,
+    timed: Sequence[CaseTime],
+    speeds: Mapping[str, float],
+    compiled: Sequence[ptxas.Function],
+) -> Profile:
+    """What launches come to, curated or full alike, beside what is known of a candidate's speed.
+
+    `reason` says why there are no launches.
+    """
+    weights = {case.case: case.device_us or case.candidate_us for case in timed}
+    by_case, odd = cases.assigned(launches, tuple(weights))
+    counted, missing = cases.read(by_case, weights)
+    if reason:
+        missing = dict.fromkeys(NAMES, reason)
+    times, untimed = _times(timed)
+    built = ptxas.metrics(compiled)
+    metrics = {**speeds, **counted, **times, **built}
+    missing |= untimed | ({} if built else dict.fromkeys(COMPILED, "ptxas said nothing of this candidate"))
+    own = {function.name for function in compiled if function.registers is not None}
+    said = advice.marked(advice.read(by_case, weights), {finding.rule for finding in findings(metrics)})
+    return Profile(metrics, missing, (*said, *odd, *cases.strangers(by_case, own)))
+
+
+def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]:
+    """Times as launched, on the device alone, and with the data in L2; means of the cases, and each case's."""
+    metrics: dict[str, float] = {}
+    missing: dict[str, str] = {}
+    whole: dict[str, list[float | None]] = {
+        "event_us": [case.candidate_us for case in timed],
+        "device_us": [case.device_us for case in timed],
+        "warm_us": [case.warm_us for case in timed],
+    }
+    for name, times in whole.items():
+        known = {case.case: us for case, us in zip(timed, times, strict=True) if us is not None}
+        metrics |= {of_case(name, case): us for case, us in known.items()}
+        if timed and len(known) == len(timed):
+            metrics[name] = sum(known.values()) / len(known)
+        else:
+            missing[name] = "this task's timing does not tell it apart"
+    for suffix in ("", *(f"[{case.case}]" for case in timed)):
+        event, device = (metrics.get(f"{name}{suffix}") for name in ("event_us", "device_us"))
+        if event and device is not None:
+            metrics[f"launch_overhead_pct{suffix}"] = 100 * max(0.0, event - device) / event
+    if "launch_overhead_pct" not in metrics:
+        missing["launch_overhead_pct"] = missing.get("device_us") or missing["event_us"]
+    return metrics, missing
+
+
+def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:
+    """The rules that fire in any case, the severest first.
+
+    Counters that belong to no case, because nothing told whose they were, are looked at as those of all cases together.
+    """
+    by_case: dict[str, dict[str, float]] = {}
+    shared: dict[str, float] = {}
+    for name, value in metrics.items():
+        plain, case = parted(name)
+        if case:
+            by_case.setdefault(case, {})[plain] = value
+        elif plain not in PER_CASE:
+            shared[plain] = value
+    if not any(name in NAMES for of in by_case.values() for name in of):
+        by_case = {"": {name: value for name, value in metrics.items() if not parted(name)[1]}}
+    weights = {case: of.get("call_us", 0.0) for case, of in by_case.items()}
+    return rules.apply_cases(GPU_RULES, {case: {**shared, **of} for case, of in by_case.items()}, weights)
+
+
+def bottleneck(metrics: Mapping[str, float]) -> str:
+    """In one line, what holds the candidate back: launching, memory, arithmetic, or latency when it is none of them."""
+    known = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    if _launch_bound(known):
+        return (
+            f"launch bound: a call takes {known['event_us']:.3g} µs,"
+            f" of which the device works {known['device_us']:.3g} µs"
+            f" ({known['launch_overhead_pct']:.0f} % is launching){_roofline(known)}"
+        )
+    units = {unit: known[name] for unit, name in _UNITS.items() if name in known}
+    if "sm_pct" not in known or not units:
+        return _by_roofline(known)
+    busiest = max(units, key=lambda unit: units[unit])
+    compute = known["sm_pct"]
+    if max(units[busiest], compute) < HALF_BUSY_PCT:
+        return f"latency bound: {_busy(units)}, SMs at {compute:.0f} %{_waiting(known)}{_roofline(known)}"
+    if compute > units[busiest]:
+        return f"compute bound: SMs at {compute:.0f} % of their peak, {_busy(units)}{_roofline(known)}"
+    others = {unit: share for unit, share in units.items() if unit != busiest}
+    return (
+        f"memory bound: {busiest} at {units[busiest]:.0f} % of its peak, {_busy({**others, 'SMs': compute})}"
+        f"{_roofline(known)}"
+    )
+
+
+_UNITS = {"DRAM": "dram_pct", "L2": "l2_pct"}
+
+
+def _launch_bound(m: Mapping[str, float]) -> bool:
+    """Whether launching costs more than a better kernel could save: half of a call, or all that the roofline leaves."""
+    lost = m.get("launch_overhead_pct", 0.0)
+    if not {"event_us", "device_us"} <= m.keys():
+        return False
+    if lost < LAUNCH_PCT or "roofline_pct" not in m:
+        return lost >= 50
+    return lost >= 100 - lost - m["roofline_pct"]
+
+
+def _by_roofline(m: Mapping[str, float]) -> str:
+    if "roofline_pct" not in m:
+        return "unknown: no counters, and the task gives no roofline"
+    if m["roofline_pct"] < 50:
+        return f"unknown without counters{_roofline(m)}"
+    return f"{speed.limited_by(m)} bound{_roofline(m)}; no counters"
+
+
+def _busy(units: Mapping[str, float]) -> str:
+    return ", ".join(f"{unit} at {share:.0f} %" for unit, share in units.items())
+
+
+def _waiting(m: Mapping[str, float]) -> str:
+    """What warps wait for most, other than their turn."""
+    stalls = {name: m[f"stall_{name}"] for name in STALLS if f"stall_{name}" in m}
+    waits = {name: share for name, share in stalls.items() if name not in ("selected", "not_selected")}
+    if not waits:
+        return ""
+    most = max(waits, key=lambda name: waits[name])
+    return f"; {METRICS[f'stall_{most}'].label} ({100 * waits[most]:.0f} % of their time)"
+
+
+def _roofline(m: Mapping[str, float]) -> str:
+    return f"; {m['roofline_pct']:.0f} % of the roofline{speed.rates(m)}" if "roofline_pct" in m else ""

@@ -1,0 +1,118 @@
+"""NVIDIA's own advice: each piece once, the largest gain first, and beside it the local finding that says the same."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kpd.hosts.plain import plain
+from kpd.model.nouns import Advice
+from kpd.profile.ncu.launches import Launch, Said
+
+LONGEST = 700
+"""Characters of one piece. The longest of NVIDIA's have some 600."""
+MOST = 40
+_LEVELS = {"OPT": 0, "WRN": 1, "INF": 2}
+
+_MARKUP = re.compile(r"@(?P<kind>section|url|source|sass):(?P<rest>[^@]*)@")
+_LINK = re.compile(r" ?\(https?://[^\s()]*\)")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_OURS = re.compile(r"^The optional metric \S+ could not be found|^Check the .* table for the top stall locations")
+"""What is said because kpd collects as little as it does, or of tables that only ncu's own window shows."""
+
+SAME: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("CPIStall", r"scoreboard dependency on an? L1TEX", ("stall_long_scoreboard",)),
+    ("CPIStall", r"scoreboard dependency on an? MIO", ("stall_short_scoreboard", "smem_bank_conflicts")),
+    ("CPIStall", r"MIO \(memory input/output\) instruction queue", ("stall_mio_throttle",)),
+    ("CPIStall", r"execution pipe to be available", ("stall_math_pipe",)),
+    ("CPIStall", r"CTA barrier", ("stall_barrier",)),
+    ("CPIStall", r"fixed latency", ("stall_wait",)),
+    ("CPIStall", r"memory barrier", ("stall_membar",)),
+    ("CPIStall", r"after EXIT", ("uncoalesced_store",)),
+    ("CPIStall", r"local and global \(LG\)", ("poor_coalescing", "uncoalesced_store", "local_memory")),
+    ("SOLBottleneck", r"Memory is more heavily|DRAM", ("severe_memory_bound",)),
+    (
+        "SOLBottleneck",
+        r"analyzing L[12]",
+        ("uncoalesced_store", "poor_coalescing", "low_l1_hit", "severe_memory_bound"),
+    ),
+    ("SOLBottleneck", r"Compute is more heavily|[Cc]ompute [Ww]orkload", ("near_peak_compute",)),
+    ("SOLBottleneck", r"grid is too small", ("low_waves_per_sm", "launch_bound")),
+    ("SOLBottleneck", r"latency issues", ("low_ipc", "stall_long_scoreboard", "launch_bound")),
+    ("TheoreticalOccupancy", r"registers", ("register_limited", "low_occupancy")),
+    ("TheoreticalOccupancy", r"", ("low_occupancy",)),
+    ("AchievedOccupancy", r"", ("low_occupancy",)),
+    ("SharedMemoryConflicts", r"", ("smem_bank_conflicts",)),
+    ("UncoalescedSharedAccess", r"", ("smem_bank_conflicts",)),
+    ("MemoryCacheAccessPattern", r"global stores", ("uncoalesced_store",)),
+    ("MemoryCacheAccessPattern", r"global loads", ("poor_coalescing",)),
+    ("MemoryCacheAccessPattern", r"local", ("local_memory", "register_spill")),
+    ("MemoryCacheAccessPattern", r"L2", ("low_l2_hit", "poor_coalescing", "uncoalesced_store")),
+    ("UncoalescedGlobalAccess", r"", ("poor_coalescing", "uncoalesced_store")),
+    ("LaunchConfiguration", r"partial wave", ("tail_effect",)),
+    ("LaunchConfiguration", r"fewer (?:thread )?blocks|less than the GPU|multiprocessors", ("low_waves_per_sm",)),
+    ("IssueSlotUtilization", r"", ("low_ipc", "stall_long_scoreboard")),
+    ("HighPipeUtilization", r"under-utilized", ("low_ipc",)),
+    ("HighPipeUtilization", r"over-utilized|highest-utilized", ("near_peak_compute", "stall_math_pipe")),
+)
+"""Rule of ncu, words of its message, and the local rules of which any says the same. The first that fits decides."""
+
+
+def read(by_case: Mapping[str, Sequence[Launch]], weights: Mapping[str, float]) -> tuple[Advice, ...]:
+    """The advice of all launches, best first; what differs only in its numbers is one piece, the weightiest case's.
+
+    An estimate is of one launch's time. What a piece promises is the mean over all cases by their time, with nothing
+    where it was not said.
+    """
+    whole = sum(weights.values()) or 1.0
+    pieces: dict[tuple[str, str, str], list[tuple[str, Said]]] = {}
+    for case, said in _said(by_case):
+        pieces.setdefault((said.rule, said.level, _NUMBER.sub("#", said.text)), []).append((case, said))
+    found = []
+    for said_of in pieces.values():
+        best: dict[str, float] = {}
+        for case, said in said_of:
+            best[case] = max(best.get(case, 0.0), said.speedup_pct or 0.0)
+        case, first = max(said_of, key=lambda one: (weights.get(one[0], 0.0), one[1].speedup_pct or 0.0))
+        share = sum(gain * weights.get(of, whole) for of, gain in best.items()) / whole
+        speedup = round(share, 1) if any(said.speedup_pct is not None for _, said in said_of) else None
+        found.append(Advice(first.rule, first.level, first.text, speedup, tuple(filter(None, best))))
+    return tuple(sorted(found, key=_rank)[:MOST])
+
+
+def marked(advice: Iterable[Advice], fired: Collection[str]) -> tuple[Advice, ...]:
+    """With the id of the local finding that says the same, if one has fired."""
+    return tuple(replace(piece, agrees=same(piece, fired)) for piece in advice)
+
+
+def same(piece: Advice, fired: Collection[str]) -> str:
+    """The local rule that says what the advice does, among those that have `fired`; empty without one."""
+    for rule, words, ours in SAME:
+        if rule == piece.rule and re.search(words, piece.text):
+            return next((id for id in ours if id in fired), "")
+    return ""
+
+
+def clean(text: str) -> str:
+    """A message as a sentence: ncu's links and the names of its tables' sections stay as words, on one line."""
+    return plain(_LINK.sub("", _MARKUP.sub(_words, text)), LONGEST)
+
+
+def _words(markup: re.Match[str]) -> str:
+    """`url:words:address`, else `kind:place:words`, where the place of a source has a line number, too."""
+    first, _, rest = markup["rest"].partition(":")
+    if markup["kind"] == "url":
+        return first
+    return rest.rpartition(":")[2] if markup["kind"] == "source" else rest
+
+
+def _said(by_case: Mapping[str, Sequence[Launch]]) -> Iterator[tuple[str, Said]]:
+    for case, launches in by_case.items():
+        for launch in launches:
+            for said in launch.advice:
+                text = clean(said.text)
+                if text and not _OURS.search(text):
+                    yield case, replace(said, rule=plain(said.rule, 60), text=text)
+
+
+def _rank(piece: Advice) -> tuple[float, int]:
+    return (-(piece.speedup_pct or 0.0), _LEVELS[piece.level])

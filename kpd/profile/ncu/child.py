@@ -1,0 +1,73 @@
+"""Reading a report in a process of its own; see `read`."""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from kpd.hosts.plain import plain
+from kpd.model.codec import CodecError, decode
+from kpd.profile.ncu.launches import Launch
+
+LIMIT_S = 60.0
+LARGEST = 8 << 20
+"""Bytes of JSON: a launch has some five thousand."""
+_PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "SYSTEMROOT")
+"""What a reader needs of the environment. A daemon's has an agent's keys in it, too."""
+
+
+class Unreadable(Exception):
+    """The files are no report that can be read; the message says why."""
+
+
+async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tuple[Launch, ...]:
+    """The launches of a report, given as `read`'s files by name. Raises Unreadable."""
+    with tempfile.TemporaryDirectory(prefix="kpd-ncu-") as folder:
+        for name, content in files.items():
+            await asyncio.to_thread((Path(folder) / name).write_bytes, content)
+        said, error = await _run(folder, limit_s)
+    if error:
+        raise Unreadable(error)
+    try:
+        found = decode(said, tuple[Launch, ...])
+    except CodecError as err:
+        raise Unreadable(f"what the reader says is no report: {err}") from err
+    if not found:  # NVIDIA's reader takes a file that is none for an empty report
+        raise Unreadable("it holds no kernel launch")
+    return found
+
+
+async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
+    """What the reader printed, and why it failed; empty when it did not."""
+    # -P: a module that lies in the workspace is not taken for one of Python's own.
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "kpd.profile.ncu.read", folder,
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env={name: os.environ[name] for name in _PASSED if name in os.environ}, start_new_session=True,
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stderr is not None
+    try:
+        async with asyncio.timeout(limit_s):
+            said, errors = await asyncio.gather(_most(child.stdout, LARGEST), _most(child.stderr, LARGEST))
+            status = await child.wait()
+    except TimeoutError:
+        return b"", f"reading the report took longer than {limit_s:g} s"
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    if status:
+        words = errors.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+        return b"", plain(words) or f"the reader ended with {status}"
+    return said, ""
+
+
+async def _most(stream: asyncio.StreamReader, limit: int) -> bytes:
+    """The stream's first bytes; the rest is read and dropped, so that its writer can end."""
+    kept = bytearray()
+    while piece := await stream.read(1 << 16):
+        kept += piece[: limit - len(kept)]
+    return bytes(kept)

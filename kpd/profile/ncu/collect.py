@@ -1,0 +1,121 @@
+"""Running Nsight Compute around a process that calls the kernel: the script for the host, and what its end means."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from kpd.hosts.host import JobResult
+from kpd.hosts.plain import plain
+from kpd.hosts.preflight.gpu_checks import FOR_ADMINS, FOR_GUESTS
+from kpd.measure.bench import Launches
+from kpd.measure.jobs import words
+from kpd.profile.ncu.metrics import asked
+from kpd.profile.ncu.read import DETAILS, RAW, REPORT
+
+SECTIONS = ("SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats", "MemoryWorkloadAnalysis")
+"""What NVIDIA's own rules need for their advice; all of them together take 0.7 s more for five launches (H100).
+
+MemoryWorkloadAnalysis_Tables alone would take 4 s.
+"""
+Depth = Literal["counters", "advice", "full"]
+_EXTRA: dict[Depth, tuple[str, ...]] = {
+    "counters": (),
+    "advice": tuple(word for name in SECTIONS for word in ("--section", name)),
+    "full": ("--set", "full"),
+}
+LARGEST = 64 << 20
+"""Bytes of a report, or of an exported page; five launches have 0.4 MB, six with `--set full`."""
+NO_NCU, NO_REPORT = 91, 92
+
+# The clocks are left alone: ncu would lock them for as long as it runs. Its lock file lies in TMPDIR; in /tmp it would
+# belong to whoever ran ncu first. A metric that this version does not have fails the whole collection: then the
+# sections alone are asked for, which know what each chip has.
+_SCRIPT = """
+LC_ALL=C; TMPDIR=$PWD/tmp; export LC_ALL TMPDIR; mkdir -p "$TMPDIR"
+ncu=${KPD_NCU:-}
+for found in "$(command -v ncu)" /usr/local/cuda/bin/ncu \\
+    $(ls -d /usr/local/cuda-*/bin/ncu /opt/nvidia/nsight-compute/*/ncu 2>/dev/null | sort -rV); do
+  if [ -z "$ncu" ] && [ -x "$found" ]; then ncu=$found; fi
+done
+[ -n "$ncu" ] || exit @NO_NCU@
+collect() {
+  rm -f out/@REPORT@
+  "$ncu" --clock-control none --target-processes all --nvtx @LAUNCHES@ @SECTIONS@ "$@" -f -o out/report \\
+    @CALLS@ >ncu.log 2>&1
+}
+collect @METRICS@
+if [ ! -s out/@REPORT@ ] && grep -qi 'metric' ncu.log && ! grep -q ERR_NVGPUCTRPERM ncu.log; then
+  mv ncu.log first.log; collect
+fi
+tail -c 8000 ncu.log
+[ -s out/@REPORT@ ] || exit @NO_REPORT@
+"""
+_EXPORT = """
+page() { "$ncu" --import out/@REPORT@ --csv --print-units base --page "$1"; }
+page raw >out/@RAW@ 2>/dev/null && page details >out/@DETAILS@ 2>/dev/null || exit @NO_REPORT@
+"""
+
+
+def script(
+    calls: Callable[[int], str], arch: str, launches: Launches, depth: Depth = "advice", export: bool = False
+) -> str:
+    """A shell script that leaves a report in the job's `out/`, for `bench.Counted`.
+
+    Each case is called once. The counters are the same at any depth; "advice" adds what NVIDIA's rules need, and "full"
+    everything that ncu has. With `export` the
+    report's tables lie beside it: for those who cannot read it otherwise.
+    """
+    parts = {
+        "@LAUNCHES@": words(_filter(launches)),
+        "@SECTIONS@": words(_EXTRA[depth]),
+        "@METRICS@": words(("--metrics", ",".join(asked(arch)))),
+        "@CALLS@": calls(1),
+        "@REPORT@": REPORT,
+        "@RAW@": RAW,
+        "@DETAILS@": DETAILS,
+        "@NO_NCU@": str(NO_NCU),
+        "@NO_REPORT@": str(NO_REPORT),
+    }
+    whole = _SCRIPT + (_EXPORT if export else "")
+    return re.sub("@[A-Z_]+@", lambda mark: parts[mark[0]], whole)
+
+
+def _filter(launches: Launches) -> tuple[str, ...]:
+    marked = ("--profile-from-start", "off") if launches.marked else ()
+    named = ("--kernel-name", f"regex:{launches.kernel}") if launches.kernel else ()
+    return (*marked, *named, "--launch-count", str(launches.most))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    mark: str
+    words: str
+    remedy: str
+
+
+_CAUSES = (
+    _Cause("ERR_NVGPUCTRPERM", "ncu is denied the GPU's counters (ERR_NVGPUCTRPERM)", f"{FOR_ADMINS}; {FOR_GUESTS}"),
+    _Cause("ERR_NVGPUCTR", "another profiler uses the GPU's counters", "end it, DCGM's profiling among them"),
+    _Cause("InterprocessLockFailed", "ncu cannot take its lock", "remove the lock file that it names"),
+    _Cause("No kernels were profiled", "ncu saw no kernel launch", "see that the harness launches one in every case"),
+    _Cause("No CUDA-capable device", "ncu finds no GPU", "run nvidia-smi there"),
+    _Cause("driver version is insufficient", "the driver is older than the toolkit", "update the NVIDIA driver"),
+)
+
+
+def refused(ran: JobResult) -> str:
+    """Why there is no report, and what to do about it; empty when there is one."""
+    if not ran.rc and not ran.reason:
+        return ""
+    if ran.reason:
+        return f"ncu was cut off ({ran.reason}) after {ran.seconds:.0f} s; [bench] limit_s in task.toml is the limit"
+    if ran.rc == NO_NCU:
+        return "no ncu: install Nsight Compute, a part of the CUDA toolkit, or give its folder as cuda_home"
+    said = ran.stdout.decode(errors="replace")
+    for cause in _CAUSES:
+        if cause.mark in said:
+            return f"{cause.words}: {cause.remedy}"
+    rows = [row for row in said.splitlines() if row.strip()]
+    row = next((row for row in rows if "==ERROR==" in row), rows[-1] if rows else f"it ended with {ran.rc}")
+    return f"ncu leaves no report: {plain(row.removeprefix('==ERROR==').strip())}"

@@ -1,0 +1,79 @@
+"""A report as ncu itself exports it: the tables of `ncu --import … --csv --page raw` and `--page details`."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas
+
+from kpd.profile.ncu.launches import Launch, Level, Said
+from kpd.profile.ncu.metrics import SOURCES
+from kpd.profile.ncu.units import base
+
+_LEVELS: dict[str, Level] = {"OPT": "OPT", "INF": "INF", "WRN": "WRN", "ERR": "WRN"}
+_RANGE = re.compile(r'"[^"]*?:(?P<name>[^\n]*?)(?::[^:"]*){6}"')
+"""A range as ncu writes it: "<default domain>:name:" and six more fields, all quoted."""
+
+
+def launches(raw: Path, details: Path | None) -> Iterator[Launch]:
+    """Every kernel launch on the raw page, in its order, with the advice on the details page."""
+    table = _table(raw)
+    units, rows = table.iloc[0], table.iloc[1:]
+    advice = _advice(details) if details is not None else {}
+    nvtx = next((name for name in table.columns if "Push/Pop_Range" in name), "")
+    for row in rows.to_dict("records"):
+        yield Launch(
+            function(row["Kernel Name"]),
+            tuple(found["name"] for found in _RANGE.finditer(row[nvtx])) if nvtx else (),
+            _dims(row["Grid Size"]),
+            _dims(row["Block Size"]),
+            {
+                name: value
+                for name in sorted(SOURCES & row.keys())
+                if (value := base(number(row[name]), units[name])) is not None
+            },
+            advice.get(row["ID"], ()),
+        )
+
+
+def number(text: str) -> float:
+    """A value as ncu writes it, with commas between thousands; not a number where it wrote "n/a" or anything else."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return float("nan")
+
+
+def function(name: str) -> str:
+    """The bare name in a demangled signature: `void ns::scale<float>(float *, int)` is `scale`."""
+    found = name
+    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)", "", found)) != found:
+        found = shorter
+    words = found.split()
+    return words[-1].rsplit("::", 1)[-1] if words else name
+
+
+def _table(path: Path) -> pandas.DataFrame:
+    """A page as text, whatever ncu has written before it."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        before = next((at for at, line in enumerate(file) if line.startswith('"ID",')), None)
+    if before is None:
+        raise ValueError(f"{path.name} has no table")
+    return pandas.read_csv(path, dtype=str, keep_default_na=False, skiprows=before, encoding_errors="replace")
+
+
+def _dims(text: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in re.findall(r"\d{1,10}", text))
+
+
+def _advice(details: Path) -> Mapping[str, tuple[Said, ...]]:
+    """By the launch's id. Versions before 2023 write no estimates."""
+    table = _table(details)
+    found: dict[str, tuple[Said, ...]] = {}
+    for row in table.to_dict("records"):
+        level = _LEVELS.get(row.get("Rule Type") or "")
+        if level is not None and row.get("Rule Description"):
+            speedup = base(number(row.get("Estimated Speedup") or ""), "%")
+            said = Said(row["Rule Name"], level, row["Rule Description"], speedup)
+            found[row["ID"]] = (*found.get(row["ID"], ()), said)
+    return found

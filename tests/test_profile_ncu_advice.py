@@ -1,0 +1,88 @@
+"""NVIDIA's advice: each piece once, the best first, in plain words, and beside it what our own rules found."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.model.nouns import Advice
+from kpd.profile.gpu_rules import GPU_RULES
+from kpd.profile.ncu import advice, cases
+from kpd.profile.ncu.child import launches
+from kpd.profile.ncu.launches import Launch, Said
+from tests.ncu_reports import CASES, NAIVE_US, pages
+
+WEIGHTS = dict(zip(CASES, NAIVE_US, strict=True))
+IDS = {rule.id for rule in GPU_RULES}
+
+
+async def test_the_advice_of_the_recording() -> None:
+    by_case, _ = cases.assigned(await launches(pages()), CASES)
+    found = advice.marked(advice.read(by_case, WEIGHTS), {"uncoalesced_store", "stall_long_scoreboard"})
+    assert len({piece.text for piece in found}) == len(found)
+    gains = [piece.speedup_pct or 0 for piece in found]
+    assert gains == sorted(gains, reverse=True)
+    drain, store, *_ = found
+    assert (drain.rule, drain.level, drain.cases, drain.agrees) == ("CPIStall", "OPT", CASES, "uncoalesced_store")
+    assert 42 < (drain.speedup_pct or 0) < 45
+    assert "124.7 cycles" not in drain.text
+    assert "125.0 cycles" in drain.text, "the figures are those of the case that takes longest"
+    assert (store.rule, store.agrees) == ("MemoryCacheAccessPattern", "uncoalesced_store")
+    ours = {piece.agrees for piece in found if "L1TEX (local, global" in piece.text}
+    assert ours == {"stall_long_scoreboard"}
+    assert not any("optional metric" in piece.text or "Warp Stall Sampling" in piece.text for piece in found)
+    assert any(piece.level == "INF" for piece in found)
+
+
+def test_an_estimate_counts_by_the_time_of_its_cases() -> None:
+    said = Said("Rule", "OPT", "it takes 12.5 cycles", 80.0)
+    again = Said("Rule", "OPT", "it takes 7 cycles", 40.0)
+    by_case = {"long": [Launch("k", advice=(again,))], "short": [Launch("k", advice=(said,))], "other": [Launch("k")]}
+    (piece,) = advice.read(by_case, {"long": 60.0, "short": 30.0, "other": 10.0})
+    assert (piece.text, piece.cases) == ("it takes 7 cycles", ("long", "short"))
+    assert piece.speedup_pct == pytest.approx(0.6 * 40 + 0.3 * 80)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("See the @url:Guide:https://docs.nvidia.com/x#y@ for more.", "See the Guide for more."),
+        ("See the Guide (https://docs.nvidia.com/x#y) for more.", "See the Guide for more."),
+        ("in the @section:MemoryWorkloadAnalysis:Memory Workload Analysis@ section",
+         "in the Memory Workload Analysis section"),
+        ("at @source:k.cu:12:line 12@", "at line 12"),
+        ("at @sass:0x7f:this@", "at this"),
+        ("a\nb\x1b[31m c", "a b [31m c"),
+        ("x@y and z@w", "x@y and z@w"),
+    ],
+)  # fmt: skip
+def test_markup_becomes_words(text: str, plain: str) -> None:
+    assert advice.clean(text) == plain
+
+
+@given(st.text(alphabet=st.sampled_from("@:urlsection ()https/x\n\x1b"), max_size=80))
+def test_any_text_becomes_a_line(text: str) -> None:
+    assert advice.clean(text).isprintable()
+    assert len(advice.clean(text * 50)) <= advice.LONGEST
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "fired", "ours"),
+    [
+        ("SharedMemoryConflicts", "a 3.2-way bank conflict", {"smem_bank_conflicts"}, "smem_bank_conflicts"),
+        ("SharedMemoryConflicts", "a 3.2-way bank conflict", {"low_occupancy"}, ""),
+        ("TheoreticalOccupancy", "limited by the number of required registers", IDS, "register_limited"),
+        ("TheoreticalOccupancy", "limited by the required amount of shared memory", IDS, "low_occupancy"),
+        ("LaunchConfiguration", "1 full waves and a partial wave of 3 thread blocks", IDS, "tail_effect"),
+        ("CPIStall", "stalled waiting for sibling warps at a CTA barrier", IDS, "stall_barrier"),
+        ("CPIStall", "waiting for the MIO (memory input/output) instruction queue to be not full", IDS,
+         "stall_mio_throttle"),
+        ("CPIStall", "a scoreboard dependency on a MIO (memory input/output) operation", IDS, "stall_short_scoreboard"),
+        ("SomethingNew", "registers", IDS, ""),
+    ],
+)  # fmt: skip
+def test_what_says_the_same(rule: str, text: str, fired: set[str], ours: str) -> None:
+    assert advice.same(Advice(rule, "OPT", text), fired) == ours
+
+
+def test_every_rule_that_advice_may_agree_with_exists() -> None:
+    assert {id for _, _, ours in advice.SAME for id in ours} <= IDS

@@ -1,0 +1,225 @@
+"""From launches to metrics: the values, whose they are, and what is not known."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
+from kpd.profile.ncu import cases
+from kpd.profile.ncu.child import launches
+from kpd.profile.ncu.launches import Launch
+from kpd.profile.ncu.metrics import CURATED, DURATION, NAMES, SOURCES, STALLS, asked
+from kpd.profile.ncu.read import RAW
+from tests.ncu_reports import CASES, NAIVE_US, pages, recorded
+
+BY_NAME = {counter.name: counter for counter in CURATED}
+WEIGHTS = dict(zip(CASES, NAIVE_US, strict=True))
+LD, ST = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
+LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
+
+
+async def naive() -> tuple[Launch, ...]:
+    return await launches({RAW: pages()[RAW]})
+
+
+def launch(kernel: str = "k", us: float = 1.0, ranges: tuple[str, ...] = (), **metrics: float) -> Launch:
+    """A launch that took so long, with these metrics."""
+    return Launch(kernel, ranges, metrics={DURATION: us * 1e3, **metrics})
+
+
+async def test_the_figures_of_the_recording() -> None:
+    by_case, odd = cases.assigned(await naive(), CASES)
+    metrics, missing = cases.read(by_case, WEIGHTS)
+    assert odd == ()
+    assert missing == {}
+    assert {name for name in metrics if "[" not in name} == set(NAMES)
+    assert {f"{name}[{case}]" for name in NAMES for case in CASES} <= metrics.keys()
+    expected = {
+        "duration_us[case0]": 288.032, "sm_ghz[case0]": 1.97365, "sm_pct[case0]": 5.53, "l2_pct[case0]": 86.54,
+        "dram_read_mb[case0]": 71.314176, "sectors_per_load[case0]": 4, "sectors_per_store[case0]": 32,
+        "coalescing_store_pct[case0]": 12.5, "coalescing_load_pct[case4]": 82.02, "registers[case0]": 16,
+        "stall_long_scoreboard[case0]": 95.40 / 282.89, "stall_drain[case2]": 113.60 / 224.64, "waves[case2]": 3.88,
+        "shared_conflict_pct[case0]": 0, "local_requests[case0]": 0, "grid[case1]": 262144, "limit_warps[case1]": 8,
+    }  # fmt: skip
+    assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=1e-5)
+    whole = sum(NAIVE_US)
+    l2 = (86.54, 85.35, 79.01, 88.20, 86.78)
+    assert metrics["l2_pct"] == pytest.approx(sum(a * b for a, b in zip(l2, NAIVE_US, strict=True)) / whole)
+    assert metrics["duration_us"] == pytest.approx(288.032 + 1167.36 + 19.968 + 282.56 + 212.384)
+    assert metrics["grid"] == 262144  # the case that takes longest
+
+
+async def test_the_stalls_of_a_warp_are_shares_of_its_time() -> None:
+    by_case, _ = cases.assigned(await naive(), CASES)
+    metrics, _ = cases.read(by_case, WEIGHTS)
+    for case in CASES:
+        assert sum(metrics[f"stall_{name}[{case}]"] for name in STALLS) == pytest.approx(1, abs=0.02)
+
+
+def test_the_catalogue_has_every_metric_and_the_names_are_ncus() -> None:
+    assert set(NAMES) <= GPU_METRICS
+    assert set(NAMES) <= set(PER_CASE)
+    assert all(describe(name) for name in NAMES)
+    known = set(recorded("gh100_metrics.txt").decode().split())
+    strangers = {name for name in asked("sm_90") if name.split(".")[0] not in known}
+    assert {name.split("__")[0] for name in strangers} == {"launch", "sm"}  # properties of a launch, no counters
+    assert strangers - {name for name in strangers if name.startswith("launch__")} == {
+        "sm__maximum_warps_per_active_cycle_pct"
+    }
+
+
+@pytest.mark.parametrize(
+    "arch", ["sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_120", "sm_121", ""]
+)
+def test_each_architecture_is_asked_for_a_way_to_every_metric(arch: str) -> None:
+    names = set(asked(arch))
+    assert names <= SOURCES
+    ways = {
+        name: [way for way in counter.ways if {*way.top, *way.bottom} <= names] for name, counter in BY_NAME.items()
+    }
+    lacking = {name for name, found in ways.items() if not found}
+    only_some_have = {
+        "stall_gmma": arch in ("sm_90", "sm_90a"),
+        **dict.fromkeys(("dram_pct", "dram_read_mb", "dram_write_mb"), arch != "sm_121"),
+        "stall_imc_miss": arch not in ("sm_100", "sm_103", "sm_120", "sm_121"),
+    }
+    assert lacking == {name for name, has in only_some_have.items() if not has}
+    assert ("sm__pipe_tc_cycles_active.avg.pct_of_peak_sustained_active" in names) == (arch in ("sm_100", "sm_103"))
+
+
+def test_older_names_and_other_forms_give_the_same_metrics() -> None:
+    stall = BY_NAME["stall_barrier"]
+    forms = (
+        {"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio": 3.0, LATENCY: 12.0},
+        {"smsp__average_warp_latency_issue_stalled_barrier.ratio": 1000.0, "smsp__average_warp_latency.ratio": 4000.0},
+        {"smsp__warp_issue_stalled_barrier_per_warp_active.pct": 25.0},
+    )
+    assert [cases.value(stall, form) for form in forms] == [0.25, 0.25, 0.25]
+    useful = "smsp__sass_average_data_bytes_per_sector_mem_global_op_st"
+    assert cases.value(BY_NAME["coalescing_store_pct"], {f"{useful}.ratio": 4.0}) == 12.5
+    assert cases.value(BY_NAME["dram_pct"], {"dram__throughput.avg.pct_of_peak_sustained_elapsed": 60.0}) == 60
+    tensor = "sm__pipe_{}_cycles_active.avg.pct_of_peak_sustained_active"
+    both = {tensor.format("tensor"): 2.0, tensor.format("tc"): 70.0}
+    assert cases.value(BY_NAME["tensor_pct"], both) == 70
+    assert cases.value(BY_NAME["tensor_pct"], {tensor.format("tensor"): 2.0}) == 2
+
+
+def test_a_rate_of_nothing_is_not_known() -> None:
+    useful = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"
+    assert cases.value(BY_NAME["coalescing_load_pct"], {useful: 0.0, LD: 0.0}) == cases.NONE
+    assert cases.value(BY_NAME["l1_hit_pct"], {"l1tex__t_sector_hit_rate.pct": 0.0, LD: 0.0, ST: 0.0}) == cases.NONE
+    assert cases.value(BY_NAME["l1_hit_pct"], {"l1tex__t_sector_hit_rate.pct": 0.0, LD: 0.0, ST: 9.0}) == 0
+    sectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+    assert cases.value(BY_NAME["sectors_per_load"], {sectors: 0.0, LD: 0.0}) == cases.NONE
+    assert "ncu reports no l1tex__t_sectors" in str(cases.value(BY_NAME["sectors_per_load"], {LD: 8.0}))
+
+
+def test_several_kernels_of_a_case_come_together_by_time_and_by_count() -> None:
+    sectors, sm = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+    grid, read = "launch__grid_size", "dram__bytes_read.sum"
+    small = launch("small", 10, ("c",), **{sm: 20.0, sectors: 100.0, LD: 100.0, grid: 7, read: 1e6})
+    large = launch("large", 30, ("c",), **{sm: 60.0, sectors: 1600.0, LD: 100.0, grid: 9, read: 2e6})
+    by_case, odd = cases.assigned((small, large), ("c",))
+    metrics, missing = cases.read(by_case, {"c": 40.0})
+    assert odd == ()
+    assert metrics["duration_us"] == metrics["duration_us[c]"] == pytest.approx(40)
+    assert metrics["sm_pct[c]"] == pytest.approx(50)
+    assert metrics["sectors_per_load[c]"] == pytest.approx(8.5)
+    assert metrics["dram_read_mb[c]"] == pytest.approx(3)
+    assert metrics["grid[c]"] == 9
+    assert missing["dram_write_mb"] == "ncu reports no dram__bytes_write.sum"
+
+
+def test_a_sum_is_not_known_when_a_part_of_it_is_not() -> None:
+    read = "dram__bytes_read.sum"
+    launches = (launch(ranges=("a",), **{read: 1e6}), launch(ranges=("b",)))
+    metrics, missing = cases.read(cases.assigned(launches, ("a", "b"))[0], {"a": 1.0, "b": 1.0})
+    assert metrics["dram_read_mb[a]"] == 1
+    assert "dram_read_mb" not in metrics
+    assert missing["dram_read_mb"] == "b: ncu reports no dram__bytes_read.sum"
+
+
+def test_launches_without_ranges_belong_to_the_cases_by_their_order() -> None:
+    four = (launch("first"), launch("second"), launch("first"), launch("second"))
+    by_case, odd = cases.assigned(four, ("a", "b"))
+    assert {case: [one.kernel for one in of] for case, of in by_case.items()} == {
+        "a": ["first", "second"], "b": ["first", "second"],
+    }  # fmt: skip
+    assert odd == ()
+
+
+def test_launches_whose_case_nothing_tells_count_for_all_cases_only() -> None:
+    by_case, (odd,) = cases.assigned((launch("x", 2), launch("y", 1), launch("z", 1)), ("a", "b"))
+    metrics, missing = cases.read(by_case, {"a": 1.0, "b": 1.0})
+    assert metrics == {"duration_us": pytest.approx(4)}
+    assert all("[" not in name for name in missing)
+    assert "3 launches for 2 cases" in odd.text
+    named, none = cases.assigned((launch("scan_a"), launch("scan_b"), launch("scan_b")), ("a", "b"))
+    assert [len(of) for of in named.values()] == [1, 2]
+    assert none == ()
+
+
+def test_a_case_without_a_launch_and_a_launch_without_a_case_are_told() -> None:
+    launches = (launch("k", ranges=("outer", "a")), launch("fill"))
+    by_case, (odd,) = cases.assigned(launches, ("a", "b"))
+    metrics, missing = cases.read(by_case, {"a": 1.0, "b": 9.0})
+    assert missing["duration_us[b]"] == "ncu saw no kernel launch in this case"
+    assert metrics["duration_us"] == 1
+    assert odd.level == "WRN"
+    assert "a launch (fill) outside every case" in odd.text
+
+
+def test_no_launch_at_all_is_a_reason_for_everything() -> None:
+    metrics, missing = cases.read({}, {"a": 1.0})
+    assert metrics == {}
+    assert missing == dict.fromkeys(NAMES, "ncu saw no kernel launch")
+
+
+def test_kernels_that_are_not_the_candidates_are_told() -> None:
+    by_case = {"a": [launch("mine"), launch("theirs\n" + "x" * 99)], "b": [launch("mine")]}
+    (warning,) = cases.strangers(by_case, {"mine", "other"})
+    assert "also kernels that are not the candidate's own: theirs x" in warning.text
+    assert warning.cases == ("a",)
+    (warning,) = cases.strangers({"a": [launch("theirs")]}, {"mine"})
+    assert "only kernels" in warning.text
+    assert cases.strangers(by_case, {"mine", "theirs\n" + "x" * 99}) == ()
+    assert cases.strangers(by_case, ()) == ()
+
+
+numbers = st.floats(min_value=0, max_value=1e12)
+some_launches = st.lists(
+    st.builds(
+        Launch,
+        st.sampled_from(["k", "l"]),
+        st.sampled_from([(), ("a",), ("b",), ("x",)]),
+        metrics=st.dictionaries(st.sampled_from(sorted(SOURCES)), numbers, max_size=20),
+    ),
+    max_size=6,
+)
+
+
+@given(some_launches)
+def test_whatever_a_report_lacks_a_metric_is_finite_or_there_is_a_reason(launches: list[Launch]) -> None:
+    by_case, _ = cases.assigned(launches, ("a", "b"))
+    metrics, missing = cases.read(by_case, {"a": 1.0, "b": 3.0})
+    assert all(math.isfinite(value) for value in metrics.values())
+    assert set(NAMES) <= metrics.keys() | missing.keys()
+    assert not metrics.keys() & missing.keys()
+    assert all(missing.values())
+    assert all(describe(name) for name in {*metrics, *missing})
+
+
+@given(some_launches)
+def test_the_order_of_ranged_launches_does_not_matter(launches: list[Launch]) -> None:
+    ranged = [
+        replace(one, ranges=("a",), metrics={**one.metrics, DURATION: 1.0 + at}) for at, one in enumerate(launches)
+    ]
+    weights = {"a": 2.0}
+    there, _ = cases.read(cases.assigned(ranged, ("a",))[0], weights)
+    back, _ = cases.read(cases.assigned(ranged[::-1], ("a",))[0], weights)
+    assert there.keys() == back.keys()
+    for name, value in there.items():
+        assert back[name] == pytest.approx(value, rel=1e-6)
