@@ -1,0 +1,62 @@
+/* Cases, inputs and truth for reduction. The elements are positive, so that the sum is as exact as the way it is made: a
+ * tree of floats keeps the tolerance with ease, one float that takes up millions of elements in turn does not.
+ */
+#include "kpd_task.h"
+#include "kernel.h"
+
+#include <math.h>
+
+enum { X, OUT, BUFFERS };
+
+static const kpd_case kConfigs[] = {
+    {"64M", {67108864}, KPD_TIME_ONLY},
+    {"16M", {16777216}, KPD_TIME_ONLY},
+    {"4M", {4194304}, KPD_TIME_ONLY},
+    {"1M", {1048576}},
+    {"odd", {33333333}, KPD_TIME_ONLY},
+    {"1", {1}, KPD_CHECK_ONLY},
+    {"3", {3}, KPD_CHECK_ONLY},
+    {"257", {257}, KPD_CHECK_ONLY},
+    {"4095", {4095}, KPD_CHECK_ONLY},
+    {"100003", {100003}, KPD_CHECK_ONLY},
+};
+
+static void buffers(const kpd_case *c, kpd_buffer *b) {
+    b[X] = {"x", KPD_IN, KPD_F32, (size_t)c->dims[0]};
+    b[OUT] = {"out", KPD_OUT, KPD_F32, 1};
+}
+
+static void make_positive(void *context, size_t from, size_t to) {
+    float *x = (float *)context;
+    for (size_t i = from; i < to; i++) x[i] = fabsf(x[i]);
+}
+
+/* The last element weighs about as much as a hundredth of the others together: no kernel can leave the end out unseen. */
+static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {
+    float *x = (float *)data[X];
+    size_t n = (size_t)c->dims[0], sample = n < 4096 ? n : 4096;
+    kpd_fill(rng, d, x, n);
+    kpd_parallel(n, 1 << 18, make_positive, x);
+    double sum = 0.0;
+    for (size_t i = 0; i < sample; i++) sum += x[i];
+    x[n - 1] += (float)(sum / (double)sample * (double)n / 100.0);
+}
+
+static void oracle(const kpd_case *c, void *const *data, double *const *want) {
+    const float *x = (const float *)data[X];
+    size_t n = (size_t)c->dims[0], i = 0;
+    double sums[8] = {0.0}; /* so that one addition need not wait for the one before */
+    for (; i + 8 <= n; i += 8)
+        for (size_t k = 0; k < 8; k++) sums[k] += x[i + k];
+    for (; i < n; i++) sums[0] += x[i];
+    for (size_t k = 1; k < 8; k++) sums[0] += sums[k];
+    want[OUT][0] = sums[0];
+}
+
+static void call(const kpd_case *c, void *const *device, cudaStream_t stream) {
+    reduction((const float *)device[X], (float *)device[OUT], c->dims[0], stream);
+}
+
+const kpd_task_t kpd_task = {
+    "reduction", {"n"}, kConfigs, sizeof kConfigs / sizeof *kConfigs, BUFFERS, buffers, fill, oracle, call,
+};

@@ -1,0 +1,133 @@
+"""Is `kernel.rmsnorm_silu` right, and how fast is it? With --json the last line of stdout is the result.
+
+Right means: within the tolerance of a float64 reference, for inputs of several kinds from fresh seeds, its inputs left
+as they were; and right again in the last of the calls that were timed.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import sys
+
+import benchmark
+
+KINDS = ("normal", "constant", "heavy tail", "tiny", "large")
+RTOL, ATOL = 2e-3, 1e-4
+FASTER_THAN_ITSELF = 0.8
+"""A call cannot end sooner than its kernels: less than this share of their time is work on a stream of its own."""
+EXTRA = ((1, 1), (3, 1000), (5, 8191))
+"""Shapes that are checked and not timed: one element, and widths that no block divides."""
+
+
+class Wrong(Exception):
+    """What the kernel got wrong, in words."""
+
+
+def reference(x, gate, weight, eps):
+    """In float64."""
+    import torch
+
+    x, gate, weight = (t.to(torch.float64) for t in (x, gate, weight))
+    return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * weight * gate * torch.sigmoid(gate)
+
+
+def compare(y, given, what):
+    """Raises Wrong unless `y` is right for the inputs `given`."""
+    import torch
+
+    x = given[0]
+    if not isinstance(y, torch.Tensor) or y.shape != x.shape or y.dtype != x.dtype or y.device != x.device:
+        raise Wrong(f"{what}: it returned no tensor like x")
+    want = reference(*given, benchmark.EPS)
+    excess = (y.to(torch.float64) - want).abs() - (ATOL + RTOL * want.abs())
+    wrong = ~(excess <= 0)  # NaN is wrong, too
+    if wrong.any():
+        at = tuple(wrong.nonzero()[0].tolist())
+        got, wanted, count = y[at].item(), want[at].item(), int(wrong.sum())
+        raise Wrong(f"{what}: y{list(at)} is {got:.6g}, should be {wanted:.6g} ({count} elements wrong)")
+
+
+def check(function, shape, generator):
+    """Raises Wrong unless it is right for every kind of inputs of this shape."""
+    import torch
+
+    for kind in KINDS:
+        what = f"{benchmark.name_of(shape)}, {kind}"
+        given = benchmark.inputs(shape, generator, kind)
+        kept = [t.clone() for t in given]
+        y = function(*given, benchmark.EPS)
+        torch.cuda.synchronize()
+        if any(not torch.equal(a, b) for a, b in zip(given, kept, strict=True)):
+            raise Wrong(f"{what}: it changed its inputs")
+        compare(y, kept, what)
+
+
+def verify(function, args):
+    """The result: the score, and each case's times."""
+    import torch
+
+    generator = torch.Generator(device="cuda")
+    generator.manual_seed(int.from_bytes(os.urandom(7), "little"))
+    shapes = benchmark.CASES[args.mode]
+    for shape in (*EXTRA, *shapes):
+        check(function, shape, generator)
+    cases = []
+    for shape in shapes:
+        case, last = benchmark.measure(function, shape, generator, args.warmup, args.repeats)
+        for given, y in last:
+            compare(y, given, f"{case['name']}, timed")
+        if case["device_us"] is not None and case["us"] < FASTER_THAN_ITSELF * case["device_us"]:
+            raise Wrong(f"{case['name']}: a call took {case['us']:.2f} us, but its kernels {case['device_us']:.2f} us")
+        cases.append(case)
+    return {"ok": True, "best_us": sum(case["us"] for case in cases), "cases": cases}
+
+
+def profile(function, mode):
+    """Each case once for a profiler that looks from outside: marked for it, in a range of its name."""
+    import torch
+
+    generator = torch.Generator(device="cuda")
+    for shape in benchmark.CASES[mode]:
+        given = benchmark.inputs(shape, generator)
+        function(*given, benchmark.EPS)  # whatever is compiled is compiled here
+        torch.cuda.synchronize()
+        torch.cuda.cudart().cudaProfilerStart()
+        torch.cuda.nvtx.range_push(benchmark.name_of(shape))
+        function(*given, benchmark.EPS)
+        torch.cuda.synchronize()
+        torch.cuda.nvtx.range_pop()
+        torch.cuda.cudart().cudaProfilerStop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="the result as one line of JSON instead of a table")
+    parser.add_argument("--mode", choices=sorted(benchmark.CASES), default="dev", help="final: the held-out cases")
+    parser.add_argument("--warmup", type=int, default=10, help="calls before those that are timed")
+    parser.add_argument("--repeats", type=int, default=50, help="calls that are timed; their median counts")
+    parser.add_argument("--profile", action="store_true", help="only run each case once, for a profiler")
+    args = parser.parse_args()
+
+    said = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what the kernel prints is no result
+    function = importlib.import_module("kernel").rmsnorm_silu
+    if args.profile:
+        profile(function, args.mode)
+        return 0
+    try:
+        result = verify(function, args)
+    except Wrong as err:
+        result = {"ok": False, "error": str(err)}
+    if args.json or not result["ok"]:
+        print(json.dumps(result), file=said)
+    else:
+        for case in result["cases"]:
+            print(f"{case['name']:>12} {case['us']:9.2f} us", file=said)
+        print(f"{'best_us':>12} {result['best_us']:9.2f}", file=said)
+    said.close()
+    return 0 if result["ok"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
