@@ -163,7 +163,9 @@ def test_a_broken_task_is_refused_and_the_daemon_goes_on(daemon: RealDaemon, wor
     daemon.start()
     toml = workspace.tasks / "scale" / "task.toml"
     save(toml, toml.read_text().replace("[budget]", "[budgte]"))
-    errors = daemon.until(lambda: [e["body"]["card"]["error"] for e in daemon.events("task_loaded")][3:], "the refusal")
+    errors = daemon.until(
+        lambda: [error for e in daemon.events("task_loaded") if (error := e["body"]["card"]["error"])], "the refusal"
+    )
     assert "budgte" in errors[0]
     with pytest.raises(DaemonError, match="budget"):
         daemon.command("run", task="scale")

@@ -13,15 +13,19 @@ from kpd.hosts.errors import HostError, HostKey
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Runs the helper under kpd's own Python, or under `python`."""
+    """Runs the helper under kpd's own Python, or under `python`; `programs` is a folder that its PATH begins with."""
 
     kind: ClassVar[str] = "local"
     python: str = sys.executable
+    programs: Path | None = None
 
     async def open(self) -> ChildChannel:
         """Raises HostError (no_python)."""
         # Not kpd's own environment: a job may read that of its supervisor, which is a fork of the helper.
-        env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), "LANG": "C.UTF-8"}
+        path = os.environ.get("PATH", os.defpath)
+        if self.programs is not None:
+            path = f"{self.programs}{os.pathsep}{path}"
+        env = {"PATH": path, "HOME": str(Path.home()), "LANG": "C.UTF-8"}
         try:
             return await ChildChannel.start(self.python, "-I", "-S", "-c", BOOTSTRAP, env=env)
         except OSError as err:

@@ -9,14 +9,18 @@ from kpd.hosts.preflight.gpus import usable
 from kpd.hosts.preflight.probe import Facts, measuring_cpu
 from kpd.hosts.preflight.trial import Tried
 from kpd.model.nouns import Check, Device, HostCard
-from kpd.workspace.config import HostConfig
+from kpd.workspace.config import RECORDED, HostConfig
 
 
 def devices(facts: Facts, config: HostConfig) -> tuple[Device, ...]:
-    """The CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none."""
+    """The CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none.
+
+    A recorded host has no CPU of its own: that is this machine's, which host local has already.
+    """
     cpu = Device("cpu", "cpu", facts["cpu"], facts["machine"])
     gpus = usable(facts["gpus"], config.gpus)
-    return cpu, *(Device(gpu.uuid, "gpu", gpu.name, gpu.arch, gpu.pci, gpu.memory_mib) for gpu in gpus)
+    found = (Device(gpu.uuid, "gpu", gpu.name, gpu.arch, gpu.pci, gpu.memory_mib) for gpu in gpus)
+    return tuple(found) if config.transport == RECORDED else (cpu, *found)
 
 
 def host_card(name: str, config: HostConfig, facts: Facts, tried: Tried | None = None) -> HostCard:

@@ -1,0 +1,226 @@
+"""Record a run on this machine's GPU, so that kpd can play it where there is none.
+
+    python benchmarks/record_gpu.py TASK OUT                                    what the sweep agent proposes
+    python benchmarks/record_gpu.py TASK OUT --point TILE=32,PAD=1 --point …    these points of the task's [tune] space
+    python benchmarks/record_gpu.py TASK OUT --files DIR --files …              these files, laid over the task's own
+
+TASK is a task's name or folder. The run is a real one, in a workspace of its own that is removed again, with
+nvidia-smi, nvcc, ncu and the programs that nvcc makes behind a tape (kpd/hosts/recorded) that writes down what they
+answer. Needs an NVIDIA GPU and nvcc; without ncu, or without the permission to count, the recording has no counters.
+
+OUT becomes a folder to give as `recording` of a host with transport = "recorded"; then
+`kpd run TASK --host NAME --agent recorded` plays the run.
+"""
+
+import argparse
+import asyncio
+import getpass
+import gzip
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kpd import __version__
+from kpd.agents import space
+from kpd.agents.agent import Context, Exhausted, Proposal
+from kpd.agents.catalogue import AGENTS
+from kpd.client import ask
+from kpd.daemon.process import serve
+from kpd.hosts.preflight.gpus import QUERY, Gpu, chosen, cuda_of, gpus_of, ncu_of
+from kpd.hosts.recorded.calls import OUTSIDE
+from kpd.hosts.recorded.recording import Candidate, Recording, finish, load
+from kpd.hosts.recorded.scrub import LEAST
+from kpd.hosts.recorded.tape import Settings, lay
+from kpd.model import events as e
+from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import IterationFolder, read_files
+from kpd.workspace.shipped import shipped
+from kpd.workspace.task import Task, load_task
+
+LONGEST_S = 4 * 3600.0
+GIVEN = "recorded"
+"""The agent in whose place the given candidates are proposed."""
+PUBLIC = ("/", "/root", "/home", "/tmp", "/usr", "/usr/bin", "/usr/local/bin", "root")
+"""Words that name neither a person nor a machine."""
+
+
+class Given:
+    """Proposes the candidates of the command line, one after the other."""
+
+    repairs = False
+
+    def __init__(self, candidates: Sequence[Proposal]) -> None:
+        self._left = list(candidates)
+
+    async def propose(self, context: Context) -> Proposal:
+        if not self._left:
+            raise Exhausted("all candidates of the command line have been measured")
+        return self._left.pop(0)
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+def main() -> None:
+    args = arguments()
+    source = Path(args.task) if Path(args.task).is_dir() else shipped("tasks") / args.task
+    task = load_task(source)
+    programs = found_programs(args.cuda_home)
+    gpu = found_gpu(programs, args.gpu)
+    given = [at_point(task, text) for text in args.point] + [with_files(task, Path(text)) for text in args.files]
+    out = Path(args.out).absolute()
+    if out.exists() and any(out.iterdir()):
+        sys.exit(f"{out} is not empty")
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="kpd-record-") as own:
+        scratch = args.workspace or own
+        words = private_words(scratch, programs)
+        tape = lay(Path(scratch).resolve() / "tape", Settings(str(out), gpu.name, programs, words, gpu.uuid))
+        os.environ["PATH"] = f"{tape}{os.pathsep}{os.environ['PATH']}"
+        workspace = Workspace(Path(scratch).resolve() / "workspace")
+        shutil.copytree(source, workspace.tasks / task.name)
+        workspace.config.write_text(f'[run]\nhost = "local"\n[hosts.local]\ngpus = ["{gpu.uuid}"]\n')
+        if given:
+            AGENTS[GIVEN] = lambda config: Given(given)
+        budget = {"iterations": args.iterations or len(given) or None, "patience": len(given) or None}
+        events = asyncio.run(run(workspace, task, GIVEN if given else "sweep", budget))
+        candidates = tuple(measured(workspace, task, events))
+    finish(out, Recording(
+        version=1, kpd=__version__, made=datetime.now(UTC).date().isoformat(), device=gpu.name, arch=gpu.arch,
+        driver=gpu.driver, cuda=cuda_of(said(programs, "nvcc", "--version")),
+        ncu=ncu_of(said(programs, "ncu", "--version")) if "ncu" in programs else "", task=task.name,
+        agent="points or files that were given" if given else "sweep", candidates=candidates,
+    ))  # fmt: skip
+    print(load(out))
+    refuse_private(out, words)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Record a run on this machine's GPU.")
+    parser.add_argument("task", metavar="TASK", help="a task's name or folder")
+    parser.add_argument("out", metavar="OUT", help="the folder to make")
+    parser.add_argument("--point", action="append", default=[], metavar="NAME=VALUE,…", help="a point of [tune]")
+    parser.add_argument("--files", action="append", default=[], metavar="DIR", help="a folder with editable files")
+    parser.add_argument("--workspace", help="where the run's workspace is made and left (default: it is removed)")
+    parser.add_argument("--iterations", type=int, help="attempts; as many as are given, else the task's")
+    parser.add_argument("--gpu", default="0", help="the GPU's index or UUID (default: 0)")
+    parser.add_argument("--cuda-home", default="/usr/local/cuda", help="where nvcc and ncu are if not on the PATH")
+    return parser.parse_args()
+
+
+def found_programs(home: str) -> dict[str, str]:
+    apart = sorted(map(str, Path("/opt/nvidia/nsight-compute").glob("*")), reverse=True)
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), f"{home}/bin", home, *apart])
+    found = {name: where for name in OUTSIDE if (where := shutil.which(name, path=path))}
+    if missing := [name for name in ("nvidia-smi", "nvcc") if name not in found]:
+        sys.exit(f"no {' and no '.join(missing)} on this machine")
+    return found
+
+
+def said(programs: dict[str, str], name: str, *words: str) -> str:
+    return subprocess.run([programs[name], *words], check=True, capture_output=True, text=True).stdout
+
+
+def found_gpu(programs: dict[str, str], wanted: str) -> Gpu:
+    listed, trouble = gpus_of(said(programs, "nvidia-smi", *QUERY.split()))
+    found, _ = chosen(listed, (wanted,))
+    if not found:
+        sys.exit(f"no GPU {wanted}: {trouble or [gpu.index for gpu in listed]}")
+    return found[0]
+
+
+def private_words(scratch: str, programs: dict[str, str]) -> tuple[str, ...]:
+    """Who records, on which machine, and where his files lie."""
+    folders = [scratch, str(Path.home()), str(Path.cwd()), str(Path(__file__).parents[1]), sys.prefix]
+    folders += [str(Path(program).resolve().parent) for program in programs.values()]
+    folders += [str(Path(folder).resolve()) for folder in folders]
+    names = [socket.gethostname(), socket.gethostname().partition(".")[0], getpass.getuser()]
+    return tuple(sorted({word for word in (*folders, *names) if word not in PUBLIC}))
+
+
+def at_point(task: Task, text: str) -> Proposal:
+    point = dict(pair.split("=", 1) for pair in text.split(","))
+    if strange := [name for name, value in point.items() if value not in task.tune.get(name, ())]:
+        sys.exit(f"not in the [tune] space of {task.name}: {', '.join(strange)} of {text}")
+    files = space.write_point(read_files(task.folder, task.editable), point)
+    return Proposal(files, text.replace(",", "; "), point=space.point_of(task, files))
+
+
+def with_files(task: Task, folder: Path) -> Proposal:
+    own = {name: (folder / name).read_bytes() for name in task.editable if (folder / name).is_file()}
+    if not own:
+        sys.exit(f"{folder} holds none of {', '.join(task.editable)}")
+    files = {**read_files(task.folder, task.editable), **own}
+    return Proposal(files, folder.name, point=space.point_of(task, files))
+
+
+async def run(workspace: Workspace, task: Task, agent: str, budget: dict[str, int | None]) -> list[e.Event]:
+    """A daemon of its own, until the run has ended. Its events."""
+    events: list[e.Event] = []
+    ended = asyncio.Event()
+
+    def listen(message: object) -> None:
+        if isinstance(message, e.Event):
+            events.append(message)
+            told(message.fact)
+            if isinstance(message.fact, e.RunEnded | e.RunPaused):
+                ended.set()
+
+    daemon = asyncio.create_task(serve(workspace, [listen]))
+    given = {name: value for name, value in budget.items() if value is not None}
+    await asyncio.to_thread(command, workspace, "run", {"task": task.name, "agent": agent, **given})
+    await asyncio.wait([asyncio.ensure_future(ended.wait()), daemon], timeout=LONGEST_S, return_when="FIRST_COMPLETED")
+    await asyncio.to_thread(command, workspace, "shutdown", {})
+    await daemon
+    last = next((event.fact for event in reversed(events) if isinstance(event.fact, e.RunEnded)), None)
+    if last is None or last.outcome == "failed":
+        sys.exit(f"the run did not come to its end: {last.reason if last else 'see above'}")
+    return events
+
+
+def command(workspace: Workspace, verb: str, args: dict[str, Any]) -> None:
+    for _ in range(400):
+        if workspace.socket.exists():
+            break
+        time.sleep(0.05)
+    ask(workspace.socket, "command", verb, args)
+
+
+def told(fact: e.Fact) -> None:
+    if isinstance(fact, e.IterationEnded):
+        print(f"{fact.run}.{fact.iteration} {fact.outcome}: {fact.reason}", flush=True)
+    elif isinstance(fact, e.RunPaused | e.RunEnded):
+        print(f"{fact.run}: {fact.reason}", flush=True)
+    elif isinstance(fact, e.Timed) and fact.retaken:
+        print(f"{fact.retaken} of the processes were disturbed; a quiet machine makes a better recording", flush=True)
+
+
+def measured(workspace: Workspace, task: Task, events: list[e.Event]) -> list[Candidate]:
+    """What was proposed after the baseline."""
+    found = []
+    for fact in (event.fact for event in events):
+        if isinstance(fact, e.Proposed) and fact.iteration > 0:
+            folder = IterationFolder(workspace.iteration_folder(task.name, fact.run, fact.iteration))
+            files = {name: data.decode() for name, data in folder.read_candidate(task.editable).items()}
+            found.append(Candidate(files, fact.memo, fact.point, fact.expected))
+    return found
+
+
+def refuse_private(out: Path, words: Sequence[str]) -> None:
+    """The last look: nothing of it may say who recorded, or where."""
+    for path in sorted(path for path in out.rglob("*") if path.is_file()):
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        if seen := [word for word in words if len(word) >= LEAST and word.encode() in data]:
+            sys.exit(f"{path} holds {', '.join(seen)}: do not publish it as it is")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""What is asked of a program, known by content: never by the names of jobs, by seeds, or by where files lie.
+
+Everything that nvcc makes bears a mark at its end: the key of the call that made it. A copy bears it, too.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from kpd.hosts.recorded.scrub import Scrub
+
+OUTSIDE = ("nvidia-smi", "nvcc", "cuobjdump", "ncu", "compute-sanitizer")
+"""The programs that a GPU host provides."""
+OTHERS = "--query-compute-apps"
+"""What nvidia-smi is asked to say who computes: never recorded, since it is about the machine's own processes."""
+SOURCES = (".cu", ".c", ".cc", ".cpp", ".cxx")
+NOT_LINKED = {
+    "-shared", "--shared", "-c", "--compile", "-dc", "--device-c", "-lib", "--lib", "-cubin", "--cubin", "-ptx",
+    "--ptx", "-fatbin", "--fatbin",
+}  # fmt: skip
+TIME = "time"
+"""The driver's mode whose answers differ each time; see kpd/measure/driver/timing.py."""
+# kpd's own sources in a staged tree do not count: a recording can be played by a kpd whose driver is newer.
+_OWN = re.compile(r"/trees/[0-9a-f]{64}/kpd/")
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_MARK = re.compile(rb"\n# kpd tape ([0-9a-f]{64})\n\Z")
+_DIRECTORIES = re.compile(r"((?:^|(?<==)|(?<=^-I)|(?<=^-L))/)(?:[^/]*/)*")
+
+
+class Call(NamedTuple):
+    """`words` say for people what is asked for. `makes` is empty, "object", "program" or "report", at `target`.
+
+    What is `ordered` is answered in the order in which it was recorded, everything else as it was last.
+    """
+
+    key: str
+    words: str
+    makes: str = ""
+    target: Path = Path()
+    ordered: bool = False
+
+
+def mark(key: str) -> bytes:
+    """What stands at the end of a file that the call with this key has made."""
+    return b"\n# kpd tape %b\n" % key.encode()
+
+
+def named(argument: str) -> Path | None:
+    """The file that an argument names."""
+    try:
+        return path if (path := Path(argument)).is_file() else None
+    except (OSError, ValueError):  # a list of metrics is too long to be the name of one
+        return None
+
+
+def maker(argument: str) -> str:
+    """The key of the call that has made the file that is named; empty when none has."""
+    if (path := named(argument)) is None:
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(mark("0" * 64))))
+        found = _MARK.search(file.read())
+    return found.group(1).decode() if found else ""
+
+
+def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
+    """`program` is a name, or the path of a program that nvcc has made."""
+    if "/" in program:
+        parts = ["@" + maker(program), *(_plain(argument, scrub) for argument in arguments)]
+        ordered = arguments[:1] == [TIME]
+        said = f"`{' '.join([Path(program).name, *arguments[:1]])}` of these files"
+        return Call(_hash(parts), "timings of this pair" if ordered else said, ordered=ordered)
+    if program == "nvcc" and any(map(named, arguments)):
+        return _build(arguments, scrub)
+    launched = next((at for at, argument in enumerate(arguments) if maker(argument)), None)
+    if program == "ncu" and launched is not None:
+        return _profile(arguments[:launched], [_plain(argument, scrub) for argument in arguments[launched:]])
+    parts = [program, *(_plain(argument, scrub) for argument in arguments)]
+    return Call(_hash(parts), f"`{' '.join(parts)[:120]}`")
+
+
+def pages(report: Path) -> list[list[str]]:
+    """How kpd asks ncu for a report's tables, where it cannot read the report itself."""
+    return [["--import", str(report), "--csv", "--print-units", "base", "--page", page] for page in ("raw", "details")]
+
+
+def _build(arguments: list[str], scrub: Scrub) -> Call:
+    target = _after(arguments, "-o", "--output-file") or "a.out"
+    folders = [Path(argument[2:]) for argument in arguments if argument.startswith("-I")]
+    given = [argument for argument in arguments if argument.endswith(SOURCES) and named(argument)]
+    files = _closure([Path(source) for source in given], [Path(), *folders])
+    parts = ["nvcc", *(Path(source).name for source in given[:1])]
+    aside = {target, "-o", "--output-file", *given}
+    parts += [_plain(argument, scrub) for argument in arguments if argument not in aside]
+    names = ", ".join(file.partition(" ")[0] for file in files)
+    made = "object" if NOT_LINKED.intersection(arguments) else "program"
+    return Call(_hash(parts + files), f"a build of this code ({names})", made, Path(target))
+
+
+def _profile(options: list[str], launched: list[str]) -> Call:
+    """Which metrics are asked for does not count: of those that were not recorded the report says nothing."""
+    report = _after(options, "-o", "--export")
+    target = Path(report if report.endswith(".ncu-rep") else report + ".ncu-rep")
+    whole = _after(options, "--set")
+    words = f"a {whole} profile of this program".replace("  ", " ")
+    return Call(_hash(["ncu", whole, *launched]), words, "report" if report else "", target)
+
+
+def _closure(sources: Iterable[Path], folders: list[Path]) -> list[str]:
+    """The sources and all that they include by name, as "NAME HASH", without kpd's own."""
+    found = {}
+    waiting = [source.resolve() for source in sources]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        text = path.read_bytes()
+        found[path] = "" if _OWN.search(str(path)) else f"{path.name} {hashlib.sha256(text).hexdigest()}"
+        for name in _INCLUDE.findall(text):
+            places = [folder / name.decode(errors="replace") for folder in (path.parent, *folders)]
+            waiting += [place.resolve() for place in places if place.is_file()][:1]
+    return sorted(file for file in found.values() if file)
+
+
+def _plain(argument: str, scrub: Scrub) -> str:
+    """A file is what it holds, wherever it lies; of other paths only the name counts."""
+    if (path := named(argument)) is not None:
+        return "@" + (maker(argument) or hashlib.sha256(scrub.binary(path.read_bytes())).hexdigest())
+    return _DIRECTORIES.sub("", argument)
+
+
+def _after(arguments: list[str], *names: str) -> str:
+    at = next((at for at, argument in enumerate(arguments[:-1]) if argument in names), None)
+    return "" if at is None else arguments[at + 1]
+
+
+def _hash(parts: list[str]) -> str:
+    hashed = hashlib.sha256()
+    for part in parts:
+        raw = part.encode(errors="replace")
+        hashed.update(b"%d " % len(raw) + raw)
+    return hashed.hexdigest()

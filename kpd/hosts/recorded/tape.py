@@ -1,0 +1,174 @@
+"""A GPU host's program, or one that nvcc has made, recorded or played: what the launchers of a tape start.
+
+A tape is a folder with `settings.json` and, in `bin/`, a launcher for each of the programs. Whoever has that first on
+the PATH records what the real programs answer, or is answered from the recording without them. An object is played as
+its mark alone (see `calls`), a program as a launcher that bears one. All of it is standard library, to start fast.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from kpd.hosts.recorded.calls import OTHERS, OUTSIDE, Call, call, mark, named, pages
+from kpd.hosts.recorded.scrub import Scrub
+from kpd.hosts.recorded.shelf import Damaged, Shelf
+
+UNKNOWN = 97
+"""The exit status of a program that has no answer; `kpd.measure.jobs` takes it for the host's trouble."""
+RECORDED = " (recorded)"
+"""Stands behind a GPU's name wherever kpd is told it."""
+SETTINGS = "settings.json"
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from kpd.hosts.recorded.tape import main; main(*sys.argv[1:])"
+)
+
+
+class Settings(NamedTuple):
+    """`programs` are the real ones, by name; with them the tape records. `device` is the GPU's name.
+
+    `words` and `gpu` are what must not be recorded: see `Scrub`.
+    """
+
+    recording: str
+    device: str
+    programs: dict[str, str] | None = None
+    words: tuple[str, ...] = ()
+    gpu: str = ""
+
+
+def lay(folder: Path, settings: Settings) -> Path:
+    """Make a tape in `folder`, or find it there; the folder that has to be first on the PATH. Raises OSError."""
+    programs = folder / "bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    _write(folder / SETTINGS, json.dumps(settings._asdict()).encode())
+    for name in settings.programs or OUTSIDE:
+        _write(programs / name, _launcher(folder, shlex.quote(name)), 0o755)
+    return programs
+
+
+def main(folder: str, program: str, *arguments: str) -> None:
+    """What a launcher starts: `program` is a name, or the path of a launcher in a place where nvcc has linked."""
+    settings = Settings(**json.loads((Path(folder) / SETTINGS).read_text()))
+    if program == "nvidia-smi" and any(argument.startswith(OTHERS) for argument in arguments):
+        if settings.programs:
+            os.execv(settings.programs[program], [program, *arguments])
+        sys.exit(0)  # nobody else computes on a GPU that is not there
+    tape = Tape(Path(folder), settings)
+    try:
+        asked = call(program, list(arguments), tape.scrub)
+        sys.exit(tape.record(asked, program, list(arguments)) if settings.programs else tape.play(asked, program))
+    except OSError as err:  # not the fault of what is asked for
+        sys.exit(_refuse(f"the tape cannot go on: {err}"))
+
+
+class Tape:
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.scrub = Scrub(settings.words, settings.gpu)
+        self.shelf = Shelf(Path(settings.recording))
+
+    def record(self, asked: Call, program: str, arguments: list[str], silent: bool = False) -> int:
+        """The real program's answer, passed on and kept. What a signal has ended has not answered."""
+        real = str(_real(Path(program))) if "/" in program else (self.settings.programs or {})[program]
+        # What ncu starts is the real program, which it would not look for behind a launcher.
+        given = [str(named(str(_real(Path(argument)))) or argument) for argument in arguments]
+        done = subprocess.run([real, *given], capture_output=True, check=False)
+        if done.returncode >= 0:
+            report = None
+            if asked.target.is_file() and asked.makes == "report":
+                report = self.scrub.binary(asked.target.read_bytes())
+            elif asked.target.is_file() and asked.makes and done.returncode == 0:
+                self._mark(asked)
+            texts = self.scrub.text(done.stdout), self.scrub.text(done.stderr)
+            self.shelf.add(asked.key, asked.words, done.returncode, *texts, report)
+            for more in pages(asked.target) if report is not None else ():
+                self.record(call(program, more, self.scrub), program, more, silent=True)
+        if not silent:
+            _say(done.stdout, done.stderr)
+        return done.returncode if done.returncode >= 0 else 128 - done.returncode
+
+    def play(self, asked: Call, program: str) -> int:
+        """The recorded answer; UNKNOWN, and why, when there is none."""
+        try:
+            answers = self.shelf.find(asked.key)
+            at = _turn(asked.key) if asked.ordered else len(answers) - 1
+            if not answers:
+                return _refuse(f"this recording does not hold {asked.words}")
+            if at >= len(answers):
+                return _refuse(f"the recording has no more {asked.words}: it has {len(answers)}")
+            answer = answers[at]
+            stdout, stderr = self.shelf.text(answer["stdout"]), self.shelf.text(answer["stderr"])
+            if answer["report"]:
+                asked.target.write_bytes(self.shelf.blob(answer["report"]))
+        except Damaged as err:
+            return _refuse(f"this recording is damaged: {err}")
+        if asked.makes == "object" and answer["status"] == 0:
+            asked.target.write_bytes(mark(asked.key))
+        if asked.makes == "program" and answer["status"] == 0:
+            self._launch(asked)
+        if program == "nvidia-smi":
+            stdout = stdout.replace(self.settings.device, self.settings.device + RECORDED)
+        _say(stdout.encode(), stderr.encode())
+        return int(answer["status"])
+
+    def _mark(self, made: Call) -> None:
+        """What follows the end of an object is passed over by all who load it."""
+        if made.makes == "object":
+            with made.target.open("ab") as file:
+                file.write(mark(made.key))
+            return
+        real = _real(made.target)
+        real.parent.mkdir(exist_ok=True)
+        made.target.replace(real)
+        self._launch(made)
+
+    def _launch(self, made: Call) -> None:
+        _write(made.target, _launcher(self.folder, '"$0"') + mark(made.key), 0o755)
+
+
+def _real(program: Path) -> Path:
+    """Where the real program lies whose launcher has taken its place."""
+    return program.parent / ".real" / program.name
+
+
+def _launcher(folder: Path, program: str) -> bytes:
+    home = Path(__file__).resolve().parents[3]
+    words = [shlex.quote(word) for word in (sys.executable, "-I", "-S", "-c", _START, str(home), str(folder))]
+    return f'#!/bin/sh\nexec {" ".join(words)} {program} "$@"\n'.encode()
+
+
+def _turn(key: str) -> int:
+    """How often this job, and those before it in the same contest, have asked.
+
+    They count in their own folders, so that a job that is forgotten begins anew.
+    """
+    job = Path.cwd()
+    contest = job.parent.glob(job.name.rstrip("0123456789") + "[0-9]*")
+    asked = sum(path.stat().st_size for folder in contest for path in folder.glob(f".asked-{key}"))
+    with (job / f".asked-{key}").open("ab") as file:
+        file.write(b"+")
+    return asked
+
+
+def _write(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """All at once: another program may be about to start it."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_bytes(data)
+    fresh.chmod(mode)
+    fresh.replace(path)
+
+
+def _say(stdout: bytes, stderr: bytes) -> None:
+    for stream, data in ((sys.stdout, stdout), (sys.stderr, stderr)):
+        stream.buffer.write(data)
+        stream.flush()
+
+
+def _refuse(why: str) -> int:
+    _say(b"", f"kpd: {why}\n".encode())
+    return UNKNOWN

@@ -1,0 +1,143 @@
+"""A whole run recorded on a machine that passes for one with a GPU, and played on one without: the same run again."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.daemon.store import Store
+from kpd.hosts.recorded.scrub import PLAYED_GPU
+from kpd.model.codec import event_to_json
+from kpd.workspace.paths import Workspace
+from tests import recorded_gpu
+from tests.cuda_measured import LOOP, RIGHT, kernel, task_folder
+from tests.real_daemon import RealDaemon, leftovers
+
+pytestmark = pytest.mark.slow
+BUDGET = {"iterations": 9, "patience": 9}
+COMPARED = (
+    "iteration_started", "proposed", "screened", "built", "checked", "timed", "judged", "profiled", "explained",
+    "accepted", "iteration_ended",
+)  # fmt: skip
+ELSEWHERE = ("seconds", "overhead_s", "job", "cached")
+"""What of an event is of the machine, or of the moment."""
+
+
+def loops(number: int) -> str:
+    return kernel(f"for (volatile int r = 0; r < {number}; r++) {{ {LOOP} }}")
+
+
+CANDIDATES = {
+    "does not build": kernel("y[i] = nowhere;"),
+    "wrong": kernel(LOOP.replace("+", "-")),
+    "slower": loops(60),
+    "faster": loops(2),
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    task: Path
+    recording: Path
+    events: list[dict[str, Any]]
+    said: str
+
+
+@pytest.fixture(scope="module", name="made")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A task whose baseline is slow, of small cases, so that other work on the CPU disturbs few batches."""
+    root = tmp_path_factory.mktemp("recorded")
+    task = task_folder(root)
+    (task / "kernel.cu").write_text(loops(20))
+    (task / "harness.cu").write_text((task / "harness.cu").read_text().replace("20011", "4099"))
+    given = {name: {"kernel.cu": text} for name, text in CANDIDATES.items()}
+    said = recorded_gpu.record(task, root / "recording", root / "machine", given)
+    with Store(Workspace(root / "machine" / "kept" / "workspace").store, read_only=True) as store:
+        events = [json.loads(event_to_json(event)) for event in store.read()]
+    return Made(task, root / "recording", events, said)
+
+
+@pytest.fixture(name="daemon")
+def _daemon(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RealDaemon]:
+    """On a machine with neither nvidia-smi nor nvcc nor ncu."""
+    monkeypatch.setenv("PATH", recorded_gpu.bare())
+    assert not [name for name in ("nvidia-smi", "nvcc", "ncu") if shutil.which(name)]
+    workspace = Workspace((tmp_path / "workspace").resolve())
+    for folder in ("skills", "memory"):
+        (workspace.root / folder).mkdir(parents=True)
+    shutil.copytree(made.task, workspace.tasks / "blend")
+    shutil.copytree(made.recording, workspace.root / "recording")
+    workspace.config.write_text('[hosts.demo]\ntransport = "recorded"\nrecording = "recording"\n')
+    running = RealDaemon(workspace)
+    yield running
+    running.stop()
+    assert not leftovers(workspace)
+
+
+def essence(events: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (event["kind"], {key: value for key, value in event["body"].items() if key not in ELSEWHERE})
+        for event in events
+        if event["kind"] in COMPARED
+    ]
+
+
+def test_the_run_is_played_as_it_was(made: Made, daemon: RealDaemon) -> None:
+    daemon.start()
+    daemon.command("run", task="blend", host="demo", agent="recorded", **BUDGET)
+    ended = daemon.until_event("run_ended")["body"]
+    assert (ended["outcome"], ended["reason"]) == ("improved", "all 4 candidates of the recording have been played")
+    events = [event for event in daemon.events() if event["body"].get("iteration") != 5]
+    assert essence(events) == essence(made.events)
+    outcomes = [event["body"]["outcome"] for event in daemon.events("iteration_ended")]
+    assert outcomes == ["baseline", "failed", "rejected", "rejected", "accepted", "skipped"]
+    profiled = daemon.events("profiled")
+    assert len(profiled) == 3 and all(event["body"]["metrics"]["dram_pct"] > 0 for event in profiled)
+    started = daemon.events("run_started")[0]["body"]
+    assert (started["device"], started["device_id"]) == (f"{recorded_gpu.NAME} (recorded)", PLAYED_GPU)
+    (card,) = [card for card in daemon.query("hosts") if card["name"] == "demo"]
+    assert card["transport"] == "recorded"
+    checks = {check["name"]: check for check in card["checks"]}
+    assert checks["gpu counters"]["found"] == "ncu reads the counters"
+    assert "4 candidates of blend" in checks["recording"]["found"]
+    report = (daemon.workspace.run_folder("blend", "r1") / "report.md").read_text()
+    assert "(recorded)" in report
+    daemon.command("rollback", iteration="r1.0")
+    again = daemon.command("run", task="blend", host="demo", agent="recorded", **BUDGET)["run"]
+    daemon.until_event("run_ended", run=again)
+    first, second = (
+        [event["body"]["verdict"] for event in daemon.events("judged") if event["body"]["run"] == run]
+        for run in ("r1", again)
+    )
+    assert first == second, "a recording can be played any number of times"
+
+
+def test_a_candidate_that_was_never_recorded_is_not_to_blame(daemon: RealDaemon) -> None:
+    daemon.start()
+    daemon.command("run", task="blend", host="demo", agent="operator")
+    daemon.until_event("folder_known")
+    (daemon.workspace.tasks / "blend" / "kernel.cu").write_text(RIGHT + "// new\n")
+    paused = daemon.until_event("run_paused")["body"]
+    assert "demo: this recording does not hold a build of this code (harness.cu, kernel.cu)" in paused["reason"]
+    assert "--agent recorded" in paused["reason"]
+    assert not [event for event in daemon.events("iteration_ended") if event["body"]["iteration"] == 1]
+
+
+def test_a_damaged_recording_is_trouble_with_the_host(daemon: RealDaemon) -> None:
+    path = daemon.workspace.root / "recording" / "answers.jsonl"
+    path.write_text(path.read_text().replace('"status": 0', '"status": null', 1))
+    daemon.start()
+    down = daemon.until(lambda: [c for c in daemon.query("hosts") if c["trouble"] == "config"], "the host's trouble")
+    assert "answers.jsonl:1" in down[0]["error"]
+    assert "correct `recording` in config.toml" in down[0]["error"]
+
+
+def test_the_recording_is_small_and_says_nothing_of_who_made_it(made: Made) -> None:
+    files = [path for path in made.recording.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 400_000
+    assert recorded_gpu.SECRET not in "".join(path.read_text(errors="replace") for path in files)
+    assert "NVIDIA H100 80GB HBM3, driver 580.159.04, CUDA 13.0, ncu 2025.3.1.0: 4 candidates of blend" in made.said

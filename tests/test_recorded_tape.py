@@ -1,0 +1,250 @@
+"""A tape around programs that stand for nvcc, ncu and nvidia-smi: what it records is played without them."""
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kpd.hosts.recorded.calls import pages
+from kpd.hosts.recorded.scrub import LEAST, PLAYED_GPU, Scrub
+from kpd.hosts.recorded.shelf import ANSWERS, BLOBS
+from kpd.hosts.recorded.tape import RECORDED, UNKNOWN, Settings, lay
+from kpd.measure.bench import Launches
+from kpd.profile.ncu import collect
+
+UUID, OTHER = "GPU-676fe257-081c-a0b9-f335-5b2ab9f950db", "GPU-11111111-2222-3333-4444-555555555555"
+# An object is its own sources; a program says what it was called with, and counts how often it was.
+NVCC = """#!/bin/sh
+case "$*" in *--version*) echo "release 13.0 in $HOME/cuda/bin"; exit ;; esac
+grep -l broken *.cu >/dev/null && { echo "$PWD/kernel.cu(3): error: broken" >&2; exit 2; }
+while [ $# -gt 0 ]; do if [ "$1" = -o ]; then out=$2; fi; if [ "$1" = -shared ]; then shared=yes; fi; shift; done
+if [ "$shared" ]; then cat *.cu >"$out"; exit; fi
+cat >"$out" <<'END'
+#!/bin/sh
+echo x >>"$HOME/calls"; echo "$1 $(wc -l <"$HOME/calls") $(cat)"; [ "$1" != sick ] || kill $$
+END
+chmod +x "$out"
+"""
+NCU = """#!/bin/sh
+case "$*" in
+--import*) echo "page ${7} of $(cat "$2")"; exit ;;
+esac
+while [ "$1" != -o ]; do shift; done
+out=$2; shift 2
+"$@" </dev/null || exit 9
+echo "report of somebody in $HOME" >"$out.ncu-rep"
+"""
+SMI = f"""#!/bin/sh
+case "$1" in
+--query-compute-apps*) echo "77, train, {UUID}" ;;
+*) echo "0, {UUID}, A GPU"; echo "1, {OTHER}, A GPU" ;;
+esac
+"""
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(name="tapes")
+def _tapes(tmp_path: Path) -> tuple[Run, Run]:
+    """Runs a script where the tape records, and where it plays: in a job's folder, below a root of its own."""
+    real, home = tmp_path / "real", tmp_path / "home-of-somebody"
+    for folder in (real, home, tmp_path / "recording"):
+        folder.mkdir()
+    programs = {"nvcc": NVCC, "ncu": NCU, "nvidia-smi": SMI}
+    for name, text in programs.items():
+        (real / name).write_text(text)
+        (real / name).chmod(0o755)
+    paths = {name: str(real / name) for name in programs}
+    recording = str(tmp_path / "recording")
+    tape = lay(tmp_path / "tape", Settings(recording, "A GPU", paths, (str(home), "somebody"), UUID))
+    player = lay(tmp_path / "player", Settings(recording, "A GPU"))
+
+    def runs(path: Path, root: Path) -> Run:
+        def run(script: str, job: str = "job", stdin: str = "") -> subprocess.CompletedProcess[str]:
+            folder = root / "jobs" / job
+            (folder / "out").mkdir(parents=True, exist_ok=True)
+            env = {"PATH": f"{path}:/usr/bin:/bin", "HOME": str(home)}
+            text = script.replace("TREE", str(tree(root)))
+            return subprocess.run(
+                ["sh", "-c", text], cwd=folder, env=env, input=stdin, capture_output=True, text=True, check=False
+            )
+
+        return run
+
+    return runs(tape, tmp_path / "here"), runs(player, tmp_path / "there" / "deeper")
+
+
+def tree(root: Path) -> Path:
+    """A staged tree with a kernel, a header, and a file of kpd's own; made once."""
+    folder = root / "trees" / ("0" * 64)
+    if not folder.exists():
+        (folder / "kpd").mkdir(parents=True)
+        (folder / "kernel.cu").write_text('#include "shape.h"\n__global__ void k() {}\n')
+        (folder / "shape.h").write_text("#define TILE 32\n")
+        (folder / "kpd" / "unit.cu").write_text('#include "kernel.cu"\n')
+    return folder
+
+
+BUILD = 'out="$PWD/out"; cd TREE && nvcc -O3 -I. -shared kpd/unit.cu -o "$out/kernel.so"'
+LINK = 'out="$PWD/out"; cd TREE && nvcc -O3 -I. kpd/unit.cu -o "$out/bench"'
+TIME = "cp out/kernel.so a7.so; out/bench time a7.so a 20"
+
+
+def test_what_is_recorded_is_played_elsewhere(tapes: tuple[Run, Run]) -> None:
+    record, play = tapes
+    for run in tapes:
+        assert run(BUILD).returncode == 0
+        assert run(LINK).returncode == 0
+    said = record("out/bench describe out/kernel.so", stdin="one seed")
+    assert said.stdout == "describe 1 one seed\n"
+    assert play("out/bench describe out/kernel.so", stdin="another").stdout == said.stdout
+    assert play("out/bench describe out/kernel.so").stdout == said.stdout
+    unknown = play("out/bench describe")
+    assert (unknown.returncode, unknown.stdout) == (UNKNOWN, "")
+    assert "this recording does not hold `bench describe` of these files" in unknown.stderr
+
+
+def test_timings_are_played_in_their_order_and_run_out(tapes: tuple[Run, Run]) -> None:
+    record, play = tapes
+    for run in tapes:
+        run(f"{BUILD}; cd $out/..; {LINK}", "r1.1.1-time0")
+    said = [record(TIME, "r1.1.1-time0").stdout for _ in range(3)]
+    assert said == ["time 1 \n", "time 2 \n", "time 3 \n"]
+    assert [play(TIME, "r1.1.1-time0").stdout for _ in range(2)] == said[:2]
+    play(f"{BUILD}; cd $out/..; {LINK}", "r1.1.1-time1")
+    assert play(TIME, "r1.1.1-time1").stdout == said[2], "the contest goes on in another job"
+    last = play(TIME, "r1.1.1-time1")
+    assert last.returncode == UNKNOWN
+    assert "the recording has no more timings of this pair: it has 3" in last.stderr
+    play(f"{BUILD}; cd $out/..; {LINK}", "r2.1.1-time0")
+    assert play(TIME, "r2.1.1-time0").stdout == said[0], "another contest begins anew"
+
+
+@pytest.mark.parametrize("changed", ["kernel.cu", "shape.h", "kpd/unit.cu", "README"])
+def test_a_build_is_known_by_the_task_s_code(tapes: tuple[Run, Run], tmp_path: Path, changed: str) -> None:
+    record, play = tapes
+    record(BUILD)
+    with (tree(tmp_path / "there" / "deeper") / changed).open("a") as file:
+        file.write("// otherwise\n")
+    done = play(BUILD)
+    if changed in ("kpd/unit.cu", "README"):
+        assert done.returncode == 0
+    else:
+        assert done.returncode == UNKNOWN
+        assert "does not hold a build of this code (kernel.cu, shape.h)" in done.stderr
+        assert not (tmp_path / "there/deeper/jobs/job/out/kernel.so").exists()
+
+
+def test_other_flags_are_another_build(tapes: tuple[Run, Run]) -> None:
+    record, play = tapes
+    record(BUILD)
+    assert play(BUILD.replace("-O3", "-O2")).returncode == UNKNOWN
+
+
+def test_a_build_that_failed_fails_again_without_the_place(tapes: tuple[Run, Run], tmp_path: Path) -> None:
+    record, play = tapes
+    for root in (tmp_path / "here", tmp_path / "there" / "deeper"):
+        (tree(root) / "kernel.cu").write_text("broken\n")
+    assert record(BUILD).returncode == 2
+    again = play(BUILD)
+    assert (again.returncode, again.stderr) == (2, "kernel.cu(3): error: broken\n")
+
+
+def test_a_profile_leaves_its_report_and_the_pages_that_kpd_asks_for(tapes: tuple[Run, Run], tmp_path: Path) -> None:
+    record, play = tapes
+
+    def script(export: bool) -> str:
+        def calls(number: int) -> str:
+            return f"$PWD/out/bench run out/kernel.so {number}"
+
+        return collect.script(calls, "sm_90", Launches(), export=export)
+
+    for run in tapes:
+        run(f"{BUILD}; cd $out/..; {LINK}")
+    assert record(script(export=False)).returncode == 0
+    done = play(script(export=True).replace("gpu__time_duration.sum", "a_newer_metric"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    out = tmp_path / "there" / "deeper" / "jobs" / "job" / "out"
+    report = (out / "report.ncu-rep").read_text()
+    assert len(report) == len(f"report of somebody in {tmp_path / 'home-of-somebody'}\n")
+    assert "report of" in report and "somebody" not in report
+    assert (out / "raw.csv").read_text().startswith("page raw of report of")
+    assert (out / "details.csv").read_text().startswith("page details of report of")
+    assert len(pages(out / "report.ncu-rep")) == 2
+
+
+def test_a_gpu_is_played_under_another_name_and_nobody_computes_on_it(tapes: tuple[Run, Run]) -> None:
+    record, play = tapes
+    assert UUID in record("nvidia-smi --query-gpu=uuid").stdout
+    assert record("nvidia-smi --query-compute-apps=pid").stdout == f"77, train, {UUID}\n"
+    assert play("nvidia-smi --query-gpu=uuid").stdout == f"0, {PLAYED_GPU}, A GPU{RECORDED}\n"
+    assert (play("nvidia-smi --query-compute-apps=pid").stdout, play("nvidia-smi -L").returncode) == ("", UNKNOWN)
+
+
+def test_a_program_that_a_signal_ended_has_not_answered(tapes: tuple[Run, Run]) -> None:
+    record, play = tapes
+    for run in tapes:
+        run(LINK)
+    assert record("out/bench sick").returncode == 128 + 15
+    assert play("out/bench sick").returncode == UNKNOWN
+
+
+def test_what_is_not_on_the_recorded_machine_is_not_taken_from_this_one(tapes: tuple[Run, Run]) -> None:
+    tapes[0]("nvidia-smi -L")
+    said = tapes[1]("cuobjdump --version; ncu --version; compute-sanitizer --version").stderr.splitlines()
+    assert len(said) == 3
+    assert all("does not hold" in line for line in said)
+
+
+def test_damage_is_told(tapes: tuple[Run, Run], tmp_path: Path) -> None:
+    record, play = tapes
+    (tree(tmp_path / "here") / "kernel.cu").write_text("broken\n" + "// long\n")
+    for run in tapes:
+        run(f"{LINK}")
+    record("nvidia-smi -L")
+    answers = tmp_path / "recording" / ANSWERS
+    answers.write_text(answers.read_text().replace('"stdout": "0', '"stdout": 0'))
+    done = play("nvidia-smi -L")
+    assert (done.returncode, "recording is damaged" in done.stderr) == (UNKNOWN, True)
+    shutil.rmtree(tmp_path / "recording")
+    assert "recording is damaged" in play("nvidia-smi -L").stderr
+
+
+def test_nothing_private_is_recorded(tapes: tuple[Run, Run], tmp_path: Path) -> None:
+    record, _ = tapes
+    record(f"{BUILD}; cd $out/..; {LINK}; cd $out/..; nvcc --version; nvidia-smi; ncu -o out/r out/bench run")
+    files = [path for path in (tmp_path / "recording").rglob("*") if path.is_file()]
+    held = b"".join(gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files)
+    assert (tmp_path / "recording" / BLOBS).is_dir()
+    assert b"report of" in held
+    for word in ("somebody", str(tmp_path), UUID, OTHER, os.uname().nodename):
+        assert word.encode() not in held, word
+
+
+@given(st.text(alphabet="/ab.: \n", max_size=40), st.lists(st.text(alphabet="ab/", min_size=1), max_size=3))
+def test_no_folder_and_no_word_is_left(text: str, words: list[str]) -> None:
+    scrub, raw = Scrub(words), text.encode()
+    assert not re.search(r"(?<![\w./])/[ab]+/", scrub.text(raw))
+    assert not {word for word in words if word in scrub.text(raw).split()}
+    assert len(scrub.binary(raw)) == len(raw)
+    assert not [word for word in words if len(word) >= LEAST and word.encode() in scrub.binary(raw)]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("ptxas /tmp/tmpxft_1/k.ptx, line 25; error   : no", "ptxas k.ptx, line 25; error   : no"),
+        ("at 3/4 of 2.1 GB/s and GFLOP/s", "at 3/4 of 2.1 GB/s and GFLOP/s"),
+        ("see https://docs.nvidia.com/cuda/x", "see https://docs.nvidia.com/cuda/x"),
+        ("kpd/unit.cu and ./out/bench", "kpd/unit.cu and ./out/bench"),
+        ("on somehost by ann, not annexed", "on recorded by recorded, not annexed"),
+    ],
+)
+def test_what_is_left_of_a_line(said: str, kept: str) -> None:
+    assert Scrub(("somehost", "ann")).text(said.encode()) == kept
