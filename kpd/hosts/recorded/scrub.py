@@ -8,7 +8,7 @@ PLAYED_GPU = "GPU-7265636f-7264-6564-0000-000000000000"
 LEAST = 5
 """Letters of a word that is looked for in binary data, where a shorter one could be there by chance."""
 _UUID = re.compile(r"GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_DIRECTORIES = re.compile(r"(?<![\w./])/(?:[\w.+@~-]+/)+")
+_DIRECTORIES = re.compile(r"(?<![\w./])(?!(?<=:)//)/+(?:[\w.+@~-]+/+)+")
 
 
 class Scrub:

@@ -1,0 +1,201 @@
+"""A whole run of a task on this machine's GPU, over SSH, beside what profiling the same kernel by hand takes.
+
+    python benchmarks/gpu_run.py TASK [--iterations 12] [--recipe 3] [--full 0,best]
+
+A real daemon reaches this machine through an SSH server on its own loopback and runs the task with the sweep agent.
+`--recipe` times a recipe by hand so often before and after the run: nvcc, the program, `ncu --set full`, its import
+(benchmarks/recipe.cu, so for transpose_cuda alone). `--full` profiles iterations again with `--set full` and says
+whether the same rules fire. Prints one JSON object; progress goes to stderr. Needs an NVIDIA GPU, nvcc and ncu.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from loopback import ALIAS, served
+
+from kpd.client import ask
+from kpd.daemon.process import serve
+from kpd.model import events as e
+from kpd.model.nouns import CaseTime
+from kpd.profile.catalogue import PROFILERS
+from kpd.workspace.paths import Workspace
+from kpd.workspace.shipped import shipped
+
+LONGEST_S = 3600.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("task")
+    parser.add_argument("--iterations", type=int, default=12)
+    parser.add_argument("--recipe", type=int, default=0, metavar="TIMES")
+    parser.add_argument("--full", default="", metavar="ITERATIONS", help="numbers, or `best`, with commas between them")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="kpd-gpu-") as scratch:
+        home = Path(scratch)
+        by_hand = [recipe(home) for _ in range(args.recipe)]
+        facts, full = asyncio.run(run(home, args.task, args.iterations, args.full))
+        by_hand += [recipe(home) for _ in range(args.recipe)]
+    found = told(facts)
+    if by_hand:
+        found["by_hand_s"] = {name: round(median(one[name] for one in by_hand), 2) for name in by_hand[0]}
+        found["iteration_over_by_hand"] = round(found["iteration_s"]["median"] / found["by_hand_s"]["all"], 3)
+    if full:
+        found["full_profiles"] = full
+    print(json.dumps(found, indent=2))
+
+
+def recipe(scratch: Path) -> dict[str, float]:
+    """Seconds of each command of a profile by hand."""
+    task = shipped("tasks") / "transpose_cuda"
+    program, report = scratch / "recipe", scratch / "recipe.ncu-rep"
+    source = Path(__file__).with_name("recipe.cu")
+    commands = {
+        "nvcc": ["nvcc", "-O3", "-lineinfo", "-arch=native", f"-I{task}", source, "-o", program],
+        "run": [program],
+        "ncu": ["ncu", "--set", "full", "--clock-control", "none", "-f", "-o", report, program, "profile"],
+        "import": ["ncu", "--import", report, "--csv", "--page", "details"],
+    }
+    took = {}
+    for name, command in commands.items():
+        begun = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True, cwd=scratch)
+        took[name] = time.perf_counter() - begun
+    say("by hand: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in took.items()))
+    return {**took, "all": sum(took.values())}
+
+
+async def run(home: Path, task: str, iterations: int, full: str) -> tuple[list[e.Fact], dict[str, Any]]:
+    """The facts of a run by a daemon of its own, and what `full` profiles say of some of its iterations."""
+    (home / ".ssh").mkdir()
+    os.environ["HOME"] = str(home)
+    workspace = Workspace(home / "workspace")
+    shutil.copytree(shipped("tasks") / task, workspace.tasks / task)
+    workspace.config.write_text(
+        f'[run]\nhost = "{ALIAS}"\n[hosts.{ALIAS}]\ntransport = "ssh"\naddress = "{ALIAS}"\nleases = "{home}/leases"\n'
+    )
+    facts: list[e.Fact] = []
+    ended = asyncio.Event()
+
+    def listen(message: object) -> None:
+        if isinstance(message, e.Event):
+            facts.append(message.fact)
+            if isinstance(message.fact, e.IterationEnded | e.RunPaused | e.RunEnded):
+                say(f"{message.fact.kind()}: {message.fact.reason}")
+            if isinstance(message.fact, e.RunPaused | e.RunEnded):
+                ended.set()
+
+    async with served(home / ".ssh"):
+        daemon = asyncio.create_task(serve(workspace, [listen]))
+        budget = {"iterations": iterations, "patience": iterations}
+        await command(workspace, "run", task=task, agent="sweep", **budget)
+        waiting = [asyncio.ensure_future(ended.wait()), daemon]
+        await asyncio.wait(waiting, timeout=LONGEST_S, return_when="FIRST_COMPLETED")
+        again = {}
+        for word in filter(None, full.split(",")):
+            number = best(facts) if word == "best" else int(word)
+            await command(workspace, "profile", iteration=f"r1.{number}")
+            again[str(number)] = same_rules(workspace.iteration_folder(task, "r1", number))
+        await command(workspace, "shutdown")
+        await daemon
+    return facts, again
+
+
+async def command(workspace: Workspace, verb: str, **args: object) -> None:
+    await asyncio.to_thread(say_to, workspace, verb, args)
+
+
+def say_to(workspace: Workspace, verb: str, args: dict[str, object]) -> None:
+    for _ in range(400):
+        if workspace.socket.exists():
+            break
+        time.sleep(0.05)
+    ask(workspace.socket, "command", verb, args)
+
+
+def same_rules(folder: Path) -> dict[str, Any]:
+    """Which rules fire on what `--set full` counted, and which on the curated counters of the run."""
+    curated, full = (
+        sorted(found.rule for found in PROFILERS["gpu"].findings(json.loads((folder / name).read_text())["metrics"]))
+        for name in ("metrics.json", "metrics_full.json")
+    )
+    return {"same": curated == full, "curated": curated, "full": full}
+
+
+def best(facts: list[e.Fact]) -> int:
+    return max((fact.iteration for fact in facts if isinstance(fact, e.Accepted)), default=0)
+
+
+def told(facts: list[e.Fact]) -> dict[str, Any]:
+    """The run in short: the device, every iteration, and how long an iteration takes without its agent."""
+    started = next(fact for fact in facts if isinstance(fact, e.RunStarted))
+    iterations: dict[int, dict[str, Any]] = defaultdict(dict)
+    seconds: dict[int, dict[str, float]] = defaultdict(dict)
+    for fact in facts:
+        if isinstance(fact, e.StepFact):
+            seconds[fact.iteration][fact.kind()] = round(fact.seconds, 3)
+        if isinstance(fact, e.IterationFact):
+            iterations[fact.iteration] |= iteration(fact)
+    whole = {
+        number: sum(took for step, took in steps.items() if step != "proposed") for number, steps in seconds.items()
+    }
+    measured = [took for number, took in whole.items() if number > 0 and "profiled" in seconds[number]]
+    for number, steps in seconds.items():
+        iterations[number]["seconds"] = steps
+    return {
+        "device": started.device,
+        "best": best(facts),
+        "iteration_s": {
+            "median": rounded(median(measured)) if measured else None,
+            "each": [round(took, 2) for took in measured],
+        },
+        "iterations": {str(number): iterations[number] for number in sorted(iterations)},
+    }
+
+
+def iteration(fact: e.IterationFact) -> dict[str, Any]:
+    match fact:
+        case e.Proposed():
+            return {"memo": fact.memo}
+        case e.Timed():
+            return {"cases": {case.case: times(case) for case in fact.cases}}
+        case e.Judged():
+            gain = fact.verdict.gain
+            return {"gain_pct": [round(side, 2) for side in (gain.pct, gain.low, gain.high)], "word": fact.verdict.word,
+                    "processes": fact.verdict.processes}  # fmt: skip
+        case e.Profiled():
+            return {"metrics": len(fact.metrics), "missing": len(fact.missing), "advice": len(fact.advice)}
+        case e.Explained():
+            return {"bottleneck": fact.bottleneck, "findings": [finding.rule for finding in fact.findings]}
+        case e.IterationEnded():
+            return {"outcome": fact.outcome, "reason": fact.reason}
+    return {}
+
+
+def times(case: CaseTime) -> dict[str, float | None]:
+    share = case.roofline_us and 100 * case.roofline_us / case.candidate_us
+    known = {"us": case.candidate_us, "device_us": case.device_us, "warm_us": case.warm_us, "roofline_pct": share}
+    return {name: rounded(value) for name, value in known.items()}
+
+
+def rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
