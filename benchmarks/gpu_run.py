@@ -38,7 +38,7 @@ LONGEST_S = 3600.0
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task")
-    parser.add_argument("--iterations", type=int, default=12)
+    parser.add_argument("--iterations", type=int, default=12, help="after the baseline; 0 for the baseline alone")
     parser.add_argument("--recipe", type=int, default=0, metavar="TIMES")
     parser.add_argument("--full", default="", metavar="ITERATIONS", help="numbers, or `best`, with commas between them")
     args = parser.parse_args()
@@ -93,13 +93,14 @@ async def run(home: Path, task: str, iterations: int, full: str) -> tuple[list[e
             facts.append(message.fact)
             if isinstance(message.fact, e.IterationEnded | e.RunPaused | e.RunEnded):
                 say(f"{message.fact.kind()}: {message.fact.reason}")
-            if isinstance(message.fact, e.RunPaused | e.RunEnded):
+            last = e.RunPaused | e.RunEnded if iterations else e.RunPaused | e.RunEnded | e.IterationEnded
+            if isinstance(message.fact, last):
                 ended.set()
 
     async with served(home / ".ssh"):
         daemon = asyncio.create_task(serve(workspace, [listen]))
-        budget = {"iterations": iterations, "patience": iterations}
-        await command(workspace, "run", task=task, agent="sweep", **budget)
+        budget = {"iterations": iterations, "patience": iterations} if iterations else {}
+        await command(workspace, "run", task=task, agent="sweep" if iterations else "operator", **budget)
         waiting = [asyncio.ensure_future(ended.wait()), daemon]
         await asyncio.wait(waiting, timeout=LONGEST_S, return_when="FIRST_COMPLETED")
         again = {}

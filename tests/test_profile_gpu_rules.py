@@ -72,7 +72,7 @@ FIRING: dict[str, dict[str, float]] = {
     "smem_bank_conflicts": {
         "shared_conflict_pct": 94, "shared_conflicts_load": 16e6, "shared_conflicts_store": 0, "instructions": 18e6,
     },
-    "low_tensor_use": {"tensor_pct": 21, "tensor_instructions": 1e6, "instructions": 2e7, "fma_pct": 5, "dram_pct": 20},
+    "low_tensor_use": {"tensor_pct": 21, "fma_pct": 5, "dram_pct": 20},
     "register_spill": {"spill_store_bytes": 48, "spill_load_bytes": 64, "ptxas_registers": 128},
     "local_memory": {"local_requests": 2e6, "instructions": 18e6},
     "low_waves_per_sm": {"waves": 0.48, "grid": 64, "sm_pct": 12, "dram_pct": 20},
@@ -107,9 +107,7 @@ NEARLY: dict[str, list[dict[str, float]]] = {
     "poor_coalescing": [{"coalescing_load_pct": 80}, {"coalescing_load_pct": 0}, {"sectors_per_load": 1}],
     "uncoalesced_store": [{"coalescing_store_pct": 80}, {"coalescing_store_pct": 0}, {"sectors_per_store": 1}],
     "smem_bank_conflicts": [{"shared_conflict_pct": 5.5}, {"shared_conflicts_load": 1e5}],
-    "low_tensor_use": [
-        {"tensor_pct": 50}, {"tensor_instructions": 0}, {"tensor_instructions": 2e5}, {"tensor_instructions": 0, "fma_pct": 59}, {"dram_pct": 80},
-    ],
+    "low_tensor_use": [{"tensor_pct": 50}, {"tensor_pct": 1.9}, {"tensor_pct": 0, "fma_pct": 59}, {"dram_pct": 80}],
     "register_spill": [{"spill_store_bytes": 0, "spill_load_bytes": 0}],
     "local_memory": [{"local_requests": 0}, {"local_requests": 1000}],
     "low_waves_per_sm": [{"waves": 2}, {"dram_pct": 85}],
@@ -135,7 +133,7 @@ NEARLY: dict[str, list[dict[str, float]]] = {
 STILL: dict[str, list[dict[str, float]]] = {
     "launch_bound": [{"launch_overhead_pct": 20}],
     "smem_bank_conflicts": [{"shared_conflict_pct": 10}, {"shared_conflicts_load": 1e5, "shared_conflicts_store": 8e4}],
-    "low_tensor_use": [{"tensor_instructions": 0, "fma_pct": 60}],
+    "low_tensor_use": [{"tensor_pct": 0, "fma_pct": 60}],
     "register_spill": [{"spill_store_bytes": 0}, {"spill_load_bytes": 0}],
     "low_waves_per_sm": [{"waves": 1.99}],
     "tail_effect": [{"waves": 1.1}, {"waves": 3.2}],

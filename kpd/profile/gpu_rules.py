@@ -80,14 +80,10 @@ GPU_RULES: tuple[Rule, ...] = (
     Rule(
         "low_tensor_use",
         "medium",
-        ("tensor_pct", "tensor_instructions", "instructions", "fma_pct", "dram_pct"),
-        # Only where tensor cores are used (the pipe counts a few instructions of any kernel), or where the FMA pipes do
-        # so much that they should perhaps be.
-        lambda m: (
-            m["tensor_pct"] < 50
-            and (m["tensor_instructions"] > 0.01 * m["instructions"] or m["fma_pct"] >= 60)
-            and m["dram_pct"] < BUSY_PCT
-        ),
+        ("tensor_pct", "fma_pct", "dram_pct"),
+        # Only where tensor cores are used (their pipe runs an integer multiplication now and then, too), or where the FMA
+        # pipes do so much that they should perhaps be.
+        lambda m: m["tensor_pct"] < 50 and (m["tensor_pct"] >= 2 or m["fma_pct"] >= 60) and m["dram_pct"] < BUSY_PCT,
         "the tensor pipes work {tensor_pct:.0f} % of the time, the FMA pipes {fma_pct:.0f} %",
         "give matrix products to the tensor cores (mma, wgmma, tcgen05), and feed them with copies that run ahead",
     ),
