@@ -15,7 +15,10 @@ GROUPS: tuple[Group, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`better` is None where neither way is; `ceiling` is the value that nothing can pass, where there is one."""
+    """`better` is None where neither way is; `ceiling` is the value that nothing can pass, where there is one.
+
+    `told` is False for what another metric says better when it is told what has changed.
+    """
 
     name: str
     label: str
@@ -23,15 +26,18 @@ class Metric:
     group: Group
     better: Literal["up", "down"] | None
     ceiling: float | None = None
+    told: bool = True
 
 
 _BOTH = (
     Metric("call_us", "time of a call", "µs", "speed", "down"),
     Metric("roofline_pct", "share of roofline", "%", "speed", "up", 100),
-    Metric("memory_roofline_pct", "share of roofline, cases that memory limits", "%", "speed", "up", 100),
-    Metric("compute_roofline_pct", "share of roofline, cases that arithmetic limits", "%", "speed", "up", 100),
-    Metric("worst_roofline_pct", "share of roofline, worst case", "%", "speed", "up", 100),
-    Metric("best_roofline_pct", "share of roofline, best case", "%", "speed", "up", 100),
+    Metric("memory_roofline_pct", "share of roofline, cases that memory limits", "%", "speed", "up", 100, told=False),
+    Metric(
+        "compute_roofline_pct", "share of roofline, cases that arithmetic limits", "%", "speed", "up", 100, told=False
+    ),
+    Metric("worst_roofline_pct", "share of roofline, worst case", "%", "speed", "up", 100, told=False),
+    Metric("best_roofline_pct", "share of roofline, best case", "%", "speed", "up", 100, told=False),
     Metric("gbs", "memory traffic", "GB/s", "speed", "up"),
     Metric("gflops", "arithmetic", "GFLOP/s", "speed", "up"),
     Metric("intensity", "arithmetic intensity", "FLOP/byte", "speed", None),
@@ -63,12 +69,12 @@ _CPU = (
     Metric("missed_other", "not vectorised: other reasons", "", "compiler", "down"),
 )
 _GPU = (
-    Metric("event_us", "time of a call as launched", "µs", "speed", "down"),
+    Metric("event_us", "time of a call as launched", "µs", "speed", "down", told=False),
     Metric("device_us", "time of a call on the device", "µs", "speed", "down"),
-    Metric("warm_us", "time of a call with its data in L2", "µs", "speed", "down"),
+    Metric("warm_us", "time of a call with its data in L2", "µs", "speed", "down", told=False),
     Metric("launch_overhead_pct", "share of a call that is launching", "%", "speed", "down", 100),
-    Metric("duration_us", "kernel time under ncu, at its clocks", "µs", "speed of light", None),
-    Metric("sm_ghz", "SM clock under ncu", "GHz", "speed of light", None),
+    Metric("duration_us", "kernel time under ncu, at its clocks", "µs", "speed of light", None, told=False),
+    Metric("sm_ghz", "SM clock under ncu", "GHz", "speed of light", None, told=False),
     Metric("sm_pct", "SMs, busiest unit", "% of peak", "speed of light", "up", 100),
     Metric("memory_pct", "memory system, busiest part", "% of peak", "speed of light", "up", 100),
     Metric("dram_pct", "DRAM", "% of peak", "speed of light", "up", 100),
@@ -82,8 +88,8 @@ _GPU = (
     Metric("sectors_per_store", "L2 sectors a store request", "", "memory", "down", 32),
     Metric("coalescing_load_pct", "useful bytes of loaded sectors", "%", "memory", "up", 100),
     Metric("coalescing_store_pct", "useful bytes of stored sectors", "%", "memory", "up", 100),
-    Metric("shared_conflicts_load", "bank conflicts of shared loads", "", "memory", "down"),
-    Metric("shared_conflicts_store", "bank conflicts of shared stores", "", "memory", "down"),
+    Metric("shared_conflicts_load", "bank conflicts of shared loads", "", "memory", "down", told=False),
+    Metric("shared_conflicts_store", "bank conflicts of shared stores", "", "memory", "down", told=False),
     Metric("shared_conflict_pct", "shared-memory accesses that are bank conflicts", "%", "memory", "down", 100),
     Metric("local_requests", "requests to local memory", "", "memory", "down"),
     *(
@@ -112,25 +118,25 @@ _GPU = (
     Metric("stall_selected", "warps issuing", "", "warp stalls", "up", 1),
     Metric("occupancy_pct", "warps on an SM, of what it can hold", "%", "occupancy", "up", 100),
     Metric("occupancy_limit_pct", "warps on an SM that resources allow", "%", "occupancy", "up", 100),
-    Metric("limit_registers", "blocks an SM by registers", "", "occupancy", "up"),
-    Metric("limit_shared", "blocks an SM by shared memory", "", "occupancy", "up"),
-    Metric("limit_warps", "blocks an SM by warps", "", "occupancy", "up"),
-    Metric("limit_blocks", "blocks an SM at most", "", "occupancy", None),
+    Metric("limit_registers", "blocks an SM by registers", "", "occupancy", "up", told=False),
+    Metric("limit_shared", "blocks an SM by shared memory", "", "occupancy", "up", told=False),
+    Metric("limit_warps", "blocks an SM by warps", "", "occupancy", "up", told=False),
+    Metric("limit_blocks", "blocks an SM at most", "", "occupancy", None, told=False),
     Metric("waves", "waves of blocks", "", "occupancy", None),
     Metric("registers", "registers a thread", "", "occupancy", None),
     Metric("shared_bytes", "shared memory a block", "byte", "occupancy", None),
-    Metric("grid", "blocks of the grid", "", "occupancy", None),
-    Metric("block_threads", "threads a block", "", "occupancy", None),
+    Metric("grid", "blocks of the grid", "", "occupancy", None, told=False),
+    Metric("block_threads", "threads a block", "", "occupancy", None, told=False),
     Metric("issue_pct", "cycles in which a scheduler issues", "%", "instructions", "up", 100),
     Metric("instructions", "warp instructions", "", "instructions", "down"),
     Metric("fma_pct", "FMA pipes", "% of peak", "instructions", None, 100),
     Metric("tensor_pct", "tensor pipes", "% of peak", "instructions", "up", 100),
-    Metric("tensor_instructions", "tensor instructions", "", "instructions", None),
-    Metric("ptxas_registers", "registers a thread, as compiled", "", "compiler", None),
+    Metric("tensor_instructions", "tensor instructions", "", "instructions", None, told=False),
+    Metric("ptxas_registers", "registers a thread, as compiled", "", "compiler", None, told=False),
     Metric("spill_store_bytes", "register spills stored a thread", "byte", "compiler", "down"),
     Metric("spill_load_bytes", "register spills loaded a thread", "byte", "compiler", "down"),
     Metric("stack_bytes", "stack a thread", "byte", "compiler", "down"),
-    Metric("static_shared_bytes", "static shared memory a block, as compiled", "byte", "compiler", None),
+    Metric("static_shared_bytes", "static shared memory a block, as compiled", "byte", "compiler", None, told=False),
 )
 _CATALOGUE = (*_BOTH, *_CPU, *_GPU)
 

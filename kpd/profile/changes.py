@@ -11,6 +11,8 @@ SMALLEST = 0.02
 """A metric that moved by less than this share is taken not to have moved."""
 OF_CEILING = 0.005
 """Nor is one that has a ceiling and moved by less than this share of it: a tenfold change of next to nothing."""
+LEAST = 0.05
+"""Below this share of its ceiling a metric ranks as if it were there: whatever it does there, little depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,16 @@ def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[Ch
     moved = {}
     for name in before.keys() & after.keys():
         metric, old, new = describe(name), before[name], after[name]
-        if metric is not None and math.isfinite(old) and math.isfinite(new) and _moved(metric, old, new):
+        if (
+            metric is not None
+            and metric.told
+            and math.isfinite(old)
+            and math.isfinite(new)
+            and _moved(metric, old, new)
+        ):
             moved[name] = Change(name, old, new, _verdict(metric, old, new), _text(metric, old, new))
     told = [change for name, change in moved.items() if not _said_of_all(change, moved.get(parted(name)[0]))]
-    return tuple(sorted(told, key=lambda change: (-_size(change.before, change.after), change.name)))
+    return tuple(sorted(told, key=lambda change: (-_rank(change), change.name)))
 
 
 def _moved(metric: Metric, old: float, new: float) -> bool:
@@ -53,6 +61,12 @@ def _size(old: float, new: float) -> float:
     if old == new:
         return 0.0
     return abs(math.log(new) - math.log(old)) if old > 0 and new > 0 else math.inf
+
+
+def _rank(change: Change) -> float:
+    metric = describe(change.name)
+    least = LEAST * metric.ceiling if metric is not None and metric.ceiling is not None else 0.0
+    return _size(max(change.before, least), max(change.after, least))
 
 
 def _verdict(metric: Metric, old: float, new: float) -> Literal["better", "worse", ""]:
