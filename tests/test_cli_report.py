@@ -8,7 +8,7 @@ import pytest
 
 from kpd.cli import hosts, log, status
 from kpd.cli.events import brief
-from kpd.cli.report import report
+from kpd.cli.report import advice, report
 from kpd.cli.text import clean, width
 from kpd.model import codec
 from kpd.model import events as e
@@ -26,6 +26,7 @@ from kpd.model.nouns import (
     TaskCard,
     Verdict,
 )
+from tests import tui_gpu
 
 AT = 1_000_000.0
 VERDICT = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "faster beyond doubt, by at least 2 %")
@@ -108,6 +109,44 @@ memory traffic            8   12  GB/s
 
 files       build.json, kernel.c in /ws/runs/transpose_cpu/r3/iter_0003"""
     )
+
+
+def of_a_gpu(denied: bool = False) -> dict[str, Any]:
+    """The answer of `show` for an accepted iteration on a recorded GPU."""
+    timed, (profiled, explained) = tui_gpu.cases("tiled"), tui_gpu.profiled(3, "tiled", denied)
+    own = replace(
+        DETAIL, timed=e.Timed(*OWN, 32.75, 7, timed, 0, 87.35), profiled=profiled, explained=explained, faults=()
+    )
+    answer = shown(replace(ACCEPTED, bottleneck="launch bound: a call takes 9.8 µs"), own)
+    return answer | {"run": answer["run"] | {"device": "NVIDIA H100 80GB HBM3 (recorded)"}}
+
+
+def test_an_iteration_on_a_gpu() -> None:
+    lines = report(of_a_gpu(), 80, colour=False)
+    assert "device      NVIDIA H100 80GB HBM3 (recorded)" in lines
+    assert "bottleneck  launch bound: a call takes 9.8 µs" in lines
+    at = lines.index("CASE         EVENT µs  DEVICE µs  LAUNCH  WARM µs  INCUMBENT       GAIN  ROOF")
+    assert lines[at + 4] == "wide            51.07      48.90     4 %    51.10      330.3  ▲ +84.5 %  93 %"
+    at = lines.index("NVIDIA's advice; ✓ where a rule says the same")
+    assert lines[at + 1] == "  OPT TheoreticalOccupancy up to 62 % less time ✓ register_limited"
+    assert "  OPT SOLBottleneck ✓ severe_memory_bound [wide]" in lines[at:]
+    assert any("smem_bank_conflicts (high)" in text for text in lines[:at])
+    whole = " ".join(" ".join(lines).split())
+    assert "dependency on a L1TEX (local, global, surface, texture) operation. OPT" in whole, "cut at a sentence's end"
+
+
+def test_sixty_missing_counters_are_one_reason() -> None:
+    told = " ".join(report(of_a_gpu(denied=True), 80, colour=False))
+    assert told.count("ERR_NVGPUCTRPERM") == 1
+    assert "not measured: 55 metrics: counters, speed of light, memory, warp stalls," in told
+    assert "NVIDIA's advice" not in told
+
+
+def test_a_piece_of_advice_is_whole_when_it_was_asked_for() -> None:
+    piece = {"level": "OPT", "rule": "R", "text": "One. " * 80, "speedup_pct": None, "cases": ["a"], "agrees": ""}
+    assert advice(piece, 2, 80)[0] == "  OPT R [a]"
+    assert " ".join(advice(piece, 2, 80)).count("One.") == 80
+    assert " ".join(advice(piece, 2, 80, most=20)).count("One.") == 5
 
 
 @pytest.mark.parametrize("limit", [40, 64, 80, 120])

@@ -7,10 +7,11 @@ import pytest
 from textual.pilot import Pilot
 
 from tests import tui_fleet as fleet
+from tests import tui_gpu as gpu
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 
-SMALL, LARGE = (80, 24), (120, 36)
+SMALL, LARGE, WIDE = (80, 24), (120, 36), (140, 40)
 Compare = Callable[..., bool]
 
 
@@ -57,6 +58,18 @@ def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         pytest.param(fleet.waiting, LARGE, (), "kpd-okabe-ito", id="waiting_large_okabe_ito"),
         pytest.param(fleet.two, SMALL, (), "kpd-okabe-ito", id="two_running_small_okabe_ito"),
         pytest.param(fleet.two, LARGE, ("down",), "", id="two_running_large"),
+        pytest.param(gpu.transposed, SMALL, (), "", id="gpu_overview_small"),
+        pytest.param(gpu.transposed, WIDE, (), "", id="gpu_overview_wide"),
+        pytest.param(gpu.transposed, SMALL, ("2",), "", id="gpu_metrics_small"),
+        pytest.param(gpu.transposed, WIDE, ("2",), "", id="gpu_metrics_wide"),
+        pytest.param(gpu.transposed, SMALL, ("2", "right", "pagedown", "pagedown"), "", id="gpu_stalls_small"),
+        pytest.param(gpu.transposed, WIDE, ("2", "right", "pagedown"), "kpd-okabe-ito", id="gpu_stalls_okabe_ito"),
+        pytest.param(gpu.transposed, WIDE, ("2", "down"), "kpd-light", id="gpu_baseline_metrics_wide"),
+        pytest.param(gpu.transposed, SMALL, ("3",), "", id="gpu_rules_small"),
+        pytest.param(gpu.transposed, WIDE, ("3", "right", "end"), "", id="gpu_advice_wide"),
+        pytest.param(gpu.recorded, SMALL, (), "", id="gpu_recorded_small"),
+        pytest.param(gpu.without_counters, SMALL, (), "", id="gpu_without_counters_small"),
+        pytest.param(gpu.without_counters, WIDE, ("2",), "", id="gpu_without_counters_metrics_wide"),
     ],
 )
 def test_screen(

@@ -1,8 +1,8 @@
 """A GPU run for the UI's tests: the CUDA transpose as it comes and tiled, with what an H100 and ncu said of both.
 
-`data/gpu/h100_transpose.json` has the times, metrics, findings and advice of two real profiles, to five digits: of a
-case candidate, incumbent, roofline, device and warm µs; of a metric the value of all cases, then each one's. Where a
-run of the tests needs a machine without ncu, the counters are left out of the same numbers.
+`data/gpu/h100_transpose.json` has the times, metrics, findings and advice of two real profiles, to five digits, and
+what kpd concluded from them: of a case candidate, incumbent, roofline, device and warm µs; of a metric the value of all
+cases, then each one's. For a GPU whose counters are denied they are left out of the same numbers.
 """
 
 import json
@@ -14,8 +14,6 @@ from kpd.model import events as e
 from kpd.model.codec import decode, encode
 from kpd.model.metrics import of_case
 from kpd.model.nouns import Advice, Budget, CaseTime, Finding, Gain, TaskCard, Verdict
-from kpd.profile.changes import changes
-from kpd.profile.gpu import bottleneck
 from kpd.profile.ncu.metrics import NAMES
 from tests.tui_fleet import H100, gpu_host
 from tests.tui_logs import Log
@@ -52,25 +50,23 @@ def said(which: str, what: str, kind: Any) -> Any:
     return decode(encode(MEASURED[which][what]), tuple[kind, ...])
 
 
-def profiled(number: int, which: str, before: str = "", denied: bool = False) -> tuple[e.StepFact, ...]:
+def profiled(number: int, which: str, denied: bool = False) -> tuple[e.StepFact, ...]:
     """The facts of a profile and of what follows from it; `denied` leaves out all that ncu counts."""
-    found = metrics(which)
-    missing = dict(UNCOUNTED)
-    if denied:
-        found = {name: value for name, value in found.items() if name.partition("[")[0] not in NAMES}
-        missing |= dict.fromkeys(NAMES, DENIED)
-    moved = changes(metrics(before), found)[:24] if before else ()
-    findings = () if denied else said(which, "findings", Finding)
-    advice = () if denied else said(which, "advice", Advice)
-    return (
-        e.Profiled("r1", number, 6.02, 0.1, found, missing, advice),
-        e.Explained("r1", number, 0.004, 0.004, bottleneck(found), findings, tuple(one.text for one in moved)),
-    )
+    found, missing = metrics(which), dict(UNCOUNTED)
+    blank = ("r1", number, 0.004, 0.004)
+    if not denied:
+        explained = e.Explained(
+            *blank, MEASURED[which]["bottleneck"], said(which, "findings", Finding), tuple(MEASURED[which]["changes"])
+        )
+        return e.Profiled("r1", number, 6.02, 0.1, found, missing, said(which, "advice", Advice)), explained
+    found = {name: value for name, value in found.items() if name.partition("[")[0] not in NAMES}
+    missing |= dict.fromkeys(NAMES, DENIED)
+    share = MEASURED[which]["metrics"]["roofline_pct"][0]
+    bound = f"memory bound; {share:.0f} % of the roofline; no counters"
+    return e.Profiled("r1", number, 6.02, 0.1, found, missing), e.Explained(*blank, bound)
 
 
-def iterate(
-    run: Log, number: int, which: str, incumbent: str, memo: str, verdict: Verdict, denied: bool = False
-) -> Log:
+def iterate(run: Log, number: int, which: str, memo: str, verdict: Verdict, denied: bool = False) -> Log:
     """A whole iteration that holds what was measured of `which`."""
     files = {"kernel.cu": f"{which}-kernel"}
     timed = cases(which)
@@ -85,7 +81,7 @@ def iterate(
         e.Checked("r1", number, 0.64, 0.05, 17_097_075, 0.0, "square_1024, normal: out[0]"),
         e.Timed("r1", number, 6.27, 0.1, score, verdict.processes, timed, 0, share),
         e.Judged("r1", number, 0.02, 0.02, verdict),
-        *profiled(number, which, incumbent if number else "", denied),
+        *profiled(number, which, denied),
     )  # fmt: skip
     run.emit(e.StepStarted("r1", number, "record"))
     run.emit(e.Accepted("r1", number, files)).emit(e.FolderKnown("r1", files))
@@ -106,11 +102,11 @@ def transposed(device: str = H100.name, denied: bool = False) -> Log:
     same = "no difference of 2 % or more either way: −0.1 % [−0.2, +0.1] over 5 processes"
     faster = "faster by +80.4 % [+80.3, +80.6] over 7 processes, confirmed by a second look"
     log = iterate(
-        begun(device), 0, "naive", "naive", "baseline: the task as it is",
+        begun(device), 0, "naive", "baseline: the task as it is",
         Verdict("same", Gain(-0.1, -0.2, 0.1), 5, False, same), denied,
     )  # fmt: skip
     return iterate(
-        log, 1, "tiled", "naive", "TILE=64 PAD=1 VEC=4 ROWS=16",
+        log, 1, "tiled", "TILE=64 PAD=1 VEC=4 ROWS=16",
         Verdict("faster", Gain(80.4, 80.3, 80.6), 7, True, faster), denied,
     )  # fmt: skip
 

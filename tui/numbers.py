@@ -21,6 +21,15 @@ def figure(value: float | None) -> str:
     return _signed(f"{value:.{digits}f}") if size >= 0.001 else _signed(f"{value:.2g}")
 
 
+def compact(value: float | None) -> str:
+    """As `figure`, but a large count in three digits: `1.68M`. No longer than eight cells."""
+    if value is not None and math.isfinite(value):
+        for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k")):
+            if size <= abs(value) < 1e15:
+                return _signed(f"{value / (1e3 if letter == 'k' else size):.3g}{letter}")
+    return figure(value)
+
+
 def percent(value: float | None) -> str:
     """A share, without sign: `62 %`."""
     if value is None or not math.isfinite(value):
@@ -34,6 +43,14 @@ def change(value: float | None) -> str:
         return "–"
     text = f"{value:+.1f}" if abs(value) < 99.95 else f"{value:+,.0f}"
     return f"{_signed(text)} %"
+
+
+def moved(new: float | None, old: float | None) -> str:
+    """How `new` differs from `old`: in percent, from tenfold on as a factor (`17.3×`), `new` where nothing was."""
+    if old == 0 and new and math.isfinite(new):
+        return "new"
+    by = delta(new, old)
+    return f"{1 + by / 100:,.3g}×" if by is not None and 900 <= by < 1e5 else change(by)
 
 
 def delta(new: float | None, old: float | None) -> float | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from tui.text import fit, line
+from tui.text import fit
 
 GAP = 2
 MOST_FOLDS = 4
@@ -23,8 +23,8 @@ class Column:
     least: int = 6
 
 
-Cell = str | tuple[str, str]
-"""Text, or text and its style."""
+Cell = str | tuple[str, str] | Content
+"""Text, text and its style, or what is styled already: that is a figure, which is never cut."""
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[Content]:
@@ -43,18 +43,23 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int)
     for row in rows:
         first, *more = _folded(row[0], widths[0])
         lines.append(row_line([first, *row[1:]]))
-        lines += [line(" " * FOLD_INDENT, rest) for rest in more]
+        lines += [Content(" " * FOLD_INDENT) + _fitted(rest, _length(rest), False) for rest in more]
     return lines
 
 
 def _folded(cell: Cell, width: int) -> list[Cell]:
     """The text column's cell over several lines where it is long, so that nothing of it is lost."""
+    if isinstance(cell, Content):
+        return [cell]
     text, style = (cell, "") if isinstance(cell, str) else cell
     pieces = Content(text).wrap(width)[:MOST_FOLDS]
     return [(piece.plain.rstrip(), style) for piece in pieces] or [cell]
 
 
 def _fitted(cell: Cell, width: int, right: bool) -> Content:
+    if isinstance(cell, Content):
+        space = Content(" " * (width - cell.cell_length))
+        return space + cell if right else cell + space
     text, style = (cell, "") if isinstance(cell, str) else cell
     return Content.styled(fit(text, width, right), style)
 
@@ -64,4 +69,6 @@ def _needed(shown: Sequence[int], widths: Sequence[int]) -> int:
 
 
 def _length(cell: Cell) -> int:
+    if isinstance(cell, Content):
+        return cell.cell_length
     return cell_len(cell if isinstance(cell, str) else cell[0])

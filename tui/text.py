@@ -54,6 +54,16 @@ def clip(text: str, width: int) -> str:
     return set_cell_size(text, width - 1) + "…" if width > 1 else "…"[: max(0, width)]
 
 
+def squeezed(text: str, width: int) -> str:
+    """At most `width` cells of `text` with … in its middle: names of one family differ at their ends."""
+    if cell_len(text) <= width or width < 3:
+        return clip(text, width)
+    end = text[-(width // 2) :]
+    while cell_len(end) > width // 2:
+        end = end[1:]
+    return clip(text, width - cell_len(end)) + end
+
+
 def fit(text: str, width: int, right: bool = False) -> str:
     """`text` in exactly `width` cells: clipped or filled with spaces."""
     clipped = clip(text, width)

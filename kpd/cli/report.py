@@ -6,11 +6,16 @@ from typing import Any
 from kpd.cli import words
 from kpd.cli.text import line, paint, table, wrapped
 from kpd.model.metrics import describe
+from kpd.model.missing import lacks
 from kpd.profile.changes import changes
 
 Answer = dict[str, Any]
 LABEL = 12  # cells of the left column
 MOST_MOVED = 12
+MOST_ADVICE = 8
+SHORT_ADVICE = 160  # characters of a piece, to the end of the sentence: the rest is a textbook's
+ON_CPU = ("CASE", "µs", "INCUMBENT µs", "GAIN", "ROOFLINE µs", "OF ROOFLINE")
+ON_GPU = ("CASE", "EVENT µs", "DEVICE µs", "LAUNCH", "WARM µs", "INCUMBENT", "GAIN", "ROOF")
 SEVERITIES = {"high": "‼", "medium": "!", "low": "·"}
 
 
@@ -20,6 +25,7 @@ def report(shown: Answer, limit: int | None, colour: bool) -> list[str]:
         _head(shown, limit, colour),
         _cases(shown["detail"], limit),
         _findings(shown["detail"], limit),
+        _advice(shown["detail"], limit),
         _moved(shown, limit),
         _troubles(shown["detail"], limit),
         _files(shown, limit),
@@ -42,6 +48,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     yield f"{run['id']}.{it['number']}  {paint(words.outcome(it), tint, colour)}"
     against = "" if it["parent"] == it["number"] else f", against {run['id']}.{it['parent']}"
     yield from _field("task", f"{run['task']} on {run['host']}, proposed by {it['agent']}{against}", limit)
+    if run["device"]:
+        yield from _field("device", run["device"], limit)
     yield from _field("memo", it["memo"] or "none", limit)
     if it["expected"]:
         yield from _field("expected", _expected(shown), limit)
@@ -93,17 +101,42 @@ def _expected(shown: Answer) -> str:
 
 
 def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
-    if not detail["timed"]:
+    """A row a case; on a GPU the time of a call as launched stands beside the device's own."""
+    cases = detail["timed"]["cases"] if detail["timed"] else []
+    if not cases:
         return
-    rows = []
-    for case in detail["timed"]["cases"]:
-        floor = case["roofline_us"]
-        share = f"{100 * floor / case['candidate_us']:.0f} %" if floor else ""
-        sign = "▲" if case["gain_pct"] > 0 else "▼" if case["gain_pct"] < 0 else "="
-        times = words.number(case["candidate_us"]), words.number(case["incumbent_us"])
-        rows.append((case["case"], *times, f"{sign} {words.signed(case['gain_pct'])} %", words.number(floor), share))
-    head = ("CASE", "µs", "INCUMBENT µs", "GAIN", "ROOFLINE µs", "OF ROOFLINE")
-    yield from table(head, rows, limit, right="µs INCUMBENT_µs GAIN ROOFLINE_µs OF_ROOFLINE")
+    on_gpu = any(case["device_us"] is not None for case in cases)
+    head = ON_GPU if on_gpu else ON_CPU
+    rows = [(_on_gpu if on_gpu else _on_cpu)(case) for case in cases]
+    yield from table(head, rows, limit, right=" ".join(title.replace(" ", "_") for title in head[1:]))
+
+
+def _on_cpu(case: Answer) -> tuple[str, ...]:
+    times = words.number(case["candidate_us"]), words.number(case["incumbent_us"])
+    return (case["case"], *times, _gain(case), words.number(case["roofline_us"]), _of_roofline(case))
+
+
+def _on_gpu(case: Answer) -> tuple[str, ...]:
+    event, device, warm, before = (
+        words.number(case[name]) for name in ("candidate_us", "device_us", "warm_us", "incumbent_us")
+    )
+    return case["case"], event, device, _launching(case), warm, before, _gain(case), _of_roofline(case)
+
+
+def _launching(case: Answer) -> str:
+    if case["device_us"] is None or not case["candidate_us"]:
+        return ""
+    return f"{100 * max(0.0, 1 - case['device_us'] / case['candidate_us']):.0f} %"
+
+
+def _gain(case: Answer) -> str:
+    sign = "▲" if case["gain_pct"] > 0 else "▼" if case["gain_pct"] < 0 else "="
+    return f"{sign} {words.signed(case['gain_pct'])} %"
+
+
+def _of_roofline(case: Answer) -> str:
+    floor = case["roofline_us"]
+    return f"{100 * floor / case['candidate_us']:.0f} %" if floor else ""
 
 
 def _findings(detail: Answer, limit: int | None) -> Iterator[str]:
@@ -111,6 +144,35 @@ def _findings(detail: Answer, limit: int | None) -> Iterator[str]:
         text = f"{SEVERITIES[finding['severity']]} {finding['rule']} ({finding['severity']}): {finding['message']}"
         yield from wrapped(text, limit)
         yield from wrapped(f"→ {finding['action']}", limit, "    ")
+
+
+def _advice(detail: Answer, limit: int | None) -> Iterator[str]:
+    pieces = detail["profiled"]["advice"] if detail["profiled"] else []
+    if not pieces:
+        return
+    yield "NVIDIA's advice" + ("; ✓ where a rule says the same" if any(piece["agrees"] for piece in pieces) else "")
+    cases = len(detail["timed"]["cases"]) if detail["timed"] else 0
+    for piece in pieces[:MOST_ADVICE]:
+        yield from advice(piece, cases, limit, SHORT_ADVICE)
+    if len(pieces) > MOST_ADVICE:
+        yield f"  {len(pieces) - MOST_ADVICE} more: --json has all"
+
+
+def advice(piece: Answer, cases: int, limit: int | None, most: int = 0) -> list[str]:
+    """A piece of advice with what it may gain, of which of all `cases` it is said; `most` > 0 ends it at a sentence."""
+    gain = f" up to {piece['speedup_pct']:.0f} % less time" if piece["speedup_pct"] else ""
+    agrees = f" ✓ {piece['agrees']}" if piece["agrees"] else ""
+    some = f" [{', '.join(piece['cases'])}]" if 0 < len(piece["cases"]) < cases else ""
+    head, *rest = wrapped(f"{piece['level']} {piece['rule']}{gain}{agrees}{some}", limit, "  ")
+    return [head, *rest, *wrapped(_beginning(piece["text"], most), limit, "    ")]
+
+
+def _beginning(text: str, most: int) -> str:
+    """The sentences of `text` that begin within `most` characters of it; all of them for 0."""
+    if not most or len(text) <= most:
+        return text
+    end = text.find(". ", most)
+    return text[: end + 1] if end >= 0 else text
 
 
 def _metrics(detail: Answer | None) -> dict[str, float]:
@@ -142,11 +204,8 @@ def _moved(shown: Answer, limit: int | None) -> Iterator[str]:
 def _troubles(detail: Answer, limit: int | None) -> Iterator[str]:
     for fault in detail["faults"]:
         yield from wrapped(f"✗ attempt {fault['attempt']}, {fault['step']}: {fault['message']}", limit)
-    missing: dict[str, list[str]] = {}
-    for name, why in (detail["profiled"]["missing"] if detail["profiled"] else {}).items():
-        missing.setdefault(why, []).append(_label(name))
-    for why, names in missing.items():
-        yield from wrapped(f"– not measured: {', '.join(names)} ({why})", limit)
+    for lack in lacks(detail["profiled"]["missing"] if detail["profiled"] else {}):
+        yield from wrapped(f"– not measured: {line(lack.what or 'all')} ({lack.reason})", limit)
 
 
 def _files(shown: Answer, limit: int | None) -> Iterator[str]:

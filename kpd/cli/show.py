@@ -8,7 +8,7 @@ from kpd.cli import words
 from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import FAILED, OK
 from kpd.cli.parser import add_json
-from kpd.cli.report import report
+from kpd.cli.report import advice, report
 from kpd.cli.text import clean, colours, columns, out, out_json, wrapped
 from kpd.client import ask
 
@@ -46,10 +46,9 @@ def _profile(answer: dict[str, Any], as_json: bool) -> int:
         return OK
     found = clean(answer)
     out(found["bottleneck"])
+    cases = len({case for piece in found["advice"] for case in piece["cases"]})
     for piece in found["advice"]:
-        gain = "" if piece["speedup_pct"] is None else f" {piece['speedup_pct']:g} %"
-        mark = f" ✓ {piece['agrees']}" if piece["agrees"] else ""
-        for text in wrapped(f"{piece['level']}{gain}{mark}: {piece['text']}", columns(), "  "):
+        for text in advice(piece, cases, columns()):
             out(text)
     out(f"{found['folder']}: {', '.join(found['files'])}")
     return OK

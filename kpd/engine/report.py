@@ -26,6 +26,8 @@ def report(run: Run, direction: str) -> str:
     if best is not None and baseline is not None and best.score and baseline.score:
         times = baseline.score / best.score if direction == "lower" else best.score / baseline.score
         lines += [f"Best: iteration {best.number}, {best.score:.4g}, {times:.2f} times the baseline's speed.", ""]
+        lines += [f"Its bottleneck: {best.bottleneck}", ""] if best.bottleneck else []
+        lines += [f"Rules that fire on it: {', '.join(best.rules)}", ""] if best.rules else []
     lines += ["| iteration | outcome | gain | score | memo |", "|---|---|---|---|---|"]
     return "\n".join([*lines, *map(_row, run.iterations)]) + "\n"
 

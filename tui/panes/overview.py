@@ -6,14 +6,14 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.events import STEP_OF
-from kpd.model.nouns import STEPS, CaseTime, Iteration, Run, StepName
+from kpd.model.nouns import STEPS, Iteration, Run, StepName
 from tui import marks
 from tui.details import Problem
-from tui.numbers import change, count, figure, percent, seconds, times
+from tui.numbers import figure, percent, seconds, times
+from tui.panes.cases import cases
 from tui.panes.chart import chart
 from tui.panes.next import budget, next_lines
-from tui.panes.parts import heading, nothing_selected, problem, where
-from tui.table import Column, table
+from tui.panes.parts import device, heading, nothing_selected, problem, told, where
 from tui.text import BLANK, Part, beside, clean, line, wrapped
 from tui.view import View
 
@@ -30,21 +30,21 @@ def lines(view: View, width: int, height: int) -> list[Content]:
     if iteration is None:
         return _whole_run(view, run, width, height)
     shown = iteration
-    head = _headline(view, run, shown, width)
+    head = _headline(view, run, shown, view.shown.detail, width)
     head += [*next_lines(view, width), BLANK]
     if isinstance(view.shown.show, Problem):
         head += [*problem(view.shown.show, width), BLANK]
     detail = view.shown.detail
     direction = view.task.direction if view.task else "lower"
     if width < WIDE:
-        steps, cases = _steps_across(view, run, shown, detail), _cases(shown, detail, width)
-        rest = [*steps, BLANK, *cases] if len(steps) > 1 else [*steps, *cases]
+        steps, table = _steps_across(view, run, shown, detail), cases(shown, detail, width)
+        rest = [*steps, BLANK, *table] if len(steps) > 1 else [*steps, *table]
         plot = chart(run, width, max(5, min(9, height - len(head) - len(rest) - 2)), direction)
         return [*head, _best(view, run, width), *plot, BLANK, *rest, BLANK, heading("Budget"), *budget(run, width)]
     side = 30
     main = width - side - 3
     left = [_best(view, run, main), *chart(run, main, max(6, min(12, height - 18)), direction), BLANK]
-    left += [*_cases(shown, detail, main)]
+    left += [*cases(shown, detail, main)]
     right = [*_steps_down(view, run, shown, detail), BLANK, heading("Budget"), *budget(run, side)]
     return [*head, *beside(left, right, main)]
 
@@ -52,10 +52,11 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     """The run as such: how it stands, what became of its iterations, what is left."""
     mark = marks.of_run(run, bool(view.state.held))
-    by = f"   by {clean(run.agent)} on {where(run)}" + (f", {clean(run.device)}" if run.device else "")
+    on = device(run, width)
+    by = f"   by {clean(run.agent)} on {where(run)}" + (f", {clean(run.device)}" if run.device and not on else "")
     head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (by, ".muted"))
     direction = view.task.direction if view.task else "lower"
-    found = [head.truncate(width, ellipsis=True), *next_lines(view, width), BLANK, _best(view, run, width)]
+    found = [head.truncate(width, ellipsis=True), *on, *next_lines(view, width), BLANK, _best(view, run, width)]
     found += [*chart(run, width, max(5, min(12, height - 10)), direction), BLANK, heading("Iterations")]
     counts = Counter(marks.of_iteration(it, run, bool(view.state.held)) for it in run.iterations)
     found += [
@@ -65,7 +66,7 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     return [*found, BLANK, heading("Budget"), *budget(run, width)]
 
 
-def _headline(view: View, run: Run, it: Iteration, width: int) -> list[Content]:
+def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
     mark = marks.of_iteration(it, run, bool(view.state.held))
     parts: list[Part] = [(f"{run.id}.{it.number}", ".strong"), "  ", (f"{mark.glyph} ", mark.style)]
     gain = marks.gain_of(it)
@@ -73,17 +74,26 @@ def _headline(view: View, run: Run, it: Iteration, width: int) -> list[Content]:
     against = "" if it.number == it.parent else f", against {run.id}.{it.parent}"
     on = f" on {where(run)}" if len(view.state.hosts) > 1 else ""
     parts.append((f"   by {clean(it.agent)}{on}{against}", ".muted"))
-    head = [line(*parts).truncate(width, ellipsis=True)]
+    head = [line(*parts).truncate(width, ellipsis=True), *device(run, width)]
     reason = it.reason or (it.verdict.reason if it.verdict else "")
     wide = width >= WIDE
     for text, style, most in (
         (it.memo, "", 4 if wide else 2),
         (reason, ".muted", 2),
-        (it.bottleneck and f"bottleneck: {it.bottleneck}", ".muted", 2 if wide else 1),
     ):
         head += wrapped(text, width, style, most=most) if text else []
+    head += _bottleneck(it, detail, width)
     head += [line((f"! {clean(flag)}", ".warn")).truncate(width, ellipsis=True) for flag in it.flags[:3]]
     return head
+
+
+def _bottleneck(it: Iteration, detail: Detail, width: int) -> list[Content]:
+    """What holds the candidate back, and for a GPU without counters why there are none and what to do."""
+    found = told(it.bottleneck, width, most=2)
+    profiled = detail.profiled
+    if profiled is not None and "sm_pct" not in profiled.metrics and (reason := profiled.missing.get("sm_pct")):
+        found += wrapped(f"! no counters: {reason}", width, ".warn", most=4)
+    return found
 
 
 def _best(view: View, run: Run, width: int) -> Content:
@@ -167,37 +177,3 @@ def _steps_down(view: View, run: Run, it: Iteration, detail: Detail) -> list[Con
         style = mark.style if mark in (marks.RUNNING, marks.WAITING) else ".muted"
         found.append(line((f"{mark.glyph} ", mark.style), f"{step:<9}", (f"{time:>12}", style)))
     return found
-
-
-_CASES = (
-    Column("case", right=False),
-    Column("candidate µs", keep=8),
-    Column("incumbent µs", keep=5),
-    Column("gain", keep=7),
-    Column("roofline", keep=6),
-)
-_CASES_SHORT = tuple(
-    Column(title, column.right, column.keep)
-    for title, column in zip(("case, µs", "cand.", "inc.", "gain", "roof"), _CASES, strict=True)
-)
-
-
-def _cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
-    if detail.timed is None:
-        when = "appear when this iteration is timed" if it.outcome is None else "none: it ended before it was timed"
-        return [heading("Cases", (when, ".muted"))]
-    timed = detail.timed
-    rows = [(clean(case.case), *_case(case)) for case in timed.cases]
-    fresh = count(timed.processes, "fresh process", "fresh processes")
-    again = f", {timed.retaken} retaken" if timed.retaken else ""
-    columns = _CASES if width >= 64 else _CASES_SHORT
-    return [
-        heading("Cases", (f"medians over {fresh}{again}", ".muted")),
-        *(table(columns, rows, width) if rows else []),
-    ]
-
-
-def _case(case: CaseTime) -> tuple[str, str, tuple[str, str], str]:
-    share = case.roofline_us / case.candidate_us * 100 if case.roofline_us and case.candidate_us else None
-    style = ".good" if case.gain_pct > 0.5 else ".bad" if case.gain_pct < -0.5 else ".muted"
-    return figure(case.candidate_us), figure(case.incumbent_us), (change(case.gain_pct), style), percent(share)

@@ -5,8 +5,11 @@ from textual.content import Content
 from kpd.model.nouns import Run
 from kpd.workspace.config import ANY
 from tui.details import Problem
-from tui.text import BLANK, Part, clean, line, wrapped
+from tui.text import BLANK, Part, clean, clip, line, wrapped
 from tui.view import View
+
+RECORDED = " (recorded)"
+"""How the name of a device ends that answers from a recording."""
 
 
 def heading(title: str, *aside: Part) -> Content:
@@ -69,6 +72,23 @@ def _run_without_iteration(view: View, run: Run) -> str:
 def where(run: Run) -> str:
     """The host of a run; a queued one may not have been given one yet."""
     return clean(run.host) if run.host not in ("", ANY) else "any host that fits"
+
+
+def told(bottleneck: str, width: int, most: int = 0) -> list[Content]:
+    """The line that says what holds a candidate back; empty while nobody knows."""
+    if not bottleneck:
+        return []
+    first, *more = wrapped(f"bottleneck: {bottleneck}", width, most=most)
+    return [first.stylize(".muted", 0, len("bottleneck:")), *more]
+
+
+def device(run: Run, width: int) -> list[Content]:
+    """The GPU of a run in a line; one from a recording says so before anything is cut. Empty for a CPU."""
+    if run.device_id in ("", "cpu"):
+        return []
+    name = clean(run.device)
+    tag = "  recorded" if name.endswith(RECORDED) else ""
+    return [line((clip(name.removesuffix(RECORDED), width - len(tag)), ".muted"), (tag, ".warn"))]
 
 
 def _task(view: View, width: int) -> list[Content]:

@@ -1,4 +1,4 @@
-"""Rules: what fired, on what evidence, and what to do about it. Enter opens the skill."""
+"""Rules: what fired, on what evidence, and what to do about it; then NVIDIA's own advice. Enter opens the skill."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,9 @@ from kpd.model.metrics import describe
 from kpd.model.nouns import Finding
 from tui import marks
 from tui.details import Problem
-from tui.numbers import count, figure
-from tui.panes.parts import heading, nothing_selected, problem, sentence
+from tui.numbers import compact, count
+from tui.panes.advice import advised
+from tui.panes.parts import heading, nothing_selected, problem, sentence, told
 from tui.text import BLANK, clean, line, wrapped
 from tui.view import View
 
@@ -28,18 +29,34 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
         return problem(view.shown.show, width)
     if view.shown.show is None:
         return sentence("Asking the daemon which rules fired.", width)
-    fired = findings(view)
-    if not fired:
-        return sentence(_nothing_fired(view), width)
-    bottleneck = view.iteration.bottleneck if view.iteration else ""
-    found = [heading(count(len(fired), "rule") + " fired", ("enter opens the skill", ".muted"))]
-    found += wrapped(f"bottleneck: {bottleneck}", width, most=2) if bottleneck else []
+    fired, detail = findings(view), view.shown.detail
+    found = _head(view, fired, width)
     for nth, finding in enumerate(fired):
-        found += [BLANK, *block(finding, width, nth == chosen)]
+        found += [BLANK, *_block(finding, width, nth == chosen)]
+    if detail.profiled is not None and detail.profiled.advice:
+        cases = tuple(case.case for case in detail.timed.cases) if detail.timed is not None else ()
+        found += [BLANK, *advised(detail.profiled.advice, cases, width)]
     return found
 
 
-def block(finding: Finding, width: int, chosen: bool) -> list[Content]:
+def span(view: View, width: int, nth: int) -> tuple[int, int]:
+    """The number of the first line of the `nth` finding, and how many it has."""
+    fired = findings(view)
+    heights = [len(_block(finding, width, False)) for finding in fired]
+    return len(_head(view, fired, width)) + sum(heights[:nth]) + nth + 1, heights[nth]
+
+
+def _head(view: View, fired: Sequence[Finding], width: int) -> list[Content]:
+    if not fired:
+        return sentence(_nothing_fired(view), width)
+    bottleneck = view.iteration.bottleneck if view.iteration else ""
+    return [
+        heading(count(len(fired), "rule") + " fired", ("enter opens the skill", ".muted")),
+        *told(bottleneck, width),
+    ]
+
+
+def _block(finding: Finding, width: int, chosen: bool) -> list[Content]:
     """One finding: severity and rule, what it means, the evidence, the action."""
     mark = marks.of_severity(finding.severity)
     head = line(
@@ -59,8 +76,8 @@ def block(finding: Finding, width: int, chosen: bool) -> list[Content]:
 def _evidence(name: str, value: float) -> str:
     metric = describe(name)
     if metric is None:
-        return f"{clean(name)} = {figure(value)}"
-    return f"{metric.label} {figure(value)}{f' {metric.unit}' if metric.unit else ''}"
+        return f"{clean(name)} = {compact(value)}"
+    return f"{metric.label} {compact(value)}{f' {metric.unit}' if metric.unit else ''}"
 
 
 def _nothing_fired(view: View) -> str:

@@ -78,7 +78,5 @@ class RulesPane(Pane):
         fired = rules.findings(self.view)
         self.chosen = max(0, min(self.chosen + by, len(fired) - 1))
         self.redraw()
-        heights = [len(rules.block(finding, self.room.width, False)) for finding in fired]
-        if heights:
-            end = len(self.lines) - sum(heights[self.chosen + 1 :]) - (len(heights) - self.chosen - 1)
-            self.reveal(end - heights[self.chosen], heights[self.chosen])
+        if fired:
+            self.reveal(*rules.span(self.view, self.room.width, self.chosen))

@@ -1,0 +1,36 @@
+"""What a profile lacks, each reason once: sixty counters that ncu was denied are one sentence, not sixty."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kpd.model.metrics import GROUPS, METRICS, parted
+
+MOST_NAMED = 8
+"""So many metrics of one reason are named one by one; of more only the groups are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """`count` metrics are missing for one `reason`; `what` names them, empty where the reason says it all."""
+
+    reason: str
+    count: int
+    what: str
+
+
+def lacks(missing: Mapping[str, str]) -> tuple[Lack, ...]:
+    """The reasons in `Profiled.missing`, the one with most metrics first. A metric of several cases counts once."""
+    names: dict[str, dict[str, None]] = {}
+    for name, reason in missing.items():
+        names.setdefault(reason, {})[parted(name)[0]] = None
+    found = [Lack(reason, len(of), _named(tuple(of))) for reason, of in names.items()]
+    return tuple(sorted(found, key=lambda lack: -lack.count))
+
+
+def _named(names: tuple[str, ...]) -> str:
+    if names == ("all",):
+        return ""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(METRICS[name].label if name in METRICS else name for name in names)
+    groups = {METRICS[name].group for name in names if name in METRICS}
+    return f"{len(names)} metrics: {', '.join(group for group in GROUPS if group in groups)}"

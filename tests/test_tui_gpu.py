@@ -1,0 +1,300 @@
+"""A GPU run on the screen: hundreds of metrics, event and device time, NVIDIA's advice, recordings, no counters."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.content import Content
+
+from kpd.model.detail import Detail, detail
+from kpd.model.metrics import METRICS
+from kpd.model.nouns import Advice, CaseTime
+from kpd.profile.changes import changes
+from tests import tui_gpu as gpu
+from tests import tui_logs as logs
+from tests.tui_feed import CannedFeed, app_on, settled
+from tui import numbers
+from tui.details import Show, Shown
+from tui.feed import Link
+from tui.gauge import gauge
+from tui.outline import Place, outline
+from tui.panes import metrics, overview, rules
+from tui.panes.advice import advised
+from tui.panes.cases import cases, launching
+from tui.panes.comparison import compared
+from tui.panes.sides import Sides, stalls
+from tui.short import LONGEST, SHORT, short
+from tui.text import squeezed
+from tui.view import View
+from tui.widgets.pane import RulesPane
+
+WIDTHS = (40, 47, 63, 64, 87, 108, 138, 250)
+
+
+def view_of(log: logs.Log, number: int = 1) -> View:
+    """The view on an iteration of the run, with all that the daemon answers about it."""
+    state, at = log.state, Place(gpu.TASK, "r1", number)
+
+    def of(number: int) -> Detail:
+        return detail(event for event in log.events if getattr(event.fact, "iteration", None) == number)
+
+    it = state.runs["r1"].iteration(number)
+    assert it is not None
+    show = Show(it, of(number), of(it.parent) if it.parent != number else None, of(0) if number else None)
+    return View(state=state, link=Link("up"), at=at, outline=outline(state, {}, at), shown=Shown(show))
+
+
+def plain(lines: list[Content]) -> list[str]:
+    return [line.plain.rstrip() for line in lines]
+
+
+def row(lines: list[Content], begins: str) -> str:
+    return next(text for text in plain(lines) if text.startswith(begins))
+
+
+def sides(number: int = 1) -> Sides:
+    return Sides(gpu.metrics("tiled"), gpu.metrics("naive"), {}) if number else Sides(gpu.metrics("naive"), {}, {})
+
+
+# ── metrics ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("log", [gpu.transposed(), gpu.recorded(), gpu.without_counters()])
+@pytest.mark.parametrize("number", [0, 1])
+def test_every_pane_fits_its_width(width: int, log: logs.Log, number: int) -> None:
+    view = view_of(log, number)
+    for pane in (overview.lines, metrics.lines, rules.lines):
+        assert all(line.cell_length <= width for line in pane(view, width, 24)), pane
+
+
+def test_the_slowest_cases_have_a_column_where_there_is_room_and_none_at_80_columns() -> None:
+    by_width = {width: plain(compared(sides(), (), width))[0].split() for width in (47, 108, 138)}
+    assert by_width[47] == ["cand.", "inc.", "Δ"]
+    assert by_width[108] == ["cand.", "inc.", "Δ", "wide", "tall", "squa…4096", "odd"]
+    assert by_width[138] == ["cand.", "inc.", "Δ", "wide", "tall", "squa…4096", "odd", "squa…1024"]
+    assert plain(compared(sides(0), (), 108))[0].split()[:2] == ["cand.", "wide"], "a baseline is compared with nothing"
+
+
+def test_each_metric_has_one_row_with_the_whole_and_its_cases() -> None:
+    drawn = compared(sides(), (), 138)
+    assert row(drawn, "DRAM, % of peak").split()[-9:] == [
+        "72.94", "13.00", "+461", "%", "79.20", "80.22", "80.42", "57.05", "24.11",
+    ]  # fmt: skip
+    assert not any(text.startswith("time of a call, µs") for text in plain(drawn)), "as launched is the same time"
+    assert not any("[" in text for text in plain(drawn))
+    assert len(drawn) < 100
+
+
+def test_columns_of_cases_keep_whole_names_when_short_ones_do_not_tell_them_apart() -> None:
+    names = ("batch=8 rows=1024 cols=64", "batch=8 rows=2048 cols=64")
+    mine = {f"{metric}[{name}]": 1.0 for metric in ("call_us", "gbs", "dram_pct", "l2_pct", "sm_pct") for name in names}
+    mine |= {"call_us": 1.0, "gbs": 1.0, "dram_pct": 1.0}
+    head = plain(compared(Sides(mine, {}, {}), (), 138))[0]
+    assert all(name in head for name in names)
+
+
+def test_stalls_stand_by_share_and_the_small_ones_in_one_line() -> None:
+    known = [metric for metric in METRICS.values() if metric.group == "warp stalls"]
+    of, kept = stalls(sides(), known)
+    shares = [of.mine[metric.name] for metric in kept[:-1]]
+    assert shares == sorted(shares, reverse=True)
+    assert kept[0].name == "stall_long_scoreboard"
+    assert "stall_drain" in {metric.name for metric in kept}, "small now, but it was 45 % before"
+    assert sum(of.mine[metric.name] for metric in kept) == pytest.approx(sum(of.mine[one.name] for one in known))
+    drawn = compared(sides(), (), 108)
+    assert row(drawn, "global or local memory").split()[5:9] == ["54.52", "35.22", "+54.8", "%"]
+    assert row(drawn, "10 below 2 % each").split()[6:9] == ["2.601", "0.583", "+346"]
+
+
+def test_what_moved_most_stands_first_in_the_daemons_order() -> None:
+    drawn = plain(metrics.lines(view_of(gpu.transposed()), 108, 40))
+    at = drawn.index("Moved most")
+    assert [text[:32].strip() for text in drawn[at + 1 : at + 7]] == [
+        "shared memory a block, byte", "sectors that hit in L1, %", "stall: last stores", "bank conflicts, %",
+        "useful of stores, %", "waves of blocks",
+    ]  # fmt: skip
+    assert "new" in drawn[at + 4]
+    assert drawn.index("Speed") == at + 8, "six rows and a blank"
+    assert "Moved most" not in plain(metrics.lines(view_of(gpu.transposed(), 0), 108, 40))
+
+
+def test_what_the_daemon_says_of_changes_is_understood() -> None:
+    """The texts name metrics by their labels; were they to read otherwise, nothing would stand above the rest."""
+    said = [change.text for change in changes(gpu.metrics("naive"), gpu.metrics("tiled"))]
+    at = (drawn := plain(compared(sides(), said, 108))).index("Moved most")
+    assert all(drawn[at + 1 : at + 7])
+
+
+def test_sixty_missing_counters_are_one_reason_above_the_table() -> None:
+    drawn = plain(metrics.lines(view_of(gpu.without_counters()), 108, 40))
+    told = " ".join(drawn)
+    assert told.count("ERR_NVGPUCTRPERM") == 1
+    assert "55 metrics: " in told
+    assert next(nth for nth, text in enumerate(drawn) if "ERR_NVGPUCTRPERM" in text) < drawn.index("Speed")
+    assert told.index("counts no flops") > told.index("Compiler")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_short_names_fit_beside_three_figures(name: str) -> None:
+    assert cell_len(short(METRICS[name])) <= LONGEST
+
+
+def test_there_is_no_short_name_of_a_metric_that_is_no_more() -> None:
+    assert SHORT.keys() <= METRICS.keys()
+
+
+def test_short_names_tell_the_metrics_of_a_group_apart() -> None:
+    named = [(metric.group, short(metric)) for metric in METRICS.values()]
+    assert len(named) == len(set(named))
+
+
+@given(st.floats(allow_nan=True), st.integers(1, 20))
+def test_a_gauge_fills_its_cells_or_none(share: float, cells: int) -> None:
+    assert gauge(share, cells).cell_length == (cells if math.isfinite(share) else 0)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(2, 20))
+def test_a_larger_share_never_has_a_shorter_bar(one: float, other: float, cells: int) -> None:
+    def halves(share: float) -> int:
+        text = gauge(share, cells).plain
+        return 2 * text.count("━") + text.count("╸")
+
+    low, high = sorted((one, other))
+    assert halves(low) <= halves(high)
+    assert (halves(0.0), halves(1.0)) == (0, 2 * cells)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(50_676_197.0, "50.7M"), (1_676_250.0, "1.68M"), (544_192.0, "544k"), (99_999.0, "99,999"), (-2e9, "−2G"),
+     (0.0, "0"), (math.nan, "–"), (None, "–"), (3e15, "3e+15")],
+)  # fmt: skip
+def test_large_counts_are_short(value: float | None, text: str) -> None:
+    assert numbers.compact(value) == text
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "text"),
+    [(17_664.0, 1024.0, "17.2×"), (94.0, 16.13, "+483 %"), (41.3, 231.7, "−82.2 %"), (5.0, 0.0, "new"),
+     (0.0, 5.0, "−100 %"), (0.0, 0.0, "–"), (None, 1.0, "–"), (1.0, None, "–")],
+)  # fmt: skip
+def test_a_move_is_a_percentage_a_factor_or_new(now: float | None, before: float | None, text: str) -> None:
+    assert numbers.moved(now, before) == text
+
+
+@given(st.text("abc日_9", max_size=30), st.integers(0, 20))
+def test_squeezed_text_keeps_its_ends(text: str, width: int) -> None:
+    found = squeezed(text, width)
+    assert cell_len(found) <= width
+    if cell_len(text) > width >= 5:
+        assert "…" in found
+        assert text.endswith(found.rpartition("…")[2])
+
+
+# ── cases ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_event_and_device_time_stand_side_by_side_with_what_launching_costs() -> None:
+    view = view_of(gpu.transposed())
+    assert view.iteration is not None
+    drawn = cases(view.iteration, view.shown.detail, 75)
+    assert plain(drawn)[1].split() == ["case,", "µs", "event", "device", "launch", "warm", "inc.", "gain", "roof"]
+    assert row(drawn, "wide").split() == [
+        "wide", "51.07", "48.90", "4.3", "%", "51.10", "330.3", "+84.5", "%", "93", "%",
+    ]  # fmt: skip
+    narrow = plain(cases(view.iteration, view.shown.detail, 47))
+    assert narrow[1].split() == ["case,", "µs", "event", "device", "launch", "gain"]
+    assert narrow[2].startswith("square_4096"), "the name is whole"
+
+
+def test_a_launch_bound_case_stands_out() -> None:
+    view = view_of(gpu.transposed())
+    assert view.iteration is not None and view.shown.detail.timed is not None
+    tiny = CaseTime("tiny", 10.0, 10.0, 0.0, device_us=2.5, warm_us=9.8)
+    timed = replace(view.shown.detail.timed, cases=(tiny, *view.shown.detail.timed.cases))
+    drawn = cases(view.iteration, replace(view.shown.detail, timed=timed), 75)
+    assert "75 %" in row(drawn, "tiny")
+    warned = [line.plain for line in drawn if any(span.style == ".warn" for span in line.spans)]
+    assert [text.split()[0] for text in warned] == ["tiny"]
+
+
+def test_a_device_that_seems_slower_than_the_call_leaves_nothing_to_launching() -> None:
+    assert launching(CaseTime("a", 5.962, 6.0, 0.0, device_us=5.968)) == 0.0
+    assert launching(CaseTime("a", 5.962, 6.0, 0.0)) is None
+
+
+# ── overview ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("width", [47, 108])
+def test_a_recorded_gpu_is_named_and_said_to_be_one(width: int) -> None:
+    recorded, live = (plain(overview.lines(view_of(log), width, 24)) for log in (gpu.recorded(), gpu.transposed()))
+    assert "NVIDIA H100 80GB HBM3  recorded" in recorded
+    assert "NVIDIA H100 80GB HBM3" in live
+    whole = replace(view_of(gpu.recorded()), at=Place(gpu.TASK, "r1"))
+    assert "NVIDIA H100 80GB HBM3  recorded" in plain(overview.lines(whole, width, 24))
+
+
+def test_a_gpu_without_counters_says_why_and_what_to_do() -> None:
+    told = " ".join(text.strip() for text in plain(overview.lines(view_of(gpu.without_counters()), 47, 24)))
+    assert "! no counters: ncu is denied the GPU's counters (ERR_NVGPUCTRPERM): set" in told
+    assert "or run as root" in told
+    assert "no counters:" not in " ".join(plain(overview.lines(view_of(gpu.transposed()), 47, 24)))
+
+
+# ── rules ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_nvidias_advice_stands_below_the_rules_with_what_it_gains_and_who_agrees() -> None:
+    drawn = plain(rules.lines(view_of(gpu.transposed()), 108, 40))
+    at = next(nth for nth, text in enumerate(drawn) if text.startswith("NVIDIA's advice"))
+    assert at > max(nth for nth, text in enumerate(drawn) if "severe_memory_bound" in text and "medium" in text)
+    assert drawn[at + 2] == "  OPT  TheoreticalOccupancy  up to 62 % less time  ✓ register_limited"
+    assert "    in all 5 cases" in drawn[at:]
+    assert "    in 1 of 5 cases: wide" in drawn[at:]
+
+
+def test_advice_is_there_when_no_rule_fires() -> None:
+    view = view_of(gpu.transposed())
+    show = view.shown.show
+    assert isinstance(show, Show) and show.detail.explained is not None
+    quiet = replace(show, detail=replace(show.detail, explained=replace(show.detail.explained, findings=())))
+    drawn = "\n".join(plain(rules.lines(replace(view, shown=Shown(quiet)), 108, 40)))
+    assert drawn.startswith("No rule fired")
+    assert "TheoreticalOccupancy" in drawn
+
+
+@pytest.mark.parametrize("width", [40, 108])
+def test_a_long_or_hostile_piece_is_cut(width: int) -> None:
+    piece = Advice("R\x1b[2J" * 40, "WRN", "word " * 400, 12.5, tuple(f"case {nth}" for nth in range(60)), "rule" * 30)
+    drawn = advised((piece,) * 30, ("a", "b"), width)
+    assert all(line.cell_length <= width for line in drawn)
+    assert len(drawn) < 12 * 10
+    assert plain(drawn)[-1] == "18 more: kpd show"
+
+
+@pytest.mark.parametrize("width", [47, 108])
+def test_a_findings_lines_are_where_they_are_drawn(width: int) -> None:
+    view = view_of(gpu.transposed())
+    drawn = plain(rules.lines(view, width, 40))
+    for nth, finding in enumerate(rules.findings(view)):
+        top, height = rules.span(view, width, nth)
+        assert finding.rule in drawn[top]
+        assert "".join(drawn[top + height : top + height + 1]) == "", "a blank line follows"
+
+
+async def test_down_goes_through_the_findings_and_brings_each_into_sight() -> None:
+    app = app_on(CannedFeed(gpu.transposed()))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("3", "right", *["down"] * 5)
+        await settled(pilot)
+        pane: Any = app.query_one(RulesPane)
+        top, height = rules.span(app.view, pane.room.width, pane.chosen)
+        assert pane.chosen == 5
+        assert pane.scroll_offset.y <= top < top + height <= pane.scroll_offset.y + pane.room.height

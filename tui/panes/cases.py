@@ -1,0 +1,83 @@
+"""The cases of an iteration: their times, and for a GPU what of them is launching."""
+
+from textual.content import Content
+
+from kpd.model.detail import Detail
+from kpd.model.nouns import CaseTime, Iteration
+from tui.numbers import change, count, figure, percent
+from tui.panes.parts import heading
+from tui.table import Cell, Column, table
+from tui.text import clean
+
+WIDE = 64
+MUCH_LAUNCHING = 20.0
+"""From this percentage of a call on, launching is worth a look."""
+
+_CPU = (
+    Column("case", right=False),
+    Column("candidate µs", keep=8),
+    Column("incumbent µs", keep=5),
+    Column("gain", keep=7),
+    Column("roofline", keep=6),
+)
+_CPU_SHORT = tuple(
+    Column(title, column.right, column.keep)
+    for title, column in zip(("case, µs", "cand.", "inc.", "gain", "roof"), _CPU, strict=True)
+)
+_GPU = (
+    Column("case, µs", right=False, least=11),
+    Column("event", keep=9),
+    Column("device", keep=8),
+    Column("launch", keep=7),
+    Column("warm", keep=3),
+    Column("inc.", keep=2),
+    Column("gain", keep=6),
+    Column("roof", keep=4),
+)
+
+
+def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
+    """A row a case; a time of all of the call stands beside that of the device, where there are both."""
+    if detail.timed is None:
+        when = "appear when this iteration is timed" if it.outcome is None else "none: it ended before it was timed"
+        return [heading("Cases", (when, ".muted"))]
+    timed = detail.timed
+    fresh = count(timed.processes, "fresh process", "fresh processes")
+    again = f", {timed.retaken} retaken" if timed.retaken else ""
+    found = [heading("Cases", (f"medians over {fresh}{again}", ".muted"))]
+    if not timed.cases:
+        return found
+    if any(case.device_us is not None for case in timed.cases):
+        rows = [_on_a_gpu(case) for case in timed.cases]
+        return [*found, *table(_GPU, rows, width)]
+    rows = [_row(case) for case in timed.cases]
+    return [*found, *table(_CPU if width >= WIDE else _CPU_SHORT, rows, width)]
+
+
+def launching(case: CaseTime) -> float | None:
+    """The percentage of a call that the device does not work; None where its own time is not known."""
+    if case.device_us is None or not case.candidate_us:
+        return None
+    return max(0.0, 1 - case.device_us / case.candidate_us) * 100
+
+
+def _row(case: CaseTime) -> list[Cell]:
+    return [clean(case.case), figure(case.candidate_us), figure(case.incumbent_us), _gain(case), _roofline(case)]
+
+
+def _on_a_gpu(case: CaseTime) -> list[Cell]:
+    lost = launching(case)
+    style = ".muted" if lost is None or lost < MUCH_LAUNCHING else ".warn"
+    return [
+        clean(case.case), figure(case.candidate_us), figure(case.device_us), (percent(lost), style),
+        figure(case.warm_us), figure(case.incumbent_us), _gain(case), _roofline(case),
+    ]  # fmt: skip
+
+
+def _gain(case: CaseTime) -> Cell:
+    style = ".good" if case.gain_pct > 0.5 else ".bad" if case.gain_pct < -0.5 else ".muted"
+    return change(case.gain_pct), style
+
+
+def _roofline(case: CaseTime) -> str:
+    return percent(case.roofline_us / case.candidate_us * 100 if case.roofline_us and case.candidate_us else None)

@@ -1,0 +1,173 @@
+"""The table of metrics: a row each, the candidate beside its incumbent, and a column a case where there is room."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from textual.content import Content
+
+from kpd.model.metrics import METRICS, PER_CASE, Group, Metric, describe, grouped, of_case, parted
+from tui.gauge import gauge
+from tui.numbers import compact, delta, moved
+from tui.panes.sides import Sides, stalls
+from tui.short import long, short
+from tui.table import Cell, Column, table
+from tui.text import clean, squeezed
+
+SAME_PCT = 0.05
+"""A smaller change is noise of the last digit and gets no colour."""
+WIDE = 64
+LABEL, NARROW_LABEL = 32, 14
+"""Cells that a row's label gets at least before a column goes."""
+MOST_MOVED = 6
+OF_CEILING = 0.005
+"""Nor gets one by less than this share of what a metric can be: a multiple of next to nothing."""
+GAUGE = 8
+CASE = 9
+"""Cells of a case's name at the head of its column."""
+MOST_BLOCKS = 4
+"""So many metrics by case have a block each below the others, a row a case; more of them get a column a case."""
+ALIKE = ("memory_roofline_pct", "compute_roofline_pct")
+"""The share of a roofline again, when all cases are limited by one thing."""
+
+_TITLES: dict[Group, str] = {
+    "speed": "Speed",
+    "counters": "Hardware counters",
+    "hot loop": "Hot loop",
+    "speed of light": "Speed of light",
+    "memory": "Memory",
+    "warp stalls": "Warp stalls, %",
+    "occupancy": "Occupancy",
+    "instructions": "Instructions",
+    "compiler": "Compiler",
+}
+Row = tuple[str, Metric]
+"""A label and what it stands for."""
+
+
+def compared(sides: Sides, changes: Sequence[str], width: int) -> list[Content]:
+    """All metrics of all sides as one table, so that their figures stand in the same columns; empty without any.
+
+    `changes` says what moved, the most first, as `Explained` does. Of hundreds of metrics these stand above the rest.
+    """
+    layout = _Layout(sides, width >= WIDE, len(sides.by_case) > MOST_BLOCKS)
+    blank: list[Cell] = [""] * (len(layout.columns) - 1)
+    cells: list[list[Cell]] = []
+    for title, of, rows in _counted(sides, layout, changes) if layout.counted else _plain(sides, layout):
+        if rows:
+            made = [layout.row(of, label, metric) for label, metric in rows]
+            cells += [["", *blank], [(title, ".heading"), *blank], *made]
+    return table(layout.columns, cells, width) if cells else []
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Which columns make sense; of those the table leaves out what does not fit, the fastest cases first.
+
+    A profile that is `counted`, with hundreds of metrics, has short labels, bars, and columns for cases.
+    """
+
+    sides: Sides
+    wide: bool
+    counted: bool
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        return self.sides.cases if self.counted and self.wide else ()
+
+    @property
+    def columns(self) -> list[Column]:
+        spelt = self.wide and not self.counted
+        now, before, first = ("candidate", "incumbent", "baseline") if spelt else ("cand.", "inc.", "base")
+        columns = [Column("", right=False, least=LABEL if self.cases else NARROW_LABEL)]
+        columns += [Column("", right=False, keep=700)] if self.counted else []
+        columns += [Column(now, keep=900)]
+        columns += [Column(before, keep=600), Column("Δ", keep=800)] if self.sides.parent else []
+        columns += [Column(first, keep=5)] if self.sides.baseline else []
+        return columns + [Column(name, keep=500 - nth) for nth, name in enumerate(_heads(self.cases))]
+
+    def row(self, sides: Sides, label: str, metric: Metric) -> list[Cell]:
+        share = metric.group == "warp stalls"
+        now, before, first = (_value(side, metric) for side in (sides.mine, sides.parent, sides.baseline))
+        cells: list[Cell] = [label]
+        if self.counted:
+            part = now / 100 if now is not None and (share or metric.unit.startswith("%")) else None
+            cells.append(gauge(part, GAUGE if self.wide else 1))
+        cells.append(compact(now))
+        cells += [compact(before), (moved(now, before), _style(metric, sides))] if sides.parent else []
+        cells += [compact(first)] if sides.baseline else []
+        for case in self.cases:
+            value = _value(sides.mine, replace(metric, name=of_case(metric.name, case)))
+            cells.append((compact(value), ".muted") if metric.name in sides.by_case else "")
+        return cells
+
+    def labelled(self, metrics: Iterable[Metric], stall: str = "") -> list[Row]:
+        """`stall` stands before the label of a stall, where no heading says that it is one."""
+        room = LABEL if self.wide else 0
+        rows = []
+        for metric in metrics:
+            before = stall if metric.group == "warp stalls" else ""
+            label = before + long(metric)
+            rows.append((label if not self.counted or len(label) <= room else before + short(metric), metric))
+        return rows
+
+
+def _plain(sides: Sides, layout: _Layout) -> Iterator[tuple[str, Sides, list[Row]]]:
+    """Groups of metrics of all cases, and a block for each that the cases have, too."""
+    for group, metrics in grouped(name for name in sides.names if not parted(name)[1]).items():
+        yield _TITLES[group], sides, layout.labelled(metrics)
+    for name in (name for name in sides.by_case if name in PER_CASE):
+        label = long(METRICS[name])
+        cases = sorted(case for plain, case in map(parted, sides.names) if plain == name and case)
+        rows = [(clean(case), replace(METRICS[name], name=of_case(name, case))) for case in cases]
+        yield f"{label[:1].upper()}{label[1:]}, by case", sides, rows
+    yield _others(sides)
+
+
+def _counted(sides: Sides, layout: _Layout, changes: Sequence[str]) -> Iterator[tuple[str, Sides, list[Row]]]:
+    """Groups of a GPU's metrics: nothing twice, and of the stalls only those that matter."""
+    names = {name for name in sides.names if not parted(name)[1]}
+    if "event_us" in names:
+        names.discard("call_us")
+    names -= {name for name in ALIKE if all(side.get(name) in (None, side.get("roofline_pct")) for side in sides.all)}
+    yield "Moved most", sides, layout.labelled(_moved_most(changes, names), "stall: ")
+    groups = grouped(names)
+    groups["instructions"] = [*groups.pop("counters"), *groups["instructions"]]
+    for group, metrics in groups.items():
+        of, kept = stalls(sides, metrics) if group == "warp stalls" else (sides, metrics)
+        yield _TITLES[group], of, layout.labelled(kept)
+    yield _others(sides)
+
+
+def _moved_most(changes: Sequence[str], names: Iterable[str]) -> list[Metric]:
+    """The metrics of all cases that `changes` speaks of; not the times, which stand right below."""
+    known = [METRICS[name] for name in names if name in METRICS and METRICS[name].group != "speed"]
+    told = (next((one for one in known if text.startswith(f"{one.label}: ")), None) for text in changes)
+    return [metric for metric in told if metric is not None][:MOST_MOVED]
+
+
+def _others(sides: Sides) -> tuple[str, Sides, list[Row]]:
+    unknown = sorted(name for name in sides.names if describe(name) is None)
+    return "Others", sides, [(clean(name), Metric(name, name, "", "speed", None)) for name in unknown]
+
+
+def _value(side: Mapping[str, float], metric: Metric) -> float | None:
+    """As it is shown: a stall's share in percent."""
+    value = side.get(metric.name)
+    return 100 * value if value is not None and metric.group == "warp stalls" else value
+
+
+def _heads(cases: tuple[str, ...]) -> list[str]:
+    """The cases' names for the heads of columns: short ones, as long as these tell them apart."""
+    brief = [squeezed(clean(case), CASE) for case in cases]
+    return brief if len(set(brief)) == len(brief) else [clean(case) for case in cases]
+
+
+def _style(metric: Metric, sides: Sides) -> str:
+    now, before = sides.mine.get(metric.name), sides.parent.get(metric.name)
+    if now is None or before is None or metric.better is None:
+        return ".muted"
+    by = delta(now, before) if before else now
+    least = OF_CEILING * metric.ceiling if metric.ceiling is not None else 0.0
+    if by is None or abs(by) < SAME_PCT or abs(now - before) < least:
+        return ".muted"
+    return ".good" if (by > 0) == (metric.better == "up") else ".bad"

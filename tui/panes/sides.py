@@ -1,0 +1,66 @@
+"""What stands side by side in the metrics' table: candidate, incumbent and baseline, and a line for small stalls."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kpd.model.metrics import METRICS, Metric, of_case, parted
+
+SMALL_STALL = 0.02
+"""Stalls below this share of a warp's time, for candidate and incumbent, share a line."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The metrics of candidate, incumbent and baseline; the latter two are empty where they are nobody else."""
+
+    mine: Mapping[str, float]
+    parent: Mapping[str, float]
+    baseline: Mapping[str, float]
+
+    @property
+    def all(self) -> tuple[Mapping[str, float], ...]:
+        return self.mine, self.parent, self.baseline
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(name for side in self.all for name in side)
+
+    @cached_property
+    def by_case(self) -> tuple[str, ...]:
+        """The metrics that some case has of its own, in the catalogue's order."""
+        with_case = {plain for plain, case in map(parted, self.names) if case}
+        order = {name: at for at, name in enumerate(METRICS)}
+        return tuple(sorted(with_case, key=lambda name: order.get(name, len(order))))
+
+    @cached_property
+    def cases(self) -> tuple[str, ...]:
+        """The cases of the candidate, the slowest first."""
+        found = {case for _, case in map(parted, self.mine) if case}
+        return tuple(sorted(found, key=lambda case: (-self.mine.get(of_case("call_us", case), 0.0), case)))
+
+    def most(self, name: str) -> float:
+        """The larger of candidate and incumbent."""
+        return max(self.mine.get(name, 0.0), self.parent.get(name, 0.0))
+
+
+def stalls(sides: Sides, metrics: Iterable[Metric]) -> tuple[Sides, list[Metric]]:
+    """The stalls by the candidate's share, the small ones as one metric that the sides returned have, too."""
+    ordered = sorted(metrics, key=lambda metric: -sides.mine.get(metric.name, sides.parent.get(metric.name, 0.0)))
+    large = [metric for metric in ordered if sides.most(metric.name) >= SMALL_STALL]
+    small = [metric for metric in ordered if metric not in large]
+    if len(small) < 2:
+        return sides, ordered
+    label = f"{len(small)} below {100 * SMALL_STALL:g} % each"
+    rest = Metric(f"stall_{len(small)}_small", label, "", "warp stalls", "down", 1)
+    names = [metric.name for metric in small]
+
+    def with_rest(side: Mapping[str, float]) -> Mapping[str, float]:
+        sums = dict(side)
+        for case in ("", *sides.cases):
+            known = [side[of] for name in names if (of := of_case(name, case) if case else name) in side]
+            if known:
+                sums[of_case(rest.name, case) if case else rest.name] = sum(known)
+        return sums
+
+    return Sides(*map(with_rest, sides.all)), [*large, rest]
