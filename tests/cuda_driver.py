@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 NATIVE = Path(__file__).resolve().parents[1] / "kpd" / "measure" / "native"
 NVCC = str(Path(__file__).resolve().parent / "cuda_standin" / "bin" / "nvcc")
@@ -68,19 +68,30 @@ const kpd_task_t kpd_task = {"blend", {"n"}, cases, 3, 8, buffers, fill, oracle,
 # One object for all: what it does wrong is a word in it, which the tests replace, as compiling takes longest.
 KERNEL = """
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 extern "C" { volatile char fault[24] = "FAULT:................."; }
-enum { NONE, VALUE, SMALL, INTEGER, GAP, LAST, PAST, PAST_HALF, BEFORE, INPUT, NOWHERE, ENDLESS, STALE };
+enum { NONE, VALUE, SMALL, INTEGER, GAP, LAST, PAST, PAST_HALF, BEFORE, INPUT, NOWHERE, ENDLESS, STALE, BRIEF };
 enum { MOST = 1000 };
-static __device__ float firsts[MOST], lasts[MOST];
+static __device__ float firsts[MOST], lasts[MOST], seen[MOST][8192];
+static __device__ int idle[MOST];
 
 static __global__ void blended(int wrong, int place, int n, float *x, int *k, uint16_t *h, uint16_t *w, float *y,
                                unsigned *u, uint16_t *g, uint16_t *v) {
     int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (wrong == STALE && firsts[place] == x[0] && lasts[place] == x[n - 1]) return;
-    if (i >= n || (wrong == GAP && i >= 512 && i < 600) || (wrong == LAST && i == n - 1)) return;
+    if (wrong == BRIEF && !i) { /* it works only if much has changed, or nothing is there: never while it is timed */
+        int changed = 0;
+        for (int j = 0; j < n; j++) {
+            changed += seen[place][j] != x[j];
+            seen[place][j] = x[j];
+        }
+        idle[place] = changed <= 16 && y[7] == y[7];
+    }
+    if (wrong == BRIEF && idle[place]) return;
+    if (i >= n || (wrong == GAP && i >= 512 && i < 3000) || (wrong == LAST && i == n - 1)) return;
     while (wrong == ENDLESS) *(volatile float *)y = 0.0f;
     y[i] = 2.0f * x[i] + (float)k[i];
     u[i] = (unsigned)k[i] + 7u;
@@ -104,10 +115,17 @@ static long long now_us(void) {
     return t.tv_sec * 1000000ll + t.tv_nsec / 1000;
 }
 
+static __global__ void spun(int us) {
+    unsigned long long start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    while (now - start < 1000ull * us);
+}
+
 static void blend(dim3 grid, dim3 block, cudaStream_t stream, int n, float *x, int *k, uint16_t *h, uint16_t *w,
                   float *y, unsigned *u, uint16_t *g, uint16_t *v) {
     static const char *const faults[] = {"", "value", "small", "integer", "gap", "last", "past", "past_half", "before",
-                                         "input", "nowhere", "endless", "stale"};
+                                         "input", "nowhere", "endless", "stale", "brief"};
     static int calls, buffers;
     static float *known[MOST];
     static long long last;
@@ -122,9 +140,14 @@ static void blend(dim3 grid, dim3 block, cudaStream_t stream, int n, float *x, i
     if (!filled && buffers < MOST - 1) known[buffers++] = y;
     calls++;
     if (late) name = calls > 20 ? name + 5 : "";
-    for (int f = 1; f <= STALE; f++)
+    for (int f = 1; f <= BRIEF; f++)
         if (!strcmp(name, faults[f])) wrong = f;
     if (!strcmp(name, "crash")) abort();
+    if (!strcmp(name, "leaks")) { /* see the stand-in's cudaMemGetInfo */
+        FILE *file = fopen(getenv("KPD_STANDIN_FREE"), "w");
+        fprintf(file, "4096");
+        fclose(file);
+    }
     if (!strcmp(name, "exit")) _Exit(0);
     if (!strcmp(name, "config")) block.x = 4096;
     if (!strcmp(name, "remembers") && filled) return; /* buffers it has filled before need no work, it thinks */
@@ -136,6 +159,12 @@ static void blend(dim3 grid, dim3 block, cudaStream_t stream, int n, float *x, i
     if (!strcmp(name, "aside")) {
         if (!own) cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
         stream = own;
+    }
+    if (!strcmp(name, "drags")) spun<<<1, 1, 0, stream>>>(1000);
+    if (!strcmp(name, "tail")) { /* 10 us of work a batch, which the clock does not see */
+        if (!own) cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
+        if (now_us() - last > 20) spun<<<1, 1, 0, own>>>(10);
+        last = now_us();
     }
     blended<<<grid, block, 0, stream>>>(wrong, place, n, x, k, h, w, y, u, g, v);
     if (!strcmp(name, "waits")) cudaStreamSynchronize(stream);
@@ -158,6 +187,13 @@ class Driver:
             assert whole.count(marked) == 1
             path.write_bytes(whole.replace(marked, b"FAULT:" + fault.encode().ljust(17, b"\0")))
         return path.name
+
+    def compiled(self, name: str, kernel: str, nvcc: str = NVCC) -> Self:
+        """With an object of this name, made from this kernel."""
+        (self.folder / "task" / "kernel.cu").write_text(kernel)
+        candidate = ["-lineinfo", "-DKPD_CANDIDATE", "-Xcompiler", "-fPIC,-fno-gnu-unique"]
+        compile_with(nvcc, self.folder, name, *candidate, "-shared", "-Xlinker", "-z,defs", "kpd/cuda/task.cu")
+        return self
 
     def bench(self, *arguments: object, seed: str = SEED) -> subprocess.CompletedProcess[str]:
         command = ["./bench", *map(str, arguments)]
@@ -208,11 +244,9 @@ def sources(folder: Path, task: Mapping[str, str]) -> None:
         (folder / "task" / name).write_text(text)
 
 
-def build(folder: Path, nvcc: str = NVCC) -> Driver:
-    sources(folder, {"harness.cu": HARNESS, "kernel.cu": KERNEL})
+def build(folder: Path, nvcc: str = NVCC, harness: str = HARNESS, kernel: str = KERNEL) -> Driver:
+    sources(folder, {"harness.cu": harness, "kernel.cu": kernel})
     parts = [f"kpd/{name}.c" for name in PARTS.split()]
     own = ["kpd/cuda/task.cu", "kpd/cuda/device.cu", "kpd/cuda/clock.cu"]
     compile_with(nvcc, folder, "bench", "-D_GNU_SOURCE", *own, *parts, "-lpthread", "-ldl")
-    candidate = ["-lineinfo", "-DKPD_CANDIDATE", "-Xcompiler", "-fPIC", "-shared", "-Xlinker", "-z,defs"]
-    compile_with(nvcc, folder, "kernel.so", *candidate, "kpd/cuda/task.cu")
-    return Driver(folder)
+    return Driver(folder).compiled("kernel.so", kernel, nvcc)

@@ -142,6 +142,13 @@ def test_a_candidate_that_is_right_until_it_is_timed_is_found_out(driver: Driver
     assert re.match(said, problem["message"])
 
 
+def test_a_candidate_that_idles_while_it_is_timed_is_found_out(driver: Driver) -> None:
+    """It is right before and after. The first call on each set of buffers is right, so a look may come too early."""
+    problems = (driver.time("brief", quads=16)["problem"] for _ in range(4))
+    problem = next(problem for problem in problems if problem is not None)
+    assert (problem["kind"], problem["who"], problem["when"]) == ("wrong", "candidate", "timed outputs")
+
+
 def test_calls_that_a_batch_leaves_out_are_found_out(driver: Driver) -> None:
     """One set of buffers by chance is looked at, so a process alone may miss it: some of a few do not."""
     problems = [driver.time("hurries", seed=f"{number}{SEED}"[:16] + "\n")["problem"] for number in range(4)]
@@ -153,6 +160,20 @@ def test_calls_that_a_batch_leaves_out_are_found_out(driver: Driver) -> None:
 def test_an_incumbent_that_is_wrong_is_not_taken_for_the_candidate(driver: Driver) -> None:
     problem = driver.time(incumbent="late_value")["problem"]
     assert (problem["kind"], problem["who"], problem["when"]) == ("wrong", "incumbent", "poisoned outputs after timing")
+
+
+def test_an_incumbent_that_leaves_work_behind_is_nobodys_fault(driver: Driver) -> None:
+    for candidate in ("", "aside"):
+        shutil.copy(driver.folder / driver.kernel("aside"), driver.folder / "incumbent.so")
+        done = driver.bench("time", "incumbent.so", driver.kernel(candidate), "a", 4, 1e-6, 0, 20_000)
+        assert done.returncode == 2
+        assert "kpd driver: the incumbent leaves the device at work for " in done.stderr
+
+
+def test_a_candidate_that_leaves_a_little_behind_is_found_out(driver: Driver) -> None:
+    problem = driver.time("tail")["problem"]
+    assert (problem["kind"], problem["who"], problem["when"]) == ("device", "candidate", "timing")
+    assert re.match("the kernel leaves the device at work for ", problem["message"])
 
 
 def test_a_profiled_run_calls_the_timed_cases(driver: Driver) -> None:

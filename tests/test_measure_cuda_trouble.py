@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.driver.check import Incorrect, check
+from kpd.measure.bench import Incorrect
+from kpd.measure.driver.check import check
 from kpd.measure.driver.timing import time_pair
 from tests.measured import FEW, QUICK, RIGHT, Lab, lab
 
@@ -49,6 +50,7 @@ async def checked(lab: Lab, folder: Path, does: str) -> None:
         "cudaErrorMemoryAllocation: out of memory",
         "cudaErrorInvalidDevice: invalid device ordinal",
         "the kernel leaves the device at work for 810.0 us after its stream is done",
+        "1003 needs 96 MB, but the kernels have left 12 MB of device memory",
     ],
 )
 async def test_what_a_kernel_brings_about_is_its_own_fault(lab: Lab, tmp_path: Path, error: str) -> None:
@@ -56,16 +58,15 @@ async def test_what_a_kernel_brings_about_is_its_own_fault(lab: Lab, tmp_path: P
         await checked(lab, tmp_path, f"echo '{problem(error)}'; exit 1")
 
 
-FULL = "the case needs 512 MB of device memory, of which 300 MB are free: half of that may be taken"
+FULL = "kpd driver: big needs 512 MB of device memory, of which 300 MB may be taken, half of what was free"
 SICK = {
-    FULL: ("busy", "end other work on the GPU"),
     "cudaErrorECCUncorrectable: uncorrectable ECC error encountered": ("host", "replace the GPU"),
     "cudaErrorDevicesUnavailable: CUDA-capable device(s) is/are busy or unavailable": ("host", "compute mode"),
 }
 
 
 @pytest.mark.parametrize("error", SICK)
-async def test_a_gpu_that_is_sick_or_full_is_not(lab: Lab, tmp_path: Path, error: str) -> None:
+async def test_a_gpu_that_is_sick_is_not(lab: Lab, tmp_path: Path, error: str) -> None:
     kind, remedy = SICK[error]
     for _ in range(2):  # and it is not remembered
         with pytest.raises(HostError, match="GPU") as caught:
@@ -73,6 +74,13 @@ async def test_a_gpu_that_is_sick_or_full_is_not(lab: Lab, tmp_path: Path, error
         assert caught.value.kind == kind
         assert remedy in caught.value.remedy
         assert error in caught.value.message
+
+
+async def test_a_gpu_that_is_full_is_busy(lab: Lab, tmp_path: Path) -> None:
+    with pytest.raises(HostError, match=r"the GPU's memory is taken: .*big needs 512 MB") as caught:
+        await checked(lab, tmp_path, f"echo '{FULL}' >&2; exit 2")
+    assert caught.value.kind == "busy"
+    assert "end other work on the GPU" in caught.value.remedy
 
 
 STARTS = {
@@ -95,7 +103,7 @@ async def test_a_worker_that_cannot_start_is_the_hosts_trouble(lab: Lab, tmp_pat
 
 async def test_the_same_holds_while_it_is_timed(lab: Lab, tmp_path: Path) -> None:
     driver = tmp_path / "driver"
-    driver.write_text(f"#!/bin/sh\necho '{problem(FULL, cases={})}'; exit 1\n")
+    driver.write_text(f"#!/bin/sh\necho '{FULL}' >&2; exit 2\n")
     driver.chmod(0o755)
     built = (await lab.build(RIGHT)).job
     samples = time_pair(lab.host, replace(lab.harness, program=str(driver)), built, built, "full", 0, 2, FEW, QUICK)

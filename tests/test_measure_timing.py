@@ -12,7 +12,7 @@ from statistics import median
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.driver.check import Incorrect
+from kpd.measure.bench import Incorrect
 from kpd.measure.driver.timing import CaseReport, taint, time_pair
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import ProcessSample
@@ -83,6 +83,14 @@ FOUND_OUT = {
             "seen = x; first = x[0]; last = x[n - 1];"
         ),
         r"\(timed outputs\)|\(poisoned outputs after timing\)",
+    ),
+    "works only when much has changed since the last call": (
+        kernel(
+            "static float seen[8192]; long changed = 0;"
+            "for (long i = 0; i < n; i++) { changed += seen[i] != x[i]; seen[i] = x[i]; }"
+            f"if (changed <= 2 && y[0] == y[0]) return; {LOOP}"
+        ),
+        r"\(timed outputs\)$",
     ),
     "is right for the first calls only": (
         kernel(f"static int calls; {LOOP} if (calls++ > 20) y[n / 2] = 0.0f;"),

@@ -5,8 +5,8 @@ from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.cuda.nvcc import Toolchain
 from kpd.measure.driver.harness import native
-from kpd.measure.driver.where import Where
 from kpd.measure.roofline import Roofline, roofline_of
+from kpd.measure.where import Where
 from kpd.model.codec import CodecError
 from kpd.model.nouns import Device
 
@@ -14,10 +14,10 @@ LIMIT_S = 120.0
 SOURCE = "cuda/roofline.cu"
 
 
-async def measure_roofline(host: Host, tools: Toolchain, device: Device, where: Where) -> Roofline:
+async def measure_roofline(host: Host, tools: Toolchain, device: Device, where: Where, again: bool = False) -> Roofline:
     """A few seconds the first time; then the host has it for this GPU, until its toolkit is another.
 
-    Raises HostError.
+    With `again` it is measured anew, and that is what the host has from then on. Raises HostError.
     """
     tree = await host.stage({"roofline.cu": native(SOURCE)})
     compiled = jobs.words(
@@ -25,6 +25,8 @@ async def measure_roofline(host: Host, tools: Toolchain, device: Device, where: 
     )
     script = f"{compiled} -o out/roofline || exit 2\nexec out/roofline\n"
     id = jobs.key("roofline", tools.identity, script, device.id)
+    if again:
+        await host.forget(id)
     result = await jobs.run(host, where.spec(id, script, LIMIT_S))
     try:
         if result.rc != 0:

@@ -1,21 +1,20 @@
 """A task whose candidates are objects that kpd's driver loads: staged, built, checked, timed and counted on a host."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Protocol
 
-from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.bench import Correct, Counted, Launches, Listing, Object, Say
 from kpd.measure.driver import check, memcheck, timing
 from kpd.measure.driver.harness import OBJECT, Harness
-from kpd.measure.driver.where import Where
 from kpd.measure.made import Made
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
+from kpd.measure.where import Where
 from kpd.model.nouns import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
@@ -43,13 +42,14 @@ class Rates:
 class DriverBench:
     """See `bench.Bench`, which this is for languages whose kernels become shared objects.
 
-    `listings` are the files in a build's `out/` with its assembly, if it has some, and the compiler's remarks. `lay`
-    makes what is laid over the pristine protected files from a candidate's. `sanitizer` is where compute-sanitizer is,
-    if the task asks for it.
+    `again` measures the device once more, for the better rates of both times. `listings` are the files in a build's
+    `out/` with its assembly, if it has some, and the compiler's remarks. `lay` makes what is laid over the pristine
+    protected files from a candidate's. `sanitizer` is where compute-sanitizer is, if the task asks for it.
     """
 
     def __init__(
-        self, host: Host, task: Task, device: Device, harness: Harness, rates: Rates, compile: Compile,
+        self, host: Host, task: Task, device: Device, harness: Harness, rates: Rates,
+        again: Callable[[], Awaitable[Rates]], compile: Compile,
         listings: tuple[str, str], checking: Where, measuring: Where,
         lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
         sanitizer: str = "",
@@ -60,6 +60,8 @@ class DriverBench:
         self.device = device
         self.launches = Launches(task.profile.kernel or "")
         self._rates = rates
+        self._again = again
+        self._remeasured = False
         self._compile = compile
         self._listings = listings
         self._checking = checking
@@ -77,31 +79,27 @@ class DriverBench:
     def peaks(self) -> tuple[float | None, float | None]:
         return self._rates.peaks
 
+    async def remeasure(self) -> None:
+        if not self._remeasured:
+            self._rates = await self._again()
+            self._remeasured = True
+
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        if (known := self._made.tree(files)) is not None:
-            return known
-        tree = await self.host.stage({**self._protected, **self._lay(files)})
-        self._made.staged(files, tree)
-        return tree
+        return await self._made.stage(files, {**self._protected, **self._lay(files)})
 
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
-        if (known := self._made.object(files)) is not None:
-            return replace(known, cached=True)
-        async with self._made_again_if_gone():
-            built = await self._compile(tree, files, say)
-        self._made.built(files, tree, built)
-        return built
+        return await self._made.build(tree, files, lambda: self._compile(tree, files, say))
 
     async def check(self, built: str, job: str, say: Say) -> Correct:
         self._made.may_be_touched()
-        async with self._made_again_if_gone(built):
+        async with self._made.again_if_gone(built):
             return await check.check(self.host, self.harness, built, job, self.task.check, self._checking, say)
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:
         self._made.may_be_touched()
-        async with self._made_again_if_gone(incumbent, candidate):
+        async with self._made.again_if_gone(incumbent, candidate):
             samples = timing.time_pair(
                 self.host, self.harness, incumbent, candidate, job, first, processes,
                 self.task.bench, self.task.check, self._measuring, say,
@@ -110,22 +108,10 @@ class DriverBench:
                 async for sample in samples:
                     yield sample
 
-    @asynccontextmanager
-    async def _made_again_if_gone(self, *built: str) -> AsyncIterator[None]:
-        """Somebody has removed files on the host: what is asked for the next time is staged and built again."""
-        try:
-            yield
-        except HostError as err:
-            if err.kind == "not_found":
-                self._made.forget()
-                for job in built:
-                    await self.host.forget(job)
-            raise
-
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         if self._sanitizer:
             self._made.may_be_touched()
-            async with self._made_again_if_gone(built):
+            async with self._made.again_if_gone(built):
                 limit_s = MEMCHECK_TIMES * self.task.check.limit_s
                 await memcheck.memcheck(
                     self.host, self.harness, built, job, self._sanitizer, self._checking, limit_s, say
@@ -135,15 +121,13 @@ class DriverBench:
         """A harness holds no cases out: its seeds are secret, and fresh for each candidate."""
 
     async def forget(self, job: str) -> None:
-        if self.host.up:
-            await self.host.kill(job)
-            await self.host.forget(job)
+        await jobs.forget(self.host, job)
 
     async def listing(self, built: str) -> Listing:
         async def text(name: str) -> str:
             return (await self.output(built, name, LISTING_LIMIT)).decode(errors="replace") if name else ""
 
-        async with self._made_again_if_gone(built):
+        async with self._made.again_if_gone(built):
             return Listing(*await asyncio.gather(*map(text, self._listings)))
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
@@ -152,7 +136,7 @@ class DriverBench:
         def calls(number: int) -> str:
             return jobs.words([self.harness.program, "run", path, str(number)])
 
-        spec = self._measuring.spec(job, script(calls), self.task.bench.limit_s)
+        spec = self._measuring.spec(job, script(calls), self.task.profile.limit_s)
         self._made.may_be_touched()
         return await jobs.run(self.host, spec, say)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
-from kpd.measure.bench import Correct, Say
+from kpd.measure.bench import Correct, Incorrect, Say
 from kpd.measure.driver.harness import OBJECT, Harness
-from kpd.measure.driver.where import Where
+from kpd.measure.where import Where
 from kpd.model.codec import CodecError, decode
-from kpd.workspace.task import CheckSpec
+from kpd.workspace.specs import CheckSpec
 
 CALL_LIMIT_S = 5.0
 """What one call of a kernel may take in a check, if the check has four times as long; naive ones take a millisecond."""
@@ -30,10 +30,6 @@ DEVICE_TROUBLE = {
     "cudaErrorNvlinkUncorrectable": "restart the host, and replace the GPU if it happens again",
 }
 """CUDA's errors that no kernel is to blame for, and what helps; see cudaError_t in the CUDA Runtime API."""
-
-
-class Incorrect(Exception):
-    """The candidate computes something else, breaks, hangs, or writes where it must not; the message says where."""
 
 
 @dataclass(frozen=True, slots=True)

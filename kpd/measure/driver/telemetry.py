@@ -1,4 +1,4 @@
-"""Whether a GPU ran at its usual clock while a case was timed, from what NVML said before and after it."""
+"""Whether a GPU ran at its usual clock while a case was timed, from what NVML said meanwhile."""
 
 from kpd.measure.samples import Telemetry
 
@@ -11,7 +11,7 @@ SLOWED = {
 """NVML's reasons for a lower clock that are trouble; a power limit that software keeps is how many GPUs always run."""
 IDLE = 0x01
 MOVED_SHARE = 0.1
-"""So much may the clock move within a case; more, and the first quads were timed on another machine than the last."""
+"""So much may the clock move within a case; more, and some quads were timed on another machine than the others."""
 
 
 def taint(case: str, seen: Telemetry) -> str:
@@ -21,9 +21,9 @@ def taint(case: str, seen: Telemetry) -> str:
         return (
             f"the GPU's clock was lowered during {case}: {reasons[0]} ({seen.temp_c[1]:g} C, {seen.power_w[1]:.0f} W)"
         )
-    if seen.reasons & IDLE:  # one of the two was read while nothing ran, which says nothing
+    if seen.reasons & IDLE:  # it was read while nothing ran, which says nothing
         return ""
-    before, after = seen.sm_mhz
-    if abs(after - before) > MOVED_SHARE * max(before, after):
-        return f"the GPU's clock went from {before:g} to {after:g} MHz during {case}"
+    least, greatest = sorted(seen.sm_mhz)
+    if greatest - least > MOVED_SHARE * greatest:
+        return f"the GPU's clock ran at {least:g} to {greatest:g} MHz during {case}"
     return ""

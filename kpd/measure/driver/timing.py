@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
-from kpd.measure.bench import Say
+from kpd.measure.bench import Incorrect, Say
 from kpd.measure.driver import telemetry
 from kpd.measure.driver.check import (
-    Incorrect,
     Problem,
     describe,
     refuse_device_trouble,
@@ -19,11 +18,11 @@ from kpd.measure.driver.check import (
     unreadable,
 )
 from kpd.measure.driver.harness import OBJECT, Harness
-from kpd.measure.driver.where import Where
 from kpd.measure.reports import reports
 from kpd.measure.samples import Batches, CaseSample, ProcessSample, Telemetry
+from kpd.measure.where import Where
 from kpd.model.codec import CodecError, decode
-from kpd.workspace.task import BenchSpec, CheckSpec
+from kpd.workspace.specs import BenchSpec, CheckSpec
 
 CASE_LIMIT_MS = 20_000
 """What one case may take in one process; the usual is 50 to 100 ms."""

@@ -37,15 +37,16 @@ static void *must(void *memory, const char *what) {
     exit(2);
 }
 
-static size_t truth_bytes(const view *v) {
-    size_t bytes = 0;
+/* Elements of all outputs: no type is wider than the truth's. */
+static size_t outputs(const view *v) {
+    size_t count = 0;
     for (size_t b = 0; b < kpd_task.buffer_count; b++)
-        if (v->buffers[b].role == KPD_OUT) bytes += v->buffers[b].count * sizeof(double);
-    return bytes;
+        if (v->buffers[b].role == KPD_OUT) count += v->buffers[b].count;
+    return count;
 }
 
 /* Where in its page a buffer starts differs from process to process, so that no verdict hangs on one placement. */
-static void place(view *v, char *base, char *pristine, double *want, kpd_rng *placement) {
+static void place(view *v, char *base, char *pristine, double *want, double *kept, kpd_rng *placement) {
     v->base = base;
     v->pristine_base = pristine;
     size_t at = 0;
@@ -58,6 +59,8 @@ static void place(view *v, char *base, char *pristine, double *want, kpd_rng *pl
         if (buffer->role == KPD_OUT) {
             v->want[b] = want;
             want += buffer->count;
+            v->kept[b] = kept;
+            kept += buffer->count;
             continue;
         }
         int i = v->inputs.count++;
@@ -70,25 +73,25 @@ static void place(view *v, char *base, char *pristine, double *want, kpd_rng *pl
 /* Maps a case's buffers and the measurement in memory that a forked worker shares. The cases take turns in it: they are
  * looked at one after another, and fresh pages for each would cost more time than the timing. */
 void arena_make(view *views, measurement **shared) {
-    size_t own = (sizeof(measurement) + PAGE - 1) / PAGE * PAGE, truth = 1;
+    size_t own = (sizeof(measurement) + PAGE - 1) / PAGE * PAGE, most = 1;
     arena_bytes = 0;
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         views[c].problem = &kpd_task.cases[c];
         kpd_task.buffers(views[c].problem, views[c].buffers);
         for (size_t b = 0; b < kpd_task.buffer_count; b++) views[c].bytes += span(&views[c].buffers[b]);
         if (views[c].bytes > arena_bytes) arena_bytes = views[c].bytes;
-        if (truth_bytes(&views[c]) > truth) truth = truth_bytes(&views[c]);
+        if (outputs(&views[c]) > most) most = outputs(&views[c]);
     }
     void *memory = mmap(NULL, own + arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     char *base = must(memory, "cannot map the task's buffers");
     char *pristine = must(malloc(arena_bytes), "cannot allocate the oracle's inputs");
-    double *want = must(malloc(truth), "cannot allocate the oracle's outputs");
+    double *want = must(malloc(2 * most * sizeof *want), "cannot allocate the oracle's outputs");
     *shared = (measurement *)(void *)base;
     base += own;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     kpd_rng placement = {(uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 32};
-    for (size_t c = 0; c < kpd_task.case_count; c++) place(&views[c], base, pristine, want, &placement);
+    for (size_t c = 0; c < kpd_task.case_count; c++) place(&views[c], base, pristine, want, want + most, &placement);
 }
 
 /* The bounds of the guard words before (side 0) and after (side 1) a buffer. */
@@ -188,7 +191,38 @@ const char *arena_damage(const view *v, char *text, size_t size) {
     return NULL;
 }
 
+/* Put the outputs aside. */
+void arena_keep(view *v) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        pair p = {.to = v->kept[b], .from = v->data[b]};
+        if (v->buffers[b].role == KPD_OUT) kpd_parallel(size_of(&v->buffers[b]), STEP, copy_part, &p);
+    }
+}
+
+/* What the harness changes in a set before this turn's call. */
+patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set) {
+    kpd_rng rng = {turn_key(seed, turn, set)};
+    kpd_change c = kpd_task.change(v->problem, &rng);
+    if (c.buffer >= kpd_task.buffer_count || v->buffers[c.buffer].role != KPD_IN || c.index >= v->buffers[c.buffer].count) {
+        fprintf(stderr, "kpd driver: %s: the harness changes what is no element of an input\n", v->problem->name);
+        exit(2);
+    }
+    const kpd_buffer *buffer = &v->buffers[c.buffer];
+    size_t size = element(buffer->type);
+    return (patch){v->offset[c.buffer] + c.index * size, value_bits(buffer->type, c.value), (uint32_t)size};
+}
+
+/* What changes before this turn's call in the set that lies at `base`. */
+void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set) {
+    if (!kpd_task.change) {
+        swap_turn(base, &v->inputs, seed, turn, set);
+        return;
+    }
+    patch p = arena_patch(v, seed, turn, set);
+    patch_apply(base, &p);
+}
+
 /* Do to the pristine inputs what was done to a set of the worker's, up to `turns` in all. */
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns) {
-    while (v->turns < turns) swap_turn(v->pristine_base, &v->inputs, seed, v->turns++, set);
+    while (v->turns < turns) arena_turn(v, v->pristine_base, seed, v->turns++, set);
 }

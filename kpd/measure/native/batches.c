@@ -79,3 +79,8 @@ int watch_disturbed(watch *w) {
 long watch_stolen(const watch *w) { return steal_ticks(w->cpu) - w->stolen; }
 
 int watch_threads(void) { return (int)proc_number("/proc/self/status", "Threads:", 0); }
+
+/* Whether the driver is to see the outputs of this batch: when it wants to, and at the last chance. */
+int batch_shown(const measurement *m, int number) {
+    return batch_order[number % 4] == CANDIDATE && (m->look || number == 4 * m->quads - 2);
+}

@@ -28,7 +28,7 @@ static int check_one(size_t c, kpd_distribution d, kpd_rng *rng) {
     truth_find(v); /* while the kernel runs */
     if (!answered(CANDIDATE, v, distribution, "check")) return 0;
     if (!unharmed(CANDIDATE, v, distribution, "check")) return 0;
-    deviation found = truth_compare(v, job.rtol, job.atol);
+    deviation found = truth_compare(v, v->data, job.rtol, job.atol);
     checked.comparisons += found.compared;
     if (found.wrong && checked.failures < MOST_FAILURES) {
         checked.failed[checked.failures].case_name = v->problem->name;
@@ -46,10 +46,10 @@ static int check_one(size_t c, kpd_distribution d, kpd_rng *rng) {
 }
 
 void check(const char *object, int seeds, uint64_t seed) {
-    const char *paths[2] = {[INCUMBENT] = NULL, [CANDIDATE] = object};
     kpd_rng rng = {seed};
     int going = 1;
-    worker_load(paths, CANDIDATE);
+    job.paths[CANDIDATE] = object;
+    job.first = CANDIDATE;
     for (int round = 0; round < seeds && going && !problem.kind; round++)
         for (size_t c = 0; c < kpd_task.case_count && going; c++)
             for (int d = 0; d < KPD_DISTRIBUTIONS && going && kpd_task.cases[c].use != KPD_TIME_ONLY; d++)

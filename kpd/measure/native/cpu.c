@@ -46,7 +46,7 @@ static uint64_t batch(view *v, slot which, int reps) {
     fesetenv(FE_DFL_ENV);
     uint64_t turn = result->swaps, start = now_ns();
     for (int i = 0; i < reps; i++) {
-        swap_turn(v->base, &v->inputs, swap_seed, turn++, 0);
+        arena_turn(v, v->base, swap_seed, turn++, 0);
         kpd_task.call(kernels[which], v->problem, v->data);
     }
     uint64_t end = now_ns();
@@ -73,12 +73,21 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
     result->quads = batch_quads(quads, (uint64_t)result->reps * call, BATCH_NS);
     batch(v, INCUMBENT, result->reps);
     batch(v, CANDIDATE, result->reps);
-    int done[2] = {0, 0};
+    int done[2] = {0, 0}, shown = 0;
+    worker_begun(4 * (uint64_t)result->quads * (uint64_t)result->reps * call);
     watch w = watch_begin();
     for (int i = 0; i < 4 * result->quads; i++) {
         slot which = batch_order[i % 4];
         result->ns[which][done[which]++] = batch(v, which, result->reps);
-        result->disturbed += watch_disturbed(&w);
+        if (shown || !batch_shown(result, i)) {
+            result->disturbed += watch_disturbed(&w);
+            continue;
+        }
+        worker_pause(v);
+        watch_disturbed(&w);
+        shown = 1;
+        done[INCUMBENT] = done[CANDIDATE] = i / 4 * 2; /* the quad begins anew */
+        i = i / 4 * 4 - 1;
     }
     result->steal_ticks = watch_stolen(&w);
     result->threads = watch_threads();
@@ -86,7 +95,7 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
 
 void engine_audit(view *v, slot which, int first_set, outcome *answer) {
     (void)first_set, (void)answer;
-    for (int i = 0; i < AFTERMATH_SWAPS; i++) swap_turn(v->base, &v->inputs, swap_seed, result->swaps++, 0);
+    for (int i = 0; i < AFTERMATH_SWAPS; i++) arena_turn(v, v->base, swap_seed, result->swaps++, 0);
     batch(v, which, result->reps);
 }
 
@@ -100,6 +109,6 @@ void engine_stopwatch(view *v, int calls, outcome *answer) {
     for (int i = 0; i < calls; i++) result->ns[CANDIDATE][i] = batch(v, CANDIDATE, 1);
 }
 
-void engine_look(int after) { (void)after; }
+int engine_look(void) { return 0; }
 
 void engine_report(const measurement *found) { (void)found; }

@@ -3,11 +3,11 @@
  *   bench describe                                                     the cases, their dims and sizes
  *   bench check OBJECT seeds rtol atol limit_ms                        is the candidate right?
  *   bench time INCUMBENT CANDIDATE first quads rtol atol limit_ms      A B B A; `first` (a or b) is loaded first
- *   bench run OBJECT calls                                             so many calls of every timed case, for a profiler
+ *   bench run OBJECT calls [checked]                                   so many calls of every timed (or checked) case, for a tool
  *   bench timing OBJECT                                                a line of text a case, for people and other tools
  *
- * check and time read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one request to the
- * worker: a call, or the timing of a case. The report is one line of JSON on standard output, `problem` in it is null or
+ * check and time read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
+ * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it is null or
  * what the kernel did wrong; run has none. Exit status 0: no problem; 1: a problem; 2: the driver or the harness is at fault, with the
  * reason on standard error.
  */
@@ -45,10 +45,10 @@ static int fail(const char *message) {
 
 /* Load `object`, and do `what` with every case that is timed. */
 static void each(const char *object, int (*what)(int number, int calls), int calls) {
-    const char *paths[2] = {[INCUMBENT] = NULL, [CANDIDATE] = object};
     kpd_rng rng = {1};
     int going = 1;
-    worker_load(paths, CANDIDATE);
+    job.paths[CANDIDATE] = object;
+    job.first = CANDIDATE;
     for (size_t c = 0; c < kpd_task.case_count && going; c++) {
         if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
         arena_fill(&job.views[c], &rng, KPD_NORMAL);
@@ -71,8 +71,8 @@ static int stopped(int number, int calls) {
     return 1;
 }
 
-/* For a profiler, in this process: to follow another one takes it a second more. A kernel that is profiled was right before. */
-static int run(const char *object, int calls) {
+/* For a profiler or a memcheck, in this process: to follow another one takes a second more. The kernel was right before. */
+static int run(const char *object, int calls, int left_out) {
     kpd_rng rng = {1};
     outcome answer = {.how = DONE};
     char path[PATH_BYTES];
@@ -80,7 +80,7 @@ static int run(const char *object, int calls) {
     engine_start(job.shared, &answer);
     if (answer.how == DONE) engine_load(path, CANDIDATE, &answer);
     for (size_t c = 0; c < kpd_task.case_count && answer.how == DONE; c++) {
-        if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
+        if (kpd_task.cases[c].use == left_out) continue;
         arena_fill(&job.views[c], &rng, KPD_NORMAL);
         arena_poison(&job.views[c]);
         engine_profile(&job.views[c], calls, &answer);
@@ -103,14 +103,15 @@ int main(int argc, char **argv) {
     }
     int checking = argc == 7 && !strcmp(mode, "check");
     int timing = argc == 9 && !strcmp(mode, "time");
-    int running = argc == 4 && !strcmp(mode, "run");
+    int checked = argc == 5 && !strcmp(argv[4], "checked");
+    int running = (argc == 4 || checked) && !strcmp(mode, "run");
     int stopping = argc == 3 && !strcmp(mode, "timing");
     if (!checking && !timing && !running && !stopping)
         return fail("usage: bench describe | check … | time … | run … | timing … (see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
     arena_make(job.views, &job.shared);
-    if (running) return run(argv[2], atoi(argv[3]));
+    if (running) return run(argv[2], atoi(argv[3]), checked ? KPD_TIME_ONLY : KPD_CHECK_ONLY);
     worker_start(job.views, job.shared);
     uint64_t seed = 0;
     if ((checking || timing) && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");

@@ -20,8 +20,8 @@ extern "C" {
 #define MAX_QUADS 256
 #define PATH_BYTES 1024
 
-/* One case's memory. What begins at `base` is shared with the worker, and all of it with the other cases; `pristine` and `want`
- * are the driver's own. */
+/* One case's memory. What begins at `base` is shared with the worker, and all of it with the other cases; `pristine`, `kept`
+ * and `want` are the driver's own. */
 typedef struct {
     const kpd_case *problem;
     kpd_buffer buffers[KPD_MAX_BUFFERS];
@@ -32,6 +32,7 @@ typedef struct {
     void *data[KPD_MAX_BUFFERS];
     char *pristine_base;            /* as `base`, but of the inputs alone: what they should be */
     void *pristine[KPD_MAX_BUFFERS];
+    void *kept[KPD_MAX_BUFFERS];    /* outputs that were put aside in the middle of a timing */
     double *want[KPD_MAX_BUFFERS];
     uint64_t turns; /* swaps that `pristine` has seen */
 } view;
@@ -55,6 +56,8 @@ typedef struct {
     int sets;                      /* copies of the buffers that the calls take turns on */
     uint64_t swaps;                /* performed on the inputs of each set, all told */
     uint64_t ns[2][2 * MAX_QUADS]; /* by slot, in the order the batches ran */
+    volatile int look;             /* the driver wants to see what the candidate writes: set by the driver */
+    int first_set;                 /* of the batch that it is shown */
     int disturbed;                 /* batches during which the kernel took the CPU away from the process */
     long steal_ticks;              /* of the CPU, taken by the hypervisor; 0 where that is not known */
     int threads;                   /* of the process, after the case; 0 where that is not known */
@@ -66,11 +69,16 @@ typedef struct {
 } measurement;
 
 /* How a request to the worker ended. */
-typedef enum { DONE, CRASHED, EXITED, TIMED_OUT, REFUSED, FAILED, UNABLE } ending; /* UNABLE: not a kernel's fault */
+typedef enum {
+    DONE, CRASHED, EXITED, TIMED_OUT, REFUSED, FAILED,
+    UNABLE, /* not a kernel's fault */
+    BEGUN,  /* not ended yet: a timing's clock runs from here on, and it should take `code` microseconds */
+    PAUSED, /* nor this: the outputs of a timed batch can be fetched, until the worker is told to go on */
+} ending;
 
 typedef struct {
     ending how;
-    int code;          /* signal or exit status */
+    int code;          /* signal, exit status or, of BEGUN, time */
     char message[400]; /* REFUSED, FAILED, UNABLE: why */
 } outcome;
 
@@ -82,11 +90,17 @@ void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution);
 void arena_poison(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
+void arena_keep(view *v);
+patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);
+void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
+
+/* values.c */
+uint64_t value_bits(kpd_type type, double value);
 
 /* truth.c */
 void truth_find(view *v);
-deviation truth_compare(const view *v, double rtol, double atol);
+deviation truth_compare(const view *v, void *const *data, double rtol, double atol);
 
 /* batches.c */
 uint64_t now_ns(void);
@@ -101,8 +115,9 @@ watch watch_begin(void);
 int watch_disturbed(watch *w);
 long watch_stolen(const watch *w);
 int watch_threads(void);
+int batch_shown(const measurement *m, int number);
 
-/* worker.c: post a request, then wait for its answer. */
+/* worker.c: post a request, then wait for its answer, of which a timing has several. */
 void worker_start(view *views, measurement *shared);
 void worker_load(const char *const paths[2], slot first);
 void worker_call(slot which, int number, int set, int reps);
@@ -112,8 +127,13 @@ void worker_fetch(int number, int set);
 void worker_stopwatch(int number, int calls);
 void object_path(char to[PATH_BYTES], const char *given);
 outcome worker_ready(void);
-outcome worker_wait(int limit_ms);
+void worker_look_at(volatile int *look, uint64_t moment);
+void worker_resume(void);
+outcome worker_wait(int limit_ms, int looking);
 void worker_stop(void);
+/* In the worker, during engine_time. */
+void worker_begun(uint64_t expected_ns);
+void worker_pause(view *v);
 
 /* The engine: in the worker, but for the last two. `set` is one of measurement.sets. */
 extern const uint64_t engine_file_bytes; /* that the worker may write to a file */
@@ -126,7 +146,7 @@ void engine_audit(view *v, slot which, int first_set, outcome *answer);         
 void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */
 void engine_profile(view *v, int calls, outcome *answer);
 void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */
-void engine_look(int after);                                                    /* at the device, around a timing */
+int engine_look(void); /* at the device, while a case is timed; milliseconds until it is time for the next look, 0: never */
 void engine_report(const measurement *found);                                   /* what only this engine measures */
 
 #define AFTERMATH_SWAPS 64 /* inputs that change before the outputs of a timed batch are looked at */

@@ -28,7 +28,10 @@
  *     calls, starts no thread that outlives the call, and writes nowhere else. On a GPU its work is done on `stream`, or
  *     ordered with it.
  *   - An input's elements may be exchanged with one another: between timed calls the driver swaps pairs of them, so
- *     that no call sees the inputs of the call before.
+ *     that no call sees the inputs of the call before. Where that leaves the outputs as they are (sums, maxima, norms), or
+ *     within the tolerance, a kernel that returns early could not be told from one that works: then the harness has a
+ *     `change` of its own, which gives one element a value that shows in the outputs. It may add up: many of them follow one
+ *     another. Which element it is should not be foreseen.
  */
 #ifndef KPD_TASK_H
 #define KPD_TASK_H
@@ -68,6 +71,11 @@ typedef struct {
     uint64_t state;
 } kpd_rng;
 
+typedef struct {
+    size_t buffer, index; /* an element of an input */
+    double value;         /* that it gets */
+} kpd_change;
+
 typedef void (*kpd_kernel)(void); /* cast it to the kernel's own type in `call` */
 
 /* One call of the kernel. In CUDA, `device` holds the buffers' addresses on the device. */
@@ -87,6 +95,7 @@ typedef struct {
     void (*fill)(const kpd_case *, kpd_rng *, kpd_distribution, void *const *); /* write the inputs, in host memory */
     void (*oracle)(const kpd_case *, void *const *, double *const *want);       /* want[i] only where i is an output */
     kpd_call call;
+    kpd_change (*change)(const kpd_case *, kpd_rng *); /* between timed calls; may be left out: then two elements swap */
 } kpd_task_t;
 
 /* A candidate's object has the harness's host code in it, too, but neither runs it nor has what it is made from. */

@@ -23,11 +23,11 @@ static void give_up(const char *what, const char *why) {
     exit(2);
 }
 
-/* Wait for the worker. 1 when the request was answered; otherwise the problem is noted. */
-int answered(slot who, const view *v, const char *distribution, const char *when) {
+/* 1 when a request was answered well; otherwise the problem is noted. */
+int well(outcome o, slot who, const view *v, const char *distribution, const char *when) {
     static const char *const kinds[] = {
-        [CRASHED] = "crash", [EXITED] = "exit", [TIMED_OUT] = "timeout", [REFUSED] = "load", [FAILED] = "device"};
-    outcome o = worker_wait(job.limit_ms);
+        [CRASHED] = "crash", [EXITED] = "exit", [TIMED_OUT] = "timeout", [REFUSED] = "load", [FAILED] = "device",
+        [BEGUN] = "damage", [PAUSED] = "damage"}; /* out of turn */
     if (o.how == DONE) return 1;
     if (o.how == UNABLE) give_up("", o.message);
     blame(kinds[o.how], who, v, distribution, when);
@@ -36,12 +36,19 @@ int answered(slot who, const view *v, const char *distribution, const char *when
     return 0;
 }
 
-/* Wait until the engine is there, and for the objects, unless that has been done. Until then the driver has better to do. */
+/* Wait for the worker. 1 when it answered well; otherwise the problem is noted. */
+int answered(slot who, const view *v, const char *distribution, const char *when) {
+    return well(worker_wait(job.limit_ms, 0), who, v, distribution, when);
+}
+
+/* Wait until the engine is there, and have the objects loaded, unless that has been done. Until then the driver has better to
+ * do. */
 int loaded(void) {
     static int done;
     if (done) return 1;
     outcome o = worker_ready();
     if (o.how != DONE) give_up("the worker cannot start: ", o.message); /* no kernel has been loaded yet */
+    worker_load(job.paths, job.first);
     return done = answered(CANDIDATE, NULL, "", "load");
 }
 
@@ -52,14 +59,17 @@ int unharmed(slot who, const view *v, const char *distribution, const char *when
     return 0;
 }
 
-/* 1 when what `who` has left in the host's memory is right for the inputs of now. */
-int right(slot who, const view *v, const char *when) {
-    if (!unharmed(who, v, "normal", when)) return 0;
-    deviation found = truth_compare(v, job.rtol, job.atol);
+/* 1 when no element is further from the truth than it may. */
+int near(deviation found, slot who, const view *v, const char *when) {
     if (!found.wrong) return 1;
     blame("wrong", who, v, "normal", when);
     problem.worst = found;
     return 0;
+}
+
+/* 1 when what `who` has left in the host's memory is right for the inputs of now. */
+int right(slot who, const view *v, const char *when) {
+    return unharmed(who, v, "normal", when) && near(truth_compare(v, v->data, job.rtol, job.atol), who, v, when);
 }
 
 static void print_text(const char *text) {

@@ -8,7 +8,9 @@ typedef struct {
     view views[KPD_MAX_CASES];
     measurement *shared; /* the worker's */
     double rtol, atol;
-    int limit_ms; /* for one request to the worker */
+    int limit_ms;         /* for one answer of the worker */
+    const char *paths[2]; /* of the objects, by slot; NULL: there is none */
+    slot first;           /* to be loaded */
 } job_t;
 
 typedef struct {
@@ -25,9 +27,11 @@ extern job_t job;
 extern problem_t problem;
 
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
+int well(outcome o, slot who, const view *v, const char *distribution, const char *when);
 int answered(slot who, const view *v, const char *distribution, const char *when);
 int loaded(void);
 int unharmed(slot who, const view *v, const char *distribution, const char *when);
+int near(deviation found, slot who, const view *v, const char *when);
 int right(slot who, const view *v, const char *when);
 void print_batches(const char *name, const uint64_t *ns, int count);
 void print_problem(void);

@@ -1,5 +1,6 @@
-/* The exchange of two elements of one input: which two follows from a seed, a turn and the number of a set, so that the
- * worker can do it where the inputs are, on the host or on a device, and the driver can do the same to its own copy. */
+/* What changes in the inputs before a timed call: two elements of one input swap, or one gets a value that the harness names.
+ * Which follows from a seed, a turn and the number of a set, so that the worker can do it where the inputs are, on the host or
+ * on a device, and the driver can do the same to its own copy. */
 #ifndef KPD_SWAP_H
 #define KPD_SWAP_H
 
@@ -28,9 +29,26 @@ KPD_ANYWHERE uint64_t kpd_mixed(uint64_t z) { /* the output function of SplitMix
     return z ^ (z >> 31);
 }
 
+KPD_ANYWHERE uint64_t turn_key(uint64_t seed, uint64_t turn, uint64_t set) {
+    return kpd_mixed(seed + turn * KPD_STEP) ^ kpd_mixed(~seed + set);
+}
+
+/* A new value of an element, as its type has it. */
+typedef struct {
+    uint64_t offset, bits;
+    uint32_t size;
+} patch;
+
+KPD_ANYWHERE void patch_apply(char *base, const patch *p) {
+    void *element = base + p->offset;
+    if (p->size == 4) *(uint32_t *)element = (uint32_t)p->bits;
+    else if (p->size == 2) *(uint16_t *)element = (uint16_t)p->bits;
+    else *(uint64_t *)element = p->bits;
+}
+
 KPD_ANYWHERE void swap_turn(char *base, const swappable *inputs, uint64_t seed, uint64_t turn, uint64_t set) {
     if (!inputs->count) return;
-    uint64_t key = kpd_mixed(seed + turn * KPD_STEP) ^ kpd_mixed(~seed + set);
+    uint64_t key = turn_key(seed, turn, set);
     int b = (int)(kpd_mixed(key) % (uint64_t)inputs->count);
     uint64_t i = kpd_mixed(key + KPD_STEP) % inputs->at[b].elements, j = kpd_mixed(key + 2 * KPD_STEP) % inputs->at[b].elements;
     char *data = base + inputs->at[b].offset;

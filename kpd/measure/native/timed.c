@@ -7,17 +7,25 @@
 #include <stdlib.h>
 #include <sys/file.h>
 
+#define SOME_TURNS 64u
 #define MOST_SWAPS 1000000000u /* far more than a case can take */
+
+static void unbelieved(const view *v) {
+    blame("damage", CANDIDATE, v, "normal", "timing");
+    snprintf(problem.message, sizeof problem.message, "wrote over the driver's own record");
+}
 
 /* 1 when the worker's record of a timing can be one. */
 static int sound(const view *v, int quads) {
     const measurement *m = job.shared;
     int whole = m->reps >= 1 && m->quads >= 1 && m->quads <= quads && m->sets >= 1 && m->swaps <= MOST_SWAPS;
+    whole = whole && m->first_set >= 0 && m->first_set < m->sets;
     if (whole && m->warm_quads >= 0 && m->warm_quads <= MAX_QUADS) return 1;
-    blame("damage", CANDIDATE, v, "normal", "timing");
-    snprintf(problem.message, sizeof problem.message, "wrote over the driver's own record");
+    unbelieved(v);
     return 0;
 }
+
+static int one_of(kpd_rng *rng, int count) { return (int)(kpd_random(rng) % (uint64_t)count); }
 
 /* A call by `who` on outputs that hold nothing. */
 static int right_when_poisoned(slot who, int number, int set, int reps) {
@@ -29,12 +37,13 @@ static int right_when_poisoned(slot who, int number, int set, int reps) {
 }
 
 /* After the timing: a batch by the candidate that is like the timed ones, over outputs that still hold the last result, for
- * inputs that have changed since (a kernel that returns what it returned before is found out), of which one set by chance is
- * looked at; then calls of both on poisoned outputs. The inputs stay the same meanwhile, so one truth serves all. */
+ * inputs that have changed since (a kernel that returns what it returned before is found out), at a place in it by chance the
+ * set that was looked at before; then calls of both on poisoned outputs. The inputs stay the same meanwhile, so one truth
+ * serves all. */
 static int aftermath(int number, int set, uint64_t seed, kpd_rng *rng) {
     view *v = &job.views[number];
     int reps = job.shared->reps, sets = job.shared->sets;
-    int before = (int)(kpd_random(rng) % (uint64_t)(reps < sets ? reps : sets)); /* calls of the batch before this set's */
+    int before = one_of(rng, reps < sets ? reps : sets); /* calls of the batch before this set's */
     worker_audit(CANDIDATE, number, (set + sets - before) % sets);
     if (!answered(CANDIDATE, v, "normal", "timed outputs")) return 0;
     worker_fetch(number, set);
@@ -70,32 +79,66 @@ static void await_turn(void) {
     }
 }
 
+/* What the candidate had written, in the middle of the timing. */
+typedef struct {
+    int set;
+    uint64_t turns; /* swaps that its inputs had seen */
+} glimpse;
+
+/* Let the worker time a case. At a moment that only the driver knows it stops after a batch of the candidate's, and one set by
+ * chance of that batch's outputs is put aside; that is quick, so that the device does not come to rest. */
+static int timed(int number, int quads, uint64_t seed, kpd_rng *rng, glimpse *seen) {
+    view *v = &job.views[number];
+    const measurement *m = job.shared;
+    worker_time(number, quads, seed);
+    outcome o = worker_wait(job.limit_ms, 0);
+    if (o.how == BEGUN) {
+        uint64_t ns = o.code > 0 ? (uint64_t)o.code * 1000u : 1;
+        worker_look_at(&job.shared->look, now_ns() + kpd_random(rng) % ns);
+        o = worker_wait(job.limit_ms, 1);
+    }
+    if (o.how != PAUSED) {
+        if (well(o, CANDIDATE, v, "normal", "timing")) unbelieved(v);
+        return 0;
+    }
+    if (!sound(v, quads)) return 0;
+    seen->turns = m->swaps;
+    seen->set = (m->first_set + one_of(rng, m->reps < m->sets ? m->reps : m->sets)) % m->sets;
+    worker_fetch(number, seen->set);
+    if (!answered(CANDIDATE, v, "normal", "timing")) return 0;
+    arena_keep(v);
+    worker_resume();
+    return well(worker_wait(job.limit_ms, 1), CANDIDATE, v, "normal", "timing") && sound(v, quads);
+}
+
 static int time_one(int number, int quads, kpd_rng *rng) {
     view *v = &job.views[number];
+    glimpse seen;
     arena_fill(v, rng, KPD_NORMAL);
     arena_poison(v);
     uint64_t seed = kpd_random(rng);
-    if (!loaded()) return 0;
+    for (uint64_t turn = 0; kpd_task.change && turn < SOME_TURNS; turn++)
+        arena_patch(v, seed, turn, 0); /* a harness that is wrong shows here, not as a worker that dies */
     await_turn();
-    engine_look(0);
-    worker_time(number, quads, seed);
+    if (!loaded()) return 0; /* only now: whoever's turn it is may be writing its report */
+    if (!timed(number, quads, seed, rng, &seen)) return 0;
+    worker_fetch(number, seen.set);
     if (!answered(CANDIDATE, v, "normal", "timing")) return 0;
-    engine_look(1);
-    if (!sound(v, quads)) return 0;
-    int set = (int)(kpd_random(rng) % (uint64_t)job.shared->sets);
-    worker_fetch(number, set);
-    if (!answered(CANDIDATE, v, "normal", "timing")) return 0;
-    arena_replay(v, seed, (uint64_t)set, job.shared->swaps);
+    arena_replay(v, seed, (uint64_t)seen.set, seen.turns);
+    truth_find(v);
+    deviation found = truth_compare(v, v->kept, job.rtol, job.atol);
+    arena_replay(v, seed, (uint64_t)seen.set, job.shared->swaps);
     if (!unharmed(CANDIDATE, v, "normal", "timing")) return 0;
     print_case(v);
-    return aftermath(number, set, seed, rng);
+    return near(found, CANDIDATE, v, "timed outputs") && aftermath(number, seen.set, seed, rng);
 }
 
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads, uint64_t seed) {
-    const char *paths[2] = {[INCUMBENT] = incumbent, [CANDIDATE] = candidate};
     kpd_rng rng = {seed};
     int going = 1;
-    worker_load(paths, first);
+    job.paths[INCUMBENT] = incumbent;
+    job.paths[CANDIDATE] = candidate;
+    job.first = first;
     printf("{\"cases\":{");
     for (size_t c = 0; c < kpd_task.case_count && going; c++)
         if (kpd_task.cases[c].use != KPD_CHECK_ONLY) going = time_one((int)c, quads, &rng);

@@ -71,22 +71,22 @@ static void compare_part(void *context, size_t from, size_t to) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* The worst element of all outputs, the first one of several. */
-deviation truth_compare(const view *v, double rtol, double atol) {
+/* The worst element of all outputs in `data`, the first one of several. */
+deviation truth_compare(const view *v, void *const *data, double rtol, double atol) {
     deviation worst = {.multiple = -1.0};
     size_t compared = 0, wrong = 0;
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         const kpd_buffer *buffer = &v->buffers[b];
         if (buffer->role != KPD_OUT || !buffer->count) continue;
-        comparison c = {buffer, v->data[b], v->want[b], rtol, atol, PTHREAD_MUTEX_INITIALIZER, {.multiple = -1.0}};
+        comparison c = {buffer, data[b], v->want[b], rtol, atol, PTHREAD_MUTEX_INITIALIZER, {.multiple = -1.0}};
         kpd_parallel(buffer->count, STEP, compare_part, &c);
         compared += buffer->count;
         wrong += c.found.wrong;
         if (c.found.multiple <= worst.multiple) continue;
         worst = c.found;
         worst.output = buffer->name;
-        worst.unwritten = arena_unwritten(buffer, v->data[b], worst.index);
-        worst.got = value_of(buffer->type, v->data[b], worst.index);
+        worst.unwritten = arena_unwritten(buffer, data[b], worst.index);
+        worst.got = value_of(buffer->type, data[b], worst.index);
         worst.want = v->want[b][worst.index];
     }
     worst.compared = compared;

@@ -70,6 +70,18 @@ static uint16_t f16(double value) {
     return (uint16_t)((value < 0 ? 0x8000u : 0u) | (bits < 0x7C00u ? bits : 0x7C00u));
 }
 
+uint64_t value_bits(kpd_type type, double value) {
+    float single = (float)value;
+    uint64_t bits = 0;
+    switch (type) {
+    case KPD_F64: memcpy(&bits, &value, sizeof value); return bits;
+    case KPD_F32: memcpy(&bits, &single, sizeof single); return bits;
+    case KPD_F16: return f16(value);
+    case KPD_BF16: return bf16(value);
+    default: return (uint32_t)(int64_t)value;
+    }
+}
+
 static void fill_part(void *context, size_t from, size_t to) {
     const filling *f = context;
     kpd_rng rng = {0};

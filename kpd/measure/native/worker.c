@@ -10,19 +10,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
 
 typedef struct {
-    enum { LOAD, CALL, TIME, AUDIT, FETCH, STOPWATCH } what;
+    enum { LOAD, CALL, TIME, AUDIT, FETCH, STOPWATCH, RESUME } what;
     slot which;
     int number, set, amount;
     uint64_t seed;
@@ -30,7 +31,7 @@ typedef struct {
 } request;
 
 static pid_t child = -1;
-static int line_to_child = -1;
+static int line_to_child = -1, line_to_driver = -1;
 
 /* ── in the child ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -41,12 +42,33 @@ static void load(const request *asked, outcome *answer) {
     }
 }
 
-static void serve(int line, view *cases, measurement *shared) {
-    outcome answer = {.how = DONE};
+static void tell(const outcome *answer) {
+    if (send(line_to_driver, answer, sizeof *answer, 0) != (ssize_t)sizeof *answer) _exit(0);
+}
+
+static request next_request(void) {
     request asked;
+    if (recv(line_to_driver, &asked, sizeof asked, MSG_WAITALL) != (ssize_t)sizeof asked) _exit(0);
+    return asked;
+}
+
+void worker_begun(uint64_t expected_ns) { tell(&(outcome){.how = BEGUN, .code = (int)(expected_ns / 1000)}); }
+
+void worker_pause(view *v) {
+    tell(&(outcome){.how = PAUSED});
+    for (request asked = next_request(); asked.what == FETCH; asked = next_request()) {
+        outcome answer = {.how = DONE};
+        engine_fetch(v, asked.set, &answer);
+        tell(&answer);
+    }
+}
+
+static void serve(view *cases, measurement *shared) {
+    outcome answer = {.how = DONE};
     engine_start(shared, &answer);
-    while (send(line, &answer, sizeof answer, 0) == (ssize_t)sizeof answer) {
-        if (recv(line, &asked, sizeof asked, MSG_WAITALL) != (ssize_t)sizeof asked) break;
+    for (;;) {
+        tell(&answer);
+        request asked = next_request();
         memset(&answer, 0, sizeof answer);
         view *v = &cases[asked.number];
         fesetenv(FE_DFL_ENV);
@@ -57,9 +79,9 @@ static void serve(int line, view *cases, measurement *shared) {
         case AUDIT: engine_audit(v, asked.which, asked.set, &answer); break;
         case FETCH: engine_fetch(v, asked.set, &answer); break;
         case STOPWATCH: engine_stopwatch(v, asked.amount, &answer); break;
+        case RESUME: break;
         }
     }
-    _exit(0);
 }
 
 /* ── in the driver ────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -85,7 +107,8 @@ void worker_start(view *views, measurement *shared) {
     struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0};
     setrlimit(RLIMIT_FSIZE, &file);
     setrlimit(RLIMIT_CORE, &core);
-    serve(pair[1], views, shared);
+    line_to_driver = pair[1];
+    serve(views, shared);
 }
 
 static outcome ended(int killed) {
@@ -102,21 +125,55 @@ static void post(const request *asked) {
     if (send(line_to_child, asked, sizeof *asked, 0) != (ssize_t)sizeof *asked) shutdown(line_to_child, SHUT_WR);
 }
 
-outcome worker_wait(int limit_ms) {
+static struct {
+    volatile int *look;
+    uint64_t moment;
+} wish;
+
+/* Set `look` at that moment, if the worker has not answered before. */
+void worker_look_at(volatile int *look, uint64_t moment) {
+    wish.look = look;
+    wish.moment = moment;
+}
+
+static uint64_t sooner(uint64_t one, uint64_t other) { return one < other ? one : other; }
+
+/* 1 when the worker has said something, or has died; 0 at the deadline. Until then the driver wakes as seldom as can be: both
+ * may have the same CPU. */
+static int heard(uint64_t deadline, int looking) {
+    for (uint64_t now = now_ns(), next = looking ? now : UINT64_MAX; now < deadline; now = now_ns()) {
+        if (now >= next) {
+            int ms = engine_look();
+            next = ms ? now_ns() + (uint64_t)ms * 1000000u : UINT64_MAX;
+        }
+        uint64_t wake = sooner(next, wish.look ? sooner(deadline, wish.moment) : deadline);
+        now = now_ns();
+        uint64_t ns = wake > now ? wake - now : 0;
+        struct timespec rest = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+        fd_set line;
+        FD_ZERO(&line);
+        FD_SET(line_to_child, &line);
+        if (pselect(line_to_child + 1, &line, NULL, NULL, &rest, NULL) > 0) return 1;
+        if (wish.look && now_ns() >= wish.moment) {
+            *wish.look = 1;
+            wish.look = NULL;
+        }
+    }
+    return 0;
+}
+
+/* `looking`: at the device meanwhile. */
+outcome worker_wait(int limit_ms, int looking) {
     outcome answer;
     if (child < 0) return (outcome){.how = EXITED};
-    uint64_t deadline = now_ns() + (uint64_t)limit_ms * 1000000u;
-    for (;;) {
-        uint64_t now = now_ns();
-        struct pollfd line = {.fd = line_to_child, .events = POLLIN};
-        int ready = poll(&line, 1, now < deadline ? (int)((deadline - now) / 1000000u) + 1 : 0);
-        if (ready < 0 && errno == EINTR) continue;
-        if (ready > 0) break;
+    if (!heard(now_ns() + (uint64_t)limit_ms * 1000000u, looking)) {
         kill(child, SIGKILL);
         return ended(1);
     }
+    wish.look = NULL;
     if (recv(line_to_child, &answer, sizeof answer, MSG_WAITALL) != (ssize_t)sizeof answer) return ended(0);
     answer.message[sizeof answer.message - 1] = 0;
+    if ((unsigned)answer.how > PAUSED) answer.how = FAILED; /* the worker would not say that: a kernel did */
     return answer;
 }
 
@@ -126,7 +183,7 @@ void object_path(char to[PATH_BYTES], const char *given) {
 }
 
 /* The answer that comes before any request: whether the engine can be used. */
-outcome worker_ready(void) { return worker_wait(START_LIMIT_MS); }
+outcome worker_ready(void) { return worker_wait(START_LIMIT_MS, 0); }
 
 void worker_load(const char *const paths[2], slot first) {
     request asked = {.what = LOAD, .which = first};
@@ -148,6 +205,8 @@ void worker_audit(slot which, int number, int first_set) {
 }
 
 void worker_fetch(int number, int set) { post(&(request){.what = FETCH, .number = number, .set = set}); }
+
+void worker_resume(void) { post(&(request){.what = RESUME}); }
 
 void worker_stopwatch(int number, int calls) { post(&(request){.what = STOPWATCH, .number = number, .amount = calls}); }
 

@@ -1,8 +1,8 @@
 /* The CUDA engine's clock: events around batches of calls.
  *
  * Cold: the calls take turns on so many sets of buffers that all together exceed twice the L2 cache, so that each call finds
- * what it reads in memory. Warm: the same set again and again. Before every batch two elements of the inputs change places in
- * each set, other ones in each, so that results which a kernel remembers are of no use. Device: the launches are queued behind
+ * what it reads in memory. Warm: the same set again and again. Before every batch something changes in the inputs of each set,
+ * something else in each (see swap.h), so that results which a kernel remembers are of no use. Device: the launches are queued behind
  * a kernel that holds the device up until all are there, so that the time to launch them does not count.
  */
 #include "device.h"
@@ -17,8 +17,10 @@
 #define WARM_SHARE 4          /* one quad in so many is timed warm, too */
 #define HOLD_NS 10000000u     /* a launcher that waits for the device would wait for ever */
 #define HELD_TRIALS 5
-#define STRAY_NS 20000u       /* what a wait for the whole device may take beyond the stream's */
-#define STRAY_SHARE 20        /* and beyond one in so many parts of the batch */
+#define STRAY_NS 20000u       /* what a wait for the whole device may take beyond the stream's … */
+#define STRAY_SHARE 20        /* … and beyond one in so many parts of the batch */
+#define STRAY_MORE_NS 3000u   /* the same for the candidate, beyond the incumbent's wait */
+#define STRAY_MORE_SHARE 100
 #define MOST_SETS 16384
 
 static uint64_t swap_seed;
@@ -31,6 +33,11 @@ static __global__ void swap_sets(char *memory, size_t stride, int count, swappab
     int set = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     for (int i = 0; set < count && i < turns; i++)
         swap_turn(memory + (size_t)set * stride, &inputs, seed, turn + (uint64_t)i, (uint64_t)set);
+}
+
+static __global__ void patch_sets(char *memory, size_t stride, int count, const patch *patches) {
+    int set = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (set < count) patch_apply(memory + (size_t)set * stride, &patches[set]);
 }
 
 static __device__ uint64_t device_clock(void) {
@@ -54,9 +61,27 @@ static int ready(outcome *answer) {
            fine(cudaHostAlloc((void **)&gate, 2 * sizeof(int), cudaHostAllocMapped), answer);
 }
 
-static void swap(const view *v, int turns) {
+/* The harness's own change of each set. It is asked on the host, as its code is only there. */
+static int change_sets(const view *v, outcome *answer) {
+    static patch host[MOST_SETS], *device;
+    if (!device && !fine(cudaMalloc((void **)&device, sizeof host), answer)) return 0;
+    for (int set = 0; set < sets.count; set++) host[set] = arena_patch(v, swap_seed, result->swaps, (uint64_t)set);
+    size_t bytes = (size_t)sets.count * sizeof *host;
+    if (!fine(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), answer)) return 0;
+    patch_sets<<<(sets.count + 127) / 128, 128>>>(sets.memory, sets.stride, sets.count, device);
+    result->swaps++;
+    return 1;
+}
+
+static int change(const view *v, int turns, outcome *answer) {
+    if (kpd_task.change) {
+        for (int i = 0; i < turns; i++)
+            if (!change_sets(v, answer)) return 0;
+        return 1;
+    }
     swap_sets<<<(sets.count + 127) / 128, 128>>>(sets.memory, sets.stride, sets.count, v->inputs, swap_seed, result->swaps, turns);
     result->swaps += (uint64_t)turns;
+    return 1;
 }
 
 /* Launch `calls` between two events, on sets from `first` in steps. */
@@ -74,8 +99,7 @@ static uint64_t elapsed(outcome *answer) {
 
 /* Nanoseconds of a batch; 0 after a failure. `stray` is what was still at work on the device when the stream was done. */
 static uint64_t batch(const view *v, slot which, int calls, int first, int step, uint64_t *stray, outcome *answer) {
-    swap(v, 1);
-    if (!launch_timed(v, which, calls, first, step, answer)) return 0;
+    if (!change(v, 1, answer) || !launch_timed(v, which, calls, first, step, answer)) return 0;
     uint64_t ns = elapsed(answer), done = now_ns();
     if (!ns || !fine(cudaDeviceSynchronize(), answer)) return 0;
     if (stray) *stray = now_ns() - done;
@@ -135,9 +159,10 @@ static int common_factor(int a, int b) {
     return a;
 }
 
-/* A B B A. After each quad so many sets are left out that, as quads go by, each kernel starts at every set as often. */
-static int time_cold(const view *v, outcome *answer) {
-    int at = 0, leave_out = 0, done[2] = {0, 0};
+/* A B B A. After each quad so many sets are left out that, as quads go by, each kernel starts at every set as often. The quad
+ * in which the driver looks at what the candidate has written is timed once more. */
+static int time_cold(view *v, outcome *answer) {
+    int at = 0, leave_out = 0, done[2] = {0, 0}, shown = 0;
     while (common_factor(4 * reps + leave_out, sets.count) > 1) leave_out++;
     watch w = watch_begin();
     for (int i = 0; i < 4 * result->quads; i++) {
@@ -145,8 +170,16 @@ static int time_cold(const view *v, outcome *answer) {
         uint64_t ns = batch(v, which, reps, at, 1, &strays[which][done[which]], answer);
         if (!ns) return 0;
         result->ns[which][done[which]++] = ns;
-        result->disturbed += watch_disturbed(&w);
+        int showing = !shown && batch_shown(result, i), disturbed = watch_disturbed(&w);
+        result->disturbed += showing ? 0 : disturbed;
+        result->first_set = showing ? at : result->first_set;
         at = (at + reps + (i % 4 == 3 ? leave_out : 0)) % sets.count;
+        if (!showing) continue;
+        worker_pause(v);
+        watch_disturbed(&w);
+        shown = 1;
+        done[INCUMBENT] = done[CANDIDATE] = i / 4 * 2;
+        i = i / 4 * 4 - 1;
     }
     result->steal_ticks = watch_stolen(&w);
     return 1;
@@ -170,7 +203,7 @@ static int time_warm(const view *v, outcome *answer) {
 static double held_call(const view *v, slot which, int calls, int first, outcome *answer) {
     int *opened = NULL;
     if (!fine(cudaHostGetDevicePointer((void **)&opened, (void *)gate, 0), answer)) return 0.0;
-    swap(v, 1);
+    if (!change(v, 1, answer)) return 0.0;
     gate[0] = gate[1] = 0;
     hold<<<1, 1>>>(opened, HOLD_NS);
     int queued = launch_timed(v, which, calls, first, 1, answer);
@@ -205,18 +238,28 @@ static int by_time(const void *a, const void *b) {
     return one < other ? -1 : one > other;
 }
 
-/* Work on a stream of its own would go on while the clock does not run. */
-static int all_counted(slot which, outcome *answer) {
-    uint64_t count = 2 * (uint64_t)result->quads, times[2 * MAX_QUADS];
-    memcpy(times, result->ns[which], count * sizeof *times);
-    qsort(times, count, sizeof *times, by_time);
-    qsort(strays[which], count, sizeof *times, by_time);
-    uint64_t stray = strays[which][count / 2];
-    if (stray <= STRAY_NS + times[count / 2] / STRAY_SHARE) return 1;
-    answer->how = FAILED;
+static uint64_t middle(const uint64_t *times) {
+    uint64_t count = 2 * (uint64_t)result->quads, sorted[2 * MAX_QUADS];
+    memcpy(sorted, times, count * sizeof *times);
+    qsort(sorted, count, sizeof *times, by_time);
+    return sorted[count / 2];
+}
+
+static int strayed(slot which, uint64_t ns, uint64_t most, ending how, outcome *answer) {
+    if (ns <= most) return 0;
+    answer->how = how;
     snprintf(answer->message, sizeof answer->message, "%s leaves the device at work for %.1f us after its stream is done",
-        which == CANDIDATE ? "the kernel" : "the incumbent", (double)stray / 1e3);
-    return 0;
+        which == CANDIDATE ? "the kernel" : "the incumbent", (double)ns / 1e3);
+    return 1;
+}
+
+/* Work on a stream of its own would go on while the clock does not run. An incumbent that does so was let pass, or came with
+ * the task: no candidate is to blame, and none can be held against it. */
+static int all_counted(outcome *answer) {
+    uint64_t usual = middle(strays[INCUMBENT]), stray = middle(strays[CANDIDATE]), ns = middle(result->ns[CANDIDATE]);
+    uint64_t most = STRAY_NS + middle(result->ns[INCUMBENT]) / STRAY_SHARE;
+    return !strayed(INCUMBENT, usual, most, UNABLE, answer) &&
+           !strayed(CANDIDATE, stray, usual + STRAY_MORE_NS + ns / STRAY_MORE_SHARE, FAILED, answer);
 }
 
 void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
@@ -224,17 +267,18 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
     swap_seed = seed;
     uint64_t call = ready(answer) ? calibrate(v, answer) : 0;
     if (!call) return;
+    uint64_t start = now_ns();
     for (int which = 0; which < 2; which++)
         if (!batch(v, (slot)which, reps, which * reps, 1, NULL, answer)) return;
     result->quads = batch_quads(quads, call * (uint64_t)reps, BATCH_NS);
-    int whole = time_cold(v, answer) && all_counted(INCUMBENT, answer) && all_counted(CANDIDATE, answer) && time_warm(v, answer);
+    worker_begun(2 * (uint64_t)result->quads * (now_ns() - start)); /* what lies between the batches takes time, too */
+    int whole = time_cold(v, answer) && all_counted(answer) && time_warm(v, answer);
     int trials = result->quads < quads ? 1 : HELD_TRIALS; /* where calls take long, once is enough */
     if (whole && time_device(v, INCUMBENT, trials, answer)) time_device(v, CANDIDATE, trials, answer);
 }
 
 void engine_audit(view *v, slot which, int first_set, outcome *answer) {
-    swap(v, AFTERMATH_SWAPS);
-    batch(v, which, reps, first_set, 1, NULL, answer);
+    if (change(v, AFTERMATH_SWAPS, answer)) batch(v, which, reps, first_set, 1, NULL, answer);
 }
 
 void engine_stopwatch(view *v, int calls, outcome *answer) {

@@ -19,7 +19,7 @@ const size_t engine_alignment = 256;         /* what cudaMalloc promises, too */
 device_sets sets;
 measurement *result;
 
-static size_t room; /* bytes on the device that may be taken: others may want some, too */
+static size_t room; /* bytes on the device that may be taken: half of what was free, for others may want some, too */
 static struct {
     const kpd_task_t *task;
     int (*last_error)(void);
@@ -35,12 +35,20 @@ int fine(cudaError_t error, outcome *answer) {
 void engine_start(measurement *shared, outcome *answer) {
     result = shared;
     setenv("CUDA_CACHE_DISABLE", "1", 1); /* objects hold code for this device, so there is nothing to keep */
-    size_t available = 0, total;
-    if (fine(cudaSetDeviceFlags(cudaDeviceScheduleSpin), answer)) fine(cudaMemGetInfo(&available, &total), answer);
+    if (fine(cudaSetDeviceFlags(cudaDeviceScheduleSpin), answer)) fine(cudaFree(NULL), answer);
+}
+
+/* Before any object is loaded, and when the process before this one has given back what it had. */
+static int measured_room(outcome *answer) {
+    size_t available, total;
+    if (room) return 1;
+    if (!fine(cudaMemGetInfo(&available, &total), answer)) return 0;
     room = available / 2;
+    return 1;
 }
 
 void engine_load(const char *path, slot which, outcome *answer) {
+    if (!measured_room(answer)) return;
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     void *task = object ? dlsym(object, "kpd_task") : NULL, *last_error = object ? dlsym(object, "kpd_last_error") : NULL;
     if (task && last_error) {
@@ -65,12 +73,14 @@ static void pin(const view *v) {
     if (cudaHostRegister(v->base, arena_bytes, cudaHostRegisterDefault) != cudaSuccess) cudaGetLastError();
 }
 
-/* A case that did fit before any kernel was called does not fit because of one. */
-static int no_room(const view *v, outcome *answer) {
-    answer->how = v->bytes > room ? UNABLE : FAILED;
+/* A case that did fit before any kernel was called does not fit because of one. kpd tells the two by their words. */
+static int no_room(const view *v, size_t available, outcome *answer) {
+    int leaked = v->bytes <= room;
+    answer->how = leaked ? FAILED : UNABLE;
     snprintf(answer->message, sizeof answer->message,
-        "%s needs %zu MB of device memory, of which %zu MB may be taken, half of what was free",
-        v->problem->name, v->bytes >> 20, room >> 20);
+        leaked ? "%s needs %zu MB, but the kernels have left %zu MB of device memory"
+               : "%s needs %zu MB of device memory, of which %zu MB may be taken, half of what was free",
+        v->problem->name, v->bytes >> 20, (leaked ? available : room) >> 20);
     return 0;
 }
 
@@ -80,14 +90,14 @@ int sets_hold(const view *v, int count, outcome *answer) {
     release();
     if (!fine(cudaMemGetInfo(&available, &total), answer)) return 0;
     size_t most = (available < room ? available : room) / v->bytes;
-    if (most < 1) return no_room(v, answer);
+    if (most < 1) return no_room(v, available, answer);
     if (most < (size_t)count) {
         fprintf(stderr, "kpd driver: %s: room for %zu of %d sets of buffers on the device: what should be cold may be cached\n",
             v->problem->name, most, count);
         count = (int)most;
     }
     cudaError_t error = cudaMalloc((void **)&sets.memory, (size_t)count * v->bytes);
-    if (error == cudaErrorMemoryAllocation) return no_room(v, answer);
+    if (error == cudaErrorMemoryAllocation) return no_room(v, available, answer);
     if (!fine(error, answer)) return 0;
     sets.buffers = (void *(*)[KPD_MAX_BUFFERS])malloc((size_t)count * sizeof *sets.buffers);
     sets.of = v;

@@ -1,4 +1,4 @@
-/* The driver's half of the CUDA engine: what the GPU says of itself around a timing, through NVML where that is installed,
+/* The driver's half of the CUDA engine: what the GPU says of itself during a timing, through NVML where that is installed,
  * and the report of what only a GPU's timing has. */
 #include "driver.h"
 
@@ -10,7 +10,9 @@
 
 /* NVML's types and constants, of nvml.h, as far as they are needed: hosts have the library, but seldom the header. */
 typedef void *nvml_device;
-enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, TEMPERATURE_GPU = 0 };
+enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, TEMPERATURE_GPU = 0, IDLE = 1 };
+
+enum { LOOK_MS = 20 }; /* from one reading to the next */
 
 static struct {
     int tried;
@@ -27,7 +29,7 @@ typedef struct {
     int known;
 } reading;
 
-static reading readings[2]; /* before and after */
+static reading least, greatest; /* of all readings of a case; known: there is one since the last report */
 
 static void *symbol(void *library, const char *name) { return library ? dlsym(library, name) : NULL; }
 
@@ -57,23 +59,43 @@ static int there(void) {
     return nvml.device != NULL;
 }
 
-void engine_look(int after) {
-    reading *r = &readings[after];
-    memset(r, 0, sizeof *r);
-    r->known = there() && !nvml.clock(nvml.device, CLOCK_SM, &r->sm_mhz) && !nvml.clock(nvml.device, CLOCK_MEMORY, &r->memory_mhz) &&
-               !nvml.power(nvml.device, &r->milliwatts) && !nvml.temperature(nvml.device, TEMPERATURE_GPU, &r->celsius) &&
-               !nvml.reasons(nvml.device, &r->reasons);
+static reading now(void) {
+    reading r = {0};
+    r.known = there() && !nvml.clock(nvml.device, CLOCK_SM, &r.sm_mhz) && !nvml.clock(nvml.device, CLOCK_MEMORY, &r.memory_mhz) &&
+              !nvml.power(nvml.device, &r.milliwatts) && !nvml.temperature(nvml.device, TEMPERATURE_GPU, &r.celsius) &&
+              !nvml.reasons(nvml.device, &r.reasons);
+    return r;
+}
+
+static void spread(unsigned *low, unsigned *high, unsigned seen) {
+    if (seen < *low) *low = seen;
+    if (seen > *high) *high = seen;
+}
+
+/* What is read while nothing runs counts only as long as there is nothing else. */
+int engine_look(void) {
+    reading r = now();
+    if (!r.known) return 0;
+    if (!least.known || ((least.reasons & IDLE) && !(r.reasons & IDLE))) least = greatest = r;
+    if ((r.reasons & IDLE) && !(least.reasons & IDLE)) return LOOK_MS;
+    spread(&least.sm_mhz, &greatest.sm_mhz, r.sm_mhz);
+    spread(&least.memory_mhz, &greatest.memory_mhz, r.memory_mhz);
+    spread(&least.milliwatts, &greatest.milliwatts, r.milliwatts);
+    spread(&least.celsius, &greatest.celsius, r.celsius);
+    least.reasons = greatest.reasons |= r.reasons;
+    return LOOK_MS;
 }
 
 static void print_telemetry(void) {
-    const reading *a = &readings[0], *b = &readings[1];
-    if (!a->known || !b->known) {
+    const reading *a = &least, *b = &greatest;
+    if (!a->known) {
         printf(",\"telemetry\":null");
         return;
     }
     printf(",\"telemetry\":{\"sm_mhz\":[%u,%u],\"mem_mhz\":[%u,%u]", a->sm_mhz, b->sm_mhz, a->memory_mhz, b->memory_mhz);
     printf(",\"power_w\":[%.3f,%.3f],\"temp_c\":[%u,%u]", a->milliwatts / 1e3, b->milliwatts / 1e3, a->celsius, b->celsius);
-    printf(",\"reasons\":%llu}", a->reasons | b->reasons);
+    printf(",\"reasons\":%llu}", b->reasons);
+    least.known = 0;
 }
 
 static void print_list(const char *name, const uint64_t *ns, int count) {

@@ -1,0 +1,85 @@
+"""The CUDA driver among others: memory that they take, and processes that follow one another."""
+
+import contextlib
+import fcntl
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cuda_driver import SEED, Driver, build
+
+ARGUMENTS = ("a", "4", "1e-6", "0", "20000")
+PLENTY = str(2 << 30)
+
+
+@pytest.fixture(scope="module", name="driver")
+def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
+    return build(tmp_path_factory.mktemp("turns"))
+
+
+@pytest.fixture(name="free")
+def _free(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """How many bytes are free on the device."""
+    path = driver.folder / "free"
+    path.write_text(PLENTY)
+    monkeypatch.setenv("KPD_STANDIN_FREE", str(path))
+    return path
+
+
+def test_a_device_that_others_have_filled_is_no_fault_of_the_kernel(driver: Driver, free: Path) -> None:
+    free.write_text("100000")
+    done = driver.bench("check", driver.kernel(), 1, 1e-6, 0, 20_000)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(r"4000 needs \d+ MB of device memory, of which 0 MB may be taken", done.stderr)
+
+
+@pytest.mark.usefixtures("free")
+def test_a_kernel_that_takes_the_memory_for_good_is_at_fault(driver: Driver) -> None:
+    problem = driver.check("leaks")["problem"]
+    assert (problem["kind"], problem["who"], problem["case"]) == ("device", "candidate", "1003")
+    assert re.fullmatch(r"1003 needs \d+ MB, but the kernels have left 0 MB of device memory", problem["message"])
+
+
+@contextlib.contextmanager
+def waiting(driver: Driver, candidate: str) -> Iterator[subprocess.Popen[str]]:
+    """A timing, once it waits for the turn of the process before."""
+    with (driver.folder / "turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        command = ["./bench", "time", driver.kernel(), candidate, *ARGUMENTS]
+        report = (driver.folder / "report").open("w")
+        with (
+            report,
+            subprocess.Popen(command, cwd=driver.folder, stdin=subprocess.PIPE, stdout=report, text=True) as process,
+        ):
+            assert process.stdin is not None
+            process.stdin.write(SEED)
+            process.stdin.close()
+            try:
+                with pytest.raises(subprocess.TimeoutExpired):
+                    process.wait(0.5)
+                assert (driver.folder / "report").read_text() == ""
+                yield process
+                fcntl.flock(turn, fcntl.LOCK_UN)
+                process.wait(30)
+            finally:
+                process.kill()
+
+
+def test_memory_is_counted_when_the_process_before_has_given_back_its_own(driver: Driver, free: Path) -> None:
+    free.write_text("100000")
+    with waiting(driver, driver.kernel()) as process:
+        free.write_text(PLENTY)
+    assert process.returncode == 0
+
+
+def test_an_object_that_cannot_be_loaded_is_reported_in_turn(driver: Driver) -> None:
+    """Or two reports would run into each other."""
+    (driver.folder / "none.so").write_text("no object")
+    with waiting(driver, "none.so") as process:
+        pass
+    assert process.returncode == 1
+    assert json.loads((driver.folder / "report").read_text())["problem"]["kind"] == "load"
