@@ -11,9 +11,9 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
+from kpd.measure.bench import Incorrect
 from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.compiling import BuildError
-from kpd.measure.driver.check import Incorrect
 from kpd.measure.final import Final
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import ProcessSample
@@ -165,9 +165,12 @@ async def test_what_a_run_leaves_behind_is_gone_before_the_next(host: Host, tmp_
         import os, subprocess
         US = 1.0
         def run():
-            assert sorted(os.listdir(".")) == ["benchmark.py", "kernel.py", "task.toml"], os.listdir(".")
+            there = sorted(set(os.listdir(".")) - {"__pycache__"})
+            assert there == ["benchmark.py", "kernel.py", "task.toml"], there
+            assert not any("benchmark" in name or "litter" in name for name in os.listdir("__pycache__"))
             assert not os.listdir(os.environ["TMPDIR"])
             open("litter", "w").close()
+            open("__pycache__/litter", "w").close()
             open(os.path.join(os.environ["TMPDIR"], "litter"), "w").close()
             others = subprocess.run(["pgrep", "-f", "sleep 987[65]"], capture_output=True).stdout
             assert not others, others
@@ -175,6 +178,27 @@ async def test_what_a_run_leaves_behind_is_gone_before_the_next(host: Host, tmp_
     """
     bench = await made(host, tmp_path)
     assert len(await timed(bench, litter, litter.replace("9876", "9875"), processes=2)) == 2
+
+
+async def test_a_protected_module_that_a_run_has_compiled_to_something_else_is_read_again(
+    host: Host, tmp_path: Path
+) -> None:
+    """As a .pyc that Python does not check against its source: whatever outlives a run must not hold one."""
+    poison = """
+        import importlib.util, os, py_compile
+        US = 100.0
+        def run():
+            cached = importlib.util.cache_from_source(os.path.abspath("scale.py"))
+            os.makedirs(os.path.dirname(cached), exist_ok=True)
+            open("poison.py", "w").write("SCALE = 0.001")
+            unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+            py_compile.compile("poison.py", cached, invalidation_mode=unchecked)
+    """
+    benchmark = "import json, kernel, scale\nkernel.run()\nprint(json.dumps({'best_us': kernel.US * scale.SCALE}))"
+    bench = await made(host, tmp_path, benchmark=benchmark, scale="SCALE = 1.0")
+    for sample in await timed(bench, KERNEL, poison, processes=3):
+        assert sample.score is not None
+        assert (sample.score.a_ns, sample.score.b_ns) == ((100_000.0,), (100_000.0,))
 
 
 async def test_ten_megabytes_of_logs_are_kept_in_part_and_not_parsed(host: Host, tmp_path: Path) -> None:
@@ -211,12 +235,23 @@ async def test_other_cases_than_the_incumbents_are_no_comparison(host: Host, tmp
         await timed(bench, "NAME = 'small'", "NAME = 'large'")
 
 
-async def test_a_check_command_judges_by_its_exit_status(host: Host, tmp_path: Path) -> None:
-    test = "import kernel\nassert kernel.US < 50, 'too slow'\n"
-    bench = await made(host, tmp_path, '[check]\ncommand = "python3 check.py"', check=test)
+CHECK = """
+import json, kernel
+assert kernel.US < 50, 'too slow'
+print(json.dumps({"ok": kernel.US != 13, "reason": "13"} if kernel.US != 7 else [True]))
+"""
+
+
+async def test_a_check_command_has_to_say_that_all_is_right(host: Host, tmp_path: Path) -> None:
+    bench = await made(host, tmp_path, '[check]\ncommand = "python3 check.py"', check=CHECK)
     await checked(bench, us(1.0))
     with pytest.raises(Incorrect, match=r"`python3 check.py` exited with 1: .*AssertionError: too slow"):
         await checked(bench, us(60.0))
+    with pytest.raises(Incorrect, match=r'exited with 0 and did not say {"ok": true}: 13$'):
+        await checked(bench, us(13))
+    for nothing in (us(7), "raise SystemExit", "import os; os._exit(0)", "print('{\"ok\": 1}'); raise SystemExit"):
+        with pytest.raises(Incorrect, match=r'let it print {"ok": true} as the last line of its stdout'):
+            await checked(bench, nothing)
 
 
 async def test_what_python_cannot_parse_does_not_build(host: Host, tmp_path: Path) -> None:
@@ -243,6 +278,7 @@ async def test_held_out_cases(host: Host, tmp_path: Path) -> None:
     found = await final(good, bad)
     assert found is not None
     assert (found.score, found.incumbent, found.gain_pct) == pytest.approx((200, 100, -100))
+    assert found.halves == pytest.approx((-100, -100))
     with pytest.raises(Incorrect, match='"ok": false'):
         await final(good, wrong)
     for _ in range(2):  # it is not remembered: whoever resumes may have mended the machine

@@ -92,6 +92,9 @@ REFUSED = {
     json.dumps({"best_us": 1, "cases": {str(n): 1 for n in range(300)}}): "300 cases",
     "KK_TIMING name=a median_us=nan": "is nan",
     "KK_TIMING name=a median_us=fast": "is 'fast'",
+    "KK_TIMING name=a median_us=5\nKK_TIMING name=a median_us=1": "KK_TIMING of 'a' twice",
+    'KK_TIMING name=a median_us=5\n{"best_us": 0.001}': "KK_TIMING lines and a JSON object with 'best_us'",
+    'KK_TIMING name=a median_us=5\n{"best_us": 1, "cases": {"b": 1}}': "that has other cases",
 }
 
 
@@ -104,6 +107,12 @@ def test_what_is_no_result_is_refused_in_words(said: str) -> None:
 def test_the_last_of_two_results_counts_and_a_log_that_looks_like_one_does_not() -> None:
     said = '{"best_us": 3}\n{"best_us": 2}\n{"cut off": \nepoch {"best_us": 1}\n'
     assert result(said, "best_us").score == 2
+
+
+def test_both_formats_may_tell_of_the_same_cases() -> None:
+    said = 'KK_TIMING name=a median_us=5\n{"best_us": 4.9, "cases": {"a": 5}}\n'
+    assert result(said, "best_us").score == 4.9
+    assert result('KK_TIMING name=a median_us=5\n{"ok": true}', "best_us").score == pytest.approx(5)
 
 
 def test_a_verdict_that_is_true_is_no_complaint() -> None:

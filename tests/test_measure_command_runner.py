@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,9 @@ def staged(folder: Path, files: dict[str, bytes]) -> Path:
     return tree
 
 
-def ran(folder: Path, command: str, sides: str = "a", python: str = sys.executable, **changes: Any) -> list[Any]:
+def ran(
+    folder: Path, command: str, sides: str = "a", python: str = sys.executable, warns: bool = False, **changes: Any
+) -> list[Any]:
     """The runner's reports, and its exit status last."""
     tree = staged(folder / "trees", {"judge.txt": b"42\n", "kernel.sh": b"#!/bin/sh\necho from $1\n"})
     job = folder / "job"
@@ -39,7 +42,7 @@ def ran(folder: Path, command: str, sides: str = "a", python: str = sys.executab
     }  # fmt: skip
     runner = staged(folder / "trees", sources())
     ended = subprocess.run([python, "-I", "-c", START, runner, json.dumps(order)], cwd=job, capture_output=True)
-    assert not ended.stderr or ended.returncode == GONE, ended.stderr
+    assert bool(ended.stderr) == (warns or ended.returncode == GONE), ended.stderr
     return [*map(json.loads, ended.stdout.splitlines()), ended.returncode]
 
 
@@ -72,6 +75,44 @@ def test_what_is_reported_of_a_run(tmp_path: Path, command: str, report: dict[st
     assert rc == 0
     assert {name: runs[0][name] for name in report} == report
     assert len(runs) == (1 if runs[0]["rc"] or runs[0]["touched"] else 2), "a run that fails is the last one"
+
+
+def test_what_is_kept_for_one_side_is_shut_while_the_other_runs(tmp_path: Path) -> None:
+    other = "import os, sys; print([oct(os.stat(f'{sys.argv[1]}/{side}').st_mode)[-3:] for side in 'ab'])"
+    command = f"{sys.executable} -c {shlex.quote(other)} {tmp_path}"
+    *runs, rc = ran(tmp_path, command, "ab")
+    assert [run["stdout"] for run in runs] == ["['700', '000']\n", "['000', '700']\n"]
+    assert rc == 0
+    assert {(tmp_path / side).stat().st_mode & 0o777 for side in "ab"} == {0o700}
+
+
+@pytest.mark.parametrize(
+    ("change", "anew"),
+    [
+        ("echo more > $TRITON_CACHE_DIR/more", set()),
+        ("echo evil > $TRITON_CACHE_DIR/kept", {"b"}),
+        ("rm $TRITON_CACHE_DIR/kept", {"b"}),
+        ("rm -r {b}; ln -s {a} {b}", {"b"}),
+        ("rm -r {b}; echo > {b}", {"b"}),
+        ("chmod 700 {a}; echo evil > {a}/triton_cache_dir/kept; echo 3 > {b}/new", {"a"}),
+        ("chmod 700 {a}; echo evil > {a}/triton_cache_dir/new; chmod 0 {a}", {"a"}),
+    ],
+)
+def test_what_was_compiled_before_may_not_change(tmp_path: Path, change: str, anew: set[str]) -> None:
+    for side in "ab":
+        (tmp_path / side / "triton_cache_dir").mkdir(parents=True)
+        (tmp_path / side / "triton_cache_dir" / "kept").write_text("what a framework compiled\n")
+    (tmp_path / "a").chmod(0)  # a runner that was killed has left it so
+    ((run), rc) = ran(tmp_path, change.format(**{side: tmp_path / side for side in "ab"}), "b", warns=bool(anew))
+    assert (run["rc"], rc) == (0, 0)
+    for side in "ab":
+        kept = tmp_path / side / "triton_cache_dir" / "kept"
+        assert (list((tmp_path / side).iterdir()) == []) == (side in anew)
+        assert side in anew or kept.read_text() == "what a framework compiled\n"
+
+
+def test_an_object_that_is_gone_is_made_again(tmp_path: Path) -> None:
+    assert ran(tmp_path, "true", caches=dict.fromkeys("ab", str(tmp_path / "gone" / "cache"))) == [GONE]
 
 
 def test_a_run_that_takes_too_long(tmp_path: Path) -> None:
@@ -120,10 +161,10 @@ CHEATS = {
 
 @pytest.mark.parametrize("line", CHEATS)
 def test_what_looks_like_a_cheat_in_python_is_flagged(line: str) -> None:
-    assert tripwires({}, {"kernel.py": line.encode()}) == (f"kernel.py:1 {CHEATS[line]}",)
+    assert tripwires({}, {"kernel.py": line.encode()}, ()) == (f"kernel.py:1 {CHEATS[line]}",)
 
 
 def test_a_plain_triton_kernel_is_not_flagged() -> None:
     task = Path(__file__).parent.parent / "tasks"
     for path in ("rmsnorm_silu_triton/kernel.py", "layernorm_pilot/src/layernorm.py"):
-        assert tripwires({}, {path: (task / path).read_bytes()}) == ()
+        assert tripwires({}, {path: (task / path).read_bytes()}, ()) == ()

@@ -2,16 +2,18 @@
 
 import math
 from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kpd.measure.bench import Incorrect
 from kpd.measure.command.result import CaseResult, Result
 from kpd.measure.command.timing import Direction, cost, order, sample
-from kpd.measure.driver.check import Incorrect
 from kpd.measure.final import Final, held_out
-from kpd.measure.judge import BadSamples, judge, log_ratio
+from kpd.measure.interval import half_width
+from kpd.measure.judge import CONFIDENCE, BadSamples, judge, log_ratio, percent
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import case_times, score
 from kpd.model.nouns import Gain, Verdict
@@ -81,12 +83,43 @@ def test_two_runs_with_other_cases_are_no_pair() -> None:
         (Final("best_us", 40.0, 50.0, 20.0), True, "faster by 10 %; held out: best_us 40 against 50 (+20.0 %)"),
         (Final("best_us", 50.9, 50.0, -1.8), True, "faster by 10 %; held out: best_us 50.9 against 50 (-1.8 %)"),
         (
-            Final("best_us", 60.0, 50.0, -20.0),
+            Final("best_us", 60.0, 50.0, -20.0, (-19.0, -21.0)),
             False,
-            "slower on the held-out cases: best_us 60 against 50 (-20.0 %); on the known ones faster by 10 %",
+            "slower on the held-out cases: best_us 60 against 50 (-20.0 %), both times and by more than the 2.0 % "
+            "of the noise; on the known ones faster by 10 %",
+        ),
+        (
+            Final("best_us", 60.0, 50.0, -20.0, (1.0, -41.0)),
+            True,
+            "faster by 10 %; held out: best_us 60 against 50 (-20.0 %), but not both times",
         ),
     ],
 )
 def test_what_the_held_out_cases_say(final: Final, accepted: bool, reason: str) -> None:
     found = held_out(FAST, final, 2.0)
     assert (found.accepted, found.reason, found.gain) == (accepted, reason, FAST.gain)
+
+
+def test_a_loss_within_the_noise_of_the_run_is_none() -> None:
+    noisy = Verdict("faster", Gain(10.0, 7.0, 13.0), 7, True, "faster by 10 %")
+    lost = Final("best_us", 52.5, 50.0, -5.0, (-4.0, -6.0))
+    found = held_out(noisy, lost, 2.0)
+    assert found.accepted
+    assert found.reason.endswith("(-5.0 %), within the 6.0 % of the noise")
+    assert not held_out(FAST, lost, 2.0).accepted
+
+
+def test_a_neutral_candidate_is_hardly_ever_rejected() -> None:
+    """At 3 % from process to process: the verdict's own interval is then as wide as that of seven pairs."""
+    random = Random(7)
+
+    def pair() -> float:
+        return percent(random.gauss(0, 0.03) - random.gauss(0, 0.03))
+
+    half = percent(half_width([pair() / 100 for _ in range(7)], CONFIDENCE))
+    rejected = 0
+    for _ in range(2000):
+        halves = (pair(), pair())
+        verdict = Verdict("faster", Gain(10.0, 10.0 - half, 10.0 + half), 7, True, "")
+        rejected += not held_out(verdict, Final("us", 1.0, 1.0, sum(halves) / 2, halves), 2.0).accepted
+    assert rejected < 20

@@ -1,7 +1,7 @@
 """Cases that a task holds out: what they say of a candidate that the verdict would accept. Pure, and so derived again.
 
 They are run once, A B B A: enough to see that a gain on the known cases was bought with a loss on others, not to
-measure one.
+measure one. So only a loss that is larger than the machine's noise, and is there both times, speaks against it.
 """
 
 from dataclasses import dataclass, replace
@@ -16,21 +16,31 @@ FINAL = "final.json"
 class Final:
     """The candidate's score on the held-out cases, the incumbent's (None: it is the baseline), and the gain.
 
-    `name` is the score's; the gain is in percent of time, positive when the candidate is quicker.
+    `name` is the score's; the gain is in percent of time, positive when the candidate is quicker. `halves` are those of
+    A B and of B A by themselves.
     """
 
     name: str
     score: float
     incumbent: float | None
     gain_pct: float
+    halves: tuple[float, ...] = ()
 
 
 def held_out(verdict: Verdict, final: Final, min_gain_pct: float) -> Verdict:
-    """The verdict with what the held-out cases say: none is accepted that is slower on them by `min_gain_pct`."""
+    """The verdict with what the held-out cases say.
+
+    None is accepted that is slower on them in both halves, and by more than `min_gain_pct` and twice the half-width of
+    the verdict's own interval: so much a single A B B A can be off by luck.
+    """
     if final.incumbent is None:
         return replace(verdict, reason=f"{verdict.reason}; held out: {final.name} {final.score:.4g}")
     compared = f"{final.name} {final.score:.4g} against {final.incumbent:.4g} ({final.gain_pct:+.1f} %)"
+    noise = max(min_gain_pct, verdict.gain.high - verdict.gain.low)
+    both = all(half < 0 for half in final.halves)
+    if final.gain_pct < -noise and both:
+        reason = f"slower on the held-out cases: {compared}, both times and by more than the {noise:.1f} % of the noise"
+        return replace(verdict, accepted=False, reason=f"{reason}; on the known ones {verdict.reason}")
     if final.gain_pct < -min_gain_pct:
-        reason = f"slower on the held-out cases: {compared}; on the known ones {verdict.reason}"
-        return replace(verdict, accepted=False, reason=reason)
+        compared += f", within the {noise:.1f} % of the noise" if both else ", but not both times"
     return replace(verdict, reason=f"{verdict.reason}; held out: {compared}")

@@ -1,8 +1,11 @@
 """What a bench has staged and built on its host, by content, so that asking for it again costs no round trip."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Object
@@ -20,37 +23,53 @@ class Made:
         self._trees: dict[str, str] = {}
         self._objects: OrderedDict[str, tuple[str, Object]] = OrderedDict()
 
-    def tree(self, files: Mapping[str, bytes]) -> str | None:
-        """The tree that was staged of these files, if it is untouched or will not be read: its object is there."""
+    async def stage(self, files: Mapping[str, bytes], whole: Mapping[str, bytes]) -> str:
+        """The tree of a candidate's `files`, laid over its task: `whole`. Raises HostError.
+
+        One that is known is untouched, or will not be read: its object is there.
+        """
         key = self._key(files)
-        return self._objects[key][0] if key in self._objects else self._trees.get(key)
+        known = self._objects[key][0] if key in self._objects else self._trees.get(key)
+        if known is None:
+            known = self._trees[key] = await self._host.stage(whole)
+        return known
 
-    def object(self, files: Mapping[str, bytes]) -> Object | None:
-        """What was built of these files."""
+    async def build(self, tree: str, files: Mapping[str, bytes], build: Callable[[], Awaitable[Object]]) -> Object:
+        """What was built of these files, or else is now. Raises what `build` raises."""
         key = self._key(files)
-        if key not in self._objects:
-            return None
-        self._objects.move_to_end(key)
-        return self._objects[key][1]
-
-    def staged(self, files: Mapping[str, bytes], tree: str) -> None:
-        self._trees[self._key(files)] = tree
-
-    def built(self, files: Mapping[str, bytes], tree: str, built: Object) -> None:
-        self._objects[self._key(files)] = (tree, built)
+        if key in self._objects:
+            self._objects.move_to_end(key)
+            return replace(self._objects[key][1], cached=True)
+        async with self.again_if_gone():
+            built = await build()
+        self._objects[key] = (tree, built)
         if len(self._objects) > MOST:
             self._objects.popitem(last=False)
+        return built
+
+    @asynccontextmanager
+    async def again_if_gone(self, *built: str) -> AsyncIterator[None]:
+        """Where these objects' jobs are used: if the host has lost something, all is staged and built when next asked.
+
+        Raises HostError.
+        """
+        try:
+            yield
+        except HostError as err:
+            if err.kind == "not_found":
+                self._trees.clear()
+                self._objects.clear()
+                for job in built:
+                    await self._host.forget(job)
+            raise
 
     def may_be_touched(self) -> None:
         """A candidate's code is about to run, as the user whose the trees are: the host has to look at them again."""
         self._trees.clear()
 
-    def forget(self) -> None:
-        self._trees.clear()
-        self._objects.clear()
-
     def _key(self, files: Mapping[str, bytes]) -> str:
         if self._tries != self._host.tries:
             self._tries = self._host.tries
-            self.forget()
+            self._trees.clear()
+            self._objects.clear()
         return jobs.key("made", *(part for path in sorted(files) for part in (path, files[path])))

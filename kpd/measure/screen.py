@@ -5,7 +5,7 @@ candidates have been seen to win a benchmark without computing faster (see Kerne
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kpd.workspace.paths import inside
 from kpd.workspace.sections import ProtectedSection, splice, split
@@ -21,14 +21,6 @@ TRIPWIRES: tuple[tuple[str, str], ...] = (
     (r"/proc/|\b(fopen|open|socket|system|popen|getenv)\s*\(", "reaches outside the kernel"),
     (r"\b(signal|kill|_?exit|abort)\s*\(|\b(sigaction|getppid)\b", "ends or hooks a process"),
     (r"\bstatic\b[^;()]*\*[^;()]*;", "keeps a pointer between calls"),
-    (r"\b(perf_counter|monotonic|process_time)(_ns)?\b|\btime\.time\b", "reads or replaces the clock"),
-    (
-        r"\bsys\.(stdout|stderr|modules|_getframe|set(trace|profile))\b|\b(atexit|__import__|importlib|inspect)\b"
-        r"|\bgc\.get_|\bos\.(dup2?|write|environ)\b",
-        "reaches into the program that runs it",
-    ),
-    (r"\bcuda\.((Event|Stream|stream)\b|synchronize)", "has a stream or an event of its own"),
-    (r"\blru_cache\b|\bfunctools\.cache\b", "remembers results"),
     (r"\bcudaStream(Create|PerThread|NonBlocking|AddCallback)|\bcudaLaunchHostFunc\b", "works beside its stream"),
     (r"\bcuda(Event(Create|Record|ElapsedTime)|Profiler)|\bnvtx", "measures itself"),
     (r"\b(clock64|globaltimer)\b", "reads or replaces the clock"),
@@ -37,7 +29,32 @@ TRIPWIRES: tuple[tuple[str, str], ...] = (
     (r"\bcudaDevice(Reset|SetLimit)\b", "changes the device for others"),
     (r"\bkpd_", "reaches into the harness"),
 )
-_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in TRIPWIRES)
+PYTHON_TRIPWIRES: tuple[tuple[str, str], ...] = (
+    (r"\b(perf_counter|monotonic|process_time)(_ns)?\b|\btime\.time\b", "reads or replaces the clock"),
+    (
+        r"\bsys\.(std(in|out|err)|modules|argv|_getframe|set(trace|profile))\b|\bos\.(dup2?|write|environ)\b"
+        r"|\b(atexit|__import__|importlib|inspect|builtins|__builtins__|__main__|__mp_main__)\b|\bgc\.|\bimport gc\b",
+        "reaches into the program that runs it",
+    ),
+    (r"\b(SystemExit|KeyboardInterrupt|os\._exit|os\.abort)\b|\bquit\s*\(", "ends or hooks a process"),
+    (r"\bprint\s*\(", "prints where a result is looked for"),
+    (r"\.(read|write)_(text|bytes)\s*\(", "reaches outside the kernel"),
+    (r"\bcuda\.((Event|Stream|stream)\b|synchronize)", "has a stream or an event of its own"),
+    (
+        r"(^|;)\s*(torch|triton|tl|numpy|np|math|time|json|statistics|os|sys)(\.\w+)+\s*[-+*/|&]?=(?!=)|\bsetattr\s*\(",
+        "replaces a part of a library",
+    ),
+    (
+        r"\blru_cache\b|\bfunctools\.cache\b|\bid\s*\(|\bdata_ptr\b|\bweakref\b|\b\w*(cache|memo)\w*\s*(:[^=]*)?=\s*[{\[]"
+        r"|^\s*(global|nonlocal)\s",
+        "remembers results",
+    ),
+)
+"""For Python, where a candidate can have one process with what judges it."""
+_COMPILED, _COMPILED_PYTHON = (
+    tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in table)
+    for table in (TRIPWIRES, (*TRIPWIRES, *PYTHON_TRIPWIRES))
+)
 LONGEST_LINE = 1000
 """Characters of a line that are looked at: the patterns may take quadratic time."""
 _EMPTY_BODY = re.compile(r"\)\s*\{\s*\}")
@@ -64,22 +81,35 @@ def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
         raise ProtectedSection(name) from err
 
 
-def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[str, ...]:
-    """What looks suspicious in the lines that the candidate adds: `kernel.c:12 reads or replaces the clock`."""
+def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str]) -> tuple[str, ...]:
+    """What looks suspicious in the lines that the candidate adds: `kernel.c:12 reads or replaces the clock`.
+
+    `protected` are the task's other files: a candidate in Python has no business with its modules.
+    """
+    python = (*_COMPILED_PYTHON, *_imports(protected))
     flags: list[str] = []
     for path, data in after.items():
+        wires = python if path.endswith(".py") else _COMPILED
         old = set(before.get(path, b"").decode(errors="replace").splitlines())
         text = data.decode(errors="replace")
         for number, line in enumerate(text.splitlines(), 1):
             if line not in old:
                 looked_at = line[:LONGEST_LINE]
-                flags += (f"{path}:{number} {why}" for pattern, why in _COMPILED if pattern.search(looked_at))
+                flags += (f"{path}:{number} {why}" for pattern, why in wires if pattern.search(looked_at))
                 if len(line) > LONGEST_LINE:
                     flags.append(f"{path}:{number} has {len(line)} characters, of which {LONGEST_LINE} were looked at")
         emptied = _empty_bodies(text) - _empty_bodies(before.get(path, b"").decode(errors="replace"))
         if emptied > 0:
             flags.append(f"{path} has {emptied} more empty function bodies")
     return tuple(dict.fromkeys(flags))
+
+
+def _imports(protected: Iterable[str]) -> Iterator[tuple[re.Pattern[str], str]]:
+    """An import of one of these files, by its own name or below its folder's."""
+    modules = {part for path in protected if path.endswith(".py") for part in path.removesuffix(".py").split("/")}
+    if modules:
+        names = "|".join(map(re.escape, sorted(modules)))
+        yield re.compile(rf"(^|[;:])\s*(import|from)\b.*\b({names})\b"), "imports a protected file"
 
 
 def _empty_bodies(text: str) -> int:

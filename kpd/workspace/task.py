@@ -4,27 +4,25 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Literal
 
-from kpd.model.nouns import Budget, Need, TaskCard
+from kpd.model.nouns import Need, TaskCard
 from kpd.workspace import commands, expr, sections
 from kpd.workspace.paths import Outside, Workspace, inside
 from kpd.workspace.shipped import shipped
-from kpd.workspace.strict import (
-    ConfigError,
-    Count,
-    Document,
-    Few,
-    Filled,
-    NotNegative,
-    Percent,
-    Positive,
-    Seconds,
-    Text,
+from kpd.workspace.specs import (
+    BenchSpec,
+    BudgetSpec,
+    BuildSpec,
+    CheckSpec,
+    FinalSpec,
+    ProfileSpec,
+    RooflineSpec,
+    TaskFile,
 )
+from kpd.workspace.strict import ConfigError, Document
 
 TASK_FILE = "task.toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -42,119 +40,6 @@ IGNORED = (".*", "*~", "#*#", "*.orig", "*.bak", "*.tmp", "__pycache__")
 
 class TaskError(ConfigError):
     """A task folder is refused; the message says why, and the daemon goes on without it."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSection:
-    name: Text
-    language: Text
-    editable: Filled
-    summary: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BuildSpec:
-    """`flags` are the compiler flags that hold for every candidate; its own come from its files."""
-
-    flags: tuple[str, ...] = ()
-    limit_s: Seconds = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSpec:
-    """An output is right when |y - oracle| <= atol + rtol * |oracle|, for each of `seeds` secret seeds.
-
-    A task with its own benchmark may bring a `command` for it, which exits with 0 when all is right. With `sanitizer`
-    what is about to be accepted runs once under NVIDIA's compute-sanitizer, if it is in CUDA.
-    """
-
-    seeds: Few = 3
-    rtol: NotNegative = 1e-4
-    atol: NotNegative = 1e-6
-    limit_s: Seconds = 60.0
-    command: Text | None = None
-    sanitizer: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BenchSpec:
-    """`quads` are the A B B A groups that one process times for each case.
-
-    `command` is the task's own benchmark instead: one run of it may take `limit_s`, and the key `score` of the JSON
-    object that it prints says how good the candidate is; `direction` says which scores are better.
-    """
-
-    quads: Few = 64
-    limit_s: Seconds = 60.0
-    command: Text | None = None
-    score: Text = "best_us"
-    direction: Literal["lower", "higher"] = "lower"
-
-
-@dataclass(frozen=True, slots=True)
-class FinalSpec:
-    """The task's own benchmark over cases that are held out: for a candidate that is about to be accepted."""
-
-    command: Text | None = None
-    limit_s: Seconds = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileSpec:
-    """`kernel` is a regular expression for the names of the kernels to profile; without it all of them are.
-
-    `command` is what is profiled of a task with its own benchmark, instead of that; of a `marked` one only what it
-    launches between cudaProfilerStart and cudaProfilerStop.
-    """
-
-    kernel: Text | None = None
-    command: Text | None = None
-    marked: bool = False
-    limit_s: Seconds = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetSpec:
-    """What this task asks for instead of config.toml's [run]; None leaves it as it is."""
-
-    iterations: Count | None = None
-    patience: Count | None = None
-    min_gain_pct: Percent | None = None
-    stop_score: Positive | None = None
-
-    def over(self, budget: Budget) -> Budget:
-        given = {name: getattr(self, name) for name in ("iterations", "patience", "min_gain_pct", "stop_score")}
-        return replace(budget, **{name: value for name, value in given.items() if value is not None})
-
-
-@dataclass(frozen=True, slots=True)
-class RooflineSection:
-    bytes: Text | None = None
-    flops: Text | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RooflineSpec:
-    """Bytes moved and operations done by one call, over the dims of a case; None where the task does not say."""
-
-    bytes: expr.Expression | None = None
-    flops: expr.Expression | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskFile:
-    """task.toml as it is written."""
-
-    task: TaskSection
-    build: BuildSpec = field(default_factory=BuildSpec)
-    check: CheckSpec = field(default_factory=CheckSpec)
-    bench: BenchSpec = field(default_factory=BenchSpec)
-    final: FinalSpec = field(default_factory=FinalSpec)
-    profile: ProfileSpec = field(default_factory=ProfileSpec)
-    need: Need = field(default_factory=Need)
-    budget: BudgetSpec = field(default_factory=BudgetSpec)
-    tune: dict[str, tuple[int | float | str, ...]] = field(default_factory=dict)
-    roofline: RooflineSection = field(default_factory=RooflineSection)
 
 
 @dataclass(frozen=True, slots=True)

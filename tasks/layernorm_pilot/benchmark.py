@@ -1,23 +1,43 @@
 """Times of `src/layernorm.py` as JSON: as the caller sees them, and on the device alone.
 
+The candidate has a process of its own (`serve`). The one that judges (`Candidate`) never imports it: it says which
+inputs to make, takes the results as bytes and compares some of the timed ones itself. So nothing that the candidate
+does to its Python makes a wrong result right. What that cannot protect is the clock, which runs where the candidate
+runs: one that is out to forge it can, so look at what kpd flags in it, and at times that are too good.
+
 torch is imported when it is needed, so that --help works where there is none.
 """
 
 import argparse
+import contextlib
+import ctypes
 import json
+import multiprocessing
+import os
+import secrets
 import statistics
 import sys
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
 SHAPES = ((1, 4096, 3072), (2, 1024, 1536), (2, 257, 1152), (1, 8192, 1024))
-FLUSH = 3  # the inputs of one shape are so many times as large as the L2 cache
+EPS = 1e-6
+ATOL, RTOL = 2e-2, 1e-2
+CHECKED = 4  # timed calls of a shape whose results are looked at
+FASTER_THAN_ITSELF = 0.95  # a call cannot end sooner than its kernels: less of their time is work on another stream
+FLUSH = 3  # what lies between two uses of the same inputs is so many times as large as the L2 cache
 MOST_SETS = 512
 DEVICE_CALLS = 20
+LONGEST = 1 << 16  # bytes of an answer; results come apart from it
+
+
+class Wrong(Exception):
+    """What the candidate got wrong, in words."""
 
 
 def candidate():
-    """The function that is measured."""
-    sys.path.insert(0, str(Path(__file__).resolve().parent / "src"))
+    """The function that is measured; only ever called where nothing is judged."""
+    sys.path.insert(0, str(HERE / "src"))
     from layernorm import layernorm_scale_shift_
 
     return layernorm_scale_shift_
@@ -27,71 +47,192 @@ def name_of(shape):
     return "x".join(map(str, shape))
 
 
-def inputs(shape, generator, spread=1.0, middle=0.0):
-    """x, scale and shift, bfloat16, on the GPU; x around `middle`, as far as `spread`."""
+def inputs(shape, seed, spread=1.0, middle=0.0):
+    """x, scale and shift, bfloat16, on the GPU, the same in every process; x around `middle`, as far as `spread`."""
     import torch
 
     batch, _, width = shape
+    generator = torch.Generator(device="cuda")
+    generator.manual_seed(seed)
 
     def normal(*size):
-        return torch.randn(*size, generator=generator, device="cuda")
+        return torch.randn(*size, generator=generator, device="cuda", dtype=torch.float32)
 
     x, scale, shift = normal(*shape) * spread + middle, normal(batch, width) * 0.1, normal(batch, width)
     return [t.to(torch.bfloat16) for t in (x, scale, shift)]
 
 
-def sets_of(shape, generator):
-    """So many sets of inputs that going round them finds nothing in the L2 cache."""
+def reference(x, scale, shift):
+    """In float64."""
     import torch
 
-    first = inputs(shape, generator)
+    x, scale, shift = (t.to(torch.float64) for t in (x, scale, shift))
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = (x - mean).pow(2).mean(dim=-1, keepdim=True)
+    return (x - mean) * torch.rsqrt(variance + EPS) * (1 + scale)[:, None, :] + shift[:, None, :]
+
+
+def compare(y, given, what):
+    """Raises Wrong unless `y` is right for the inputs `given`."""
+    import torch
+
+    want = reference(*given)
+    wrong = ~((y.to(torch.float64) - want).abs() <= ATOL + RTOL * want.abs())  # NaN is wrong, too
+    if wrong.any():
+        at = tuple(wrong.nonzero()[0].tolist())
+        got, wanted, count = y[at].item(), want[at].item(), int(wrong.sum())
+        raise Wrong(f"{what}: x{list(at)} is {got:.6g}, should be {wanted:.6g} ({count} elements wrong)")
+
+
+class Candidate:
+    """The candidate in its process, for the one that judges. Only bytes come back: a pickle could run code here."""
+
+    def __init__(self):
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+        # From now on there may be modules in these folders that the candidate has written.
+        sys.path[:] = [path for path in sys.path if Path(path).resolve() not in (HERE, HERE / "tests")]
+
+    def ask(self, what, **about):
+        """The answer. Raises Wrong for the candidate's own error, and where there is none."""
+        answer = {"error": "the candidate's process ended before it answered"}
+        with contextlib.suppress(EOFError, OSError):
+            self.pipe.send_bytes(json.dumps({"what": what, **about}).encode())
+            answer = json.loads(self.pipe.recv_bytes(LONGEST))
+        if "error" in answer:
+            raise Wrong(str(answer["error"]))
+        return answer
+
+    def check(self, shape, seed, what, at=None, **kind):
+        """Compare a call with the reference: one more, or number `at` of those that were timed. Raises Wrong."""
+        import torch
+
+        if at is None:
+            self.ask("call", shape=shape, seed=seed, **kind)
+        self.ask("result", at=at or 0)
+        given = inputs(shape, seed + (at or 0), **kind)
+        like = given[0]
+        try:
+            said = self.pipe.recv_bytes(like.numel() * like.element_size())
+        except (EOFError, OSError) as err:
+            raise Wrong(f"{what}: the candidate's process did not hand over its result") from err
+        compare(torch.frombuffer(bytearray(said), dtype=like.dtype).to(like.device).view(like.shape), given, what)
+
+    def end(self):
+        self.process.kill()
+        self.process.join()
+
+
+def serve(pipe):
+    """The candidate's process: does as it is asked, and keeps the results until they are asked for."""
+    import torch
+
+    synchronize, clock = torch.cuda.synchronize, torch.cuda.Event  # before others can be put in their place
+    kept = []
+
+    def answer(what, shape=(), seed=0, warmup=0, repeats=0, at=0, **kind):
+        if what == "time":
+            sets = input_sets(shape, seed, repeats)
+            kept[:] = [given[0] for given in sets[:repeats]]
+            return {"us": event_us(function, sets, warmup, repeats, clock, synchronize),
+                    "device_us": device_us(function, sets[repeats:], synchronize)}  # fmt: skip
+        if what == "call":
+            given = inputs(shape, seed, **kind)
+            kept[:] = [given[0]]
+            before = [t.clone() for t in given[1:]]
+            y = function(*given, EPS)
+            synchronize()
+            if y.data_ptr() != kept[0].data_ptr():
+                return {"error": "it did not return x itself"}
+            return {} if all(map(torch.equal, given[1:], before)) else {"error": "it changed scale or shift"}
+        return {}
+
+    try:
+        function = candidate()
+        while True:
+            asked = json.loads(pipe.recv_bytes())
+            said = answer(**asked)
+            pipe.send_bytes(json.dumps(said).encode())
+            if asked["what"] == "result":
+                x = kept[asked["at"]].cpu().contiguous()
+                pipe.send_bytes(ctypes.string_at(x.data_ptr(), x.numel() * x.element_size()))
+    except BaseException as err:
+        pipe.send_bytes(json.dumps({"error": f"{type(err).__name__}: {err}"[:1000]}).encode())
+        raise
+
+
+def input_sets(shape, seed, repeats):
+    """One set for each timed call, and others past them that push the first out of the L2 cache."""
+    import torch
+
+    size = inputs(shape, seed)[0].numel() * 2
     cache = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or 64 << 20
-    count = max(4, min(MOST_SETS, -(-FLUSH * cache // (2 * first[0].numel()))))
-    return [first] + [[t.clone() for t in first] for _ in range(count - 1)]
+    count = repeats + max(2, min(MOST_SETS, -(-FLUSH * cache // size)))
+    return [inputs(shape, seed + at) for at in range(count)]
 
 
-def event_us(function, sets, warmup, repeats):
-    """The median time of a call between two events on its stream, in microseconds, what launching it costs included."""
-    import torch
+def event_us(function, sets, warmup, repeats, clock, synchronize):
+    """The median time of a call between two events on its stream, in microseconds, what launching it costs included.
 
+    Every timed call has inputs that the candidate has never seen, so that nothing that it kept helps it.
+    """
+    rest = sets[repeats:]
     for at in range(warmup):
-        function(*sets[at % len(sets)])
-    torch.cuda.synchronize()
-    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(repeats)]
-    for at, (start, end) in enumerate(events):
+        function(*rest[at % len(rest)], EPS)
+    synchronize()
+    events = [[clock(enable_timing=True) for _ in range(2)] for _ in range(repeats)]
+    for given, (start, end) in zip(sets, events, strict=False):
         start.record()
-        function(*sets[(warmup + at) % len(sets)])
+        function(*given, EPS)
         end.record()
-    torch.cuda.synchronize()
+    synchronize()
     return statistics.median(1000 * start.elapsed_time(end) for start, end in events)
 
 
-def device_us(function, sets):
+def device_us(function, sets, synchronize):
     """The time of the kernels of one call, in microseconds, as CUPTI sees it; None where it sees nothing."""
-    import torch
     from torch.autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
         for at in range(DEVICE_CALLS):
-            function(*sets[at % len(sets)])
-        torch.cuda.synchronize()
+            function(*sets[at % len(sets)], EPS)
+        synchronize()
     total = sum(event.time_range.elapsed_us() for event in seen.events() if event.device_type == DeviceType.CUDA)
     return total / DEVICE_CALLS if total > 0 else None
 
 
-def measure(warmup, repeats):
-    import torch
-
-    function = candidate()
-    generator = torch.Generator(device="cuda")
+def measure(one, warmup, repeats):
+    """The result: the score, and each shape's times. Raises Wrong."""
     cases = []
     for shape in SHAPES:
-        sets = sets_of(shape, generator)
-        us = event_us(function, sets, warmup, repeats)
+        seed, name = secrets.randbits(48), name_of(shape)
+        times = one.ask("time", shape=shape, seed=seed, warmup=warmup, repeats=repeats)
+        for at in secrets.SystemRandom().sample(range(repeats), min(CHECKED, repeats)):
+            one.check(shape, seed, f"{name}, timed call {at}", at)
+        us, device = float(times["us"]), times.get("device_us")
+        if device is not None and us < FASTER_THAN_ITSELF * device:
+            raise Wrong(f"{name}: a call took {us:.2f} us, but its kernels {device:.2f} us")
         dims = dict(zip(("batch", "tokens", "width"), shape, strict=True))
-        cases.append({"name": name_of(shape), "us": us, "device_us": device_us(function, sets), "dims": dims})
-    return {"best_us": statistics.geometric_mean(case["us"] for case in cases), "cases": cases}
+        cases.append({"name": name, "us": us, "device_us": device, "dims": dims})
+    return {"ok": True, "best_us": statistics.geometric_mean(case["us"] for case in cases), "cases": cases}
+
+
+def judged(judge):
+    """What `judge` finds of the candidate, printed as JSON, where nothing that the candidate prints is; exit status."""
+    said = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    one = Candidate()
+    try:
+        result = judge(one)
+    except Wrong as err:
+        result = {"ok": False, "error": str(err)}
+    one.end()
+    print(json.dumps(result), file=said, flush=True)
+    return 0 if result["ok"] else 1
 
 
 def profile_once():
@@ -99,9 +240,8 @@ def profile_once():
     import torch
 
     function = candidate()
-    generator = torch.Generator(device="cuda")
     for shape in SHAPES:
-        given = inputs(shape, generator)
+        given = inputs(shape, secrets.randbits(48))
         function(*given)  # whatever is compiled is compiled here
         torch.cuda.synchronize()
         torch.cuda.cudart().cudaProfilerStart()
@@ -120,9 +260,9 @@ def main():
     args = parser.parse_args()
     if args.profile:
         profile_once()
-    else:
-        print(json.dumps(measure(args.warmup, args.repeats)))
+        return 0
+    return judged(lambda one: measure(one, args.warmup, args.repeats))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """A task that brings its own benchmark, made ready on a host."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from statistics import median
 
@@ -9,21 +9,20 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, Lease
 from kpd.hosts.preflight.probe import measuring_cpu
 from kpd.measure import jobs
-from kpd.measure.bench import Correct, Counted, Launches, Listing, Object, Say
+from kpd.measure.bench import Correct, Counted, Incorrect, Launches, Listing, Object, Say
 from kpd.measure.command.build import build
+from kpd.measure.command.ceiling import Ceiling
 from kpd.measure.command.result import Result
 from kpd.measure.command.runner import CACHES
-from kpd.measure.command.runs import Command, Failed, Run, passed, read, reported, script, sources, tree_of
+from kpd.measure.command.runs import Command, Failed, Run, confirmed, read, reported, script, sources, tree_of
 from kpd.measure.command.timing import cost, order, time_pairs
-from kpd.measure.driver.check import Incorrect
-from kpd.measure.driver.where import Where
 from kpd.measure.final import Final
 from kpd.measure.judge import log_ratio, percent
 from kpd.measure.made import Made
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import Work
+from kpd.measure.where import Where
 from kpd.model.nouns import Device
-from kpd.workspace.expr import ExprError, Expression
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
 
@@ -32,41 +31,49 @@ HELD_OUT = "abba"
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandBench":
-    """Put what runs the task's commands on the host. Raises HostError."""
+    """Put what runs the task's commands on the host, and measure a GPU's roofline. Raises HostError."""
     runner = await host.stage(sources())
     facts = await host.probe()
-    lease = Lease(device.id, gpu=device.kind == "gpu")
     if device.kind == "gpu":
         ncu = {"KPD_NCU": facts["ncu"]} if facts["ncu"] else {}
-        where = Where(lease=lease, env={"CUDA_VISIBLE_DEVICES": device.id, **ncu})
+        env = {"CUDA_VISIBLE_DEVICES": device.id, **ncu}
+        measuring = Where(lease=Lease(device.id, gpu=True), env=env)
     else:
-        where = Where(measuring_cpu(facts), lease)
-    return CommandBench(host, task, device, runner, where)
+        measuring = Where(measuring_cpu(facts), Lease(device.id))
+    ceiling = Ceiling(host, task, device, measuring)
+    await ceiling.measure(say)
+    return CommandBench(host, task, device, runner, measuring, ceiling)
 
 
 class CommandBench:
     """See `bench.Bench`. An Object is a staged tree and a folder for what frameworks compile of it."""
 
-    def __init__(self, host: Host, task: Task, device: Device, runner: str, where: Where) -> None:
+    def __init__(self, host: Host, task: Task, device: Device, runner: str, measuring: Where, ceiling: Ceiling) -> None:
         assert task.bench.command is not None
         self.host = host
         self.task = task
         self._device = device
         self._runner = runner
-        self._where = where
+        self._measuring = measuring
+        # A check need not wait until others leave a GPU alone. It has the lock: it would spoil their timing.
+        self._checking = replace(measuring, lease=Lease(device.id))
+        self._ceiling = ceiling
         self._protected = read_files(task.folder, task.protected)
         self._bench = Command(task.bench.command, task.bench.limit_s, task.protected)
         self._made = Made(host)
-        self._work: dict[str, Work] = {}
+        self._dims: dict[str, Mapping[str, int]] = {}
 
     @property
     def work(self) -> Mapping[str, Work]:
-        """Of the cases seen so far whose dims the benchmark has told; nothing is known of what the device could do."""
-        return self._work
+        """Of the cases seen so far whose dims the benchmark has told."""
+        return {name: self._ceiling.work(dims) for name, dims in self._dims.items()}
 
     @property
     def peaks(self) -> tuple[float | None, float | None]:
-        return None, None
+        return self._ceiling.peaks
+
+    async def remeasure(self) -> None:
+        await self._ceiling.remeasure()
 
     @property
     def device(self) -> Device:
@@ -78,27 +85,19 @@ class CommandBench:
         return Launches(self.task.profile.kernel or "", self.task.profile.marked)
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        if (known := self._made.tree(files)) is not None:
-            return known
-        tree = await self.host.stage({**self._protected, **files})
-        self._made.staged(files, tree)
-        return tree
+        return await self._made.stage(files, {**self._protected, **files})
 
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
-        if (known := self._made.object(files)) is not None:
-            return replace(known, cached=True)
-        async with self._made_again_if_gone():
-            built = await build(self.host, tree, tuple(files), self._bench.words, self.task.build.limit_s, say)
-        self._made.built(files, tree, built)
-        return built
+        words, limit_s = self._bench.words, self.task.build.limit_s
+        return await self._made.build(tree, files, lambda: build(self.host, tree, tuple(files), words, limit_s, say))
 
     async def check(self, built: str, job: str, say: Say) -> Correct:
         spec, own = self.task.check, self.task.check.command
         command = self._bench if own is None else Command(own, spec.limit_s, self.task.protected)
-        (run,) = await self._runs(command, "b", {"b": built}, job, say)
+        (run,) = await self._runs(command, "b", {"b": built}, job, self._checking, say)
         try:
             if own is not None:
-                passed(run, command)
+                confirmed(run, command)
                 return Correct(1, 0.0, own)
             cases = self._read(run, command).cases
             return Correct(len(cases) or 1, 0.0, command.words)
@@ -112,8 +111,8 @@ class CommandBench:
         sides = order(first, processes)
         built = {"a": incumbent, "b": candidate}
         text = script(self.host, self._runner, self._bench, sides, built)
-        spec = self._where.spec(job, text, self._bench.limit(len(sides)))
-        async with self._made_again_if_gone(incumbent, candidate):
+        spec = self._measuring.spec(job, text, self._bench.limit(len(sides)))
+        async with self._made.again_if_gone(incumbent, candidate):
             pairs = time_pairs(
                 self.host, spec, first, processes, self.task.bench.direction,
                 lambda run: self._blame(run, self._bench, incumbent == candidate), say,
@@ -134,7 +133,7 @@ class CommandBench:
         sides = "b" if incumbent is None else HELD_OUT
         scores: dict[str, list[float]] = {"a": [], "b": []}
         try:
-            for run in await self._runs(command, sides, built, job, say):
+            for run in await self._runs(command, sides, built, job, self._measuring, say):
                 scores[run.side].append(self._blame(run, command, False).score)
         except HostError:  # what is asked for again is to be run again, not read again
             await self.forget(job)
@@ -143,12 +142,11 @@ class CommandBench:
         if incumbent is None:
             return Final(name, score, None, 0.0)
         a, b = (tuple(cost(score, self.task.bench.direction) for score in scores[side]) for side in "ab")
-        return Final(name, score, median(scores["a"]), percent(log_ratio(CaseSample(1, a, b))))
+        halves = tuple(percent(log_ratio(CaseSample(1, (one,), (other,)))) for one, other in zip(a, b, strict=True))
+        return Final(name, score, median(scores["a"]), percent(log_ratio(CaseSample(1, a, b))), halves)
 
     async def forget(self, job: str) -> None:
-        if self.host.up:
-            await self.host.kill(job)
-            await self.host.forget(job)
+        await jobs.forget(self.host, job)
 
     async def listing(self, built: str) -> Listing:
         return Listing("", "")
@@ -164,19 +162,21 @@ class CommandBench:
         def calls(number: int) -> str:
             return jobs.words(["sh", "-c", f"cd run && {words}"])
 
-        spec = self._where.spec(job, begin + script(calls), self.task.profile.limit_s)
+        spec = self._measuring.spec(job, begin + script(calls), self.task.profile.limit_s)
         self._made.may_be_touched()
-        async with self._made_again_if_gone(built):
+        async with self._made.again_if_gone(built):
             return await jobs.run(self.host, spec, say)
 
     async def output(self, job: str, name: str, limit: int) -> bytes:
         return await self.host.read(jobs.out(self.host, job, name), limit)
 
-    async def _runs(self, command: Command, sides: str, built: Mapping[str, str], job: str, say: Say) -> list[Run]:
+    async def _runs(
+        self, command: Command, sides: str, built: Mapping[str, str], job: str, where: Where, say: Say
+    ) -> list[Run]:
         """One job's runs, of which only the last may have failed. Raises HostError."""
         self._made.may_be_touched()
-        spec = self._where.spec(job, script(self.host, self._runner, command, sides, built), command.limit(len(sides)))
-        async with self._made_again_if_gone(*built.values()):
+        spec = where.spec(job, script(self.host, self._runner, command, sides, built), command.limit(len(sides)))
+        async with self._made.again_if_gone(*built.values()):
             return await reported(self.host, await jobs.run(self.host, spec, say), sides)
 
     def _blame(self, run: Run, command: Command, alone: bool) -> Result:
@@ -192,28 +192,5 @@ class CommandBench:
 
     def _read(self, run: Run, command: Command) -> Result:
         found = read(run, command, self.task.bench.score)
-        for name, case in found.cases.items():
-            if case.dims:
-                roofline = self.task.roofline
-                self._work[name] = Work(_count(roofline.bytes, case.dims), _count(roofline.flops, case.dims))
+        self._dims |= {name: case.dims for name, case in found.cases.items() if case.dims}
         return found
-
-    @asynccontextmanager
-    async def _made_again_if_gone(self, *built: str) -> AsyncIterator[None]:
-        """Somebody has removed files on the host: what is asked for the next time is staged and built again."""
-        try:
-            yield
-        except HostError as err:
-            if err.kind == "not_found":
-                self._made.forget()
-                for job in built:
-                    await self.host.forget(job)
-            raise
-
-
-def _count(of: Expression | None, dims: Mapping[str, int]) -> float | None:
-    """None also where the benchmark does not tell a dim that the task counts with."""
-    try:
-        return None if of is None else of.evaluate(dims)
-    except ExprError:
-        return None

@@ -53,7 +53,10 @@ def result(said: str, key: str) -> Result:
     if (words := complaint(table)) is not None:
         raise BadResult(words)
     if key in table:
-        return Result(_number(f"{key!r}", table[key]), _cases(table.get("cases")))
+        score, cases = _number(f"{key!r}", table[key]), _cases(table.get("cases"))
+        if timings and cases.keys() != timings.keys():  # two results, of which a candidate may have printed one
+            raise BadResult(f"it printed KK_TIMING lines and a JSON object with {key!r} that has other cases")
+        return Result(score, cases)
     if timings:
         return Result(geometric_mean(case.us for case in timings.values()), timings)
     there = ", ".join(sorted(str(name)[:LONGEST_NAME] for name in table)[:10]) or "nothing"
@@ -85,8 +88,10 @@ def last_object(said: str) -> dict[str, Any] | None:
 
 
 def _timings(said: str) -> dict[str, CaseResult]:
-    timings = {}
+    timings: dict[str, CaseResult] = {}
     for name, text in _KK_TIMING.findall(said):
+        if name in timings:
+            raise BadResult(f"it printed KK_TIMING of {name[:LONGEST_NAME]!r} twice")
         try:
             us: float | str = float(text)
         except ValueError:

@@ -14,14 +14,15 @@ import stat
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Iterator, NamedTuple  # noqa: UP035 - evaluated under Python 3.6 too
 
 from kpd.hosts.helper.children import Children
 from kpd.hosts.helper.files import remove
 
 TOLD = (256 << 10, 16 << 10)  # bytes of stdout and of stderr, from their ends, that are reported
 KEPT = 1 << 20  # bytes of each log that stay on the host, from its end
-CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "PYTHONPYCACHEPREFIX")
+CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
+PYCACHE = "PYTHONPYCACHEPREFIX"
 SHOWN = 10  # names of touched files that are reported
 
 
@@ -72,7 +73,8 @@ def run(order: Order, side: str, number: int, children: Children) -> "dict[str, 
     (place / "tmp").mkdir()
     logs = [Path("out", f"{number}{side}.{stream}").resolve() for stream in ("stdout", "stderr")]
     started = time.monotonic()
-    rc, timeout = execute(order, side, place, logs, children)
+    with guarded(order, side):
+        rc, timeout = execute(order, side, place, logs, children)
     seconds = time.monotonic() - started
     touched = [name for name in order.protected if sha256(home / name) != before[name]]
     remove(place)
@@ -82,6 +84,47 @@ def run(order: Order, side: str, number: int, children: Children) -> "dict[str, 
     }  # fmt: skip
 
 
+@contextlib.contextmanager
+def guarded(order: Order, side: str) -> "Iterator[None]":
+    """Around a run: the other side's cache is shut, and one of which something is not what it was is made anew.
+
+    A framework adds to its cache and has no need to change what is there; a candidate might, for a later run.
+    """
+    known = {}
+    for cache in sorted(map(Path, set(order.caches.values()))):
+        if not cache.parent.is_dir():
+            raise Gone(f"the folder {cache.parent} is gone")
+        cache.mkdir(exist_ok=True)
+        cache.chmod(0o700)  # a runner that was killed has left it shut
+        known[cache] = hashes(cache)
+    own = Path(order.caches[side])
+    for cache in known:
+        if cache != own:
+            cache.chmod(0)
+    try:
+        yield
+    finally:
+        for cache, before in known.items():
+            whole = cache.is_dir() and not cache.is_symlink()
+            if whole:
+                cache.chmod(0o700)
+            found = hashes(cache) if whole else {}
+            same = {name: found.get(name) for name in before} if cache == own else found
+            if not whole or same != before:
+                sys.stderr.write(f"the cache {cache} was tampered with while side {side} ran, so it is made anew\n")
+                discard(cache)
+                cache.mkdir()
+
+
+def discard(path: Path) -> None:
+    """Removes whatever a command has put there."""
+    if path.is_dir():
+        remove(path)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
 def execute(order: Order, side: str, place: Path, logs: "list[Path]", children: Children) -> "tuple[int, bool]":
     """The command's exit status (negative for a signal), and whether its time was over. Ends all that it has begun."""
     home, scratch = place / "task", place / "tmp"
@@ -89,6 +132,9 @@ def execute(order: Order, side: str, place: Path, logs: "list[Path]", children: 
     for name in CACHES:
         # What a framework compiles of one side is its own: the other could have put something else there.
         env[name] = str(Path(order.caches[side]) / name.lower())
+    # What Python compiles of the task lies in the run's own copy of it, and goes with that; what it compiles of its
+    # libraries lies beside them. A folder for both outlives the run, and in it is code that stands for protected files.
+    env.pop(PYCACHE, None)
 
     def become() -> None:
         os.setsid()

@@ -26,6 +26,7 @@ START = (
 SPARE_S = 10.0
 """What a run may need besides its command: for copies, and for processes that do not end when told to."""
 TOLD_LINES = 6
+OK = '{"ok": true}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,18 @@ def passed(run: Run, command: Command) -> None:
             (run.stderr.strip() or run.stdout.strip()).encode(), TOLD_LINES
         )
         raise Failed(f"`{command.words}` {ended}: {said or 'it gave no reason'}")
+
+
+def confirmed(run: Run, command: Command) -> None:
+    """Raises Failed unless a check came to a good end and its last JSON object says so.
+
+    The exit status alone would be good, too, where a candidate's code has ended the process before the check was done.
+    """
+    passed(run, command)
+    said = last_object(run.stdout) or {}
+    if said.get("ok") is not True:
+        told = complaint(said) or f"let it print {OK} as the last line of its stdout when all is right"
+        raise Failed(f"`{command.words}` exited with 0 and did not say {OK}: {told}")
 
 
 def read(run: Run, command: Command, key: str) -> Result:

@@ -7,10 +7,9 @@ from typing import Literal
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure import jobs
-from kpd.measure.bench import Say
+from kpd.measure.bench import Incorrect, Say
 from kpd.measure.command.result import CaseResult, Result
 from kpd.measure.command.runs import Run, report, unreported
-from kpd.measure.driver.check import Incorrect
 from kpd.measure.reports import reports
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.codec import CodecError

@@ -1,0 +1,69 @@
+"""What a task says that its cases take, and what the GPU can do at best, if the host has a toolkit to measure that."""
+
+import contextlib
+from collections.abc import Mapping
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.measure.bench import Say
+from kpd.measure.cuda.nvcc import Toolchain, choose
+from kpd.measure.cuda.roofline import measure_roofline
+from kpd.measure.roofline import Roofline, work
+from kpd.measure.score import Work
+from kpd.measure.where import Where
+from kpd.model.nouns import Device
+from kpd.workspace.expr import ExprError, Expression
+from kpd.workspace.task import Task, TaskError
+
+
+class Ceiling:
+    """Of cases whose dims the task's benchmark tells. Nothing is known of what a CPU could do."""
+
+    def __init__(self, host: Host, task: Task, device: Device, where: Where) -> None:
+        self._host = host
+        self._task = task
+        self._device = device
+        self._where = where
+        self._tools: Toolchain | None = None
+        self._roofline: Roofline | None = None
+        self._remeasured = False
+
+    async def measure(self, say: Say) -> None:
+        """If the task has a [roofline], and this is a GPU. A host that cannot tell is none to refuse: `say` why.
+
+        Raises HostError, such as for a lost link or a device that others use.
+        """
+        if self._device.kind != "gpu" or (self._task.roofline.bytes is None and self._task.roofline.flops is None):
+            return
+        try:
+            self._tools = choose(self._host.name, await self._host.probe(), self._device)
+            self._roofline = await measure_roofline(self._host, self._tools, self._device, self._where)
+        except HostError as err:
+            if err.kind not in ("no_compiler", "host"):
+                raise
+            say(f"no roofline, so no part of it is told: {err}\n")
+
+    async def remeasure(self) -> None:
+        """See `bench.Bench`."""
+        if self._tools is not None and self._roofline is not None and not self._remeasured:
+            again = await measure_roofline(self._host, self._tools, self._device, self._where, again=True)
+            self._roofline = self._roofline.better(again)
+            self._remeasured = True
+
+    @property
+    def peaks(self) -> tuple[float | None, float | None]:
+        return (None, None) if self._roofline is None else (self._roofline.memory_gbs, self._roofline.peak_gflops)
+
+    def work(self, dims: Mapping[str, int]) -> Work:
+        """Where a dim is not told, what the others suffice for."""
+        if self._roofline is not None:
+            with contextlib.suppress(TaskError):
+                return work(self._task, self._roofline, dims, cached=False)
+        return Work(_count(self._task.roofline.bytes, dims), _count(self._task.roofline.flops, dims))
+
+
+def _count(of: Expression | None, dims: Mapping[str, int]) -> float | None:
+    try:
+        return None if of is None else of.evaluate(dims)
+    except ExprError:
+        return None

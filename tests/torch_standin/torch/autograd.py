@@ -1,0 +1,7 @@
+"""Where an event of the profiler was."""
+
+from enum import Enum
+
+
+class DeviceType(Enum):
+    CUDA = 1
