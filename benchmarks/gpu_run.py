@@ -23,12 +23,12 @@ from statistics import median
 from typing import Any
 
 from loopback import ALIAS, served
+from same_rules import same_rules
 
 from kpd.client import ask
 from kpd.daemon.process import serve
 from kpd.model import events as e
 from kpd.model.nouns import CaseTime
-from kpd.profile.catalogue import PROFILERS
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 
@@ -123,15 +123,6 @@ def say_to(workspace: Workspace, verb: str, args: dict[str, object]) -> None:
             break
         time.sleep(0.05)
     ask(workspace.socket, "command", verb, args)
-
-
-def same_rules(folder: Path) -> dict[str, Any]:
-    """Which rules fire on what `--set full` counted, and which on the curated counters of the run."""
-    curated, full = (
-        sorted(found.rule for found in PROFILERS["gpu"].findings(json.loads((folder / name).read_text())["metrics"]))
-        for name in ("metrics.json", "metrics_full.json")
-    )
-    return {"same": curated == full, "curated": curated, "full": full}
 
 
 def best(facts: list[e.Fact]) -> int:

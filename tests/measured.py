@@ -15,10 +15,10 @@ from kpd.measure.c.toolchain import Toolchain, choose
 from kpd.measure.driver.check import check
 from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.timing import time_pair
-from kpd.measure.driver.where import Where
 from kpd.measure.samples import ProcessSample
+from kpd.measure.where import Where
 from kpd.model.nouns import Device
-from kpd.workspace.task import BenchSpec, CheckSpec
+from kpd.workspace.specs import BenchSpec, CheckSpec
 
 # y = 2 x + 1 and t = x s: an output and an input of either type, and a length that no vector divides.
 HARNESS = b"""

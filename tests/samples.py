@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from kpd.model.nouns import Budget, Iteration, Need, Run
-from kpd.workspace.task import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec, Task
+from kpd.workspace.specs import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec
+from kpd.workspace.task import Task
 
 
 def task_of(folder: Path, tune: dict[str, tuple[str, ...]], editable: tuple[str, ...] = ("kernel.c",)) -> Task:

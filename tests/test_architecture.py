@@ -13,6 +13,7 @@ ROOMS = ("model", "workspace", "hosts", "measure", "profile", "knowledge", "agen
 WIRE = {"kpd.wire", "kpd.messages", "kpd.client", "kpd.subscription"}
 WIRE_MAY = {"model", "workspace"}
 ONE_IMPORTER = ("tomli", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas")
+TRANSPORTS = ("kpd.hosts.ssh", "kpd.hosts.openssh", "kpd.hosts.recorded")
 FORBIDDEN = {"utils", "helpers", "common", "misc", "manager"}
 
 
@@ -51,6 +52,14 @@ def test_imports_go_one_way(module: str, path: Path) -> None:
             assert ROOMS.index(there) <= ROOMS.index(here), f"{module} imports {name}: against the order of rooms"
         if here not in (None, "daemon", "cli"):
             assert name not in WIRE, f"{module} imports {name}: only the daemon and the CLI speak over the socket"
+
+
+@pytest.mark.parametrize(("module", "path"), modules("kpd/measure", "kpd/profile"), ids=lambda value: str(value)[:60])
+def test_who_measures_knows_no_transport_and_no_other_way_to_measure(module: str, path: Path) -> None:
+    for name in imports(path):
+        assert not name.startswith(TRANSPORTS), f"{module} imports {name}"
+        if module.startswith("kpd.measure.command"):
+            assert not name.startswith("kpd.measure.driver"), f"{module} imports {name}"
 
 
 def test_only_the_verbs_that_start_it_know_the_ui() -> None:

@@ -16,6 +16,7 @@ from kpd.model.detail import Detail
 from kpd.model.nouns import (
     Budget,
     CaseTime,
+    Device,
     Expectation,
     Finding,
     Gain,
@@ -251,3 +252,11 @@ def test_a_host() -> None:
         "  counters   none",
         "  roofline   11.50 GB/s, 50 GFLOP/s",
     ]
+    gpu = Device("GPU-1", "gpu", "H100", bandwidth_gbs=2900.0, peak_gflops=52_000.0)
+    both = hosts.report(as_json(replace(card, devices=(gpu, replace(gpu, id="GPU-2", bandwidth_gbs=None)))), 80)
+    assert both[-2:] == [
+        "  roofline   11.50 GB/s, 50 GFLOP/s; H100 2,900 GB/s, 52,000 GFLOP/s; H100",
+        "  52,000 GFLOP/s",
+    ]
+    only = hosts.report(as_json(replace(card, bandwidth_gbs=None, peak_gflops=None, devices=(gpu,))), 80)
+    assert only[-1] == "  roofline   H100 2,900 GB/s, 52,000 GFLOP/s"

@@ -45,8 +45,12 @@ def test_faults_go_back_to_an_agent_that_repairs(daemon: RealDaemon, workspace: 
     faults = [event["body"] for event in daemon.events("faulted")]
     assert [(fault["step"], fault["attempt"]) for fault in faults] == [("build", 1), ("check", 2)]
     assert "nonsense" in faults[0]["message"]
-    assert faults[1]["message"].startswith("incorrect:")
+    assert "\n" not in faults[0]["message"]
     folder = workspace.iteration_folder("scale", "r1", 1)
+    told = (folder / "reply_3.md").read_text().splitlines()
+    assert told[0] == faults[0]["message"]
+    assert any("nonsense" in line for line in told[1:]), "what the compiler said, beside the line for a table"
+    assert faults[1]["message"].startswith("incorrect:")
     assert (folder / "reply_2.md").read_text() == "no code block"
     assert (folder / "candidate" / "build.json").exists(), "what a proposal leaves out stays the incumbent's"
     assert daemon.query("show", iteration="r1.1")["iteration"]["outcome"] == "accepted"

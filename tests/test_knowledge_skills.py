@@ -6,7 +6,9 @@ import pytest
 
 from kpd.knowledge.skills import LARGEST, load_skills
 from kpd.workspace.paths import Workspace
+from kpd.workspace.shipped import shipped
 
+LONGEST = 2000  # characters: what an agent's prompt takes of one
 GOOD = "**Signal**: it is slow\n\n**Root causes**\n\n- a\n\n**Fixes**\n\n- b\n\n**Anti-patterns**\n\n- c\n"
 
 
@@ -14,6 +16,11 @@ GOOD = "**Signal**: it is slow\n\n**Root causes**\n\n- a\n\n**Fixes**\n\n- b\n\n
 def workspace(tmp_path: Path) -> Workspace:
     (tmp_path / "skills").mkdir()
     return Workspace(tmp_path)
+
+
+@pytest.mark.parametrize("path", sorted(shipped("skills").glob("*.md")), ids=lambda path: path.stem)
+def test_a_shipped_skill_is_short_enough_for_a_prompt(path: Path) -> None:
+    assert len(path.read_text()) <= LONGEST
 
 
 def test_a_workspace_overrides_and_adds(workspace: Workspace) -> None:

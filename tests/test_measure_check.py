@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.driver.check import Incorrect, check
+from kpd.measure.bench import Incorrect
+from kpd.measure.driver.check import check
 from tests.measured import LOOP, QUICK, RIGHT, Lab, kernel, lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

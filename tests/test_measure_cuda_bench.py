@@ -1,6 +1,7 @@
 """A whole bench on a CUDA task, by the stand-in for nvcc and a GPU: built, checked, timed and judged. No time of it is
 a GPU's."""
 
+import shutil
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,10 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Lease
+from kpd.measure.bench import Incorrect
 from kpd.measure.compiling import BuildError
 from kpd.measure.cuda.bench import prepare
 from kpd.measure.driver.bench import DriverBench
-from kpd.measure.driver.check import Incorrect
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.score import case_times, impossible
@@ -44,6 +45,12 @@ async def standing_in(root: Path, one_file: bool = False, toml: str = TOML):
             yield await prepare(host, load_task(folder), CPU_AS_GPU, quiet)
 
 
+def says(before: str, now: str) -> None:
+    """Let what passes for nvcc build a roofline with another figure."""
+    nvcc = Path(shutil.which("nvcc") or "")
+    nvcc.write_text(nvcc.read_text().replace(before, now))
+
+
 @pytest.fixture(scope="module", name="bench")
 async def _bench(tmp_path_factory):
     async with standing_in(tmp_path_factory.mktemp("cuda")) as bench:
@@ -65,6 +72,24 @@ async def test_the_cases_and_what_they_cost_are_known(bench: DriverBench) -> Non
     assert large.roofline_us == pytest.approx(240_132 / 2700.0 / 1e3)
     assert 0 < large.least_us < large.roofline_us / 1.25
     assert bench.peaks == (2700.0, 52_000.0)
+
+
+async def test_a_gpu_that_was_slowed_when_it_was_measured_is_measured_once_more(bench: DriverBench) -> None:
+    known, least_us = bench._rates, bench.work["large"].least_us
+    assert least_us is not None
+    try:
+        says("2700.0", "8100.0")
+        says("52000.0", "41000.0")
+        await bench.remeasure()
+        assert bench.peaks == (8100.0, 52_000.0), "the better of both times"
+        assert bench.work["large"].least_us == pytest.approx(least_us * 5100 / 8100)
+        says("8100.0", "9900.0")
+        await bench.remeasure()
+        assert bench.peaks == (8100.0, 52_000.0), "not a third time"
+    finally:
+        says("9900.0", "2700.0")
+        says("41000.0", "52000.0")
+        bench._rates = known
 
 
 async def test_a_right_kernel_is_right_and_a_wrong_one_is_told_where(bench: DriverBench) -> None:
@@ -113,6 +138,37 @@ async def test_where_it_runs(bench: DriverBench) -> None:
     assert said.stdout.decode().splitlines()[-1] == CPU_AS_GPU.id
     assert bench._checking.lease == Lease(CPU_AS_GPU.id)
     assert bench._measuring.lease == Lease(CPU_AS_GPU.id, gpu=True)
+
+
+async def test_a_memcheck_sees_the_checked_cases_and_a_profile_the_timed_ones(
+    bench: DriverBench, tmp_path: Path
+) -> None:
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text(
+        '#!/bin/sh\nwhile [ "$1" != --log-file ]; do shift; done\nlog=$2; shift 2\n'
+        f'"$@" 2>{tmp_path}/seen || exit 8\necho "========= ERROR SUMMARY: 0 errors" >$log\n'
+    )
+    tool.chmod(0o755)
+    tells = kernel(before="#include <cstdio>", launch='fprintf(stderr, "n=%ld\\n", n);')
+    candidate = await built(bench, tells)
+    bench._sanitizer = str(tool)
+    try:
+        await bench.memcheck(candidate, "memcheck", quiet)
+    finally:
+        bench._sanitizer = ""
+    assert set((tmp_path / "seen").read_text().split()) == {"n=20011", "n=1003"}
+    ran = await bench.counted(candidate, "timed-only", lambda calls: calls(1), quiet)
+    assert set(ran.stderr.decode().split()) == {"n=20011"}
+
+
+async def test_a_profile_has_a_limit_of_its_own(bench: DriverBench) -> None:
+    before = bench.task
+    bench.task = replace(before, bench=replace(before.bench, limit_s=0.2))
+    try:
+        ran = await bench.counted(await built(bench, RIGHT), "slow-profile", lambda calls: "sleep 1", quiet)
+    finally:
+        bench.task = before
+    assert (ran.rc, ran.reason) == (0, "")
 
 
 async def test_flags_that_are_refused_and_code_that_is_wrong_do_not_build(bench: DriverBench) -> None:

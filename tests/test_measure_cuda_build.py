@@ -15,8 +15,8 @@ from kpd.measure.cuda.ptxas import metrics, parse
 from kpd.measure.cuda.roofline import measure_roofline
 from kpd.measure.cuda.sources import layer
 from kpd.measure.driver.harness import OBJECT
-from kpd.measure.driver.where import Where
 from kpd.measure.jobs import out
+from kpd.measure.where import Where
 from kpd.workspace.task import load_task
 from tests.cuda_measured import GPU, LOOP, ONE_FILE, RIGHT, Builds, builds, kernel, needs_nvcc, task_folder
 from tests.test_measure_build import machine

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.driver.check import Incorrect
+from kpd.measure.bench import Incorrect
 from kpd.measure.driver.memcheck import memcheck
 from tests.measured import RIGHT, Lab, lab
 
@@ -41,8 +41,8 @@ def says(folder: Path, text: str, status: int = 0) -> str:
     (folder / "said").write_text(text)
     tool.write_text(
         f"""#!/bin/sh
-[ "$1 $2 $3 $4 $5" = "--tool memcheck --target-processes all --log-file" ] || exit 9
-shift 6
+[ "$1 $2 $3 $4 $5 $6 $7" = "--tool memcheck --report-api-errors no --target-processes all --log-file" ] || exit 9
+shift 8
 "$@" || exit 8
 [ -s {folder}/said ] && cp {folder}/said out/memcheck.txt
 exit {status}

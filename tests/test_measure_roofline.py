@@ -54,6 +54,12 @@ def test_small_footprints_on_a_gpu_are_bound_by_what_larger_ones_reach() -> None
     assert gpu.least_streamed(1 << 31, None) == pytest.approx((1 << 31) / 2700.0 / 1e3 / 1.25)
 
 
+def test_the_better_of_two_measurements_is_taken_at_every_footprint() -> None:
+    other = Roofline(((8_192, 150.0), (131_072, 160.0), (8_388_608, 10.0)), 70.0)
+    better = Roofline(((8_192, 200.0), (131_072, 160.0), (8_388_608, 20.0)), 70.0)
+    assert KNOWN.better(other) == other.better(KNOWN) == better
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_machine_is_measured_once(lab: Lab) -> None:
     found = await measure_roofline(lab.host, lab.tools, lab.where)
@@ -61,6 +67,8 @@ async def test_a_machine_is_measured_once(lab: Lab) -> None:
     assert len(found.bandwidth) >= 6
     assert max(gbs for _, gbs in found.bandwidth) > found.memory_gbs > 0.1
     assert await measure_roofline(lab.host, lab.tools, lab.where) == found
+    anew = await measure_roofline(lab.host, lab.tools, lab.where, again=True)
+    assert await measure_roofline(lab.host, lab.tools, lab.where) == anew != found
 
 
 @pytest.fixture(scope="module", name="lab")

@@ -7,16 +7,17 @@ from itertools import count
 import pytest
 
 from kpd.agents.space import read_point, write_point
+from kpd.measure.bench import Incorrect
 from kpd.measure.c.bench import prepare
 from kpd.measure.c.build import ASSEMBLY
 from kpd.measure.driver.bench import DriverBench
-from kpd.measure.driver.check import Incorrect
 from kpd.measure.jobs import out
 from kpd.measure.roofline import Roofline, work
 from kpd.workspace import expr
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
-from kpd.workspace.task import RooflineSpec, TaskError, load_task
+from kpd.workspace.specs import RooflineSpec
+from kpd.workspace.task import TaskError, load_task
 from tests.measured import THIS_CPU, local_host
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -12,9 +12,6 @@ from kpd.model.metrics import METRICS
 from kpd.model.nouns import Finding
 from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.rules import MOST_NAMED, ORDER, Rule, apply, apply_cases
-from kpd.workspace.shipped import shipped
-
-LONGEST_SKILL = 2000  # characters: what an agent's prompt takes of one
 
 KERNELKING = [
     "severe_memory_bound", "near_peak_compute", "huge_dram_traffic", "low_occupancy", "register_limited",
@@ -104,8 +101,8 @@ FIRING: dict[str, dict[str, float]] = {
 # What differs from FIRING where the situation is only nearly the rule's; one entry for each condition of a rule.
 NEARLY: dict[str, list[dict[str, float]]] = {
     "launch_bound": [{"launch_overhead_pct": 19.9}],
-    "poor_coalescing": [{"coalescing_load_pct": 80}, {"coalescing_load_pct": 0}, {"sectors_per_load": 1}],
-    "uncoalesced_store": [{"coalescing_store_pct": 80}, {"coalescing_store_pct": 0}, {"sectors_per_store": 1}],
+    "poor_coalescing": [{"coalescing_load_pct": 75}, {"coalescing_load_pct": 0}, {"sectors_per_load": 1}],
+    "uncoalesced_store": [{"coalescing_store_pct": 75}, {"coalescing_store_pct": 0}, {"sectors_per_store": 1}],
     "smem_bank_conflicts": [{"shared_conflict_pct": 5.5}, {"shared_conflicts_load": 1e5}],
     "low_tensor_use": [{"tensor_pct": 50}, {"tensor_pct": 1.9}, {"tensor_pct": 0, "fma_pct": 59}, {"dram_pct": 80}],
     "register_spill": [{"spill_store_bytes": 0, "spill_load_bytes": 0}],
@@ -220,6 +217,16 @@ def test_whole_kernels(metrics: dict[str, float], expected: set[str]) -> None:
     assert ids(apply(GPU_RULES, metrics)) == expected
 
 
+def test_rows_of_odd_length_are_not_scattered_ones() -> None:
+    """A copy whose warps have 32 neighbours, which begin anywhere in a sector, and some warps only some of them."""
+    misaligned = TILED | {
+        "coalescing_load_pct": 79.2, "sectors_per_load": 4.95, "coalescing_store_pct": 78.6, "sectors_per_store": 4.9,
+    }  # fmt: skip
+    assert ids(apply(GPU_RULES, misaligned)) == ids(apply(GPU_RULES, TILED))
+    halves = misaligned | {"coalescing_load_pct": 50.0, "sectors_per_load": 8.0}
+    assert "poor_coalescing" in ids(apply(GPU_RULES, halves))
+
+
 def test_the_largest_gain_comes_first() -> None:
     assert apply(GPU_RULES, NAIVE)[0].rule == "uncoalesced_store"
     everything = [rule.severity for rule in GPU_RULES]
@@ -235,10 +242,8 @@ def test_rules_speak_of_known_metrics_and_only_of_those_they_need() -> None:
 
 
 @each_rule
-def test_a_rule_has_its_skill_short_enough_for_a_prompt(rule: Rule) -> None:
+def test_a_rule_has_its_skill(rule: Rule) -> None:
     skill = load_skills().by_id[rule.id]
-    text = (shipped("skills") / f"{rule.id}.md").read_text()
-    assert len(text) <= LONGEST_SKILL
     assert skill.signal.endswith(".")
     parts = [part.strip().splitlines() for part in skill.body.replace(SECTIONS[0], "").split("**") if part.strip()]
     causes, _, fixes, _, against = parts

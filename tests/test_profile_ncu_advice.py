@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kpd.measure.bench import Launches
 from kpd.model.nouns import Advice
 from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.ncu import advice, cases
@@ -16,7 +17,7 @@ IDS = {rule.id for rule in GPU_RULES}
 
 
 async def test_the_advice_of_the_recording() -> None:
-    by_case, _ = cases.assigned(await launches(pages()), CASES)
+    by_case, _ = cases.assigned(await launches(pages()), CASES, Launches())
     found = advice.marked(advice.read(by_case, WEIGHTS), {"uncoalesced_store", "stall_long_scoreboard"})
     assert len({piece.text for piece in found}) == len(found)
     gains = [piece.speedup_pct or 0 for piece in found]

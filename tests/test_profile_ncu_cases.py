@@ -1,13 +1,16 @@
 """From launches to metrics: the values, whose they are, and what is not known."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kpd.measure.bench import Launches
 from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
+from kpd.model.nouns import Advice
 from kpd.profile.ncu import cases
 from kpd.profile.ncu.child import launches
 from kpd.profile.ncu.launches import Launch
@@ -17,8 +20,15 @@ from tests.ncu_reports import CASES, NAIVE_US, pages, recorded
 
 BY_NAME = {counter.name: counter for counter in CURATED}
 WEIGHTS = dict(zip(CASES, NAIVE_US, strict=True))
+UNMARKED, MARKED = Launches(marked=False), Launches()
 LD, ST = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
+
+
+def assigned(
+    launches: Sequence[Launch], names: Sequence[str], asked: Launches = UNMARKED
+) -> tuple[dict[str, list[Launch]], tuple[Advice, ...]]:
+    return cases.assigned(launches, names, asked)
 
 
 async def naive() -> tuple[Launch, ...]:
@@ -31,7 +41,7 @@ def launch(kernel: str = "k", us: float = 1.0, ranges: tuple[str, ...] = (), **m
 
 
 async def test_the_figures_of_the_recording() -> None:
-    by_case, odd = cases.assigned(await naive(), CASES)
+    by_case, odd = assigned(await naive(), CASES)
     metrics, missing = cases.read(by_case, WEIGHTS)
     assert odd == ()
     assert missing == {}
@@ -53,7 +63,7 @@ async def test_the_figures_of_the_recording() -> None:
 
 
 async def test_the_stalls_of_a_warp_are_shares_of_its_time() -> None:
-    by_case, _ = cases.assigned(await naive(), CASES)
+    by_case, _ = assigned(await naive(), CASES)
     metrics, _ = cases.read(by_case, WEIGHTS)
     for case in CASES:
         assert sum(metrics[f"stall_{name}[{case}]"] for name in STALLS) == pytest.approx(1, abs=0.02)
@@ -122,7 +132,7 @@ def test_several_kernels_of_a_case_come_together_by_time_and_by_count() -> None:
     grid, read = "launch__grid_size", "dram__bytes_read.sum"
     small = launch("small", 10, ("c",), **{sm: 20.0, sectors: 100.0, LD: 100.0, grid: 7, read: 1e6})
     large = launch("large", 30, ("c",), **{sm: 60.0, sectors: 1600.0, LD: 100.0, grid: 9, read: 2e6})
-    by_case, odd = cases.assigned((small, large), ("c",))
+    by_case, odd = assigned((small, large), ("c",))
     metrics, missing = cases.read(by_case, {"c": 40.0})
     assert odd == ()
     assert metrics["duration_us"] == metrics["duration_us[c]"] == pytest.approx(40)
@@ -136,7 +146,7 @@ def test_several_kernels_of_a_case_come_together_by_time_and_by_count() -> None:
 def test_a_sum_is_not_known_when_a_part_of_it_is_not() -> None:
     read = "dram__bytes_read.sum"
     launches = (launch(ranges=("a",), **{read: 1e6}), launch(ranges=("b",)))
-    metrics, missing = cases.read(cases.assigned(launches, ("a", "b"))[0], {"a": 1.0, "b": 1.0})
+    metrics, missing = cases.read(assigned(launches, ("a", "b"))[0], {"a": 1.0, "b": 1.0})
     assert metrics["dram_read_mb[a]"] == 1
     assert "dram_read_mb" not in metrics
     assert missing["dram_read_mb"] == "b: ncu reports no dram__bytes_read.sum"
@@ -144,27 +154,68 @@ def test_a_sum_is_not_known_when_a_part_of_it_is_not() -> None:
 
 def test_launches_without_ranges_belong_to_the_cases_by_their_order() -> None:
     four = (launch("first"), launch("second"), launch("first"), launch("second"))
-    by_case, odd = cases.assigned(four, ("a", "b"))
+    by_case, odd = assigned(four, ("a", "b"))
     assert {case: [one.kernel for one in of] for case, of in by_case.items()} == {
         "a": ["first", "second"], "b": ["first", "second"],
     }  # fmt: skip
     assert odd == ()
 
 
+def test_their_order_tells_nothing_where_the_kernels_of_the_cases_differ() -> None:
+    four = (launch("fill"), launch("mine"), launch("mine"), launch("mine"))
+    by_case, (odd,) = assigned(four, ("a", "b"))
+    assert list(by_case) == [""]
+    assert "4 launches for 2 cases, and nothing tells which are whose" in odd.text
+    by_case, none = assigned(four, ("a", "b"), MARKED)
+    assert [len(of) for of in by_case.values()] == [2, 2], "all that is marked is of the cases"
+    assert none == ()
+
+
+@pytest.mark.parametrize(("third", "whose"), [(("b",), "b"), ((), "a")], ids=["of a case", "of none"])
+def test_a_case_that_was_cut_off_has_no_sums(third: tuple[str, ...], whose: str) -> None:
+    most = Launches(most=3)
+    sm = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+    launches = tuple(launch("k", 2, ranges, **{sm: 50.0}) for ranges in (("a",), ("a",), third))
+    by_case, _ = assigned(launches, ("a", "b", "c"), most)
+    assert cases.cut(by_case, launches, most) == whose
+    metrics, missing = cases.read(by_case, {"a": 1.0, "b": 1.0, "c": 1.0}, whose)
+    assert ("duration_us[a]" in metrics) == (whose == "b")
+    assert metrics[f"sm_pct[{whose}]"] == 50, "a rate of what was seen is one all the same"
+    assert missing["duration_us"].endswith("ncu stopped before the last launch")
+    assert missing["duration_us[c]"] == "ncu stopped before the last launch"
+    (warning,) = cases.warnings(launches, most)
+    assert warning.text.startswith("ncu stopped after 3 launches")
+    assert cases.cut(by_case, launches, Launches(most=4)) is None
+
+
+def test_launches_that_were_cut_off_are_not_split_by_their_order() -> None:
+    four = (launch("k"),) * 4
+    assert list(assigned(four, ("a", "b"), Launches(most=4))[0]) == [""]
+    assert list(assigned(four, ("a", "b"), Launches(most=5))[0]) == ["a", "b"]
+
+
+def test_who_takes_every_kernel_is_told() -> None:
+    (warning,) = cases.warnings((launch("k"),), UNMARKED)
+    assert (warning.level, "name the candidate's with kernel in [profile]" in warning.text) == ("WRN", True)
+    assert cases.warnings((launch("k"),), MARKED) == ()
+    assert cases.warnings((launch("k"),), Launches("rms.*", marked=False)) == ()
+    assert cases.warnings((), UNMARKED) == ()
+
+
 def test_launches_whose_case_nothing_tells_count_for_all_cases_only() -> None:
-    by_case, (odd,) = cases.assigned((launch("x", 2), launch("y", 1), launch("z", 1)), ("a", "b"))
+    by_case, (odd,) = assigned((launch("x", 2), launch("y", 1), launch("z", 1)), ("a", "b"))
     metrics, missing = cases.read(by_case, {"a": 1.0, "b": 1.0})
     assert metrics == {"duration_us": pytest.approx(4)}
     assert all("[" not in name for name in missing)
     assert "3 launches for 2 cases" in odd.text
-    named, none = cases.assigned((launch("scan_a"), launch("scan_b"), launch("scan_b")), ("a", "b"))
+    named, none = assigned((launch("scan_a"), launch("scan_b"), launch("scan_b")), ("a", "b"))
     assert [len(of) for of in named.values()] == [1, 2]
     assert none == ()
 
 
 def test_a_case_without_a_launch_and_a_launch_without_a_case_are_told() -> None:
     launches = (launch("k", ranges=("outer", "a")), launch("fill"))
-    by_case, (odd,) = cases.assigned(launches, ("a", "b"))
+    by_case, (odd,) = assigned(launches, ("a", "b"))
     metrics, missing = cases.read(by_case, {"a": 1.0, "b": 9.0})
     assert missing["duration_us[b]"] == "ncu saw no kernel launch in this case"
     assert metrics["duration_us"] == 1
@@ -203,7 +254,7 @@ some_launches = st.lists(
 
 @given(some_launches)
 def test_whatever_a_report_lacks_a_metric_is_finite_or_there_is_a_reason(launches: list[Launch]) -> None:
-    by_case, _ = cases.assigned(launches, ("a", "b"))
+    by_case, _ = assigned(launches, ("a", "b"))
     metrics, missing = cases.read(by_case, {"a": 1.0, "b": 3.0})
     assert all(math.isfinite(value) for value in metrics.values())
     assert set(NAMES) <= metrics.keys() | missing.keys()
@@ -218,8 +269,8 @@ def test_the_order_of_ranged_launches_does_not_matter(launches: list[Launch]) ->
         replace(one, ranges=("a",), metrics={**one.metrics, DURATION: 1.0 + at}) for at, one in enumerate(launches)
     ]
     weights = {"a": 2.0}
-    there, _ = cases.read(cases.assigned(ranged, ("a",))[0], weights)
-    back, _ = cases.read(cases.assigned(ranged[::-1], ("a",))[0], weights)
+    there, _ = cases.read(assigned(ranged, ("a",))[0], weights)
+    back, _ = cases.read(assigned(ranged[::-1], ("a",))[0], weights)
     assert there.keys() == back.keys()
     for name, value in there.items():
         assert back[name] == pytest.approx(value, rel=1e-6)

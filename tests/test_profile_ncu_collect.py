@@ -111,5 +111,6 @@ def test_why_there_is_no_report(tmp_path: Path, refusal: str, words: str, remedy
 def test_no_ncu_and_no_time() -> None:
     ran = JobResult("job", collect.NO_NCU, b"", b"", 0.1)
     assert "install Nsight Compute" in collect.refused(ran)
-    assert "cut off (timeout) after 60 s" in collect.refused(replace(ran, rc=-9, reason="timeout", seconds=60.0))
+    cut = collect.refused(replace(ran, rc=-9, reason="timeout", seconds=300.0))
+    assert cut == "ncu was cut off (timeout) after 300 s; [profile] limit_s in task.toml is the limit"
     assert collect.refused(replace(ran, rc=collect.NO_REPORT)) == "ncu leaves no report: it ended with 92"

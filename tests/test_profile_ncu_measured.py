@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpd.measure.bench import Bench
+from kpd.measure.bench import Bench, Launches
 from kpd.measure.c.bench import prepare
 from kpd.measure.cuda import ptxas
 from kpd.measure.score import Work
@@ -62,7 +62,7 @@ async def of_recording(name: str, times: tuple[float, ...], compiled: str = PTXA
     files = pages() if name == "pages" else {"report.ncu-rep": recorded(f"{name}.ncu-rep")}
     cases = timed(times)
     speeds, _ = speed.read(cases, {case.case: Work(case.bytes, None, case.roofline_us) for case in cases})
-    return gpu.concluded(await launches(files), "", cases, speeds, ptxas.parse(compiled))
+    return gpu.concluded(await launches(files), "", cases, speeds, ptxas.parse(compiled), Launches())
 
 
 @pytest.fixture
@@ -190,13 +190,23 @@ def test_the_bottleneck_in_a_line(metrics: dict[str, float], line: str) -> None:
     assert gpu.bottleneck(metrics).startswith(line)
 
 
-def test_counters_of_no_case_are_looked_at_as_those_of_all() -> None:
-    whole = {"dram_read_mb": 9000.0, "dram_write_mb": 9000.0}
+def test_counters_of_no_case_are_looked_at_as_those_of_all_but_their_sums() -> None:
+    whole = {"dram_read_mb": 9000.0, "dram_write_mb": 9000.0, "l2_hit_pct": 10.0, "gbs": 400.0, "call_us": 400.0}
+    busy = {"dram_pct": 90.0, "sm_pct": 20.0}
     times = {"call_us[a]": 1.0, "call_us[b]": 1.0}
-    assert [finding.rule for finding in gpu.findings(whole | times)] == ["huge_dram_traffic"]
-    of_a = {f"{name}[a]": value for name, value in whole.items()}
+    assert [finding.rule for finding in gpu.findings(whole | busy | times)] == ["severe_memory_bound"]
+    of_a = {f"{name}[a]": value for name, value in whole.items() if name in gpu.TRAFFIC}
     (found,) = gpu.findings({"dram_read_mb": 1.0, "dram_write_mb": 1.0} | of_a | times)
     assert found.message.startswith("in 1 of 2 cases (a)")
+
+
+def test_without_counters_a_case_that_launching_holds_up_is_named() -> None:
+    cases = (CaseTime("large", 900.0, 900.0, 0.0, device_us=897.0), CaseTime("small", 8.0, 8.0, 0.0, device_us=3.0))
+    times = gpu.concluded((), "no ncu", cases, {"call_us[large]": 900.0, "call_us[small]": 8.0}, (), Launches()).metrics
+    for counted in ({}, {"dram_pct": 90.0, "sm_pct": 20.0}):
+        found = {finding.rule: finding.message for finding in gpu.findings(times | counted)}
+        assert found["launch_bound"].startswith("in 1 of 2 cases (small): a call takes 8.0 µs as launched")
+        assert ("severe_memory_bound" in found) == bool(counted)
 
 
 def test_a_case_without_a_counter_does_not_take_it_from_the_others() -> None:
@@ -205,7 +215,7 @@ def test_a_case_without_a_counter_does_not_take_it_from_the_others() -> None:
 
 
 def test_a_task_that_times_events_alone_has_no_launch_overhead() -> None:
-    profile = gpu.concluded((), "no ncu", (CaseTime("a", 2.0, 2.0, 0.0),), {}, ())
+    profile = gpu.concluded((), "no ncu", (CaseTime("a", 2.0, 2.0, 0.0),), {}, (), Launches())
     assert profile.metrics == {"event_us": 2.0, "event_us[a]": 2.0}
     assert {"device_us", "warm_us", "launch_overhead_pct"} <= profile.missing.keys()
 

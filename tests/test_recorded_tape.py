@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from kpd.hosts.recorded.calls import pages
 from kpd.hosts.recorded.scrub import LEAST, PLAYED_GPU, Scrub
 from kpd.hosts.recorded.shelf import ANSWERS, BLOBS
-from kpd.hosts.recorded.tape import RECORDED, UNKNOWN, Settings, lay
+from kpd.hosts.recorded.tape import RECORDED, Settings, lay
+from kpd.hosts.unanswered import UNANSWERED
 from kpd.measure.bench import Launches
 from kpd.profile.ncu import collect
 
@@ -93,7 +94,11 @@ def tree(root: Path) -> Path:
 
 BUILD = 'out="$PWD/out"; cd TREE && nvcc -O3 -I. -shared kpd/unit.cu -o "$out/kernel.so"'
 LINK = 'out="$PWD/out"; cd TREE && nvcc -O3 -I. kpd/unit.cu -o "$out/bench"'
-TIME = "cp out/kernel.so a7.so; out/bench time a7.so a 20"
+
+
+def timed(number: int, order: str = "a") -> str:
+    """One process of a contest."""
+    return f"cp out/kernel.so a{number}.so; out/bench time a{number}.so {order} 20"
 
 
 def test_what_is_recorded_is_played_elsewhere(tapes: tuple[Run, Run]) -> None:
@@ -106,7 +111,7 @@ def test_what_is_recorded_is_played_elsewhere(tapes: tuple[Run, Run]) -> None:
     assert play("out/bench describe out/kernel.so", stdin="another").stdout == said.stdout
     assert play("out/bench describe out/kernel.so").stdout == said.stdout
     unknown = play("out/bench describe")
-    assert (unknown.returncode, unknown.stdout) == (UNKNOWN, "")
+    assert (unknown.returncode, unknown.stdout) == (UNANSWERED, "")
     assert "this recording does not hold `bench describe` of these files" in unknown.stderr
 
 
@@ -114,16 +119,26 @@ def test_timings_are_played_in_their_order_and_run_out(tapes: tuple[Run, Run]) -
     record, play = tapes
     for run in tapes:
         run(f"{BUILD}; cd $out/..; {LINK}", "r1.1.1-time0")
-    said = [record(TIME, "r1.1.1-time0").stdout for _ in range(3)]
+    said = [record(timed(number), "r1.1.1-time0").stdout for number in (1, 2, 3)]
     assert said == ["time 1 \n", "time 2 \n", "time 3 \n"]
-    assert [play(TIME, "r1.1.1-time0").stdout for _ in range(2)] == said[:2]
+    assert [play(timed(number), "r1.1.1-time0").stdout for number in (1, 2)] == said[:2]
     play(f"{BUILD}; cd $out/..; {LINK}", "r1.1.1-time1")
-    assert play(TIME, "r1.1.1-time1").stdout == said[2], "the contest goes on in another job"
-    last = play(TIME, "r1.1.1-time1")
-    assert last.returncode == UNKNOWN
+    assert play(timed(1), "r1.1.1-time1").stdout == said[2], "the contest goes on in another job"
+    last = play(timed(2), "r1.1.1-time1")
+    assert last.returncode == UNANSWERED
     assert "the recording has no more timings of this pair: it has 3" in last.stderr
     play(f"{BUILD}; cd $out/..; {LINK}", "r2.1.1-time0")
-    assert play(TIME, "r2.1.1-time0").stdout == said[0], "another contest begins anew"
+    assert play(timed(1), "r2.1.1-time0").stdout == said[0], "another contest begins anew"
+
+
+def test_processes_that_start_together_print_in_their_order(tapes: tuple[Run, Run]) -> None:
+    record, play = tapes
+    for run in tapes:
+        run(f"{BUILD}; cd $out/..; {LINK}", "r1.1.1-time0")
+    numbers = range(1, 7)
+    said = "".join(record(timed(number, "ba"[number % 2]), "r1.1.1-time0").stdout for number in numbers)
+    backwards = [f"{{ {timed(number, 'ba'[number % 2])}; }} &" for number in reversed(numbers)]
+    assert play("\n".join([*backwards, "wait"]), "r1.1.1-time0").stdout == said
 
 
 @pytest.mark.parametrize("changed", ["kernel.cu", "shape.h", "kpd/unit.cu", "README"])
@@ -136,7 +151,7 @@ def test_a_build_is_known_by_the_task_s_code(tapes: tuple[Run, Run], tmp_path: P
     if changed in ("kpd/unit.cu", "README"):
         assert done.returncode == 0
     else:
-        assert done.returncode == UNKNOWN
+        assert done.returncode == UNANSWERED
         assert "does not hold a build of this code (kernel.cu, shape.h)" in done.stderr
         assert not (tmp_path / "there/deeper/jobs/job/out/kernel.so").exists()
 
@@ -144,7 +159,14 @@ def test_a_build_is_known_by_the_task_s_code(tapes: tuple[Run, Run], tmp_path: P
 def test_other_flags_are_another_build(tapes: tuple[Run, Run]) -> None:
     record, play = tapes
     record(BUILD)
-    assert play(BUILD.replace("-O3", "-O2")).returncode == UNKNOWN
+    assert play(BUILD.replace("-O3", "-O2")).returncode == UNANSWERED
+
+
+def test_a_recording_without_what_kpd_has_added_to_its_flags_is_still_good(tapes: tuple[Run, Run]) -> None:
+    record, play = tapes
+    record(BUILD.replace("-O3", "-O3 -Xcompiler -fPIC"))
+    assert play(BUILD.replace("-O3", "-O3 -Xcompiler -fPIC,-fno-gnu-unique")).returncode == 0
+    assert play(BUILD.replace("-O3", "-O3 -Xcompiler -fPIC,-fno-other")).returncode == UNANSWERED
 
 
 def test_a_build_that_failed_fails_again_without_the_place(tapes: tuple[Run, Run], tmp_path: Path) -> None:
@@ -184,7 +206,7 @@ def test_a_gpu_is_played_under_another_name_and_nobody_computes_on_it(tapes: tup
     assert UUID in record("nvidia-smi --query-gpu=uuid").stdout
     assert record("nvidia-smi --query-compute-apps=pid").stdout == f"77, train, {UUID}\n"
     assert play("nvidia-smi --query-gpu=uuid").stdout == f"0, {PLAYED_GPU}, A GPU{RECORDED}\n"
-    assert (play("nvidia-smi --query-compute-apps=pid").stdout, play("nvidia-smi -L").returncode) == ("", UNKNOWN)
+    assert (play("nvidia-smi --query-compute-apps=pid").stdout, play("nvidia-smi -L").returncode) == ("", UNANSWERED)
 
 
 def test_a_program_that_a_signal_ended_has_not_answered(tapes: tuple[Run, Run]) -> None:
@@ -192,7 +214,7 @@ def test_a_program_that_a_signal_ended_has_not_answered(tapes: tuple[Run, Run]) 
     for run in tapes:
         run(LINK)
     assert record("out/bench sick").returncode == 128 + 15
-    assert play("out/bench sick").returncode == UNKNOWN
+    assert play("out/bench sick").returncode == UNANSWERED
 
 
 def test_what_is_not_on_the_recorded_machine_is_not_taken_from_this_one(tapes: tuple[Run, Run]) -> None:
@@ -211,7 +233,7 @@ def test_damage_is_told(tapes: tuple[Run, Run], tmp_path: Path) -> None:
     answers = tmp_path / "recording" / ANSWERS
     answers.write_text(answers.read_text().replace('"stdout": "0', '"stdout": 0'))
     done = play("nvidia-smi -L")
-    assert (done.returncode, "recording is damaged" in done.stderr) == (UNKNOWN, True)
+    assert (done.returncode, "recording is damaged" in done.stderr) == (UNANSWERED, True)
     shutil.rmtree(tmp_path / "recording")
     assert "recording is damaged" in play("nvidia-smi -L").stderr
 

@@ -88,6 +88,11 @@ def test_a_host_is_told_in_full_at_any_width(width: int) -> None:
     assert all(line.cell_length <= width for line in pane.lines(view_of(fleet.healthy(), host="gpu1"), width, 40))
 
 
+def test_what_was_measured_of_a_gpu_stands_by_its_name() -> None:
+    card = replace(fleet.gpu_host(), devices=(fleet.CPU, replace(fleet.H100, bandwidth_gbs=2918.0)))
+    assert f"measured: {fleet.H100.name} 2,918 GB/s" in drawn(view_of(fleet.begin().hosts(card), host="gpu1"))
+
+
 def test_a_short_remedy_stands_beside_what_was_found() -> None:
     checks = (Check("disk", "bad", "0.2 GiB free", "free 1 GiB there"),)
     log = fleet.begin().hosts(fleet.gpu_host(checks=checks))

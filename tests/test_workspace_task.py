@@ -7,7 +7,8 @@ import pytest
 
 from kpd.model.nouns import Budget
 from kpd.workspace.paths import Workspace
-from kpd.workspace.task import BudgetSpec, TaskError, card, find_tasks, load_task
+from kpd.workspace.specs import BudgetSpec
+from kpd.workspace.task import TaskError, card, find_tasks, load_task
 
 TOML = """\
 [task]

@@ -64,11 +64,8 @@ def _change(ws: Workspace, args: Namespace) -> int:
 
 def report(host: dict[str, Any], limit: int | None, waiting: Sequence[str] = ()) -> list[str]:
     """One host as lines; `waiting` are its runs that wait, and for what."""
-    roofline = [
-        f"{words.number(host[key])} {unit}" for key, unit in (("bandwidth_gbs", "GB/s"), ("peak_gflops", "GFLOP/s"))
-        if host[key] is not None
-    ]  # fmt: skip
-    gpus = (device for device in host["devices"] if device["kind"] == "gpu")
+    gpus = [device for device in host["devices"] if device["kind"] == "gpu"]
+    rooflines = [_peaks(host), *(f"{gpu['name']} {peaks}" for gpu in gpus if (peaks := _peaks(gpu)))]
     facts = {
         "system": host["system"],
         "device": host["device"],
@@ -76,7 +73,7 @@ def report(host: dict[str, Any], limit: int | None, waiting: Sequence[str] = ())
         "pinned to": "" if host["cpu"] is None else f"CPU {host['cpu']}",
         "compiler": host["compiler"],
         "counters": host["counters"],
-        "roofline": ", ".join(roofline),
+        "roofline": "; ".join(filter(None, rooflines)),
         "checks": checks.brief(host["checks"]) if host["link"] == "up" else "",
         "error": host["error"],
         "waiting": ", ".join(waiting),
@@ -89,3 +86,9 @@ def report(host: dict[str, Any], limit: int | None, waiting: Sequence[str] = ())
         if fact:
             lines += wrapped(f"{name:<10} {fact}", limit, "  ")
     return lines
+
+
+def _peaks(measured: dict[str, Any]) -> str:
+    """What a GPU, or the host's CPU, can do at best; empty where that was not measured."""
+    units = (("bandwidth_gbs", "GB/s"), ("peak_gflops", "GFLOP/s"))
+    return ", ".join(f"{words.number(measured[key])} {unit}" for key, unit in units if measured[key] is not None)

@@ -12,8 +12,9 @@ from kpd.hosts.errors import HostError
 from kpd.model.codec import CodecError, decode, encode
 from kpd.model.nouns import Run
 from kpd.wire import DaemonError
+from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.strict import Text
-from kpd.workspace.task import BudgetSpec, TaskError
+from kpd.workspace.task import TaskError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

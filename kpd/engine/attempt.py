@@ -19,11 +19,12 @@ from kpd.workspace.task import Task
 
 
 class Fault(Exception):
-    """The candidate's own fault, in words its agent can act on."""
+    """The candidate's own fault, in words its agent can act on: one line, and in `feedback` what else may help it."""
 
-    def __init__(self, outcome: Outcome, message: str) -> None:
+    def __init__(self, outcome: Outcome, message: str, feedback: str = "") -> None:
         super().__init__(message)
         self.outcome = outcome
+        self.feedback = feedback
         self.step: StepName = "propose"
 
 

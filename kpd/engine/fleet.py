@@ -9,6 +9,7 @@ from typing import Any
 
 from kpd.engine.journal import Journal, holding
 from kpd.engine.leftovers import end_leftovers
+from kpd.engine.peaks import still_known
 from kpd.engine.waiting import tell
 from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.host import Host
@@ -189,9 +190,7 @@ class Fleet:
     def _found(self, host: Host, card: HostCard) -> None:
         if self.hosts.get(card.name) is not host:
             return  # it was let go of meanwhile
-        known = self._journal.state.hosts.get(card.name)
-        if known is not None and known.device == card.device:
-            card = replace(card, bandwidth_gbs=known.bandwidth_gbs, peak_gflops=known.peak_gflops)
+        card = still_known(card, self._journal.state.hosts.get(card.name))
         self._cards[card.name] = host.machine, card
         self.note(card)
         self._on_news()

@@ -1,10 +1,9 @@
 """A run and its host: what is known of it, and trouble that is nobody's fault."""
 
-from dataclasses import replace
-
 from kpd.engine.control import Control
 from kpd.engine.fleet import Fleet
 from kpd.engine.journal import Journal, run_of
+from kpd.engine.peaks import with_peaks
 from kpd.engine.waiting import tell
 from kpd.hosts.errors import LOST, HostError
 from kpd.hosts.host import Host
@@ -17,7 +16,7 @@ BUSY_S = 10.0
 
 def note_peaks(fleet: Fleet, host: str, bench: Bench) -> None:
     """Put what was measured of the device on the host's card."""
-    fleet.note(replace(fleet.card(host), bandwidth_gbs=bench.peaks[0], peak_gflops=bench.peaks[1]))
+    fleet.note(with_peaks(fleet.card(host), bench.device, bench.peaks))
 
 
 class Again(Exception):

@@ -33,7 +33,8 @@ async def iterate(at: Attempt) -> None:
             found = await _steps(at, found)
         except Fault as err:
             if at.agent.repairs and at.number_of_attempt <= at.run.budget.fix_attempts:
-                at.journal.emit(e.Faulted(at.run_id, at.number, err.step, at.number_of_attempt, str(err)))
+                again = e.Faulted(at.run_id, at.number, err.step, at.number_of_attempt, str(err), err.feedback)
+                at.journal.emit(again)
                 found = at.detail_of(at.number)
                 continue
             fault = err

@@ -11,10 +11,9 @@ from kpd.engine.edits import edit_folder
 from kpd.knowledge import memory
 from kpd.measure import judge as verdicts
 from kpd.measure import score
-from kpd.measure.bench import Object
+from kpd.measure.bench import Incorrect, Object
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest
-from kpd.measure.driver.check import Incorrect
 from kpd.measure.final import FINAL, held_out
 from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.screen import protected_touched, spliced, tripwires
@@ -30,13 +29,15 @@ Step = Callable[[Attempt, Detail], Awaitable[e.StepFact]]
 BAD_REPLIES = 2
 LARGEST = 1 << 20  # bytes of a candidate
 MOST_CHANGES = 8
+MOST_FEEDBACK = 4000
+"""Characters of what a compiler said that go back to an agent."""
 TIMING = "timing.json"
 
 
 async def propose(at: Attempt, found: Detail) -> e.Proposed:
     """Ask the agent, once more with the reason if its reply cannot be used."""
     begun = clock.perf_counter()
-    failure = found.faults[-1].message if found.faults else ""
+    failure = "\n".join(filter(None, (found.faults[-1].message, found.faults[-1].feedback))) if found.faults else ""
     try:
         for asked in range(1, BAD_REPLIES + 1):
             try:
@@ -57,7 +58,7 @@ async def propose(at: Attempt, found: Detail) -> e.Proposed:
 
 async def screen(at: Attempt, found: Detail) -> e.Screened:
     """Only a touched protected file rejects by itself; tripwires explain and flag."""
-    flags = tripwires(at.files_of(at.parent), at.candidate())
+    flags = tripwires(at.files_of(at.parent), at.candidate(), at.task.protected)
     return e.Screened(*_blank(at), flags)
 
 
@@ -72,7 +73,7 @@ async def build(at: Attempt, found: Detail) -> e.Built:
         built = await _object(at, at.candidate())
     except BuildError as err:
         at.keep("build.log", err.log)
-        raise Fault("failed", f"does not build: {err}") from err
+        raise Fault("failed", f"does not build: {err}", feedback(err.log)) from err
     at.keep("build.log", built.log)
     return e.Built(*_blank(at), built.job, built.cached, built.flags, built.warnings)
 
@@ -100,6 +101,9 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
     except Incorrect as err:
         raise Fault("rejected", f"incorrect while timed: {err}") from err
     cases = score.case_times(samples, at.bench.work)
+    if score.impossible(cases, at.bench.work):
+        await at.bench.remeasure()
+        cases = score.case_times(samples, at.bench.work)
     if too_fast := score.impossible(cases, at.bench.work):
         doubt = "; or [roofline] in task.toml asks for too much" if at.is_baseline else ""
         raise Fault("rejected", f"impossible: {too_fast}{doubt}")
@@ -240,6 +244,14 @@ def _start(at: Attempt) -> dict[str, bytes]:
 async def _object(at: Attempt, files: dict[str, bytes]) -> Object:
     """The built files. The host has them already, unless its jobs were cleaned away. Raises BuildError, HostError."""
     return await at.bench.build(await at.bench.stage(files), files, at.say("build"))
+
+
+def feedback(log: str) -> str:
+    """The beginning of a log in whole lines, as far as an agent may see it."""
+    if len(log) <= MOST_FEEDBACK:
+        return log
+    kept = log[:MOST_FEEDBACK].rpartition("\n")[0] or log[:MOST_FEEDBACK]
+    return f"{kept}\n[{len(log) - len(kept)} more characters]\n"
 
 
 def unified(before: dict[str, bytes], after: dict[str, bytes]) -> str:

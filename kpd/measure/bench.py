@@ -35,6 +35,10 @@ class Correct:
     where: str
 
 
+class Incorrect(Exception):
+    """The candidate computes something else, breaks, hangs, or writes where it must not; the message says where."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """What the compiler wrote beside the object: assembly, and its remarks on vectorisation."""
@@ -66,6 +70,12 @@ class Bench(Protocol):
     @property
     def peaks(self) -> tuple[float | None, float | None]:
         """What the device can do at best, measured: bandwidth past all caches in GB/s, arithmetic in GFLOP/s."""
+
+    async def remeasure(self) -> None:
+        """Measure once more what the device can do: `work` and `peaks` are then by the better figures.
+
+        It was perhaps slowed when that was measured. Only the first time that it is asked for.
+        """
 
     @property
     def device(self) -> Device:

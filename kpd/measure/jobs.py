@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
-from kpd.hosts.recorded.tape import UNKNOWN
+from kpd.hosts.unanswered import UNANSWERED
 from kpd.measure.bench import Say
 from kpd.workspace.config import RECORDED
 
@@ -36,6 +36,13 @@ async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
     return result
 
 
+async def forget(host: Host, id: str) -> None:
+    """Let a job run again when it is next asked for, if the host can be reached; end it first."""
+    if host.up:
+        await host.kill(id)
+        await host.forget(id)
+
+
 def cut_short(result: JobResult) -> bool:
     """Whether the job was ended from outside: by an operator's skip, a shutdown, a crash.
 
@@ -54,7 +61,7 @@ async def refuse_unfinished(host: Host, result: JobResult) -> None:
         ended = result.reason or f"ended by signal {-result.rc}"
         await host.forget(result.id)
         raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")
-    if result.rc == UNKNOWN and host.transport.kind == RECORDED:
+    if result.rc == UNANSWERED and host.transport.kind == RECORDED:
         await host.forget(result.id)
         remedy = "run what was recorded (--agent recorded), or take a host with a GPU"
         raise HostError("host", f"{host.name}: {tail(result.stderr, 1).removeprefix('kpd: ')}", remedy)

@@ -36,6 +36,11 @@ class Roofline:
         (below, low), (above, high) = self.bandwidth[at - 1 : at + 1]
         return low + (high - low) * log(footprint / below) / log(above / below)
 
+    def better(self, other: "Roofline") -> "Roofline":
+        """The larger figure of each two, for a device that was slowed when one was measured."""
+        bandwidth = tuple((footprint, max(gbs, other.gbs(footprint))) for footprint, gbs in self.bandwidth)
+        return Roofline(bandwidth, max(self.peak_gflops, other.peak_gflops))
+
     @property
     def memory_gbs(self) -> float:
         """The bandwidth past all caches."""

@@ -296,11 +296,15 @@ class Explained(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Faulted(IterationFact):
-    """A candidate's fault went back to its agent for attempt `attempt + 1`."""
+    """A candidate's fault went back to its agent for attempt `attempt + 1`.
+
+    `message` is a line for a table; `feedback` what the agent is told beyond it, which may be several lines.
+    """
 
     step: StepName
     attempt: int
     message: str
+    feedback: str = ""
 
 
 @dataclass(frozen=True, slots=True)

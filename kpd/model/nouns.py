@@ -150,6 +150,7 @@ class Device:
     """What one measurement at a time runs on: a GPU, or the CPU that measurements are pinned to.
 
     `id` is "cpu", or the GPU's UUID; `arch` is "sm_90" and the like, or the CPU's machine; `pci` is the bus id.
+    Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements of a GPU; those of a CPU are on its host's card.
     """
 
     id: str
@@ -158,6 +159,8 @@ class Device:
     arch: str = ""
     pci: str = ""
     memory_mib: int = 0
+    bandwidth_gbs: float | None = None
+    peak_gflops: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements.
+    """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own of its CPU.
 
     While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
     fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kpd.hosts.errors import HostError
-from kpd.measure.bench import Bench
+from kpd.measure.bench import Bench, Launches
 from kpd.measure.cuda import ptxas
 from kpd.model.events import Timed
 from kpd.model.metrics import METRICS, PER_CASE, of_case, parted
@@ -20,6 +20,8 @@ from kpd.profile.profile import Profile
 
 LAUNCH_PCT = 20.0
 """From this share of a call on, launching is worth a word in the bottleneck; see `_launch_bound`."""
+TRAFFIC = ("dram_read_mb", "dram_write_mb")
+_ORDER = {rule.id: at for at, rule in enumerate(GPU_RULES)}
 COMPILED = ("ptxas_registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "static_shared_bytes")
 
 
@@ -50,7 +52,7 @@ async def _measured(
         except child.Unreadable as err:
             reason = f"the report of ncu cannot be read: {err}"
     times, untimed = speed.read(timed.cases, bench.work)
-    found = concluded(launches, reason, timed.cases, times, compiled)
+    found = concluded(launches, reason, timed.cases, times, compiled, bench.launches)
     return replace(found, missing=untimed | found.missing, files=files, trouble=reason)
 
 
@@ -81,14 +83,15 @@ def concluded(
     timed: Sequence[CaseTime],
     speeds: Mapping[str, float],
     compiled: Sequence[ptxas.Function],
+    asked: Launches,
 ) -> Profile:
     """What launches come to, curated or full alike, beside what is known of a candidate's speed.
 
-    `reason` says why there are no launches.
+    `reason` says why there are no launches, `asked` which of them there would be.
     """
     weights = {case.case: case.device_us or case.candidate_us for case in timed}
-    by_case, odd = cases.assigned(launches, tuple(weights))
-    counted, missing = cases.read(by_case, weights)
+    by_case, odd = cases.assigned(launches, tuple(weights), asked)
+    counted, missing = cases.read(by_case, weights, cases.cut(by_case, launches, asked))
     if reason:
         missing = dict.fromkeys(NAMES, reason)
     times, untimed = _times(timed)
@@ -97,7 +100,8 @@ def concluded(
     missing |= untimed | ({} if built else dict.fromkeys(COMPILED, "ptxas said nothing of this candidate"))
     own = {function.name for function in compiled if function.registers is not None}
     said = advice.marked(advice.read(by_case, weights), {finding.rule for finding in findings(metrics)})
-    return Profile(metrics, missing, (*said, *odd, *cases.strangers(by_case, own)))
+    checks = (*odd, *cases.warnings(launches, asked), *cases.strangers(by_case, own))
+    return Profile(metrics, missing, (*said, *checks))
 
 
 def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]:
@@ -128,7 +132,8 @@ def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]
 def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:
     """The rules that fire in any case, the severest first.
 
-    Counters that belong to no case, because nothing told whose they were, are looked at as those of all cases together.
+    Counters that belong to no case, because nothing told whose they were, are looked at as those of all cases together:
+    without their traffic, which is the sum over the cases, where the rules compare it with one call's.
     """
     by_case: dict[str, dict[str, float]] = {}
     shared: dict[str, float] = {}
@@ -138,10 +143,14 @@ def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:
             by_case.setdefault(case, {})[plain] = value
         elif plain not in PER_CASE:
             shared[plain] = value
-    if not any(name in NAMES for of in by_case.values() for name in of):
-        by_case = {"": {name: value for name, value in metrics.items() if not parted(name)[1]}}
     weights = {case: of.get("call_us", 0.0) for case, of in by_case.items()}
-    return rules.apply_cases(GPU_RULES, {case: {**shared, **of} for case, of in by_case.items()}, weights)
+    fired = rules.apply_cases(GPU_RULES, {case: {**shared, **of} for case, of in by_case.items()}, weights)
+    if any(name in NAMES for of in by_case.values() for name in of):
+        return fired
+    whole = {name: value for name, value in metrics.items() if not parted(name)[1] and name not in TRAFFIC}
+    known = {finding.rule for finding in fired}
+    together = (finding for finding in rules.apply(GPU_RULES, whole) if finding.rule not in known)
+    return tuple(sorted((*fired, *together), key=lambda finding: _ORDER[finding.rule]))
 
 
 def bottleneck(metrics: Mapping[str, float]) -> str:

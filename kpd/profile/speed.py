@@ -67,7 +67,8 @@ def limited_by(metrics: Mapping[str, float]) -> str:
 def rates(metrics: Mapping[str, float]) -> str:
     """Traffic and arithmetic in brackets, as far as they are known."""
     units = (("gbs", "GB/s"), ("gflops", "GFLOP/s"))
-    found = [f"{metrics[name]:.3g} {unit}" for name, unit in units if name in metrics]
+    rates = [(metrics[name], unit) for name, unit in units if name in metrics]
+    found = [f"{rate:,.0f} {unit}" if rate >= 100 else f"{rate:.3g} {unit}" for rate, unit in rates]
     return f" ({', '.join(found)})" if found else ""
 
 

@@ -21,18 +21,21 @@ MOST_LABEL = 14
 
 def lines(view: View, card: HostCard, width: int) -> list[Content]:
     """All that is known of the host, below its headline."""
-    measured = [
-        f"{figure(value)} {unit}"
-        for value, unit in ((card.bandwidth_gbs, "GB/s"), (card.peak_gflops, "GFLOP/s"))
-        if value is not None
-    ]
-    facts = [card.system, f"measured: {', '.join(measured)}" if measured else ""]
+    measured = [_peaks(card), *(f"{clean(one.name)} {peaks}" for one in card.devices if (peaks := _peaks(one)))]
+    told = "; ".join(filter(None, measured))
+    facts = [card.system, f"measured: {told}" if told else ""]
     found = [row for text in facts if text for row in wrapped(text, width, ".muted", indent=INDENT, most=2)]
     found += _trouble(view, card, width)
     known = hosts.devices(card)
     if known:
         found += [BLANK, line(" " * INDENT, ("Devices", ".heading")), *_devices(view, card, known, width)]
     return [*found, *_preflight(view, card, width)]
+
+
+def _peaks(of: HostCard | Device) -> str:
+    """What a device can do at best, as far as it was measured."""
+    known = ((of.bandwidth_gbs, "GB/s"), (of.peak_gflops, "GFLOP/s"))
+    return ", ".join(f"{figure(value)} {unit}" for value, unit in known if value is not None)
 
 
 def _trouble(view: View, card: HostCard, width: int) -> list[Content]:

@@ -20,10 +20,13 @@ NOT_LINKED = {
     "-shared", "--shared", "-c", "--compile", "-dc", "--device-c", "-lib", "--lib", "-cubin", "--cubin", "-ptx",
     "--ptx", "-fatbin", "--fatbin",
 }  # fmt: skip
+ADDED = (",-fno-gnu-unique",)
+"""What kpd has come to add to its own flags since the first recordings were made: a build is known without it."""
 TIME = "time"
 """The driver's mode whose answers differ each time; see kpd/measure/driver/timing.py."""
 # kpd's own sources in a staged tree do not count: a recording can be played by a kpd whose driver is newer.
 _OWN = re.compile(r"/trees/[0-9a-f]{64}/kpd/")
+_NUMBERED = re.compile(r"(\d+)\.so\Z")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MARK = re.compile(rb"\n# kpd tape ([0-9a-f]{64})\n\Z")
 _DIRECTORIES = re.compile(r"((?:^|(?<==)|(?<=^-I)|(?<=^-L))/)(?:[^/]*/)*")
@@ -32,7 +35,8 @@ _DIRECTORIES = re.compile(r"((?:^|(?<==)|(?<=^-I)|(?<=^-L))/)(?:[^/]*/)*")
 class Call(NamedTuple):
     """`words` say for people what is asked for. `makes` is empty, "object", "program" or "report", at `target`.
 
-    What is `ordered` is answered in the order in which it was recorded, everything else as it was last.
+    What is `ordered` is answered in the order in which it was recorded, everything else as it was last. A job numbers
+    its ordered calls from 1, some of which may be under way together; `number` is 0 where it does not.
     """
 
     key: str
@@ -40,6 +44,7 @@ class Call(NamedTuple):
     makes: str = ""
     target: Path = Path()
     ordered: bool = False
+    number: int = 0
 
 
 def mark(key: str) -> bytes:
@@ -69,9 +74,11 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
     """`program` is a name, or the path of a program that nvcc has made."""
     if "/" in program:
         parts = ["@" + maker(program), *(_plain(argument, scrub) for argument in arguments)]
-        ordered = arguments[:1] == [TIME]
-        said = f"`{' '.join([Path(program).name, *arguments[:1]])}` of these files"
-        return Call(_hash(parts), "timings of this pair" if ordered else said, ordered=ordered)
+        if arguments[:1] == [TIME]:
+            numbered = _NUMBERED.search("".join(arguments[1:2]))
+            number = int(numbered[1]) if numbered else 0
+            return Call(_hash(parts), "timings of this pair", ordered=True, number=number)
+        return Call(_hash(parts), f"`{' '.join([Path(program).name, *arguments[:1]])}` of these files")
     if program == "nvcc" and any(map(named, arguments)):
         return _build(arguments, scrub)
     launched = next((at for at, argument in enumerate(arguments) if maker(argument)), None)
@@ -93,10 +100,15 @@ def _build(arguments: list[str], scrub: Scrub) -> Call:
     files = _closure([Path(source) for source in given], [Path(), *folders])
     parts = ["nvcc", *(Path(source).name for source in given[:1])]
     aside = {target, "-o", "--output-file", *given}
-    parts += [_plain(argument, scrub) for argument in arguments if argument not in aside]
+    parts += [_plain(_as_ever(argument), scrub) for argument in arguments if argument not in aside]
     names = ", ".join(file.partition(" ")[0] for file in files)
     made = "object" if NOT_LINKED.intersection(arguments) else "program"
     return Call(_hash(parts + files), f"a build of this code ({names})", made, Path(target))
+
+
+def _as_ever(argument: str) -> str:
+    """A flag as the first kpd that recorded gave it."""
+    return next((argument.removesuffix(added) for added in ADDED if argument.endswith(added)), argument)
 
 
 def _profile(options: list[str], launched: list[str]) -> Call:

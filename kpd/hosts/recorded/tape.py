@@ -5,23 +5,28 @@ the PATH records what the real programs answer, or is answered from the recordin
 its mark alone (see `calls`), a program as a launcher that bears one. All of it is standard library, to start fast.
 """
 
+import fcntl
 import json
 import os
 import shlex
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from kpd.hosts.recorded.calls import OTHERS, OUTSIDE, Call, call, mark, named, pages
 from kpd.hosts.recorded.scrub import Scrub
 from kpd.hosts.recorded.shelf import Damaged, Shelf
+from kpd.hosts.unanswered import UNANSWERED
 
-UNKNOWN = 97
-"""The exit status of a program that has no answer; `kpd.measure.jobs` takes it for the host's trouble."""
 RECORDED = " (recorded)"
 """Stands behind a GPU's name wherever kpd is told it."""
 SETTINGS = "settings.json"
+TURN_S = 60.0
+"""How long a call waits for those before it, which only have to print."""
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from kpd.hosts.recorded.tape import main; main(*sys.argv[1:])"
 )
@@ -93,10 +98,14 @@ class Tape:
         return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
     def play(self, asked: Call, program: str) -> int:
-        """The recorded answer; UNKNOWN, and why, when there is none."""
+        """The recorded answer; UNANSWERED, and why, when there is none. Raises OSError."""
+        with _turn(asked.number) if asked.ordered else nullcontext():
+            return self._answer(asked, program)
+
+    def _answer(self, asked: Call, program: str) -> int:
         try:
             answers = self.shelf.find(asked.key)
-            at = _turn(asked.key) if asked.ordered else len(answers) - 1
+            at = _asked(asked.key) if asked.ordered else len(answers) - 1
             if not answers:
                 return _refuse(f"this recording does not hold {asked.words}")
             if at >= len(answers):
@@ -142,8 +151,26 @@ def _launcher(folder: Path, program: str) -> bytes:
     return f'#!/bin/sh\nexec {" ".join(words)} {program} "$@"\n'.encode()
 
 
-def _turn(key: str) -> int:
-    """How often this job, and those before it in the same contest, have asked.
+@contextmanager
+def _turn(number: int) -> Iterator[None]:
+    """Alone among the ordered calls of this job, and after those with a smaller number. Raises OSError."""
+    until = time.monotonic() + TURN_S
+    with (Path.cwd() / ".turns").open("ab") as turns:
+        fcntl.flock(turns, fcntl.LOCK_EX)
+        while os.fstat(turns.fileno()).st_size < number - 1:
+            fcntl.flock(turns, fcntl.LOCK_UN)
+            if time.monotonic() > until:
+                raise TimeoutError(f"call {number} of this job has waited {TURN_S:g} s for those before it")
+            time.sleep(0.005)
+            fcntl.flock(turns, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            turns.write(b"+")
+
+
+def _asked(key: str) -> int:
+    """How often this job, and those before it in the same contest, have asked. Only for whose turn it is.
 
     They count in their own folders, so that a job that is forgotten begins anew.
     """
@@ -171,4 +198,4 @@ def _say(stdout: bytes, stderr: bytes) -> None:
 
 def _refuse(why: str) -> int:
     _say(b"", f"kpd: {why}\n".encode())
-    return UNKNOWN
+    return UNANSWERED

@@ -5,17 +5,17 @@ from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.c.toolchain import Toolchain
 from kpd.measure.driver.harness import native
-from kpd.measure.driver.where import Where
 from kpd.measure.roofline import Roofline, roofline_of
+from kpd.measure.where import Where
 from kpd.model.codec import CodecError
 
 LIMIT_S = 60.0
 
 
-async def measure_roofline(host: Host, tools: Toolchain, where: Where | None = None) -> Roofline:
+async def measure_roofline(host: Host, tools: Toolchain, where: Where | None = None, again: bool = False) -> Roofline:
     """About two seconds the first time; then the host has it, until its compiler or CPU is another.
 
-    Raises HostError.
+    With `again` it is measured anew, and that is what the host has from then on. Raises HostError.
     """
     tree = await host.stage({"roofline.c": native("roofline.c")})
     flags = jobs.words(tools.flags(("-std=gnu11", "-D_GNU_SOURCE", "-O3", "-march=native")))
@@ -25,6 +25,8 @@ async def measure_roofline(host: Host, tools: Toolchain, where: Where | None = N
     )
     where = where or Where()
     id = jobs.key("roofline", tools.identity, script, str(where.cpu))
+    if again:
+        await host.forget(id)
     result = await jobs.run(host, where.spec(id, script, LIMIT_S))
     try:
         if result.rc != 0:

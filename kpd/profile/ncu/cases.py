@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from kpd.hosts.plain import plain
+from kpd.measure.bench import Launches
 from kpd.model.metrics import of_case
 from kpd.model.nouns import Advice
 from kpd.profile.ncu.launches import Launch
@@ -17,19 +18,24 @@ NONE = "the kernel makes no such request"
 CHECK = "LaunchCheck"
 """The rule's name in advice that is kpd's own: on what ncu has measured."""
 MOST_NAMED = 3
+CUT = "ncu stopped before the last launch"
+NARROW = "name the candidate's with kernel in [profile] of task.toml, or mark them (marked = true)"
 
 Values = dict[str, float | str]
 """Metric → its value, or why there is none."""
 
 
 def read(
-    by_case: Mapping[str, Sequence[Launch]], weights: Mapping[str, float]
+    by_case: Mapping[str, Sequence[Launch]], weights: Mapping[str, float], cut: str | None = None
 ) -> tuple[dict[str, float], dict[str, str]]:
     """The metrics of all cases together and of each, and for each that could not be had, why.
 
-    `weights` has each case's time. Launches of a case without a name count for all cases together only.
+    `weights` has each case's time. Launches of a case without a name count for all cases together only. Of the case
+    `cut` some launches are not there: it has no sums.
     """
     values = {case: _joined(of) for case, of in by_case.items() if of}
+    if cut in values:
+        values[cut] |= {counter.name: CUT for counter in CURATED if counter.join == "sum"}
     metrics: dict[str, float] = {}
     missing: dict[str, str] = {}
     for counter in CURATED:
@@ -47,13 +53,18 @@ def read(
     if values and "" not in values:
         for case in weights:
             if case not in values:
-                missing[of_case("duration_us", case)] = "ncu saw no kernel launch in this case"
+                missing[of_case("duration_us", case)] = (
+                    CUT if cut is not None else "ncu saw no kernel launch in this case"
+                )
     return metrics, missing
 
 
-def assigned(launches: Sequence[Launch], cases: Sequence[str]) -> tuple[dict[str, list[Launch]], tuple[Advice, ...]]:
+def assigned(
+    launches: Sequence[Launch], cases: Sequence[str], asked: Launches
+) -> tuple[dict[str, list[Launch]], tuple[Advice, ...]]:
     """The launches of each case, and what is odd about that: by NVTX range, else by their order, else by their names.
 
+    Their order tells where only what belongs to the cases was `asked` for, or every case launches the same kernels.
     With no telling whose they are, all count as one case's without a name.
     """
     ranged = [(next((name for name in launch.ranges if name in cases), ""), launch) for launch in launches]
@@ -62,8 +73,10 @@ def assigned(launches: Sequence[Launch], cases: Sequence[str]) -> tuple[dict[str
         text = f"ncu measured {_kernels(outside)} outside every case: left out" if outside else ""
         return {case: [one for of, one in ranged if of == case] for case in cases}, _odd(text)
     each, rest = divmod(len(launches), len(cases)) if cases else (0, 1)
-    if each and not rest:
-        return {case: list(launches[at * each : (at + 1) * each]) for at, case in enumerate(cases)}, ()
+    if each and not rest and len(launches) < asked.most:
+        split = {case: list(launches[at * each : (at + 1) * each]) for at, case in enumerate(cases)}
+        if asked.marked or len({tuple(launch.kernel for launch in of) for of in split.values()}) == 1:
+            return split, ()
     named = {case: [launch for launch in launches if _word(case, launch.kernel)] for case in cases}
     if any(named.values()):
         return named, ()
@@ -71,6 +84,24 @@ def assigned(launches: Sequence[Launch], cases: Sequence[str]) -> tuple[dict[str
         return {}, ()
     text = f"ncu measured {len(launches)} launches for {len(cases)} cases, and nothing tells which are whose"
     return {"": list(launches)}, _odd(text)
+
+
+def cut(by_case: Mapping[str, Sequence[Launch]], launches: Sequence[Launch], asked: Launches) -> str | None:
+    """The case in which ncu stopped to look, having seen as many launches as it was `asked` for; None if it did not."""
+    if len(launches) < asked.most:
+        return None
+    whose = {id(launch): case for case, of in by_case.items() for launch in of}
+    return next((whose[id(launch)] for launch in reversed(launches) if id(launch) in whose), None)
+
+
+def warnings(launches: Sequence[Launch], asked: Launches) -> tuple[Advice, ...]:
+    """What of that which was `asked` for may have given numbers of something else, or of a part."""
+    found: tuple[Advice, ...] = ()
+    if len(launches) >= asked.most:
+        found += _odd(f"ncu stopped after {asked.most} launches, so what comes after them is not known: {NARROW}")
+    if launches and not asked.kernel and not asked.marked:
+        found += _odd(f"ncu took every kernel of the process for the candidate's: {NARROW}")
+    return found
 
 
 def value(counter: Counter, metrics: Mapping[str, float]) -> float | str:

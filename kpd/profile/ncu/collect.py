@@ -109,7 +109,7 @@ def refused(ran: JobResult) -> str:
     if not ran.rc and not ran.reason:
         return ""
     if ran.reason:
-        return f"ncu was cut off ({ran.reason}) after {ran.seconds:.0f} s; [bench] limit_s in task.toml is the limit"
+        return f"ncu was cut off ({ran.reason}) after {ran.seconds:.0f} s; [profile] limit_s in task.toml is the limit"
     if ran.rc == NO_NCU:
         return "no ncu: install Nsight Compute, a part of the CUDA toolkit, or give its folder as cuda_home"
     said = ran.stdout.decode(errors="replace")

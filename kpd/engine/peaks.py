@@ -1,0 +1,34 @@
+"""What was measured of a host's devices, on its card: of each GPU by itself, and of the CPU for the host."""
+
+from dataclasses import replace
+
+from kpd.model.nouns import Device, HostCard
+
+Peaks = tuple[float | None, float | None]
+"""Bandwidth in GB/s and arithmetic in GFLOP/s, where they are known."""
+
+
+def with_peaks(card: HostCard, device: Device, peaks: Peaks) -> HostCard:
+    """The card with what was measured of a device. A task that measures nothing of it leaves it as it is."""
+    if peaks == (None, None):
+        return card
+    bandwidth_gbs, peak_gflops = peaks
+    if device.kind == "cpu":
+        return replace(card, bandwidth_gbs=bandwidth_gbs, peak_gflops=peak_gflops)
+    devices = tuple(
+        replace(one, bandwidth_gbs=bandwidth_gbs, peak_gflops=peak_gflops) if one.id == device.id else one
+        for one in card.devices
+    )
+    return replace(card, devices=devices)
+
+
+def still_known(card: HostCard, before: HostCard | None) -> HostCard:
+    """A host probed anew, with what was measured of those devices that it still has."""
+    if before is None:
+        return card
+    if before.device == card.device:
+        card = replace(card, bandwidth_gbs=before.bandwidth_gbs, peak_gflops=before.peak_gflops)
+    for device in before.devices:
+        if any((one.id, one.name, one.kind) == (device.id, device.name, "gpu") for one in card.devices):
+            card = with_peaks(card, device, (device.bandwidth_gbs, device.peak_gflops))
+    return card
