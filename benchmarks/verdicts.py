@@ -1,10 +1,10 @@
-"""Does the verdict hold? Null candidates and planted gains, through the real bench on this machine's CPU.
+"""Does the verdict hold? Null candidates and planted gains, through the real bench on this machine.
 
-    python benchmarks/verdicts.py [--nulls 200] [--planted 100] [--gain 5.0]
+    python benchmarks/verdicts.py [--task transpose_cpu] [--nulls 200] [--planted 100] [--gain 5.0]
 
 A null candidate is the task's kernel with a changed comment. A planted gain is the kernel proposed against an incumbent
-that wastes time in an empty loop; how long that must be for the wanted gain is found with many processes.
-Prints one JSON object; progress goes to stderr.
+that wastes time: in an empty loop on the CPU, in a kernel that waits on the GPU (`--task transpose_cuda`). How long it
+must be for the wanted gain is found with many processes. Prints one JSON object; progress goes to stderr.
 """
 
 import argparse
@@ -32,12 +32,32 @@ from kpd.measure.samples import ProcessSample
 from kpd.model.nouns import Device, Verdict
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
-from kpd.workspace.task import load_task
+from kpd.workspace.task import Task, load_task
 
 MIN_GAIN_PCT = 2.0
 TRUTH_PROCESSES = 60
 BUSY_S = 10.0
-FIRST_SPINS = 0.2
+WASTE = {
+    "transpose_cpu": ("kernel.c", 0.2, """
+void transpose(const float *in, float *out, long rows, long cols) {
+    once(in, out, rows, cols);
+    for (long turn = (long)((double)(rows * cols) * spins); turn > 0; turn--) __asm__ volatile("" : "+r"(turn));
+}
+"""),
+    "transpose_cuda": ("kernel.cu", 0.0005, """
+__global__ void idle(long long ns) {
+    long long now, begun;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begun));
+    do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    while (now - begun < ns);
+}
+void transpose(const float *in, float *out, long rows, long cols, cudaStream_t stream) {
+    once(in, out, rows, cols, stream);
+    idle<<<1, 1, 0, stream>>>((long long)((double)(rows * cols) * spins));
+}
+"""),
+}  # fmt: skip
+"""The file of each kernel, turns or nanoseconds an element to begin with, and what stands in for its launcher."""
 
 
 class Settled(NamedTuple):
@@ -51,20 +71,23 @@ def silent(text: str) -> None:
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", choices=sorted(WASTE), default="transpose_cpu")
     parser.add_argument("--nulls", type=int, default=200)
     parser.add_argument("--planted", type=int, default=100)
     parser.add_argument("--gain", type=float, default=5.0, help="percent of time that the planted candidate saves")
     args = parser.parse_args()
-    task = load_task(shipped("tasks") / "transpose_cpu")
+    task = load_task(shipped("tasks") / args.task)
     files = read_files(task.folder, task.editable)
+    source, first_spins, waste = WASTE[task.name]
     with tempfile.TemporaryDirectory() as root:
         host = Host("local", PurePosixPath(root), Local(), leases=f"{root}/leases")
         await host.connect()
         try:
-            bench = await BENCHES[task.language].prepare(host, task, Device("cpu", "cpu", cpu_model()), silent)
+            device = await found_device(host, task)
+            bench = await BENCHES[task.language].prepare(host, task, device, silent)
 
             async def built(kernel: bytes) -> str:
-                candidate = {**files, "kernel.c": kernel}
+                candidate = {**files, source: kernel}
                 return (await bench.build(await bench.stage(candidate), candidate, silent)).job
 
             async def settle(name: str, incumbent: str, candidate: str) -> Settled:
@@ -77,29 +100,30 @@ async def main() -> None:
                 print(say, "accepted" if verdict.accepted else "", file=sys.stderr, flush=True)
                 return Settled(verdict, seconds)
 
-            kernel = files["kernel.c"]
+            kernel = files[source]
             original = await built(kernel)
             nulls = []
             for number in range(args.nulls):
                 null = await built(kernel + f"/* null candidate {number} */\n".encode())
                 nulls.append(await settle(f"null{number}", original, null))
 
-            unburdened = await built(burdened(kernel, 0.0))
+            unburdened = await built(burdened(kernel, waste, 0.0))
 
             async def true_gain(spins: float) -> tuple[str, Verdict]:
-                slowed = await built(burdened(kernel, spins))
+                slowed = await built(burdened(kernel, waste, spins))
                 taken = bench.time(slowed, unburdened, f"truth-{spins:.8f}", 0, TRUTH_PROCESSES, silent)
                 return slowed, judge([sample async for sample in taken], MIN_GAIN_PCT)
 
-            _, first = await true_gain(FIRST_SPINS)
+            _, first = await true_gain(first_spins)
             wanted, had = (pct / (100 - pct) for pct in (args.gain, first.gain.pct))
-            slowed, truth = await true_gain(FIRST_SPINS * wanted / had)
+            slowed, truth = await true_gain(first_spins * wanted / had)
             print(f"planted: a true gain of {truth.gain.pct:+.2f} %", file=sys.stderr, flush=True)
             planted = [await settle(f"planted{number}", slowed, unburdened) for number in range(args.planted)]
         finally:
             await host.close()
     print(json.dumps({
         "task": task.name,
+        "device": device.name,
         "machine": {"system": platform.platform(), "cpu": cpu_model(), "python": platform.python_version()},
         "min_gain_pct": MIN_GAIN_PCT,
         "nulls": summary(nulls),
@@ -120,22 +144,22 @@ async def patiently(bench: Bench, incumbent: str, candidate: str, name: str) -> 
     raise AssertionError("unreachable")
 
 
-def burdened(kernel: bytes, spins: float) -> bytes:
-    """The transpose under another name, followed by an empty loop of `spins` turns an element.
+def burdened(kernel: bytes, waste: str, spins: float) -> bytes:
+    """The transpose under another name, and then `waste` for `spins` turns, or nanoseconds, an element.
 
     The number is data, so that two kernels with different numbers are the same code at the same addresses: where a loop
     happens to lie can be worth more than the gain that is planted.
     """
-    return (
-        kernel.replace(b"void transpose(", b"__attribute__((noinline)) void once(")
-        + f"""
-static volatile double spins = {spins:.8f};
-void transpose(const float *in, float *out, long rows, long cols) {{
-    once(in, out, rows, cols);
-    for (long turn = (long)((double)(rows * cols) * spins); turn > 0; turn--) __asm__ volatile("" : "+r"(turn));
-}}
-""".encode()
-    )
+    once = kernel.replace(b"void transpose(", b"__attribute__((noinline)) void once(")
+    return once + f"\nstatic volatile double spins = {spins:.8f};\n{waste}".encode()
+
+
+async def found_device(host: Host, task: Task) -> Device:
+    """This machine's CPU, or its first GPU."""
+    if BENCHES[task.language].device == "cpu":
+        return Device("cpu", "cpu", cpu_model())
+    gpu = (await host.probe()).get("gpus", ())[0]
+    return Device(gpu.uuid, "gpu", gpu.name, gpu.arch)
 
 
 def summary(results: list[Settled]) -> dict[str, object]:
