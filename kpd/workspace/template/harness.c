@@ -33,4 +33,14 @@ static void call(kpd_kernel kernel, const kpd_case *c, void *const *data) {
     ((kernel_type)kernel)(data[A], data[B], data[OUT], length(c));
 }
 
-const kpd_task_t kpd_task = {"kernel", {"n"}, cases, sizeof cases / sizeof *cases, 3, buffers, fill, oracle, call};
+const kpd_task_t kpd_task = {
+    .symbol = "kernel",
+    .dims = {"n"},
+    .cases = cases,
+    .case_count = sizeof cases / sizeof *cases,
+    .buffer_count = 3,
+    .buffers = buffers,
+    .fill = fill,
+    .oracle = oracle,
+    .call = call,
+};
