@@ -6,6 +6,8 @@ import pytest
 
 from tests.cuda_driver import SEED, Driver, build
 
+pytestmark = pytest.mark.slow
+
 HARNESS = """
 #include "kpd_task.h"
 enum { X, W, OUT };

@@ -6,6 +6,8 @@ import pytest
 
 from tests.cuda_driver import Driver, build
 
+pytestmark = pytest.mark.slow
+
 # Each reading asks for all five figures, the clock of the SMs first. The first reading comes while nothing runs yet.
 NVML = """
 static int reading;

@@ -12,6 +12,8 @@ import pytest
 
 from tests.cuda_driver import SEED, Driver, build
 
+pytestmark = pytest.mark.slow
+
 ARGUMENTS = ("a", "4", "1e-6", "0", "20000")
 PLENTY = str(2 << 30)
 

@@ -10,7 +10,10 @@ import pytest
 
 from tests.standing_in import NO_REAL, PROGRAMS, REAL, build, nvcc, real_nvcc, run
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the CUDA stand-in is for Linux, as CUDA is")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the CUDA stand-in is for Linux, as CUDA is"),
+    pytest.mark.slow,
+]
 
 
 @pytest.mark.parametrize("program", ["elementwise", "warps", "atomics", "order"])

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parent
 TASKS = TESTS.parent / "tasks"
 SHAPES = "SHAPES = ((1, 64, 96), (2, 5, 30))\n"

@@ -21,6 +21,8 @@ from kpd.workspace.task import load_task
 from tests.cuda_measured import GPU, LOOP, ONE_FILE, RIGHT, Builds, builds, kernel, needs_nvcc, task_folder
 from tests.test_measure_build import machine
 
+pytestmark = pytest.mark.slow
+
 real = pytest.mark.asyncio(loop_scope="module")
 TOOLS = Toolchain("/usr/local/cuda/bin/nvcc", "13.0", "sm_90", "gcc 12")
 

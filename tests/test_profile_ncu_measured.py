@@ -28,6 +28,8 @@ from kpd.workspace.task import load_task
 from tests.measured import local_host
 from tests.ncu_reports import CASES, NAIVE_US, TILED_US, on_path, pages, recorded, stand_in, timed
 
+pytestmark = pytest.mark.slow
+
 H100 = Device("GPU-00000000-0000-0000-0000-000000000000", "gpu", "NVIDIA H100 80GB HBM3", "sm_90")
 PTXAS = """ptxas info    : Compiling entry function '_Z5naivePKfPfii' for 'sm_90'
 ptxas info    : Function properties for _Z5naivePKfPfii
