@@ -260,7 +260,7 @@ def evil_host(name: str, offered: str = "") -> HostCard:
     checks = tuple(Check(subject, state, HOSTILE, HOSTILE) for subject in ("link", HOSTILE) for state in states)
     return HostCard(
         name, HOSTILE, "down", HOSTILE, HOSTILE, -1, HOSTILE, HOSTILE, -1e300, 1e300, HOSTILE, HOSTILE, HOSTILE,
-        offered, 1e300, (device, replace(device, id="2"), Device("", "cpu", "")), checks,
+        offered, False, 1e300, (device, replace(device, id="2"), Device("", "cpu", "")), checks,
     )  # fmt: skip
 
 
