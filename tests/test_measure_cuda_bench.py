@@ -75,7 +75,7 @@ async def test_the_cases_and_what_they_cost_are_known(bench: DriverBench) -> Non
 
 
 async def test_a_gpu_that_was_slowed_when_it_was_measured_is_measured_once_more(bench: DriverBench) -> None:
-    known, least_us = bench._rates, bench.work["large"].least_us
+    known, least_us = bench._roofline, bench.work["large"].least_us
     assert least_us is not None
     try:
         says("2700.0", "8100.0")
@@ -89,7 +89,8 @@ async def test_a_gpu_that_was_slowed_when_it_was_measured_is_measured_once_more(
     finally:
         says("9900.0", "2700.0")
         says("41000.0", "52000.0")
-        bench._rates = known
+        bench._use(known)
+        bench._remeasured = False
 
 
 async def test_a_right_kernel_is_right_and_a_wrong_one_is_told_where(bench: DriverBench) -> None:

@@ -23,7 +23,7 @@ COMPARED = (
     "iteration_started", "proposed", "screened", "built", "checked", "timed", "judged", "profiled", "explained",
     "accepted", "iteration_ended",
 )  # fmt: skip
-ELSEWHERE = ("seconds", "overhead_s", "job", "cached", "samples")
+ELSEWHERE = ("seconds", "overhead_s", "job", "cached")
 """What of an event is of the machine, or of the moment."""
 
 
@@ -79,24 +79,11 @@ def _daemon(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def essence(events: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Two processes that wait for their turn may change places, so which of them a verdict still needed may differ."""
-    found = []
-    for event in events:
-        body = {key: value for key, value in event["body"].items() if key not in ELSEWHERE}
-        match event["kind"]:
-            case "timed":
-                body = {"cases": [case["case"] for case in body["cases"]]}
-            case "judged":
-                body = {"accepted": body["verdict"]["accepted"]}
-            case "profiled":
-                body = {"metrics": sorted(body["metrics"]), "missing": body["missing"], "advice": body["advice"]}
-            case "explained":
-                continue
-            case "iteration_ended" if body["outcome"] != "failed":
-                body = {"outcome": body["outcome"]}
-        if event["kind"] in COMPARED:
-            found.append((event["kind"], body))
-    return found
+    return [
+        (event["kind"], {key: value for key, value in event["body"].items() if key not in ELSEWHERE})
+        for event in events
+        if event["kind"] in COMPARED
+    ]
 
 
 def test_the_run_is_played_as_it_was(made: Made, daemon: RealDaemon) -> None:

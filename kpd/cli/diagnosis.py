@@ -6,12 +6,10 @@ from pathlib import Path
 
 from kpd.agents.space import SpaceError, read_point
 from kpd.measure.catalogue import BENCHES
-from kpd.measure.flags import FlagError
+from kpd.measure.flags import BUILD_FILE, FlagError
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.strict import Document
 from kpd.workspace.task import TASK_FILE, Task, TaskError, load_task
-
-BUILD_FILE = "build.json"
 
 
 def problems(folder: Path) -> list[str]:

@@ -140,9 +140,7 @@ async def _confirmed(at: Attempt, verdict: Verdict) -> Verdict:
 
 
 async def _held_out(at: Attempt, verdict: Verdict, candidate: Object) -> Verdict:
-    """With the cases that the task holds out."""
-    if at.task.final.command is None:
-        return verdict
+    """With the cases that the task holds out, if it does."""
     incumbent = None if at.is_baseline else (await _object(at, at.files_of(at.parent))).job
     try:
         final = await at.bench.final(incumbent, candidate.job, at.job("final"), at.say("job"))

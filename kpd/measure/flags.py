@@ -8,6 +8,8 @@ import json
 import re
 from dataclasses import dataclass
 
+BUILD_FILE = "build.json"
+"""Where a candidate sets flags, if the task lets it."""
 MOST = 32
 """Flags that one candidate may set."""
 LONGEST = 80

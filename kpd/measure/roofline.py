@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import log
 
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobSpec
+from kpd.measure import jobs
 from kpd.measure.score import Work
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.expr import ExprError
@@ -87,6 +90,23 @@ def roofline_of(said: bytes) -> Roofline:
     if not found.bandwidth or not rising or not all(0 < speed < 1e6 for speed in speeds):
         raise CodecError("its figures make no sense")
     return found
+
+
+async def measured(host: Host, spec: JobSpec, what: str, again: bool) -> Roofline:
+    """What the job that measures `what` has found: now, or when it ran first; with `again` now in any case.
+
+    Raises HostError.
+    """
+    if again:
+        await host.forget(spec.id)
+    result = await jobs.run(host, spec)
+    try:
+        if result.rc != 0:
+            raise CodecError(jobs.tail(result.stderr))
+        return roofline_of(result.stdout)
+    except CodecError as err:
+        await host.forget(spec.id)
+        raise HostError("host", f"{host.name}: the roofline of {what} could not be measured: {err}") from err
 
 
 def work(task: Task, roofline: Roofline, dims: Mapping[str, int], cached: bool = True) -> Work:

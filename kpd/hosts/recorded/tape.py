@@ -65,7 +65,9 @@ def main(folder: str, program: str, *arguments: str) -> None:
     tape = Tape(Path(folder), settings)
     try:
         asked = call(program, list(arguments), tape.scrub)
-        sys.exit(tape.record(asked, program, list(arguments)) if settings.programs else tape.play(asked, program))
+        with _turn(asked.number) if asked.ordered else nullcontext():
+            status = tape.record(asked, program, list(arguments)) if settings.programs else tape.play(asked, program)
+        sys.exit(status)
     except OSError as err:  # not the fault of what is asked for
         sys.exit(_refuse(f"the tape cannot go on: {err}"))
 
@@ -99,10 +101,6 @@ class Tape:
 
     def play(self, asked: Call, program: str) -> int:
         """The recorded answer; UNANSWERED, and why, when there is none. Raises OSError."""
-        with _turn(asked.number) if asked.ordered else nullcontext():
-            return self._answer(asked, program)
-
-    def _answer(self, asked: Call, program: str) -> int:
         try:
             answers = self.shelf.find(asked.key)
             at = _asked(asked.key) if asked.ordered else len(answers) - 1

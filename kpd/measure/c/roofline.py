@@ -1,13 +1,11 @@
 """What the host's CPU can do at best, measured: bandwidth by footprint and peak arithmetic, on one core."""
 
-from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.c.toolchain import Toolchain
 from kpd.measure.driver.harness import native
-from kpd.measure.roofline import Roofline, roofline_of
+from kpd.measure.roofline import Roofline, measured
 from kpd.measure.where import Where
-from kpd.model.codec import CodecError
 
 LIMIT_S = 60.0
 
@@ -25,13 +23,4 @@ async def measure_roofline(host: Host, tools: Toolchain, where: Where | None = N
     )
     where = where or Where()
     id = jobs.key("roofline", tools.identity, script, str(where.cpu))
-    if again:
-        await host.forget(id)
-    result = await jobs.run(host, where.spec(id, script, LIMIT_S))
-    try:
-        if result.rc != 0:
-            raise CodecError(jobs.tail(result.stderr))
-        return roofline_of(result.stdout)
-    except CodecError as err:
-        await host.forget(id)
-        raise HostError("host", f"{host.name}: the roofline could not be measured: {err}") from err
+    return await measured(host, where.spec(id, script, LIMIT_S), "the CPU", again)

@@ -1,6 +1,7 @@
 """A CUDA task made ready on a GPU: its harness built, the device's roofline known."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from kpd.hosts.host import Host, Lease
 from kpd.measure.bench import Object, Say
@@ -9,13 +10,11 @@ from kpd.measure.cuda.harness import harness
 from kpd.measure.cuda.nvcc import choose
 from kpd.measure.cuda.roofline import measure_roofline
 from kpd.measure.cuda.sources import layer
-from kpd.measure.driver.bench import DriverBench, Rates
-from kpd.measure.roofline import Roofline, work
+from kpd.measure.driver.bench import DriverBench
+from kpd.measure.flags import BUILD_FILE
 from kpd.measure.where import Where
 from kpd.model.nouns import Device
 from kpd.workspace.task import Task
-
-FLAGS = "build.json"
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
@@ -29,22 +28,16 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     # A check need not wait until others leave the GPU alone. It has the lock all the same: it would spoil their timing.
     checking, measuring = Where(lease=Lease(device.id), env=env), Where(lease=Lease(device.id, gpu=True), env=env)
     program = await harness(host, tools, task, say)
-    roofline = await measure_roofline(host, tools, device, measuring)
+    measure = partial(measure_roofline, host, tools, device, measuring)
+    roofline = await measure()
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> Object:
-        own = build.candidate_flags(files[FLAGS], tools.arch) if FLAGS in files else ()
+        own = build.candidate_flags(files[BUILD_FILE], tools.arch) if BUILD_FILE in files else ()
         return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say)
-
-    def rates(of: Roofline) -> Rates:
-        works = {case.name: work(task, of, case.dims, cached=False) for case in program.cases}
-        return Rates(works, (of.memory_gbs, of.peak_gflops))
-
-    async def again() -> Rates:
-        return rates(roofline.better(await measure_roofline(host, tools, device, measuring, again=True)))
 
     listings = ("", build.PTXAS)
     sanitizer = tools.beside("compute-sanitizer") if task.check.sanitizer else ""
     return DriverBench(
-        host, task, device, program, rates(roofline), again, compile, listings, checking, measuring, layer(task),
-        sanitizer,
+        host, task, device, program, roofline, measure, compile, listings, checking, measuring, cached=False,
+        lay=layer(task), sanitizer=sanitizer,
     )  # fmt: skip

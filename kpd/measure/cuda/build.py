@@ -49,14 +49,13 @@ def candidate_flags(raw: bytes, arch: str) -> tuple[str, ...]:
 def script(host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...]) -> str:
     """ptxas's words go to a file as well as to stderr, with nvcc's, as they come in one stream.
 
-    A static variable of an inline function or a template would be one variable for all objects of a process, but for
-    the flag in the environment: nvcc reads that last.
+    Without -fno-gnu-unique a static variable of an inline function or a template would be one variable for all objects
+    of a process.
     """
     linking = ("-shared", "-Xlinker", "-z,defs")
-    own = ("-DKPD_CANDIDATE", "-Xptxas", "-v", "-Xcompiler", "-fPIC", "-Ikpd", "-I.", *linking)
+    own = ("-DKPD_CANDIDATE", "-Xptxas", "-v", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.", *linking)
     return (
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
-        f'export NVCC_APPEND_FLAGS="-Xcompiler -fno-gnu-unique"\n'
         f'{jobs.words((tools.nvcc, *flags, *own, UNIT))} -o "$out/{OBJECT}" 2>"$out/{PTXAS}"\n'
         f'status=$?\ncat "$out/{PTXAS}" >&2\nexit $status\n'
     )

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Protocol
 
 from kpd.hosts.host import Host, JobResult
@@ -12,6 +11,7 @@ from kpd.measure.bench import Correct, Counted, Launches, Listing, Object, Say
 from kpd.measure.driver import check, memcheck, timing
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.made import Made
+from kpd.measure.roofline import Roofline, work
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
 from kpd.measure.where import Where
@@ -31,26 +31,23 @@ class Compile(Protocol):
     def __call__(self, tree: str, files: Mapping[str, bytes], say: Say) -> Awaitable[Object]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """What the device's roofline says: of each case, and of the device at best (GB/s past all caches, GFLOP/s)."""
+class Measure(Protocol):
+    """The roofline of the device; with `again` measured anew. Raises HostError."""
 
-    work: Mapping[str, Work]
-    peaks: tuple[float | None, float | None]
+    def __call__(self, again: bool) -> Awaitable[Roofline]: ...
 
 
 class DriverBench:
     """See `bench.Bench`, which this is for languages whose kernels become shared objects.
 
-    `again` measures the device once more, for the better rates of both times. `listings` are the files in a build's
+    `cached` says whether a timed case may find its data in a cache. `listings` are the files in a build's
     `out/` with its assembly, if it has some, and the compiler's remarks. `lay` makes what is laid over the pristine
     protected files from a candidate's. `sanitizer` is where compute-sanitizer is, if the task asks for it.
     """
 
     def __init__(
-        self, host: Host, task: Task, device: Device, harness: Harness, rates: Rates,
-        again: Callable[[], Awaitable[Rates]], compile: Compile,
-        listings: tuple[str, str], checking: Where, measuring: Where,
+        self, host: Host, task: Task, device: Device, harness: Harness, roofline: Roofline, measure: Measure,
+        compile: Compile, listings: tuple[str, str], checking: Where, measuring: Where, cached: bool = True,
         lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
         sanitizer: str = "",
     ) -> None:  # fmt: skip
@@ -59,9 +56,10 @@ class DriverBench:
         self.task = task
         self.device = device
         self.launches = Launches(task.profile.kernel or "")
-        self._rates = rates
-        self._again = again
+        self._measure = measure
         self._remeasured = False
+        self._cached = cached
+        self._use(roofline)
         self._compile = compile
         self._listings = listings
         self._checking = checking
@@ -71,17 +69,21 @@ class DriverBench:
         self._protected = read_files(task.folder, task.protected)
         self._made = Made(host)
 
+    def _use(self, roofline: Roofline) -> None:
+        self._roofline = roofline
+        self._work = {case.name: work(self.task, roofline, case.dims, self._cached) for case in self.harness.cases}
+
     @property
     def work(self) -> Mapping[str, Work]:
-        return self._rates.work
+        return self._work
 
     @property
     def peaks(self) -> tuple[float | None, float | None]:
-        return self._rates.peaks
+        return self._roofline.memory_gbs, self._roofline.peak_gflops
 
     async def remeasure(self) -> None:
         if not self._remeasured:
-            self._rates = await self._again()
+            self._use(self._roofline.better(await self._measure(again=True)))
             self._remeasured = True
 
     async def stage(self, files: Mapping[str, bytes]) -> str:

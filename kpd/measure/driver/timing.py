@@ -1,4 +1,4 @@
-"""Candidate against incumbent, A B B A, in fresh processes. One job runs them in turn on one CPU."""
+"""Candidate against incumbent, A B B A, in fresh processes that one job runs in turn."""
 
 import contextlib
 import secrets

@@ -32,6 +32,18 @@ int batch_quads(int intended, uint64_t ns, uint64_t batch_ns) {
     return affordable < FEWEST_QUADS ? FEWEST_QUADS : affordable < (uint64_t)intended ? (int)affordable : intended;
 }
 
+static int by_time(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return one < other ? -1 : one > other;
+}
+
+uint64_t middle_of(const uint64_t *ns, int count) {
+    uint64_t sorted[2 * MAX_QUADS];
+    memcpy(sorted, ns, (size_t)count * sizeof *ns);
+    qsort(sorted, (size_t)count, sizeof *sorted, by_time);
+    return sorted[count / 2];
+}
+
 /* A number that stands after `label` in a file of /proc, `skip` words further on; 0 where there is none. */
 static long proc_number(const char *path, const char *label, int skip) {
     FILE *file = fopen(path, "r");

@@ -3,13 +3,13 @@
  *   bench describe                                                     the cases, their dims and sizes
  *   bench check OBJECT seeds rtol atol limit_ms                        is the candidate right?
  *   bench time INCUMBENT CANDIDATE first quads rtol atol limit_ms      A B B A; `first` (a or b) is loaded first
- *   bench run OBJECT calls [checked]                                   so many calls of every timed (or checked) case, for a tool
+ *   bench run OBJECT calls [checked]                                   every timed (or checked) case, for a profiler
  *   bench timing OBJECT                                                a line of text a case, for people and other tools
  *
  * check and time read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
- * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it is null or
- * what the kernel did wrong; run has none. Exit status 0: no problem; 1: a problem; 2: the driver or the harness is at fault, with the
- * reason on standard error.
+ * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
+ * is null or what the kernel did wrong; run has none. Exit status 0: no problem; 1: a problem; 2: the driver or the harness
+ * is at fault, with the reason on standard error.
  */
 #include "report.h"
 
@@ -57,17 +57,11 @@ static void each(const char *object, int (*what)(int number, int calls), int cal
     }
 }
 
-static int by_size(const void *a, const void *b) {
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-    return one < other ? -1 : one > other;
-}
-
 static int stopped(int number, int calls) {
-    uint64_t *ns = job.shared->ns[CANDIDATE];
     worker_stopwatch(number, calls);
     if (!answered(CANDIDATE, &job.views[number], "normal", "timing")) return 0;
-    qsort(ns, (size_t)calls, sizeof *ns, by_size);
-    printf("KK_TIMING name=%s median_us=%.3f\n", kpd_task.cases[number].name, (double)ns[calls / 2] / 1e3);
+    double us = (double)middle_of(job.shared->ns[CANDIDATE], calls) / 1e3;
+    printf("KK_TIMING name=%s median_us=%.3f\n", kpd_task.cases[number].name, us);
     return 1;
 }
 

@@ -233,17 +233,7 @@ static int time_device(const view *v, slot which, int wanted, outcome *answer) {
     return answer->how == DONE;
 }
 
-static int by_time(const void *a, const void *b) {
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-    return one < other ? -1 : one > other;
-}
-
-static uint64_t middle(const uint64_t *times) {
-    uint64_t count = 2 * (uint64_t)result->quads, sorted[2 * MAX_QUADS];
-    memcpy(sorted, times, count * sizeof *times);
-    qsort(sorted, count, sizeof *times, by_time);
-    return sorted[count / 2];
-}
+static uint64_t middle(const uint64_t *ns) { return middle_of(ns, 2 * result->quads); }
 
 static int strayed(slot which, uint64_t ns, uint64_t most, ending how, outcome *answer) {
     if (ns <= most) return 0;

@@ -1,6 +1,6 @@
 /* The driver's half of the CUDA engine: what the GPU says of itself during a timing, through NVML where that is installed,
  * and the report of what only a GPU's timing has. */
-#include "driver.h"
+#include "report.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -98,16 +98,11 @@ static void print_telemetry(void) {
     least.known = 0;
 }
 
-static void print_list(const char *name, const uint64_t *ns, int count) {
-    printf(",\"%s\":[", name);
-    for (int i = 0; i < count; i++) printf("%s%llu", i ? "," : "", (unsigned long long)ns[i]);
-    printf("]");
-}
-
 void engine_report(const measurement *m) {
-    printf(",\"warm\":{\"reps\":%d", m->reps);
-    print_list("a_ns", m->warm_ns[INCUMBENT], 2 * m->warm_quads);
-    print_list("b_ns", m->warm_ns[CANDIDATE], 2 * m->warm_quads);
+    printf(",\"warm\":{\"reps\":%d,", m->reps);
+    print_batches("a_ns", m->warm_ns[INCUMBENT], 2 * m->warm_quads);
+    putchar(',');
+    print_batches("b_ns", m->warm_ns[CANDIDATE], 2 * m->warm_quads);
     int known = m->device_ns[INCUMBENT] > 0.0 && m->device_ns[CANDIDATE] > 0.0;
     if (known) printf("},\"device_ns\":[%.1f,%.1f]", m->device_ns[INCUMBENT], m->device_ns[CANDIDATE]);
     else printf("},\"device_ns\":null");
