@@ -1,6 +1,6 @@
 """A whole run of a task on this machine's GPU, over SSH, beside what profiling the same kernel by hand takes.
 
-    python benchmarks/gpu_run.py TASK [--iterations 12] [--recipe 3] [--full 0,best]
+    python benchmarks/gpu_run.py TASK [--iterations 12] [--recipe 3] [--full 0,best] [--reports DIR]
 
 A real daemon reaches this machine through an SSH server on its own loopback and runs the task with the sweep agent.
 `--recipe` times a recipe by hand so often before and after the run: nvcc, the program, `ncu --set full`, its import
@@ -23,16 +23,13 @@ from statistics import median
 from typing import Any
 
 from loopback import ALIAS, served
+from own_daemon import own_daemon
 from same_rules import same_rules
 
-from kpd.client import ask
-from kpd.daemon.process import serve
 from kpd.model import events as e
 from kpd.model.nouns import CaseTime
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
-
-LONGEST_S = 3600.0
 
 
 def main() -> None:
@@ -41,11 +38,12 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=12, help="after the baseline; 0 for the baseline alone")
     parser.add_argument("--recipe", type=int, default=0, metavar="TIMES")
     parser.add_argument("--full", default="", metavar="ITERATIONS", help="numbers, or `best`, with commas between them")
+    parser.add_argument("--reports", type=Path, metavar="DIR", help="keep the reports of the baseline and of the best")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kpd-gpu-") as scratch:
         home = Path(scratch)
         by_hand = [recipe(home) for _ in range(args.recipe)]
-        facts, full = asyncio.run(run(home, args.task, args.iterations, args.full))
+        facts, full = asyncio.run(run(home, args.task, args.iterations, args.full, args.reports))
         by_hand += [recipe(home) for _ in range(args.recipe)]
     found = told(facts)
     if by_hand:
@@ -76,7 +74,9 @@ def recipe(scratch: Path) -> dict[str, float]:
     return {**took, "all": sum(took.values())}
 
 
-async def run(home: Path, task: str, iterations: int, full: str) -> tuple[list[e.Fact], dict[str, Any]]:
+async def run(
+    home: Path, task: str, iterations: int, full: str, reports: Path | None
+) -> tuple[list[e.Fact], dict[str, Any]]:
     """The facts of a run by a daemon of its own, and what `full` profiles say of some of its iterations."""
     (home / ".ssh").mkdir()
     os.environ["HOME"] = str(home)
@@ -85,44 +85,37 @@ async def run(home: Path, task: str, iterations: int, full: str) -> tuple[list[e
     workspace.config.write_text(
         f'[run]\nhost = "{ALIAS}"\n[hosts.{ALIAS}]\ntransport = "ssh"\naddress = "{ALIAS}"\nleases = "{home}/leases"\n'
     )
-    facts: list[e.Fact] = []
-    ended = asyncio.Event()
-
-    def listen(message: object) -> None:
-        if isinstance(message, e.Event):
-            facts.append(message.fact)
-            if isinstance(message.fact, e.IterationEnded | e.RunPaused | e.RunEnded):
-                say(f"{message.fact.kind()}: {message.fact.reason}")
-            last = e.RunPaused | e.RunEnded if iterations else e.RunPaused | e.RunEnded | e.IterationEnded
-            if isinstance(message.fact, last):
-                ended.set()
-
-    async with served(home / ".ssh"):
-        daemon = asyncio.create_task(serve(workspace, [listen]))
+    async with served(home / ".ssh"), own_daemon(workspace, progress) as daemon:
         budget = {"iterations": iterations, "patience": iterations} if iterations else {}
-        await command(workspace, "run", task=task, agent="sweep" if iterations else "operator", **budget)
-        waiting = [asyncio.ensure_future(ended.wait()), daemon]
-        await asyncio.wait(waiting, timeout=LONGEST_S, return_when="FIRST_COMPLETED")
+        await daemon.command("run", task=task, agent="sweep" if iterations else "operator", **budget)
+        await daemon.until(e.RunPaused, e.RunEnded, *(() if iterations else (e.IterationEnded,)))
         again = {}
         for word in filter(None, full.split(",")):
-            number = best(facts) if word == "best" else int(word)
-            await command(workspace, "profile", iteration=f"r1.{number}")
+            number = best(daemon.facts) if word == "best" else int(word)
+            await daemon.command("profile", iteration=f"r1.{number}")
             again[str(number)] = same_rules(workspace.iteration_folder(task, "r1", number))
-        await command(workspace, "shutdown")
-        await daemon
-    return facts, again
+        if reports:
+            for number in {0, best(daemon.facts)}:
+                copy_reports(workspace.iteration_folder(task, "r1", number), reports / f"iter_{number:04}")
+    return daemon.facts, again
 
 
-async def command(workspace: Workspace, verb: str, **args: object) -> None:
-    await asyncio.to_thread(say_to, workspace, verb, args)
+def progress(fact: e.Fact) -> None:
+    if isinstance(fact, e.IterationEnded | e.RunPaused | e.RunEnded):
+        say(f"{fact.kind()}: {fact.reason}")
 
 
-def say_to(workspace: Workspace, verb: str, args: dict[str, object]) -> None:
-    for _ in range(400):
-        if workspace.socket.exists():
-            break
-        time.sleep(0.05)
-    ask(workspace.socket, "command", verb, args)
+def copy_reports(folder: Path, out: Path) -> None:
+    """The reports of an iteration and what `ncu` exports of them."""
+    out.mkdir(parents=True)
+    for report in folder.glob("*.ncu-rep"):
+        shutil.copy(report, out)
+        for page in ("raw", "details"):
+            table = subprocess.run(
+                ["ncu", "--import", report, "--csv", "--print-units", "base", "--page", page],
+                check=True, capture_output=True,
+            )  # fmt: skip
+            (out / f"{report.stem}.{page}.csv").write_bytes(table.stdout)
 
 
 def best(facts: list[e.Fact]) -> int:

@@ -22,18 +22,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+
+from own_daemon import own_daemon
 
 from kpd import __version__
 from kpd.agents import space
 from kpd.agents.agent import Context, Exhausted, Proposal
 from kpd.agents.catalogue import AGENTS
-from kpd.client import ask
-from kpd.daemon.process import serve
 from kpd.hosts.preflight.gpus import QUERY, Gpu, chosen, cuda_of, gpus_of, ncu_of
 from kpd.hosts.recorded.calls import OUTSIDE
 from kpd.hosts.recorded.recording import Candidate, Recording, finish, load
@@ -45,7 +43,6 @@ from kpd.workspace.runfolder import IterationFolder, read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
 
-LONGEST_S = 4 * 3600.0
 GIVEN = "recorded"
 """The agent in whose place the given candidates are proposed."""
 PUBLIC = ("/", "/root", "/home", "/tmp", "/usr", "/usr/bin", "/usr/local/bin", "root")
@@ -91,8 +88,8 @@ def main() -> None:
         if given:
             AGENTS[GIVEN] = lambda config: Given(given)
         budget = {"iterations": args.iterations or len(given) or None, "patience": len(given) or None}
-        events = asyncio.run(run(workspace, task, GIVEN if given else "sweep", budget))
-        candidates = tuple(measured(workspace, task, events))
+        facts = asyncio.run(run(workspace, task, GIVEN if given else "sweep", budget))
+        candidates = tuple(measured(workspace, task, facts))
     finish(out, Recording(
         version=1, kpd=__version__, made=datetime.now(UTC).date().isoformat(), device=gpu.name, arch=gpu.arch,
         driver=gpu.driver, cuda=cuda_of(said(programs, "nvcc", "--version")),
@@ -162,36 +159,16 @@ def with_files(task: Task, folder: Path) -> Proposal:
     return Proposal(files, folder.name, point=space.point_of(task, files))
 
 
-async def run(workspace: Workspace, task: Task, agent: str, budget: dict[str, int | None]) -> list[e.Event]:
-    """A daemon of its own, until the run has ended. Its events."""
-    events: list[e.Event] = []
-    ended = asyncio.Event()
-
-    def listen(message: object) -> None:
-        if isinstance(message, e.Event):
-            events.append(message)
-            told(message.fact)
-            if isinstance(message.fact, e.RunEnded | e.RunPaused):
-                ended.set()
-
-    daemon = asyncio.create_task(serve(workspace, [listen]))
-    given = {name: value for name, value in budget.items() if value is not None}
-    await asyncio.to_thread(command, workspace, "run", {"task": task.name, "agent": agent, **given})
-    await asyncio.wait([asyncio.ensure_future(ended.wait()), daemon], timeout=LONGEST_S, return_when="FIRST_COMPLETED")
-    await asyncio.to_thread(command, workspace, "shutdown", {})
-    await daemon
-    last = next((event.fact for event in reversed(events) if isinstance(event.fact, e.RunEnded)), None)
+async def run(workspace: Workspace, task: Task, agent: str, budget: dict[str, int | None]) -> list[e.Fact]:
+    """The facts of a run by a daemon of its own."""
+    async with own_daemon(workspace, told) as daemon:
+        given = {name: value for name, value in budget.items() if value is not None}
+        await daemon.command("run", task=task.name, agent=agent, **given)
+        await daemon.until(e.RunEnded, e.RunPaused)
+    last = next((fact for fact in reversed(daemon.facts) if isinstance(fact, e.RunEnded)), None)
     if last is None or last.outcome == "failed":
         sys.exit(f"the run did not come to its end: {last.reason if last else 'see above'}")
-    return events
-
-
-def command(workspace: Workspace, verb: str, args: dict[str, Any]) -> None:
-    for _ in range(400):
-        if workspace.socket.exists():
-            break
-        time.sleep(0.05)
-    ask(workspace.socket, "command", verb, args)
+    return daemon.facts
 
 
 def told(fact: e.Fact) -> None:
@@ -203,10 +180,10 @@ def told(fact: e.Fact) -> None:
         print(f"{fact.retaken} of the processes were disturbed; a quiet machine makes a better recording", flush=True)
 
 
-def measured(workspace: Workspace, task: Task, events: list[e.Event]) -> list[Candidate]:
+def measured(workspace: Workspace, task: Task, facts: list[e.Fact]) -> list[Candidate]:
     """What was proposed after the baseline."""
     found = []
-    for fact in (event.fact for event in events):
+    for fact in facts:
         if isinstance(fact, e.Proposed) and fact.iteration > 0:
             folder = IterationFolder(workspace.iteration_folder(task.name, fact.run, fact.iteration))
             files = {name: data.decode() for name, data in folder.read_candidate(task.editable).items()}

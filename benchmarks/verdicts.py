@@ -114,11 +114,14 @@ async def main() -> None:
                 taken = bench.time(slowed, unburdened, f"truth-{spins:.8f}", 0, TRUTH_PROCESSES, silent)
                 return slowed, judge([sample async for sample in taken], MIN_GAIN_PCT)
 
-            _, first = await true_gain(first_spins)
-            wanted, had = (pct / (100 - pct) for pct in (args.gain, first.gain.pct))
-            slowed, truth = await true_gain(first_spins * wanted / had)
-            print(f"planted: a true gain of {truth.gain.pct:+.2f} %", file=sys.stderr, flush=True)
-            planted = [await settle(f"planted{number}", slowed, unburdened) for number in range(args.planted)]
+            planted, truth = [], None
+            if args.planted:
+                _, first = await true_gain(first_spins)
+                wanted, had = (pct / (100 - pct) for pct in (args.gain, first.gain.pct))
+                slowed, found = await true_gain(first_spins * wanted / had)
+                truth = found.gain
+                print(f"planted: a true gain of {truth.pct:+.2f} %", file=sys.stderr, flush=True)
+                planted = [await settle(f"planted{number}", slowed, unburdened) for number in range(args.planted)]
         finally:
             await host.close()
     print(json.dumps({
@@ -128,7 +131,7 @@ async def main() -> None:
         "min_gain_pct": MIN_GAIN_PCT,
         "nulls": summary(nulls),
         "planted": summary(planted),
-        "planted_true_gain_pct": {"pct": truth.gain.pct, "low": truth.gain.low, "high": truth.gain.high},
+        "planted_true_gain_pct": truth and {"pct": truth.pct, "low": truth.low, "high": truth.high},
     }, indent=2))  # fmt: skip
 
 

@@ -1,0 +1,68 @@
+"""A daemon of a benchmark's own, in its process: what it says as it comes, and commands to it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from kpd.client import ask
+from kpd.daemon.process import serve
+from kpd.model import events as e
+from kpd.workspace.paths import Workspace
+
+LONGEST_S = 4 * 3600.0
+
+
+class OwnDaemon:
+    """A daemon that serves `workspace`; `events` are all it has recorded so far, each also given to `told`."""
+
+    def __init__(self, workspace: Workspace, told: Callable[[e.Fact], None]) -> None:
+        self.events: list[e.Event] = []
+        self._workspace = workspace
+        self._told = told
+        self._more = asyncio.Event()
+        self.serving = asyncio.create_task(serve(workspace, [self._listen]))
+
+    @property
+    def facts(self) -> list[e.Fact]:
+        return [event.fact for event in self.events]
+
+    async def until(self, *kinds: type[e.Fact]) -> None:
+        """Until a fact of one of these kinds has come. Raises RuntimeError when the daemon ends first, TimeoutError."""
+        async with asyncio.timeout(LONGEST_S):
+            while not any(isinstance(fact, kinds) for fact in self.facts):
+                self._more.clear()
+                more = asyncio.ensure_future(self._more.wait())
+                await asyncio.wait([more, self.serving], return_when=asyncio.FIRST_COMPLETED)
+                more.cancel()
+                if self.serving.done():
+                    self.serving.result()
+                    raise RuntimeError("the daemon has ended")
+
+    async def command(self, verb: str, **args: object) -> None:
+        await asyncio.to_thread(self._ask, verb, args)
+
+    def _ask(self, verb: str, args: dict[str, object]) -> None:
+        for _ in range(400):
+            if self._workspace.socket.exists():
+                break
+            time.sleep(0.05)
+        ask(self._workspace.socket, "command", verb, args)
+
+    def _listen(self, message: object) -> None:
+        if isinstance(message, e.Event):
+            self.events.append(message)
+            self._told(message.fact)
+            self._more.set()
+
+
+@asynccontextmanager
+async def own_daemon(workspace: Workspace, told: Callable[[e.Fact], None]) -> AsyncIterator[OwnDaemon]:
+    """The daemon, shut down at the end unless it has ended by itself."""
+    daemon = OwnDaemon(workspace, told)
+    try:
+        yield daemon
+    finally:
+        if not daemon.serving.done():
+            await daemon.command("shutdown")
+        await daemon.serving
