@@ -90,7 +90,7 @@ def test_budget_overrides_are_optional() -> None:
         ('"n*8"', '"n**8"', 12, "'bytes' in [roofline]: 'n ** 8' is not allowed"),
         ("patience = 9", "patience = 0", 15, "'patience' in [budget] must be an integer"),
         ("[budget]", "[bench]\nquads = 257\n[budget]", 15, "at most 256"),
-        ("patience = 9", "usd = 9", 15, "unknown key 'usd' in [budget]"),
+        ("patience = 9", "euro = 9", 15, "unknown key 'euro' in [budget]"),
         ("[tune]", "[tunes]", 7, "unknown table 'tunes'; did you mean 'tune'?"),
         ("[tune]", "[tune", 7, "not TOML"),
     ],

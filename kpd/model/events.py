@@ -15,9 +15,11 @@ from kpd.model.nouns import (
     Finding,
     HostCard,
     Outcome,
+    Purpose,
     RunOutcome,
     StepName,
     TaskCard,
+    Usage,
     Verdict,
 )
 
@@ -211,6 +213,20 @@ class StepStarted(IterationFact):
 
 
 @dataclass(frozen=True, slots=True)
+class Billed(IterationFact):
+    """A call to a model has ended: what it used, and its price in dollars where that is known.
+
+    A `cut` call broke off in the middle: its output is what had come by then, and the service may bill more for it.
+    """
+
+    purpose: Purpose
+    model: str
+    usage: Usage
+    usd: float | None = None
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StepFact(IterationFact):
     """What a finished step found; `seconds` is its wall time, `overhead_s` the part that was kpd's own work."""
 
@@ -220,12 +236,17 @@ class StepFact(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Proposed(StepFact):
-    """Candidate files (path → sha256) are in the iteration's folder. `point` is a sweep's parameters."""
+    """Candidate files (path → sha256) are in the iteration's folder. `point` is a sweep's parameters.
+
+    `aims` and `tune` are as in `Iteration`.
+    """
 
     files: dict[str, str]
     memo: str
     expected: Expectation | None = None
     point: dict[str, str] = field(default_factory=dict)
+    aims: tuple[str, ...] = ()
+    tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kpd.model import events as e
-from kpd.model.nouns import Iteration, Notice, Run, State, Steering
+from kpd.model.nouns import Iteration, Notice, Run, Spend, State, Steering
 
 NOTICES_KEPT = 50
 F = TypeVar("F", bound=e.Fact)
@@ -201,7 +202,8 @@ def _step_started(state: State, at: float, fact: e.StepStarted) -> State:
 
 @_folds(e.Proposed)
 def _proposed(state: State, at: float, fact: e.Proposed) -> State:
-    return _iteration(state, fact, memo=fact.memo, expected=fact.expected, point=fact.point)
+    of_agent = {"memo": fact.memo, "expected": fact.expected, "point": fact.point, "aims": fact.aims, "tune": fact.tune}
+    return _iteration(state, fact, **of_agent)
 
 
 @_folds(e.Screened)
@@ -244,3 +246,15 @@ def _rolled_back(state: State, at: float, fact: e.RolledBack) -> State:
 @_folds(e.MemoGiven)
 def _memo_given(state: State, at: float, fact: e.MemoGiven) -> State:
     return _iteration(state, fact, memo=fact.text)
+
+
+@_folds(e.Billed)
+def _billed(state: State, at: float, fact: e.Billed) -> State:
+    run = state.runs.get(fact.run)
+    found = run.iteration(fact.iteration) if run is not None else None
+    if run is None or found is None:
+        return state
+    state = _iteration(state, fact, spend=found.spend.with_call(fact.usage, fact.usd))
+    state = _run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd))
+    day = datetime.fromtimestamp(at, UTC).date().isoformat()
+    return replace(state, days={**state.days, day: state.days.get(day, Spend()).with_call(fact.usage, fact.usd)})

@@ -16,6 +16,7 @@ Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "inte
 RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 RunStatus = Literal["queued", "running", "paused", "ended"]
 Severity = Literal["high", "medium", "low"]
+Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +41,53 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of calls to a model: `input` is what was neither written to its prompt cache nor read from it."""
+
+    input: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    output: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.cache_write + other.cache_write,
+            self.cache_read + other.cache_read,
+            self.output + other.output,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.input + self.cache_write + self.cache_read + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What calls to a model came to, in US dollars; `unpriced` counts those of models whose price is not known."""
+
+    calls: int = 0
+    usage: Usage = Usage()
+    usd: float = 0.0
+    unpriced: int = 0
+
+    def with_call(self, usage: Usage, usd: float | None) -> "Spend":
+        return Spend(self.calls + 1, self.usage + usage, self.usd + (usd or 0.0), self.unpriced + (usd is None))
+
+
+@dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend. `patience` counts iterations in a row without an accepted one."""
+    """What a run may spend. `patience` counts iterations in a row without an accepted one, `usd` is dollars for models.
+
+    Without `usd` config.toml's max_usd_per_run holds.
+    """
 
     iterations: int = 6
     patience: int = 4
     min_gain_pct: float = 2.0
     stop_score: float | None = None
     fix_attempts: int = 8
+    usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +249,8 @@ class HostCard:
 class Iteration:
     """One attempt inside a run, in brief; its metrics, findings and files are read on demand (see `detail`).
 
-    `edit` names the operator's edit that it measures, a folder in the run's `edits/`.
+    `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `aims` are the rules that its
+    agent meant to silence; `tune` are parameters of its files that the agent was unsure of, for a sweep to explore.
     """
 
     number: int
@@ -225,6 +266,9 @@ class Iteration:
     edit: str = ""
     point: dict[str, str] = field(default_factory=dict)
     expected: Expectation | None = None
+    aims: tuple[str, ...] = ()
+    tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    spend: Spend = Spend()
     score: float | None = None
     verdict: Verdict | None = None
     override: str = ""
@@ -239,11 +283,12 @@ class Iteration:
 class Run:
     """One campaign on a task.
 
-    `incumbent` is the number of the accepted iteration to beat (None before the baseline) and `files` its editable
-    files (path → sha256). `folder` is what the task folder holds as kpd last knew it, so that an edit is a difference;
-    `pending_edit` is such an edit until its iteration begins. `pinned` are the protected files that the run began with.
-    `host` is empty until a host is chosen, if any will do. `device` names what the run was begun on and `device_id` is
-    its Device: it goes on nowhere else. `waiting` says what the run waits for, when that ends without a person.
+    `agent` may name several, with commas between them, that take turns. `incumbent` is the number of the accepted
+    iteration to beat (None before the baseline) and `files` its editable files (path → sha256). `folder` is what the
+    task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
+    iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
+    if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
+    `waiting` says what the run waits for, when that ends without a person.
     """
 
     id: str
@@ -268,8 +313,14 @@ class Run:
     conflict: str = ""
     stale: tuple[str, ...] = ()
     iterations: tuple[Iteration, ...] = ()
+    spend: Spend = Spend()
     started: float | None = None
     ended: float | None = None
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Those that take turns."""
+        return tuple(self.agent.split(","))
 
     @property
     def current(self) -> Iteration | None:
@@ -303,7 +354,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All anyone sees: the fold of every event up to `seq`."""
+    """All anyone sees: the fold of every event up to `seq`. `days` is what was spent on each day (2026-11-21, UTC)."""
 
     seq: int = 0
     at: float = 0.0
@@ -315,6 +366,7 @@ class State:
     hosts: dict[str, HostCard] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
+    days: dict[str, Spend] = field(default_factory=dict)
 
     @property
     def queue(self) -> tuple[Run, ...]:

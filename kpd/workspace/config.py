@@ -69,6 +69,37 @@ class RunConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceConfig:
+    """US dollars for a million tokens of a model; what is None follows from `input` as with the models known."""
+
+    input: NotNegative
+    output: NotNegative
+    cache_write: NotNegative | None = None
+    cache_read: NotNegative | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeConfig:
+    """Which models propose kernels and summarise memory, through which service, and for how much money.
+
+    The key is read from the environment variable that `api_key_env` names, and stands nowhere else. An empty `base_url`
+    is Anthropic's own. No call is made that could bring a run or a day (UTC) over its limit in dollars; 0 is no limit.
+    With `keep_prompts` each iteration keeps its whole prompt.
+    """
+
+    model: Text = "claude-sonnet-5-5"
+    small_model: Text = "claude-haiku-5-5"
+    effort: Literal["", "low", "medium", "high", "xhigh", "max"] = "medium"
+    base_url: str = ""
+    api_key_env: Text = "ANTHROPIC_API_KEY"
+    max_tokens: Count = 16_000
+    max_usd_per_run: NotNegative = 5.0
+    max_usd_per_day: NotNegative = 25.0
+    keep_prompts: bool = False
+    prices: dict[str, PriceConfig] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TuiConfig:
     """`keys` maps an action's id (`kpd attach`, then `?` lists them) to the key that is wanted for it."""
 
@@ -88,6 +119,7 @@ class NotifyConfig:
 class Config:
     hosts: dict[str, HostConfig] = field(default_factory=lambda: {LOCAL: HostConfig()})
     run: RunConfig = field(default_factory=RunConfig)
+    claude: ClaudeConfig = field(default_factory=ClaudeConfig)
     tui: TuiConfig = field(default_factory=TuiConfig)
     notify: NotifyConfig = field(default_factory=NotifyConfig)
 

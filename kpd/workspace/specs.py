@@ -1,6 +1,6 @@
 """The tables of task.toml: what each may say, and what holds where it says nothing."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from kpd.model.nouns import Budget, Need
@@ -10,10 +10,13 @@ from kpd.workspace.strict import Count, Few, Filled, NotNegative, Percent, Posit
 
 @dataclass(frozen=True, slots=True)
 class TaskSection:
+    """`context` are protected files that an agent is shown besides; None leaves that to their names."""
+
     name: Text
     language: Text
     editable: Filled
     summary: str = ""
+    context: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,10 @@ class BudgetSpec:
     patience: Count | None = None
     min_gain_pct: Percent | None = None
     stop_score: Positive | None = None
+    usd: Positive | None = None
 
     def over(self, budget: Budget) -> Budget:
-        given = {name: getattr(self, name) for name in ("iterations", "patience", "min_gain_pct", "stop_score")}
+        given = {field.name: getattr(self, field.name) for field in fields(BudgetSpec)}
         return replace(budget, **{name: value for name, value in given.items() if value is not None})
 
 

@@ -33,6 +33,8 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
     "cuda": ("kernel.cu", "harness.cu"),
     **dict.fromkeys(commands.LANGUAGES, ()),
 }
+SHOWN = ("kernel.h", "interface.md", "task.md", "prompt.md")
+"""The protected files that an agent is shown where the task does not name any."""
 JUDGES = (TASK_FILE, "harness.c", "harness.cu")
 MOST_FILES = 1000
 IGNORED = (".*", "*~", "#*#", "*.orig", "*.bak", "*.tmp", "__pycache__")
@@ -47,6 +49,7 @@ class Task:
     """A task folder that passed every check. `protected` is every other file in it, sorted.
 
     `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
+    `context` are the protected files that an agent is shown.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Task:
     final: FinalSpec = field(default_factory=FinalSpec)
     profile: ProfileSpec = field(default_factory=ProfileSpec)
     sectioned: str = ""
+    context: tuple[str, ...] = ()
 
 
 def load_task(folder: Path) -> Task:
@@ -128,13 +132,14 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
          "profile": file.profile.command},
         file.need.device,
     )  # fmt: skip
+    protected = tuple(name for name in files if name not in editable)
     return Task(
         name=section.name,
         folder=folder,
         summary=section.summary,
         language=section.language,
         editable=editable,
-        protected=tuple(name for name in files if name not in editable),
+        protected=protected,
         build=file.build,
         check=file.check,
         bench=file.bench,
@@ -147,6 +152,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         final=file.final,
         profile=_profile(document, file.profile),
         sectioned=sectioned,
+        context=_context(document, section.context, protected),
     )
 
 
@@ -170,6 +176,18 @@ def _editable(folder: Path, document: Document, names: tuple[str, ...]) -> tuple
         if not path.is_file():
             raise wrong(f"editable file {name!r} is not a regular file", "name files, not folders")
     return names
+
+
+def _context(document: Document, given: tuple[str, ...] | None, protected: tuple[str, ...]) -> tuple[str, ...]:
+    if given is None:
+        return tuple(name for name in SHOWN if name in protected)
+    for name in given:
+        if name not in protected:
+            message = f"context file {name!r} is none of the task's protected files"
+            raise _error(
+                document, message, "name files beside the editable ones, which an agent sees anyway", "task", "context"
+            )
+    return given
 
 
 def _sectioned(folder: Path, files: tuple[str, ...], editable: tuple[str, ...]) -> str:

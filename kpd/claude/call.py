@@ -1,0 +1,84 @@
+"""One request to the service, as plain data: a question, and what has been written of its answer so far."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from kpd.claude.joining import ending
+from kpd.claude.prices import Price, cost, known
+from kpd.claude.question import Question
+from kpd.claude.tokens import most_tokens
+from kpd.model.nouns import Purpose, Usage
+
+GO_ON = """\
+Your answer has reached the length of one message and stopped before its end. Go on with it now: first repeat, exactly,
+the last characters you have written, which are given below, and then continue straight after them. No introduction, no
+apology, and no new code block around it.
+
+<last_characters>
+{end}
+</last_characters>"""
+"""No current model goes on with an unfinished turn of its own, so that the user has to ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`written` is the answer so far; a call with some of it asks for what comes after."""
+
+    question: Question
+    max_tokens: int
+    written: str = ""
+
+    @property
+    def purpose(self) -> Purpose:
+        return "continue" if self.written else self.question.purpose
+
+    def body(self) -> dict[str, Any]:
+        """The request's fields. Sampling parameters and thinking are left to the model: current ones refuse them."""
+        question = self.question
+        fields: dict[str, Any] = {
+            "model": question.model,
+            "max_tokens": self.max_tokens,
+            "messages": self._messages(),
+            "stream": True,
+        }
+        if system := self._system():
+            fields["system"] = system
+        model = known(question.model)
+        if question.effort and (model is None or model.effort):
+            fields["output_config"] = {"effort": question.effort}
+        return fields
+
+    def most_usd(self, price: Price | None) -> float | None:
+        """What the call costs if its prompt has many tokens and its answer is as long as it may be. None: no price."""
+        if price is None:
+            return None
+        turns = sum(most_tokens(turn["content"]) for turn in self._messages())
+        system = sum(most_tokens(part.text) for part in self.question.system)
+        kept = any(part.cached for part in self.question.system)
+        prompt = Usage(input=turns, cache_write=system) if kept else Usage(input=turns + system)
+        return cost(prompt + Usage(output=self.max_tokens), price)
+
+    def _messages(self) -> list[dict[str, str]]:
+        asked = {"role": "user", "content": sendable(self.question.user)}
+        if not self.written:
+            return [asked]
+        return [
+            asked,
+            {"role": "assistant", "content": sendable(self.written)},
+            {"role": "user", "content": sendable(GO_ON.format(end=ending(self.written)))},
+        ]
+
+    def _system(self) -> list[dict[str, Any]]:
+        """The service takes no empty block, so that an empty part's breakpoint goes to the one before it."""
+        blocks: list[dict[str, Any]] = []
+        for part in self.question.system:
+            if part.text.strip():
+                blocks.append({"type": "text", "text": sendable(part.text)})
+            if part.cached and blocks:
+                blocks[-1]["cache_control"] = {"type": "ephemeral"}
+        return blocks
+
+
+def sendable(text: str) -> str:
+    """Halves of surrogate pairs, which bytes that are not UTF-8 may have left in a text, cannot be sent."""
+    return text.encode(errors="replace").decode()

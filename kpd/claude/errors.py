@@ -1,0 +1,26 @@
+"""What ends a question to the model service without an answer. What time heals is waited for, and is not here."""
+
+from typing import Literal
+
+Scope = Literal["run", "day"]
+
+
+class Unavailable(Exception):
+    """The service will not answer until a person does something: `message` says what is wrong, `remedy` what helps."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.remedy}"
+
+
+class OverBudget(Exception):
+    """The next call could cost more than the run or the day may still spend. `message` names the limit."""
+
+    def __init__(self, message: str, scope: Scope) -> None:
+        super().__init__(message)
+        self.message = message
+        self.scope: Scope = scope

@@ -1,0 +1,95 @@
+"""An answer that came in pieces, joined as if it had come in one.
+
+A model cannot be made to go on with the very next character: it often types the last line again, or opens its code
+block anew. So it is asked for that: to repeat the end of what it has written first, which shows where the pieces meet.
+"""
+
+import re
+
+LEAST, MOST = 24, 400
+"""How many characters of the end are repeated: few enough to be typed without a slip, enough to be told apart."""
+REACH = 20_000
+"""How far back a repetition is looked for that is longer than what was asked for."""
+
+FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+OPENED_ANEW = re.compile(
+    r"\s*(?:(?! {0,3}(?:```|~~~))[^\n]*\S[^\n]*\n\s*)?^ {0,3}(?:`{3,}|~{3,})[^\n]*\n", re.MULTILINE
+)
+"""At the start of a piece: at most one line of talk, then a line that opens a code block."""
+
+
+def ending(text: str) -> str:
+    """The end of a text that its continuation shall repeat: whole lines where they are short, no blanks at the end."""
+    text = text.rstrip()
+    start = text.rfind("\n", 0, max(len(text) - LEAST, 0)) + 1
+    return text[max(start, len(text) - MOST) :]
+
+
+def join(before: str, after: str) -> str:
+    """`before` and the piece that goes on with it, each character once.
+
+    Exact if `after` begins with `ending(before)`, and if it goes on at once. A longer repetition and a code block that
+    was opened anew are found where they cannot be anything else.
+    """
+    if not before.strip():
+        return after if after.startswith(before) else before + after
+    bare, named = _without_fence(before, after)
+    for piece in (after, bare, named):
+        joined = None if piece is None else _at_ending(before, piece)
+        if joined is not None:
+            return joined
+    for piece in (after, bare, named):
+        repeated = 0 if piece is None else _repeated(before, piece)
+        if piece is not None and repeated:
+            return before + piece[repeated:]
+    return before + (after if named is None else named)
+
+
+def _at_ending(before: str, after: str) -> str | None:
+    """Joined where `after` repeats the ending; the blanks around it are taken as the model typed them."""
+    end = ending(before).lstrip()
+    piece = after.lstrip()
+    if not piece.startswith(end):
+        return None
+    rest, kept = piece[len(end) :], before.rstrip()
+    if not rest:
+        return before
+    gap = before[len(kept) :]
+    went_on_after_gap = not rest.startswith(gap) and not rest[0].isspace()
+    return (before if went_on_after_gap else kept) + rest
+
+
+def _repeated(before: str, after: str) -> int:
+    """How many characters at the start of `after` are the end of `before`; 0 where that may be chance."""
+    first = after[:LEAST]
+    tail = before[-REACH:]
+    at = tail.find(first) if len(first) == LEAST and first.strip() else -1
+    while at >= 0:
+        if after.startswith(tail[at:]):
+            return len(tail) - at
+        at = tail.find(first, at + 1)
+    return 0
+
+
+def _without_fence(before: str, after: str) -> tuple[str | None, str | None]:
+    """`after` without a code block's opening at its start: (that names nothing, that names a language or a file).
+
+    Inside a block a fence that names something cannot close it, so it was opened anew; one without a name may be the
+    end of the block.
+    """
+    found = OPENED_ANEW.match(after) if _inside_block(before) else None
+    if found is None:
+        return None, None
+    rest = after[found.end() :]
+    name = found[0].strip().rsplit("\n", 1)[-1].strip(" `~")
+    return (None, rest) if name else (rest, None)
+
+
+def _inside_block(text: str) -> bool:
+    opened = ""
+    for fence, info in FENCE.findall(text):
+        if not opened:
+            opened = fence
+        elif fence.startswith(opened) and not info.strip():
+            opened = ""
+    return bool(opened)

@@ -1,0 +1,122 @@
+"""The model service over Anthropic's library: the only module that imports it, when the first question is asked.
+
+The library's own retries are off: it repeats only what fails before a stream begins, obeys a `retry-after` of any
+length and tells nobody. See `asking` for what is done instead.
+"""
+
+import asyncio
+import importlib
+import re
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING
+
+from kpd.claude.asking import Asking, Broken
+from kpd.claude.call import Call
+from kpd.claude.errors import Unavailable
+from kpd.claude.pace import Pace, retry_after
+from kpd.claude.prices import price
+from kpd.claude.question import Answer, Hooks, Question
+from kpd.claude.trouble import Failure, Passing, harmless, judged
+from kpd.workspace.config import ClaudeConfig
+
+if TYPE_CHECKING:
+    import anthropic
+    import httpx2
+
+BASE_URL = "https://api.anthropic.com"
+"""Where questions go that neither the config nor ANTHROPIC_BASE_URL sends elsewhere."""
+
+
+class Service:
+    """Asks questions, any number at a time. `environ` holds the API key under the name that the config gives.
+
+    The key is read anew for each question and kept nowhere; no text that leaves this room holds it.
+    """
+
+    def __init__(self, config: ClaudeConfig, environ: Mapping[str, str], pace: Pace | None = None) -> None:
+        self._config = config
+        self._environ = environ
+        self._pace = pace or Pace()
+        self._http: httpx2.AsyncClient | None = None
+
+    async def ask(self, question: Question, hooks: Hooks) -> Answer:
+        """The whole answer to a question, however often and in however many pieces it has to be asked for.
+
+        Raises Unavailable when a person is needed, and OverBudget when the ledger does not allow the next call. All
+        else (overload, rate limits, lost connections, broken streams) is waited for and told to `hooks.waits`; it goes
+        on until the task is cancelled. Every call that has begun is billed, whatever becomes of it.
+        """
+        key = self._key()
+        client = await self._client(key)
+
+        def listen(call: Call) -> AsyncGenerator[object, None]:
+            return self._events(client, key, call)
+
+        return await Asking(question, hooks, price(question.model, self._config), listen, self._pace).answer()
+
+    async def close(self) -> None:
+        """Close the connections, once no question is under way."""
+        http, self._http = self._http, None
+        if http is not None:
+            await http.aclose()
+
+    def _key(self) -> str:
+        """Raises Unavailable."""
+        name = self._config.api_key_env
+        key = self._environ.get(name, "").strip()
+        remedy = f"set {name} to an API key where the daemon runs, restart it, then resume"
+        if not key:
+            raise Unavailable(f"there is no API key: {name} is not set", remedy)
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise Unavailable(f"what {name} holds is no API key", remedy)
+        return key
+
+    def _base_url(self) -> str:
+        """Raises Unavailable."""
+        url = self._config.base_url or self._environ.get("ANTHROPIC_BASE_URL") or BASE_URL
+        if not re.match(r"https?://[^\s/]", url):
+            raise Unavailable(
+                f"the model service has no address: {url!r}", "correct base_url in [claude] of config.toml"
+            )
+        return url
+
+    async def _client(self, key: str) -> "anthropic.AsyncAnthropic":
+        url = self._base_url()
+        # The import takes a second of work: in a thread the daemon's loop goes on meanwhile.
+        await asyncio.to_thread(importlib.import_module, "anthropic")
+        import anthropic
+
+        if self._http is None:
+            self._http = anthropic.DefaultAsyncHttpxClient()
+        return anthropic.AsyncAnthropic(
+            api_key=key,
+            base_url=url,
+            max_retries=0,
+            timeout=anthropic.Timeout(self._pace.stall_s, connect=self._pace.connect_s),
+            http_client=self._http,
+        )
+
+    async def _events(self, client: "anthropic.AsyncAnthropic", key: str, call: Call) -> AsyncGenerator[object, None]:
+        """The events of one reply as plain data. Raises Broken."""
+        import anthropic
+        import httpx2
+
+        try:
+            stream = await client.messages.create(**call.body())
+            async with stream:
+                try:
+                    async for event in stream:
+                        yield event.to_dict(warnings=False) if isinstance(event, anthropic.BaseModel) else event
+                except ValueError as err:  # not JSON, or not UTF-8
+                    words = harmless(err, key)
+                    raise Broken(Passing(f"the model service sends what cannot be read ({words})")) from None
+        except anthropic.APIStatusError as err:
+            words = harmless(err.api_message, key)
+            failure = Failure(err.status_code, str(err.type or ""), err.error_code or "", words)
+            asked_s = retry_after(err.response.headers)
+            raise Broken(judged(failure, call.question.model, self._config.api_key_env, asked_s)) from None
+        except (anthropic.APITimeoutError, httpx2.TimeoutException):
+            raise Broken(Passing("the model service does not answer in time")) from None
+        except (anthropic.APIConnectionError, httpx2.HTTPError) as err:
+            words = harmless(err.__cause__ or err, key)
+            raise Broken(Passing(f"no connection to the model service ({words})")) from None

@@ -1,0 +1,86 @@
+"""One reply as it comes in: its text, why it ended, and what it used."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kpd.claude.tokens import tokens
+from kpd.model.nouns import Usage
+
+MOST_CHARACTERS = 4_000_000
+"""No model writes so much in one reply; what does is not read to its end."""
+
+
+class Garbled(Exception):
+    """An event that no reply can hold."""
+
+
+class Heard:
+    """A reply so far, told event by event as the service streams them.
+
+    `begun`: the service has said what the prompt used, so that the call costs something. `ended`: it came to its end.
+    `stop` is the service's own word for why. `cut_short`: it went on beyond all measure and was left.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._used: dict[str, int] = {}
+        self._length = 0
+        self.begun = False
+        self.ended = False
+        self.cut_short = False
+        self.stop = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    @property
+    def usage(self) -> Usage:
+        """As the service counts. It says how much it wrote only at the end: until then, what came is estimated."""
+        used = self._used
+        written = used.get("output_tokens", 0)
+        return Usage(
+            input=used.get("input_tokens", 0),
+            cache_write=used.get("cache_creation_input_tokens", 0),
+            cache_read=used.get("cache_read_input_tokens", 0),
+            output=written if self.ended else max(written, tokens(self.text)),
+        )
+
+    def take(self, event: object) -> str:
+        """One event; answers with the text it brought. Kinds that are not known are passed over. Raises Garbled."""
+        fields = _mapping(event)
+        match fields.get("type"):
+            case "message_start":
+                self._count(_mapping(fields.get("message")).get("usage"))
+                self.begun = True
+            case "content_block_delta":
+                delta = _mapping(fields.get("delta"))
+                if delta.get("type") == "text_delta":
+                    return self._write(delta.get("text"))
+            case "message_delta":
+                stop = _mapping(fields.get("delta")).get("stop_reason")
+                self.stop = stop if isinstance(stop, str) else self.stop
+                self._count(fields.get("usage"))
+            case "message_stop":
+                self.ended = True
+        return ""
+
+    def _write(self, text: object) -> str:
+        if not isinstance(text, str):
+            raise Garbled("a piece of text that is none")
+        self._pieces.append(text)
+        self._length += len(text)
+        self.cut_short = self._length > MOST_CHARACTERS
+        return text
+
+    def _count(self, usage: object) -> None:
+        """Later counts are totals, too, and those that are left out stand as they were."""
+        for name, count in (_mapping(usage) if usage is not None else {}).items():
+            if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+                self._used[name] = count
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise Garbled("an event without its fields")
+    return value

@@ -1,0 +1,18 @@
+"""How many tokens a text is, without asking the service: by its size, as a rule and at most."""
+
+import math
+
+BYTES_A_TOKEN = 2.5
+"""What the vendor gives for its current tokenizer (Claude Opus 4.7 and later): a million tokens are some 2.5 million
+characters. Bytes stand for characters, since rarer scripts take more tokens a character."""
+FEWEST_BYTES_A_TOKEN = 2.0
+
+
+def tokens(text: str) -> int:
+    """The tokens of a text, about."""
+    return math.ceil(len(text.encode(errors="replace")) / BYTES_A_TOKEN)
+
+
+def most_tokens(text: str) -> int:
+    """More tokens than a text of prose or code is likely to have: what a budget counts with."""
+    return math.ceil(len(text.encode(errors="replace")) / FEWEST_BYTES_A_TOKEN)
