@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kpd.knowledge.skills import LARGEST, load_skills
+from kpd.profile.catalogue import PROFILERS
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 
@@ -69,3 +70,22 @@ def test_a_bad_name_and_a_folder_are_warnings(workspace: Workspace) -> None:
     skills = load_skills(workspace)
     assert len(skills.warnings) == 2
     assert "Not A Rule" not in skills.by_id
+
+
+def test_the_catalogue_of_a_kind_of_device(workspace: Workspace) -> None:
+    (workspace.skills / "my_own.md").write_text(GOOD)
+    skills = load_skills(workspace)
+    listed = {kind: {line.partition(":")[0] for line in skills.catalogue(kind).splitlines()} for kind in PROFILERS}
+    for kind, profiler in PROFILERS.items():
+        assert listed[kind] == {rule.id for rule in profiler.rules} | {"my_own"}
+    assert len(skills.catalogue().splitlines()) == len(skills.by_id)
+
+
+def test_an_edit_is_seen_the_next_time(workspace: Workspace) -> None:
+    assert "my_own" not in load_skills(workspace).by_id
+    (workspace.skills / "my_own.md").write_text(GOOD)
+    assert load_skills(workspace).by_id["my_own"].signal == "it is slow"
+    (workspace.skills / "my_own.md").write_text(GOOD.replace("it is slow", "it is fast"))
+    assert load_skills(workspace).by_id["my_own"].signal == "it is fast"
+    (workspace.skills / "my_own.md").unlink()
+    assert "my_own" not in load_skills(workspace).by_id

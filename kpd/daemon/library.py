@@ -1,9 +1,12 @@
 """What kpd knows apart from any run, as answers: the rules, the skills, a task's memory."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from kpd.knowledge import memory
+from kpd.knowledge.efficacy import NEVER, efficacy
 from kpd.knowledge.skills import load_skills
+from kpd.model.nouns import Run
 from kpd.profile.catalogue import RULES
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Outside, Workspace, inside
@@ -11,10 +14,25 @@ from kpd.workspace.paths import Outside, Workspace, inside
 MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
 
 
-def rules() -> list[dict[str, Any]]:
-    return [
-        {"id": rule.id, "severity": rule.severity, "finding": rule.finding, "action": rule.action} for rule in RULES
-    ]
+def rules(runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """Every rule, with what has come of it in `runs`; `median_gain_pct` is null where nothing was measured."""
+    known = efficacy(runs)
+    found = []
+    for rule in RULES:
+        so_far = known.get(rule.id, NEVER)
+        found.append(
+            {
+                "id": rule.id,
+                "severity": rule.severity,
+                "finding": rule.finding,
+                "action": rule.action,
+                "fired": so_far.fired,
+                "tried": so_far.tried,
+                "accepted": so_far.accepted,
+                "median_gain_pct": so_far.median_pct,
+            }
+        )
+    return found
 
 
 def skills(workspace: Workspace) -> list[dict[str, str]]:

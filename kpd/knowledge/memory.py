@@ -5,20 +5,23 @@ kpd only ever appends. What people wrote, moved or struck out stays as they left
 
 import os
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
-from kpd.model.metrics import describe
-from kpd.model.nouns import Expectation, Iteration, Outcome, Run
-from kpd.profile.catalogue import RULES
+from kpd.knowledge import entries
+from kpd.knowledge.markdown import cut, plain
+from kpd.knowledge.notebook import Entry, Notebook, read_notebook
+from kpd.knowledge.summary import read_summary
+from kpd.model.nouns import Iteration, Outcome, Run
 from kpd.workspace.paths import Workspace
 
-LONGEST_LINE = 400
 READ_BACK = 16_000
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
-_SECTION = re.compile(r"^## Run .*$", re.MULTILINE)
+PAST = 5_000
+"""Characters of earlier runs that a prompt takes: some 1,300 tokens, a dozen entries."""
+GUIDANCE = 2_000
+_SECTION = re.compile(r"^## .*$", re.MULTILINE)
+_LEFT_OUT = "(older entries are left out)"
 _NOTHING: Mapping[str, float] = {}
 
 
@@ -30,112 +33,122 @@ def append(
     reason: str,
     before: Mapping[str, float] = _NOTHING,
     after: Mapping[str, float] = _NOTHING,
+    arch: str = "",
 ) -> None:
     """Add an iteration's entry, at the end of its run's section. Doing it again adds nothing. Raises OSError.
 
     `before` and `after` are the metrics of the iteration it was measured against and its own: with them the entry says
-    what became of the metric that was expected to move.
+    what became of the metric that was expected to move. `arch` is the device's, "sm_90" and the like.
     """
-    path = _path(workspace, run.task)
-    heading, title = _heading(run), _title(run, iteration)
-    text = path.read_text(errors="replace") if path.exists() else f"# What was tried on {run.task}\n"
-    if f"\n{title}\n" in f"\n{text}\n":
-        return
-    sections = _SECTION.findall(text)
-    added = "" if path.exists() else text
-    added += "" if text.endswith("\n") else "\n"
-    if not sections or sections[-1] != heading:
-        added += f"\n{heading}\n"
-    added += f"\n{title}\n" + "\n".join(_entry(run, iteration, outcome, reason, before, after)) + "\n"
-    _append(path, added.encode())
+    lines = entries.measured(run, iteration, outcome, reason, before, after)
+    _add(workspace, run.task, entries.heading(run, arch), entries.title(run, iteration), lines)
+
+
+def overruled(workspace: Workspace, run: Run, chosen: Iteration, reason: str, at: float, arch: str = "") -> None:
+    """Note that a person made `chosen` the incumbent at `at` (Unix time), in place of what `run` still calls it.
+
+    Says of each iteration that this undoes or takes up that it was rolled back, or chosen. Doing it again adds nothing.
+    Raises OSError.
+    """
+    old = entries.lineage(run, run.incumbent)
+    new = entries.lineage(run, chosen.number)
+    for number in sorted(old ^ new):
+        iteration, word = run.iteration(number), "chosen" if number in new else "rolled back"
+        if iteration is None or iteration.outcome == "baseline":
+            continue
+        title = f"{entries.title(run, iteration)} · {word} {entries.when(at)}"
+        _add(workspace, run.task, entries.heading(run, arch), title, (f"- {word} by hand: {plain(reason) or '-'}",))
 
 
 def read(workspace: Workspace, task: str, limit: int = READ_BACK) -> str:
     """The newest part of a task's memory, at most `limit` characters, cut at an entry. Raises OSError."""
-    path = _path(workspace, task)
-    if not path.exists():
-        return ""
-    text = path.read_text(errors="replace")
+    text = _text(_path(workspace, task))
     if len(text) <= limit:
         return text
     newest = text[-limit:]
-    cut = re.search(r"^##", newest, re.MULTILINE)
-    return "(older entries are left out)\n\n" + (newest[cut.start() :] if cut else newest)
+    found = re.search(r"^##", newest, re.MULTILINE)
+    return f"{_LEFT_OUT}\n\n" + (newest[found.start() :] if found else newest)
 
 
-def plain(text: str) -> str:
-    """Other people's words as one line of harmless markdown, free of control and invisible characters."""
-    kept = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text)
-    line = " ".join(kept.split())
-    if len(line) > LONGEST_LINE:
-        line = line[: LONGEST_LINE - 1] + "…"
-    return _MARKDOWN.sub(r"\\\1", line)
+def past(workspace: Workspace, task: str, run_id: str, limit: int = PAST, begun: float = 0.0) -> str:
+    """What earlier runs of a task have left, at most `limit` characters: it stays the same while a run goes on.
+
+    People's notes first, then the summary in place of the entries that it stands for, then the newest entries in full.
+    `begun` is when the run began (Unix time): an older section of its id is another run's, as ids start again when a
+    workspace's log is thrown away. Empty for a task of which nothing is remembered. Raises OSError.
+    """
+    book, summary = notebook(workspace, task), read_summary(workspace, task)
+    since = entries.when(begun)
+    longest = limit // 3  # of one entry, which people may have written much below
+    earlier = [
+        replace(entry, text=cut(entry.text, longest))
+        for entry in book.entries
+        if entry.at > summary.until and (entry.run != run_id or entry.began < since)
+    ]
+    parts = [cut(book.notes, limit // 4)]
+    if summary.body:
+        parts.append("Older runs in brief:\n\n" + cut(summary.body, limit // 2))
+    parts = [part for part in parts if part]
+    room = limit - sum(len(part) + 2 for part in parts) - len(_LEFT_OUT) - 2
+    newest = _newest(earlier, room)
+    if len(newest) < len(earlier):
+        parts.append(_LEFT_OUT)
+    return cut("\n\n".join((*parts, *_under_headings(newest))), limit)
+
+
+def guidance(workspace: Workspace, task: str) -> tuple[str, str]:
+    """What people wrote under `## Avoid` and `## Try` in the task's memory, wherever that is. Raises OSError."""
+    book = notebook(workspace, task)
+    return cut(book.avoid, GUIDANCE), cut(book.wanted, GUIDANCE)
+
+
+def _newest(found: list[Entry], room: int) -> list[Entry]:
+    """The newest entries that fit into `room` characters with the headings of their runs, oldest first."""
+    kept: list[Entry] = []
+    for entry in sorted(found, key=lambda entry: entry.at, reverse=True):
+        above = 0 if kept and kept[-1].heading == entry.heading else len(f"## {entry.heading}\n\n")
+        room -= len(entry.text) + 2 + above
+        if room < 0:
+            break
+        kept.append(entry)
+    return kept[::-1]
+
+
+def _under_headings(found: list[Entry]) -> list[str]:
+    told = ""
+    parts = []
+    for entry in found:
+        if entry.heading != told:
+            told = entry.heading
+            parts += [f"## {told}"] if told else []
+        parts.append(entry.text)
+    return parts
 
 
 def _path(workspace: Workspace, task: str) -> Path:
     return workspace.memory / f"{task}.md"
 
 
-def _heading(run: Run) -> str:
-    where = plain(f"{run.host}/{run.device}" if run.device else run.host)
-    return f"## Run {run.id} · {_when(run.started or run.queued, '%Y-%m-%d')} · {where}"
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.exists() else ""
 
 
-def _title(run: Run, iteration: Iteration) -> str:
-    """With the time it began, as run ids start again when a workspace's log is thrown away."""
-    return f"### {run.id}.{iteration.number} · {_when(iteration.started, '%Y-%m-%d %H:%M:%S')}"
+def notebook(workspace: Workspace, task: str) -> Notebook:
+    """A task's memory as it stands; empty when there is none. Raises OSError."""
+    return read_notebook(_text(_path(workspace, task)))
 
 
-def _when(at: float, pattern: str) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime(pattern)
-
-
-def _entry(
-    run: Run,
-    iteration: Iteration,
-    outcome: Outcome,
-    reason: str,
-    before: Mapping[str, float],
-    after: Mapping[str, float],
-) -> Iterable[str]:
-    yield f"- memo: {plain(iteration.memo) or '(none)'}"
-    marked = f"{outcome} by hand: {plain(iteration.override)}" if iteration.override else outcome
-    yield f"- outcome: {marked}" + (f": {plain(reason)}" if reason and not iteration.override else "")
-    if iteration.verdict is not None:
-        gain = iteration.verdict.gain
-        yield f"- verdict: {iteration.verdict.word}, gain {gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}]"
-    parent = run.iteration(iteration.parent)
-    if iteration.expected is not None:
-        if aimed := _aimed_at(iteration.expected, parent.rules if parent else ()):
-            yield f"- aimed at: {', '.join(aimed)}"
-        yield f"- expected: {_expected(iteration.expected)}; measured: {_measured(iteration, before, after)}"
-    if iteration.rules:
-        yield f"- findings: {', '.join(iteration.rules)}"
-
-
-def _aimed_at(expected: Expectation, fired: Iterable[str]) -> list[str]:
-    """The rules that had fired on what the candidate started from and look at the metric that it meant to move."""
-    looking = {rule.id for rule in RULES if expected.metric in rule.needs}
-    return [rule for rule in fired if rule in looking]
-
-
-def _expected(expected: Expectation) -> str:
-    gain = "" if expected.gain_pct is None else f", gain {expected.gain_pct:+.1f} %"
-    name = expected.metric if describe(expected.metric) else plain(expected.metric)
-    return f"{name} {expected.direction}{gain}"
-
-
-def _measured(iteration: Iteration, before: Mapping[str, float], after: Mapping[str, float]) -> str:
-    assert iteration.expected is not None
-    name = iteration.expected.metric
-    parts = []
-    if name in before and name in after:
-        metric = describe(name)
-        unit = f" {metric.unit}" if metric and metric.unit else ""
-        parts.append(f"{before[name]:.4g} → {after[name]:.4g}{unit}")
-    if iteration.verdict is not None:
-        parts.append(f"gain {iteration.verdict.gain.pct:+.1f} %")
-    return ", ".join(parts) or "nothing"
+def _add(workspace: Workspace, task: str, heading: str, title: str, lines: Iterable[str]) -> None:
+    """An entry at the end of the file, below its run's heading, which comes again where others' words stand between."""
+    path = _path(workspace, task)
+    text = path.read_text(errors="replace") if path.exists() else f"# What was tried on {task}\n"
+    if f"\n{title}\n" in f"\n{text}\n":
+        return
+    added = "" if path.exists() else text
+    added += "" if text.endswith("\n") else "\n"
+    if _SECTION.findall(text)[-1:] != [heading]:
+        added += f"\n{heading}\n"
+    _append(path, (f"{added}\n{title}\n" + "\n".join(lines) + "\n").encode())
 
 
 def _append(path: Path, data: bytes) -> None:

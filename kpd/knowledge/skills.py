@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from kpd.profile.catalogue import PROFILERS, RULES
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 
@@ -29,9 +31,15 @@ class Skills:
     by_id: dict[str, Skill]
     warnings: tuple[str, ...] = ()
 
-    def catalogue(self) -> str:
-        """One line a skill: what an agent chooses from before it reads a body."""
-        return "\n".join(f"{skill.id}: {skill.signal}" for _, skill in sorted(self.by_id.items()))
+    def catalogue(self, kind: Literal["cpu", "gpu"] | None = None) -> str:
+        """One line a skill: what an agent chooses from before it reads a body.
+
+        With `kind` without the skills of rules that only look at the other kind of device. One that belongs to no rule
+        is for both.
+        """
+        of_kind = {rule.id for rule in (PROFILERS[kind].rules if kind else RULES)}
+        others = {rule.id for rule in RULES} - of_kind
+        return "\n".join(f"{skill.id}: {skill.signal}" for id, skill in sorted(self.by_id.items()) if id not in others)
 
 
 class BadSkill(ValueError):
@@ -39,7 +47,10 @@ class BadSkill(ValueError):
 
 
 def load_skills(workspace: Workspace | None = None) -> Skills:
-    """The shipped skills, overridden and added to by the workspace's. A bad file is a warning, and hides nothing."""
+    """The shipped skills, overridden and added to by the workspace's. A bad file is a warning, and hides nothing.
+
+    Every file is read anew, which takes a millisecond: who asks once an iteration has each edit in the next one.
+    """
     found: dict[str, Skill] = {}
     warnings: list[str] = []
     folders = [shipped("skills")]

@@ -1,0 +1,77 @@
+"""The words of a memory file's entries. Whatever others wrote stands in them as one harmless line."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from kpd.knowledge.efficacy import aimed_at
+from kpd.knowledge.markdown import plain
+from kpd.model.metrics import describe
+from kpd.model.nouns import Expectation, Iteration, Outcome, Run
+
+
+def heading(run: Run, arch: str = "") -> str:
+    where = plain(f"{run.host}/{run.device}" if run.device else run.host)
+    built_for = f" · {plain(arch)}" if arch else ""
+    return f"## Run {run.id} · {when(run.started or run.queued)[:10]} · {where}{built_for}"
+
+
+def title(run: Run, iteration: Iteration) -> str:
+    """With the time it began, as run ids start again when a workspace's log is thrown away."""
+    return f"### {run.id}.{iteration.number} · {when(iteration.started)}"
+
+
+def when(at: float) -> str:
+    """Unix time as UTC to the second, as text that sorts by time."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def measured(
+    run: Run,
+    iteration: Iteration,
+    outcome: Outcome,
+    reason: str,
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+) -> Iterable[str]:
+    """The lines of an iteration that has ended; `before` and `after` are its parent's metrics and its own."""
+    yield f"- memo: {plain(iteration.memo) or '(none)'}"
+    marked = f"{outcome} by hand: {plain(iteration.override)}" if iteration.override else outcome
+    yield f"- outcome: {marked}" + (f": {plain(reason)}" if reason and not iteration.override else "")
+    if iteration.verdict is not None:
+        gain = iteration.verdict.gain
+        yield f"- verdict: {iteration.verdict.word}, gain {gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}]"
+    parent = run.iteration(iteration.parent)
+    if aimed := aimed_at(iteration, parent.rules if parent else ()):
+        yield f"- aimed at: {', '.join(aimed)}"
+    if iteration.expected is not None:
+        yield f"- expected: {_expected(iteration.expected)}; measured: {_became(iteration, before, after)}"
+    if iteration.rules:
+        yield f"- findings: {', '.join(iteration.rules)}"
+
+
+def lineage(run: Run, number: int | None) -> set[int]:
+    """The iteration `number` and all that it goes back to; none for None."""
+    found: set[int] = set()
+    while number is not None and number not in found and (iteration := run.iteration(number)) is not None:
+        found.add(number)
+        number = iteration.parent
+    return found
+
+
+def _expected(expected: Expectation) -> str:
+    gain = "" if expected.gain_pct is None else f", gain {expected.gain_pct:+.1f} %"
+    name = expected.metric if describe(expected.metric) else plain(expected.metric)
+    return f"{name} {expected.direction}{gain}"
+
+
+def _became(iteration: Iteration, before: Mapping[str, float], after: Mapping[str, float]) -> str:
+    assert iteration.expected is not None
+    name = iteration.expected.metric
+    parts = []
+    if name in before and name in after:
+        metric = describe(name)
+        unit = f" {metric.unit}" if metric and metric.unit else ""
+        parts.append(f"{before[name]:.4g} → {after[name]:.4g}{unit}")
+    if iteration.verdict is not None:
+        parts.append(f"gain {iteration.verdict.gain.pct:+.1f} %")
+    return ", ".join(parts) or "nothing"

@@ -1,0 +1,68 @@
+"""Markdown that kpd and people write into the same file: words made harmless, headings found."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST_LINE = 400
+_MARKS = r"[\\`*_{}\[\]<>#|~!&]"
+_MARK = re.compile(f"({_MARKS})")
+_ESCAPED = re.compile(rf"\\({_MARKS})")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`level` is that of a heading, 1 to 6, whose words are `title`; 0 for any other line."""
+
+    text: str
+    level: int = 0
+    title: str = ""
+
+
+def plain(text: str, longest: int = LONGEST_LINE) -> str:
+    """Other people's words as one line of harmless markdown, free of control and invisible characters."""
+    kept = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text)
+    line = " ".join(kept.split())
+    if len(line) > longest:
+        line = line[: longest - 1] + "…"
+    return _MARK.sub(r"\\\1", line)
+
+
+def bare(text: str) -> str:
+    """What `plain` was given, where it is about a line of words: without the escapes."""
+    return _ESCAPED.sub(r"\1", text)
+
+
+def lines(text: str, own: re.Pattern[str]) -> Iterator[Line]:
+    """The lines of `text`. A fenced block has no headings, but a line that `own` matches ends any fence.
+
+    Those are kpd's own headings: a fence that somebody forgot to close must not swallow what kpd adds after it.
+    """
+    fence = ""
+    for text_line in text.split("\n"):
+        if own.fullmatch(text_line):
+            fence = ""
+        elif fence:
+            fence = "" if _closes(text_line, fence) else fence
+            yield Line(text_line)
+            continue
+        elif (opened := _FENCE.fullmatch(text_line)) and not (opened[1][0] == "`" and "`" in opened[2]):
+            fence = opened[1]
+        found = _HEADING.fullmatch(text_line)
+        yield Line(text_line, len(found[1]), found[2]) if found else Line(text_line)
+
+
+def cut(text: str, limit: int) -> str:
+    """`text` within `limit` characters, at a whole line; the last line is … where something is missing."""
+    if len(text) <= limit:
+        return text
+    whole = text[: max(limit - 1, 0)].rpartition("\n")[0]
+    return f"{whole}\n…" if whole else text[: max(limit - 1, 0)] + "…"
+
+
+def _closes(line: str, fence: str) -> bool:
+    found = _FENCE.fullmatch(line)
+    return found is not None and found[1].startswith(fence) and not found[2].strip()

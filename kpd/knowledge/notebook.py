@@ -1,0 +1,113 @@
+"""A memory file as people may have left it: kpd's entries, what people want, and whatever else they wrote."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kpd.knowledge.markdown import Line, bare, lines
+
+RUN = re.compile(r"## (Run (r\d+) · .*)")
+_TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+ENTRY = re.compile(rf"### (r\d+)\.(\d+) · ({_TIME})(?: · (rolled back|chosen) ({_TIME}))?")
+_OWN = re.compile(f"(?:{RUN.pattern})|(?:{ENTRY.pattern})")
+_GUIDANCE = re.compile(r"(avoid|try)\s*:?", re.IGNORECASE)
+_TITLE = re.compile(r"# What was tried on .*")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is written of one iteration, which `began` at that time: UTC, as text that sorts by time.
+
+    `heading` is its run's, without the marks. `text` is all from its title on, people's own lines included. In an entry
+    that a person's decision added, `decided` says what became of the iteration, whatever was measured. `at` is when the
+    entry came about: when it was decided, or the iteration began.
+    """
+
+    run: str
+    number: int
+    began: str
+    at: str
+    heading: str
+    text: str
+    decided: str = ""
+
+    def line(self, name: str) -> str:
+        """What stands after `- name:`, unescaped; empty when there is no such line."""
+        start = f"- {name}: "
+        return next((bare(line[len(start) :].strip()) for line in self.text.split("\n") if line.startswith(start)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """`avoid` and `wanted` are what stands under people's `## Avoid` and `## Try`, `notes` all else of theirs."""
+
+    entries: tuple[Entry, ...] = ()
+    avoid: str = ""
+    wanted: str = ""
+    notes: str = ""
+
+
+def read_notebook(text: str) -> Notebook:
+    """Any text is a notebook: what is not understood is notes.
+
+    A section `Avoid` or `Try`, of any level and in any case of letters, ends at the next heading that is not below it,
+    or where kpd goes on. Lines under an entry belong to it, with their headings; those between a run's heading and its
+    first entry belong to that entry.
+    """
+    reader = _Reader()
+    for line in lines(text, _OWN):
+        reader.take(line)
+    return reader.finish()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._avoid: list[str] = []
+        self._wanted: list[str] = []
+        self._notes: list[str] = []
+        self._run = ""  # the heading of the run that entries belong to
+        self._open: re.Match[str] | None = None  # the title of the entry that is being read
+        self._lines: list[str] = []  # of that entry, or before a run's first one
+        self._in_run = False
+        self._guided: list[str] | None = None
+        self._level = 0  # of the guidance that is being read
+
+    def take(self, line: Line) -> None:
+        if run := RUN.fullmatch(line.text):
+            self._close()
+            self._run, self._in_run, self._guided = run[1], True, None
+        elif title := ENTRY.fullmatch(line.text):
+            intro = self._lines if self._open is None and self._in_run else []
+            if self._open is not None:
+                self._close()
+            self._open, self._lines, self._in_run, self._guided = title, [*intro, line.text], True, None
+        elif line.level and _GUIDANCE.fullmatch(line.title) and (self._guided is None or line.level <= self._level):
+            self._level = line.level
+            self._guided = self._avoid if line.title.lower().startswith("avoid") else self._wanted
+        elif self._guided is not None and not 0 < line.level <= self._level:
+            self._guided.append(line.text)
+        else:
+            self._guided = None
+            if 0 < line.level <= 2:
+                self._close()
+            (self._lines if self._in_run else self._notes).append(line.text)
+
+    def _close(self) -> None:
+        """End the entry; what stands in a run without any entry is a note on that run."""
+        text = "\n".join(self._lines).strip("\n")
+        if self._open is not None:
+            name, number, began, decided, at = self._open.groups()
+            self._entries.append(Entry(name, int(number), began, at or began, self._run, text, decided or ""))
+        elif text.strip():
+            self._notes += [f"## {self._run}", text]
+        self._open, self._lines, self._in_run = None, [], False
+
+    def finish(self) -> Notebook:
+        self._close()
+        notes = (line for line in self._notes if not _TITLE.fullmatch(line))
+        return Notebook(tuple(self._entries), _joined(self._avoid), _joined(self._wanted), _joined(notes))
+
+
+def _joined(found: Iterable[str]) -> str:
+    return "\n".join(found).strip()

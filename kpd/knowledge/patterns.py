@@ -1,0 +1,180 @@
+"""`memory/PATTERNS.md`: what was tried on all tasks, by the finding it aimed at and the architecture it ran on."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from kpd.knowledge.markdown import bare, plain
+from kpd.knowledge.memory import notebook
+from kpd.knowledge.notebook import Entry
+from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.task import NAME
+
+MARK = "<!-- Written by kpd from the memories of all tasks, again and again: edit those, not this. -->"
+LIMIT = 3_000
+"""Characters that a prompt takes of the patterns that match."""
+MOST = 6
+"""Of what was kept, and of what was not, in one section: the largest gains, and the newest."""
+MATCHING = 4
+LONGEST_MEMO = 160
+KEPT = ("accepted", "accepted by hand")
+_WORDS = (*KEPT, "rolled back", "no gain", "failed")
+_GAIN = re.compile(r"\w+, gain ([+-]\d+(?:\.\d+)?) %.*")
+_LINE = re.compile(r"- .* \((\S+) r\d+\.\d+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One iteration that aimed at something. `word` is one of accepted, accepted by hand, rolled back, no gain, failed;
+    `gain` is in percent of time saved, None where nothing was measured. `at` is when it began, as text that sorts."""
+
+    name: str
+    word: str
+    gain: float | None
+    memo: str
+    arch: str
+    rules: tuple[str, ...]
+    at: str
+
+    def line(self) -> str:
+        gain = "" if self.gain is None else f" {self.gain:+.1f} %"
+        return f"- {self.word}{gain}: {plain(self.memo, LONGEST_MEMO)} ({plain(self.name)})"
+
+
+def regenerate(workspace: Workspace) -> bool:
+    """Write PATTERNS.md anew, if that changes it: then True. Raises OSError.
+
+    A file of that name whose first line is not kpd's is somebody's own, and stays.
+    """
+    path = _path(workspace)
+    before = path.read_text(errors="replace") if path.exists() else None
+    if before is not None and before.partition("\n")[0] != MARK:
+        return False
+    found = [one for task in _tasks(workspace) for one in tried(workspace, task)]
+    after = _rendered(found)
+    if after == before or (before is None and not found):
+        return False
+    write_atomic(path, after)
+    return True
+
+
+def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int = LIMIT, besides: str = "") -> str:
+    """What PATTERNS.md says of `rules`, in their order, at most `limit` characters: of `arch` first, a few lines each.
+
+    `besides` is a task whose own patterns are left out, where its memory is told anyway. Raises OSError.
+    """
+    path = _path(workspace)
+    if not path.exists():
+        return ""
+    sections = _sections(path.read_text(errors="replace"))
+    told: list[str] = []
+    for rule in dict.fromkeys(rules):
+        found = sections.get(rule, ())
+        others = [f"{line} on {plain(there)}" for there, line in found if there != arch and _task(line) != besides]
+        own = [line for there, line in found if there == arch and _task(line) != besides]
+        if chosen := (own + others)[:MATCHING]:
+            told += [f"{rule}:", *chosen]
+    return _whole(told, limit)
+
+
+def tried(workspace: Workspace, task: str) -> Iterator[Tried]:
+    """The iterations of a task's memory that aimed at a finding and came to an end. Raises OSError."""
+    found = notebook(workspace, task).entries
+    decided = {(entry.run, entry.number, entry.began): entry.decided for entry in found if entry.decided}
+    for entry in found:
+        rules = tuple(filter(None, entry.line("aimed at").split(", ")))
+        word = _word(entry, decided.get((entry.run, entry.number, entry.began), ""))
+        if not entry.decided and rules and word:
+            name = f"{task} {entry.run}.{entry.number}"
+            yield Tried(name, word, _gain(entry), entry.line("memo"), _arch(entry.heading), rules, entry.began)
+
+
+def _word(entry: Entry, decided: str) -> str:
+    """What became of it; empty for what was skipped, interrupted or lost to the infrastructure."""
+    if decided:
+        return "rolled back" if decided == "rolled back" else "accepted by hand"
+    outcome = entry.line("outcome")
+    if outcome.startswith("accepted by hand"):
+        return "accepted by hand"
+    word = outcome.partition(":")[0]
+    if word == "rejected":
+        return "failed" if _gain(entry) is None else "no gain"
+    return word if word in ("accepted", "failed") else ""
+
+
+def _gain(entry: Entry) -> float | None:
+    found = _GAIN.fullmatch(entry.line("verdict"))
+    return float(found[1]) if found else None
+
+
+def _arch(heading: str) -> str:
+    """What a run's heading says it ran on: the architecture, or the device in a heading that does not name that."""
+    where, *arch = bare(heading).split(" · ")[2:] or ("unknown",)
+    return arch[0] if arch else where.partition("/")[2] or where
+
+
+def _rendered(found: Iterable[Tried]) -> str:
+    by_rule: defaultdict[str, defaultdict[str, list[Tried]]] = defaultdict(lambda: defaultdict(list))
+    for one in found:
+        for rule in one.rules:
+            by_rule[rule][one.arch].append(one)
+    parts = [MARK, "# What was tried, by the finding it aimed at"]
+    for rule, by_arch in sorted(by_rule.items()):
+        counts = Counter(one.word for one in chain.from_iterable(by_arch.values()))
+        parts += [f"## {plain(rule)}", ", ".join(f"{word} {counts[word]}" for word in _WORDS if counts[word])]
+        for arch, those in sorted(by_arch.items()):
+            parts += [f"### {plain(arch)}", "\n".join(one.line() for one in _telling(those))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _telling(those: list[Tried]) -> list[Tried]:
+    newest = sorted(those, key=lambda one: (one.at, one.name), reverse=True)
+    kept = sorted((one for one in newest if one.word in KEPT), key=lambda one: -(one.gain or 0.0))
+    return kept[:MOST] + [one for one in newest if one.word not in KEPT][:MOST]
+
+
+def _sections(text: str) -> dict[str, list[tuple[str, str]]]:
+    """By rule, each line of the file with its architecture."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    rule = arch = ""
+    for line in text.split("\n"):
+        if line.startswith("## "):
+            rule = bare(line[3:])
+        elif line.startswith("### "):
+            arch = bare(line[4:])
+        elif rule and arch and _LINE.fullmatch(line):
+            found.setdefault(rule, []).append((arch, line))
+    return found
+
+
+def _task(line: str) -> str:
+    found = _LINE.fullmatch(line)
+    return bare(found[1]) if found else ""
+
+
+def _whole(lines: list[str], limit: int) -> str:
+    """As many whole lines as fit, and no heading without a line below it."""
+    kept: list[str] = []
+    for line in lines:
+        limit -= len(line) + 1
+        if limit < 0:
+            break
+        kept.append(line)
+    if kept and not kept[-1].startswith("- "):
+        kept.pop()
+    return "\n".join(kept)
+
+
+def _tasks(workspace: Workspace) -> list[str]:
+    """The tasks of which there is a memory; a summary or a README is none."""
+    own = ("README", _path(workspace).stem)
+    files = (path for path in workspace.memory.glob("*.md") if path.is_file())
+    return sorted(path.stem for path in files if NAME.fullmatch(path.stem) and path.stem not in own)
+
+
+def _path(workspace: Workspace) -> Path:
+    return workspace.memory / "PATTERNS.md"

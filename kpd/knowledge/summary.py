@@ -1,0 +1,99 @@
+"""`memory/<task>.summary.md`: the older entries of a task's memory in brief. People may edit it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpd.knowledge.markdown import bare, lines, plain
+from kpd.workspace.paths import Workspace
+
+SECTIONS = ("Resolved", "Pending", "Avoid")
+_TITLE = "# Summary of what was tried on {task}"
+_OPENING = (
+    "The memory of these runs in brief; {task}.md holds all of it. Edit it: the next summary starts from this one."
+)
+_COVERS = re.compile(r"Covers (.+), up to (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC\.")
+_NOBODYS = re.compile(r"(?!)")  # a fence in a summary ends where it is closed
+_ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`until` is when the newest entry that it stands for began, `runs` names the runs of all of them.
+
+    `text` holds the three sections, `more` whatever else people have written into it, which stands first so that it
+    is never taken for a part of a section.
+    """
+
+    until: str = ""
+    runs: tuple[str, ...] = ()
+    text: str = ""
+    more: str = ""
+
+    @property
+    def body(self) -> str:
+        return "\n\n".join(part for part in (self.more, self.text) if part)
+
+    def render(self, task: str) -> str:
+        covers = f"Covers {', '.join(self.runs)}, up to {self.until} UTC."
+        return "\n\n".join((_TITLE.format(task=task), _OPENING.format(task=task), covers, self.body)) + "\n"
+
+
+def summary_path(workspace: Workspace, task: str) -> Path:
+    return workspace.memory / f"{task}.summary.md"
+
+
+def read_summary(workspace: Workspace, task: str) -> Summary:
+    """Whatever people have made of it: without its line `Covers …` it stands for no entry. Raises OSError."""
+    path = summary_path(workspace, task)
+    text = path.read_text(errors="replace") if path.exists() else ""
+    own = {_TITLE.format(task=task), _OPENING.format(task=task)}
+    covers = None
+    kept: list[str] = []
+    more: list[str] = []
+    into = more
+    for line in lines(text, _NOBODYS):
+        if 0 < line.level <= 2:
+            into = kept if _section(line.title) else more
+        if found := _COVERS.fullmatch(line.text.strip()):
+            covers = covers or found
+        elif line.text.strip() not in own:
+            into.append(line.text)
+    until, runs = (covers[2], tuple(covers[1].split(", "))) if covers else ("", ())
+    return Summary(until, runs, "\n".join(kept).strip(), "\n".join(more).strip())
+
+
+def sections_of(reply: str) -> str | None:
+    """The three sections of a model's reply as items of harmless words, or None when it has not each of them once.
+
+    What stands before the first is left out, and so are headings and fences inside.
+    """
+    found: dict[str, list[str]] = {}
+    into: list[str] | None = None
+    for text in reply.split("\n"):
+        heading = re.fullmatch(r"#{1,6}\s+(.+?)[\s:#]*", text.strip())
+        if heading and (name := _section(heading[1])):
+            if name in found:
+                return None
+            into = found[name] = []
+        elif into is not None and not heading and (words := _words(text)):
+            into.append(f"- {words}")
+    if found.keys() != set(SECTIONS) or not any(found.values()):
+        return None
+    return _rendered(found)
+
+
+def _rendered(found: Mapping[str, list[str]]) -> str:
+    return "\n\n".join(f"## {name}\n\n" + "\n".join(found[name] or ["- nothing"]) for name in SECTIONS)
+
+
+def _section(title: str) -> str:
+    name = title.strip(" :*").capitalize()
+    return name if name in SECTIONS else ""
+
+
+def _words(text: str) -> str:
+    """A line of a reply without its list mark. It may have been escaped before, as what it summarises is."""
+    stripped = _ITEM.sub("", text.strip(), count=1)
+    return "" if stripped.startswith(("```", "~~~")) else plain(bare(stripped))
