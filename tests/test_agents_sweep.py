@@ -10,6 +10,7 @@ from kpd.agents.agent import Context, Exhausted
 from kpd.agents.suggest import suggest
 from kpd.agents.sweep import Sweep, history
 from kpd.model.nouns import Gain, Iteration, Run, Verdict
+from tests.asked import asked
 from tests.samples import run_of, task_of
 
 SPACE = {"TILE": ["8", "16", "32"], "flags": ["-O2", "-O3"]}
@@ -62,7 +63,7 @@ async def test_without_a_space_there_is_nothing_to_sweep(tmp_path: Path) -> None
 
 def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-def]
     files = {"kernel.c": b"#define TILE 8\nint x;\n"}
-    return Context(task, run, number, files, Path("unused"), say=lambda text: None, keep=lambda name, content: None)
+    return replace(asked(task.folder, task, files), run=run, number=number)
 
 
 def iteration(number: int, parent: int, outcome, gain: float | None, point: dict[str, str]) -> Iteration:  # type: ignore[no-untyped-def]

@@ -123,6 +123,11 @@ void launch(const float *x, float *y, long n, cudaStream_t stream) {
     assert tripwires({"kernel.cu": b""}, {"kernel.cu": after}, ()) == ()
 
 
+def test_prose_that_sounds_like_an_elision_is_silent() -> None:
+    after = b"int x; // the rest of the row is unchanged by padding\n/* x[0] + ... + x[n] */\n"
+    assert tripwires({}, {"kernel.c": after}, ()) == ()
+
+
 def test_only_editable_files_may_be_proposed() -> None:
     assert protected_touched(["kernel.c"], {"kernel.c": b"", "harness.c": b"", "../x": b""}) == ("harness.c", "../x")
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from kpd.model.nouns import Expectation, Finding, Run, Steering
+from kpd.claude.question import Ledger
+from kpd.model.nouns import Advice, Expectation, Finding, Iteration, Run, Steering, StepName
+from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
 
 
@@ -18,36 +20,79 @@ class BadReply(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """What became of the agent's previous answer in this iteration: `files` are the candidate that failed in `step`.
+
+    They are empty when the answer itself could not be used (step "propose"). `message` is a line, `feedback` what else
+    was said; `number` counts the failures of the iteration from 1 on.
+    """
+
+    step: StepName
+    message: str
+    feedback: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Where a sweep starts, and what it varies: an iteration's files and the parameters its agent was unsure of."""
+
+    number: int
+    files: dict[str, bytes]
+    tune: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
-    """All an agent may know. `incumbent` holds the editable files to start from; `failure` is set when its previous
-    answer in this iteration could not be used, did not build or gave wrong results. `say` shows live output; `keep`
-    puts an artefact (prompt.md, reply.md) into the iteration's folder."""
+    """All an agent may know.
+
+    `incumbent` holds the editable files to start from, `folder` those that a person left. `metrics`, `findings`,
+    `bottleneck` and `advice` are of the incumbent; `changes` is what moved in `last`, the newest iteration that was
+    profiled, against what it had been measured against. `runs` are all runs there are. `home` is the iteration's own
+    folder; `keep` puts an artefact (prompt.md, reply.md) into it. `say` shows live output, `waits` the reason while the
+    agent waits for somebody (empty when it goes on), `ledger` keeps the accounts of calls that cost money.
+    """
 
     task: Task
     run: Run
     number: int
     incumbent: dict[str, bytes]
     folder: Path
+    home: Path
+    workspace: Workspace
     say: Callable[[str], None]
     keep: Callable[[str, str | bytes], None]
+    waits: Callable[[str], None]
+    ledger: Ledger
+    device: str = ""
+    arch: str = ""
     findings: tuple[Finding, ...] = ()
     metrics: dict[str, float] = field(default_factory=dict)
-    memory: str = ""
+    bottleneck: str = ""
+    advice: tuple[Advice, ...] = ()
+    changes: tuple[str, ...] = ()
+    last: Iteration | None = None
+    runs: tuple[Run, ...] = ()
     steering: tuple[Steering, ...] = ()
-    failure: str = ""
+    failure: Failure | None = None
+    base: Base | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """Candidate files by path, a line on why, and what the agent expects to see measured.
 
-    Only editable files; what is left out stays the incumbent's.
+    Only editable files; what is left out stays the incumbent's. `aims` are the rules it means to silence; `tune` are
+    parameters that it leaves to a sweep, if the run has one.
     """
 
     files: dict[str, bytes]
     memo: str
     expected: Expectation | None = None
     point: dict[str, str] = field(default_factory=dict)
+    aims: tuple[str, ...] = ()
+    tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Agent(Protocol):
@@ -56,7 +101,7 @@ class Agent(Protocol):
     repairs: bool
 
     async def propose(self, context: Context) -> Proposal:
-        """The next candidate. Raises Exhausted or BadReply."""
+        """The next candidate. Raises Exhausted or BadReply; of a model service also its Unavailable and OverBudget."""
 
     async def close(self) -> None:
         """Let go of whatever the agent holds (processes, connections)."""

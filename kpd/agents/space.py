@@ -81,6 +81,6 @@ def _set(path: str, data: bytes, name: str, value: str) -> bytes:
 def _json(data: bytes) -> dict[str, object]:
     try:
         table = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return table if isinstance(table, dict) else {}

@@ -6,16 +6,20 @@ import math
 import re
 import sys
 import zlib
+from dataclasses import replace
 
 from kpd.agents import space
-from kpd.agents.agent import Context, Exhausted, Proposal
+from kpd.agents.agent import Base, Context, Exhausted, Proposal
 from kpd.model.nouns import Iteration, Run
 
 Tune = dict[str, tuple[str, ...]]
 
 
 class Sweep:
-    """Never proposes a point twice in a run; says when the space is exhausted. Notes like `VEC=8` pin a parameter."""
+    """Never proposes a point twice in a run; says when the space is exhausted. Notes like `VEC=8` pin a parameter.
+
+    Where another agent was unsure of parameters (`Context.base`), it is those that are searched.
+    """
 
     repairs = False
 
@@ -23,23 +27,24 @@ class Sweep:
         self._child: asyncio.subprocess.Process | None = None
 
     async def propose(self, context: Context) -> Proposal:
-        if not context.task.tune:
+        base = context.base or Base(0, context.incumbent, context.task.tune)
+        if not base.tune:
             raise Exhausted("the task declares no [tune] space; add one to task.toml or choose another agent")
         try:
-            at = space.read_point(context.task, context.incumbent)
+            at = space.read_point(replace(context.task, tune=base.tune), base.files)
         except space.SpaceError as err:
             raise Exhausted(str(err)) from err
-        tried = history(context.run)
-        pinned = steered(context)
-        point = await self._suggest(context, {**context.task.tune, **pinned}, tried) if pinned else None
+        tried = history(context.run, base.number)
+        pinned = steered(context.run, base.tune)
+        point = await self._suggest(context, {**base.tune, **pinned}, tried) if pinned else None
         if point is None:
-            point = await self._suggest(context, context.task.tune, tried)
+            point = await self._suggest(context, base.tune, tried)
         if point is None:
-            total = space.size(context.task.tune)
-            raise Exhausted(f"the sweep has tried all {total} points of the [tune] space")
+            raise Exhausted(f"the sweep has tried all {space.size(base.tune)} points of the [tune] space")
         changes = [f"{name} {at[name]} → {value}" for name, value in point.items() if value != at[name]]
-        files = space.write_point(context.incumbent, point)
-        return Proposal(files, "; ".join(changes) or "the incumbent's own point", point=point)
+        of = f"iteration {base.number} with " if context.base else ""
+        files = space.write_point(base.files, point)
+        return Proposal(files, of + ("; ".join(changes) or "its own point"), point=point)
 
     async def _suggest(
         self, context: Context, tune: Tune, tried: list[tuple[space.Point, float | None]]
@@ -82,15 +87,15 @@ class Sweep:
         self._child = None
 
 
-def steered(context: Context) -> Tune:
+def steered(run: Run, tune: Tune) -> Tune:
     """What the operator's notes pin: `VEC=8` in a note that an iteration has read holds until a later one says else."""
-    notes = (line.text for line in context.run.steering if line.consumed_by is not None)
+    notes = (line.text for line in run.steering if line.consumed_by is not None)
     pairs = (pair for text in notes for pair in re.findall(r"(\w+)\s*=\s*(\S+)", text))
-    return {name: (value,) for name, value in pairs if value in context.task.tune.get(name, ())}
+    return {name: (value,) for name, value in pairs if value in tune.get(name, ())}
 
 
-def history(run: Run) -> list[tuple[space.Point, float | None]]:
-    """Every point of the run with its log time relative to the baseline, None where nothing was measured.
+def history(run: Run, since: int = 0) -> list[tuple[space.Point, float | None]]:
+    """Every point from iteration `since` on, with its log time relative to the baseline, None where not measured.
 
     Gains are measured against the incumbent of their moment, so they are chained along the parents: times of separate
     iterations are never compared with each other.
@@ -101,7 +106,7 @@ def history(run: Run) -> list[tuple[space.Point, float | None]]:
         value = _log_time(it, chained)
         if value is not None:
             chained[it.number] = value
-        if it.point and it.outcome is not None:
+        if it.point and it.outcome is not None and it.number >= since:
             tried.append((it.point, value))
     return tried
 

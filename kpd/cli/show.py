@@ -1,4 +1,4 @@
-"""kpd show: one iteration in full; its verdict again from the raw samples, or all that a profiler has to say of it."""
+"""kpd show: one iteration in full; its verdict again from the raw samples, a profiler's every word, or its prompt."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -20,6 +20,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("iteration", metavar="ITER", help="r3.7, or 7 in the newest run")
     parser.add_argument("--rederive", action="store_true", help="the verdict from timing.json again; 1 if it differs")
     parser.add_argument("--profile", choices=("full",), help="run the profiler again, with everything it collects")
+    parser.add_argument("--prompt", action="store_true", help="what its agent told the model, with tokens a block")
     add_json(parser)
 
 
@@ -27,6 +28,10 @@ def execute(args: Namespace) -> int:
     ws = workspace(args)
     if args.rederive:
         return _rederive(query(ws, "rederive", iteration=args.iteration), args.json)
+    if args.prompt:
+        from kpd.cli import prompts
+
+        return prompts.show(ws, args.iteration, args.json)
     if args.profile:
         return _profile(
             ask(ws.socket, "command", "profile", {"iteration": args.iteration}, timeout=PROFILE_S), args.json

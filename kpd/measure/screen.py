@@ -7,13 +7,16 @@ candidates have been seen to win a benchmark without computing faster (see Kerne
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from kpd.measure.elided import elided
 from kpd.workspace.paths import inside
 from kpd.workspace.sections import ProtectedSection, splice, split
 from kpd.workspace.task import Task
 
+UNFINISHED = r"\b(TODO|FIXME)\W{0,3}implement|\bimplementation (goes )?here\b|\byour code (goes )?here\b"
+"""A place that somebody else is asked to fill in."""
 TRIPWIRES: tuple[tuple[str, str], ...] = (
-    (r"rest (of .{0,30})?(is )?unchanged|existing code|same as before|\.\.\. ?\*/", "elided code"),
-    (r"TODO:? implement|not implemented", "unfinished code"),
+    (r"same as before", "elided code"),
+    (UNFINISHED + "|not implemented", "unfinished code"),
     (r"\b(pthread_create|std::thread|fork|vfork|clone|omp parallel)\b", "starts threads or processes"),
     (r"__attribute__\s*\(\(.*\b(constructor|destructor|ifunc)\b", "runs code when loaded"),
     (r"\b(dlopen|dlsym|mprotect|ptrace|LD_PRELOAD)\b", "reaches into its process"),
@@ -90,18 +93,26 @@ def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes], protected
     flags: list[str] = []
     for path, data in after.items():
         wires = python if path.endswith(".py") else _COMPILED
-        old = set(before.get(path, b"").decode(errors="replace").splitlines())
-        text = data.decode(errors="replace")
-        for number, line in enumerate(text.splitlines(), 1):
-            if line not in old:
-                looked_at = line[:LONGEST_LINE]
-                flags += (f"{path}:{number} {why}" for pattern, why in wires if pattern.search(looked_at))
-                if len(line) > LONGEST_LINE:
-                    flags.append(f"{path}:{number} has {len(line)} characters, of which {LONGEST_LINE} were looked at")
-        emptied = _empty_bodies(text) - _empty_bodies(before.get(path, b"").decode(errors="replace"))
+        old = before.get(path, b"")
+        for number, line in added(old, data):
+            looked_at = line[:LONGEST_LINE]
+            if elided(path, looked_at):
+                flags.append(f"{path}:{number} elided code")
+            flags += (f"{path}:{number} {why}" for pattern, why in wires if pattern.search(looked_at))
+            if len(line) > LONGEST_LINE:
+                flags.append(f"{path}:{number} has {len(line)} characters, of which {LONGEST_LINE} were looked at")
+        emptied = _empty_bodies(data) - _empty_bodies(old)
         if emptied > 0:
             flags.append(f"{path} has {emptied} more empty function bodies")
     return tuple(dict.fromkeys(flags))
+
+
+def added(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
+    """The lines of `after`, with their numbers from 1, that stand nowhere in `before`."""
+    old = set(before.decode(errors="replace").splitlines())
+    for number, line in enumerate(after.decode(errors="replace").splitlines(), 1):
+        if line not in old:
+            yield number, line
 
 
 def _imports(protected: Iterable[str]) -> Iterator[tuple[re.Pattern[str], str]]:
@@ -112,5 +123,5 @@ def _imports(protected: Iterable[str]) -> Iterator[tuple[re.Pattern[str], str]]:
         yield re.compile(rf"(^|[;:])\s*(import|from)\b.*\b({names})\b"), "imports a protected file"
 
 
-def _empty_bodies(text: str) -> int:
-    return len(_EMPTY_BODY.findall(text))
+def _empty_bodies(data: bytes) -> int:
+    return len(_EMPTY_BODY.findall(data.decode(errors="replace")))

@@ -1,0 +1,122 @@
+"""A folder as an agent: whoever answers `prompt.md` with `reply.md` proposes: a chat window, a script, a person."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+from kpd.agents.agent import BadReply, Context, Proposal
+from kpd.agents.reading import proposal
+from kpd.workspace.paths import Outside, inside
+from kpd.workspace.runfolder import read_plain
+
+PROMPT, REPLY, REJECTED = "prompt.md", "reply.md", "reply.rejected.md"
+EVERY_S = 0.5
+Seen = tuple[int, int, int] | None
+"""A file as it was looked at last: its inode, size and time of change; None without one."""
+
+
+class Mailbox:
+    """`compose` writes the prompt, in a thread. Nothing is kept in memory that a restart would need.
+
+    The first line of prompt.md names the question. A daemon that starts again finds it, leaves the prompt as it is and
+    takes the reply that may have come meanwhile. A reply that lies there when another question is asked belongs to the
+    one before, and is put aside.
+    """
+
+    repairs = True
+
+    def __init__(self, compose: Callable[[Context], str], every_s: float = EVERY_S) -> None:
+        self._compose = compose
+        self._every_s = every_s
+
+    async def propose(self, context: Context) -> Proposal:
+        await self._ask(context)
+        try:
+            return await self._answer(context)
+        finally:
+            context.waits("")
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+    async def _ask(self, context: Context) -> None:
+        mark, before = f"<!-- {_question(context)} -->", _first_line(context.home)
+        if before == mark:
+            return
+        text = await asyncio.to_thread(self._compose, context)
+        if before:
+            _put_aside(context.home)
+        how = f"Answer in {context.home / REPLY}, best written under another name and then renamed."
+        context.keep(PROMPT, f"{mark}\n{how}\n\n{text}")
+
+    async def _answer(self, context: Context) -> Proposal:
+        """The first reply that can be used. One that cannot stays where it is, and is passed over until it changes."""
+        path = context.home / REPLY
+        wanted = f"waiting for {path}, the answer to {PROMPT} beside it"
+        context.waits(wanted)
+        before, refused = _seen(path), None
+        while True:
+            now = _seen(path)
+            if now is not None and now == before and now != refused:
+                try:
+                    return await asyncio.to_thread(_proposal, context)
+                except BadReply as err:
+                    refused = now
+                    context.keep(REJECTED, _rejected(context.home, str(err)))
+                    context.waits(f"{wanted}; the last one cannot be used: {err}")
+            before = now
+            await asyncio.sleep(self._every_s)
+
+
+def _question(context: Context) -> str:
+    """The same for the same question: an iteration asks again after each of its failures."""
+    failure = context.failure
+    asked = f"{failure.number + 1}, after {failure.step}" if failure is not None else "1"
+    return f"{context.run.id}.{context.number}, question {asked}"
+
+
+def _first_line(home: Path) -> str:
+    try:
+        return read_plain(home / PROMPT).decode(errors="replace").partition("\n")[0]
+    except OSError:
+        return ""
+
+
+def _put_aside(home: Path) -> None:
+    """The reply to an earlier question, under a name of its own. Raises OSError."""
+    if os.path.lexists(home / REPLY):
+        free = (home / f"reply_{number}.md" for number in count(1))
+        (home / REPLY).rename(next(path for path in free if not os.path.lexists(path)))
+
+
+def _seen(path: Path) -> Seen:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _text(home: Path) -> str:
+    """Raises BadReply for what is no plain file, which would be read for ever or from elsewhere."""
+    try:
+        return read_plain(inside(home, REPLY)).decode(errors="replace")
+    except Outside as err:
+        raise BadReply(f"{err}; put the file itself there") from err
+    except OSError as err:
+        raise BadReply(f"{REPLY}: {err.strerror}") from err
+
+
+def _proposal(context: Context) -> Proposal:
+    return proposal(_text(context.home), context)
+
+
+def _rejected(home: Path, reason: str) -> str:
+    """The reason, and below it the reply as far as it can be read."""
+    top = f"This reply cannot be used: {reason}\n\nWrite {REPLY} anew. What was in it:\n\n"
+    try:
+        return top + _text(home)
+    except BadReply:
+        return top

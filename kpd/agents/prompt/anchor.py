@@ -1,0 +1,107 @@
+"""The incumbent's files, and how little of them has to be new in a prompt.
+
+A file is shown whole in the cached part. When a candidate becomes the incumbent that only changed some lines of it in
+their place (a constant, a pragma, a point that a sweep found), the file stays there as it was first shown, and the
+user's turn says how those lines read now. That costs a tenth of what the file would, and shows what has helped. Any
+other change shows the file anew.
+
+What was shown follows from the run: its incumbents, in their order, as the agent's iterations started from them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from kpd.agents.agent import Context
+from kpd.workspace.paths import Outside
+from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.sections import SectionError, split
+from kpd.workspace.task import Task
+
+MOST_LINES = 8
+MOST_SHARE = 0.1
+"""Lines of a file that differ, in number and as a share of all."""
+
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """`files` as they are shown, `since` the iteration that each is of, and `lines` of them that read otherwise now."""
+
+    files: dict[str, bytes]
+    since: dict[str, int]
+    lines: dict[str, dict[int, str]]
+
+
+def anchored(context: Context) -> Anchored:
+    """How the incumbent of this iteration is shown."""
+    files: dict[str, bytes] = {}
+    since: dict[str, int] = {}
+    lines: dict[str, dict[int, str]] = {}
+    for number, incumbent in _incumbents(context):
+        for path, data in incumbent.items():
+            found = differing(files[path], data) if path in files else None
+            if found is None:
+                files[path], since[path] = data, number
+            lines[path] = found or {}
+    return Anchored(files, since, {path: found for path, found in lines.items() if found})
+
+
+def differing(before: bytes, after: bytes) -> dict[int, str] | None:
+    """The lines of `after`, by number from 1 on, that `before` has otherwise in the same place.
+
+    None where the rest is not the same, where they are too many, or where it is no text.
+    """
+    if before == after:
+        return {}
+    try:
+        old, new = before.decode().split("\n"), after.decode().split("\n")
+    except UnicodeDecodeError:
+        return None
+    found = {at: line for at, (was, line) in enumerate(zip(old, new, strict=False), 1) if was != line}
+    few = len(found) <= min(MOST_LINES, MOST_SHARE * len(old))
+    return found if few and len(old) == len(new) else None
+
+
+def parent_of(context: Context) -> int:
+    """The iteration that this one starts from."""
+    now = context.run.iteration(context.number)
+    return now.parent if now is not None else context.run.incumbent or 0
+
+
+def _incumbents(context: Context) -> list[tuple[int, Files]]:
+    """What the same agent's iterations started from, each once, this one's last."""
+    run, now = context.run, context.run.iteration(context.number)
+    last = parent_of(context)
+    parents = (
+        it.parent
+        for it in run.iterations
+        if it.number < context.number and it.parent != it.number and (now is None or it.agent == now.agent)
+    )
+    earlier = [number for number, _ in groupby(parents)]
+    if earlier[-1:] == [last]:
+        earlier.pop()
+    return [*_read(context, earlier), (last, yours(context.task, context.incumbent))]
+
+
+def _read(context: Context, numbers: list[int]) -> list[tuple[int, Files]]:
+    """Their files; from the last on that cannot be read any more, the others do not matter."""
+    found: list[tuple[int, Files]] = []
+    for number in numbers:
+        folder = context.workspace.iteration_folder(context.run.task, context.run.id, number)
+        try:
+            files = IterationFolder(folder).read_candidate(context.task.editable)
+        except (OSError, Outside):
+            found.clear()
+        else:
+            found.append((number, yours(context.task, files)))
+    return found
+
+
+def yours(task: Task, files: Files) -> Files:
+    """Of a file in sections the kernel section alone; all of it where its marks are not in order."""
+    try:
+        return {path: split(data).kernel if path == task.sectioned else data for path, data in files.items()}
+    except SectionError:
+        return files

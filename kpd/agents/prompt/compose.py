@@ -1,0 +1,22 @@
+"""From all that is known to a prompt."""
+
+from kpd.agents.agent import Context
+from kpd.agents.prompt import system, turn
+from kpd.agents.prompt.anchor import anchored
+from kpd.agents.prompt.blocks import Prompt
+from kpd.agents.prompt.known import Known
+
+
+def compose(context: Context, known: Known) -> Prompt:
+    """The prompt for the next candidate, or for the repair of one that failed.
+
+    The same context gives the same prompt: also after a restart, in the same workspace. A repair has the same system
+    prompt as the proposal before it, and so reads it from the cache. Raises OSError, Outside for a task's file that has
+    gone.
+    """
+    shown, failure = anchored(context), context.failure
+    if failure is not None and failure.step != "propose":
+        user = turn.repairing(context, failure, shown)
+    else:
+        user = turn.proposing(context, known, shown)
+    return Prompt(system.stretches(context, known, shown), tuple(user))

@@ -1,0 +1,46 @@
+"""Other people's words inside a prompt: fenced so that nothing in them can end the fence."""
+
+import re
+
+SHORTEST = 3
+_TICKS = re.compile(r"`+")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
+
+
+def fenced(text: str, info: str = "") -> str:
+    """`text` between two fences of backticks, longer than any run of them inside; not a character of it is changed.
+
+    By CommonMark a fence is closed by one at least as long as the one that opened it: no line of `text` is.
+    """
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=0)
+    fence = "`" * max(SHORTEST, longest + 1)
+    end = "" if text.endswith("\n") else "\n"
+    return f"{fence}{info}\n{text}{end}{fence}"
+
+
+def closed(text: str) -> str:
+    """`text` with the fence closed that it leaves open, if it does: what follows it is none of it."""
+    open_fence = ""
+    for line in text.splitlines():
+        if (found := _FENCE.match(line)) is None:
+            continue
+        if not open_fence:
+            open_fence = found[1]
+        elif found[1].startswith(open_fence) and not found[2].strip():
+            open_fence = ""
+    return f"{text}\n{open_fence}" if open_fence else text
+
+
+def quoted(text: str) -> str:
+    """`text` to the letter, each of its lines marked with `>`: none of them can pose as a heading or a fence.
+
+    Whatever a reader may take for the end of a line is one.
+    """
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
+def legible(text: str) -> str:
+    """`text` without what drives terminals or hides between letters; line ends and tabs stay."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(char if char in "\n\t" or char.isprintable() else " " for char in text)

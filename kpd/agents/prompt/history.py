@@ -1,0 +1,79 @@
+"""What this run has tried so far, for the user's turn: one line an iteration, and what moved in the last."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from kpd.agents.agent import Context
+from kpd.agents.prompt.fences import fenced
+from kpd.hosts.plain import plain
+from kpd.model.nouns import Iteration, Run
+from kpd.workspace.task import Task
+
+LONGEST_MEMO = 160
+LONGEST_REASON = 100
+MOST_CHANGES = 3
+LAST = 3
+"""Iterations that stay when the prompt has to be shorter."""
+
+
+def so_far(run: Run, number: int) -> list[str]:
+    """A line for each iteration before `number` that came to an end, the baseline's left out."""
+    now = run.iteration(number)
+    tried = (it for it in run.iterations if it.number < number and it.outcome not in (None, "baseline"))
+    return [f"{it.number} {' · '.join(_parts(it, it.agent if now and now.agent != it.agent else ''))}" for it in tried]
+
+
+def told(lines: list[str]) -> str:
+    """Those lines as they stand in the prompt."""
+    return fenced("\n".join(lines))
+
+
+def shortened(lines: list[str]) -> str | None:
+    """The same with the last few alone; None where there are no more."""
+    return told([f"({len(lines) - LAST} earlier ones are left out)", *lines[-LAST:]]) if len(lines) > LAST else None
+
+
+def standing(context: Context) -> str:
+    """How far the run has come, and what is left of it."""
+    run, best, baseline = context.run, context.run.best, context.run.baseline
+    tried = sum(1 for it in run.iterations if it.outcome not in (None, "baseline"))
+    text = f"Iteration {context.number}; with this one at most {max(run.budget.iterations - tried, 1)} are left."
+    if best and baseline and best.number != baseline.number and best.score and baseline.score:
+        text += f" So far {baseline.score:.4g} → {best.score:.4g}{_unit(context.task)}."
+    if (vain := _in_vain(run)) >= 2:
+        text += f" The last {vain} gained nothing: leave their direction."
+    return text
+
+
+def moved(changes: Iterable[str]) -> str:
+    """What became of the counters, a line each."""
+    return fenced("\n".join(plain(change) for change in islice(changes, MOST_CHANGES)))
+
+
+def _unit(task: Task) -> str:
+    """Of a score: kpd's own is the geometric mean of the cases' times."""
+    return f" {plain(task.bench.score)}" if task.bench.command is not None else " µs (geometric mean)"
+
+
+def _parts(it: Iteration, agent: str) -> Iterator[str]:
+    word = it.verdict.word if it.verdict is not None and it.outcome == "rejected" else ""
+    yield f"{it.outcome}{' by hand' if it.override else ''}{f' ({word})' if word else ''}"
+    if agent:
+        yield plain(agent, 40)
+    if it.aims:
+        yield f"[{', '.join(plain(rule, 40) for rule in it.aims)}]"
+    yield plain(it.memo, LONGEST_MEMO) or "no memo"
+    if it.expected is not None:
+        gain = "" if it.expected.gain_pct is None else f", {it.expected.gain_pct:+.3g} %"
+        yield f"expected {plain(it.expected.metric, 60)} {it.expected.direction}{gain}"
+    if it.verdict is not None:
+        measured = it.verdict.gain
+        yield f"gain {measured.pct:+.1f} % [{measured.low:+.1f}, {measured.high:+.1f}]"
+    elif it.reason:
+        yield plain(it.reason, LONGEST_REASON)
+
+
+def _in_vain(run: Run) -> int:
+    """Iterations in a row, the last ones, without an accepted one."""
+    ended = [it for it in run.iterations if it.outcome is not None]
+    return next((at for at, it in enumerate(reversed(ended)) if it.outcome in ("accepted", "baseline")), len(ended))

@@ -1,0 +1,168 @@
+"""The system prompt: what does not change in a run, the source, and the skills that the run has come to need.
+
+The source stands here and not in the user's turn, because it changes only when a candidate is accepted, and is shown
+anew only when that changed much of it: all attempts and repairs in between read it from the cache.
+"""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from kpd.agents.agent import Context
+from kpd.agents.prompt import bodies, harness, machine, rules
+from kpd.agents.prompt.anchor import Anchored
+from kpd.agents.prompt.blocks import Block
+from kpd.agents.prompt.fences import closed, fenced, legible, quoted
+from kpd.agents.prompt.known import Known
+from kpd.claude.tokens import BYTES_A_TOKEN, tokens
+from kpd.hosts.plain import plain
+from kpd.knowledge.markdown import cut
+from kpd.knowledge.skills import SECTIONS, Skill
+from kpd.measure.cuda.nvcc import STANDARD
+from kpd.measure.flags import BUILD_FILE
+from kpd.workspace.paths import inside
+from kpd.workspace.runfolder import read_files
+
+TARGET = 7000
+"""Tokens of an iteration in all, for a kernel of some hundred lines."""
+REPLY, TURN = 1200, 1400
+"""How many of them are for the answer, and for the user's turn."""
+LEAST_ROOM = 300
+"""Tokens for bodies of skills, however long all else is: what helps against one finding."""
+LONGEST_BODY = 2000
+LONGEST_FILE = 16_000
+SHORTEST_SIGNAL, LONGEST_SIGNAL = 12, 36
+"""Characters of a skill's body, of a file that the task shows beside the editable ones, of a line of the catalogue."""
+FIXES = SECTIONS[1]
+_LANGUAGES = {
+    "c": "c", "h": "c", "cu": "cuda", "cuh": "cuda", "py": "python", "md": "markdown", "json": "json", "toml": "toml",
+    "cpp": "cpp", "cc": "cpp", "hpp": "cpp", "rs": "rust",
+}  # fmt: skip
+
+
+def stretches(context: Context, known: Known, files: Anchored) -> tuple[tuple[Block, ...], ...]:
+    """In the order of how long they stay the same; see `blocks.Prompt`. Raises OSError, Outside."""
+    first = tuple(of_run(context, known))
+    room = _room(context, first)
+    texts = {id: _body(skill, room) for id, skill in known.skills.by_id.items()}
+    sizes = {id: block.tokens for id, block in texts.items()}
+    fired = [found.rule for found in context.findings]
+    shown = bodies.shown(context.run, context.number, fired, sizes, room)
+    found = (
+        first,
+        (Block("source", "\n\n".join(_source(context, files))),),
+        tuple(texts[skill] for skill in shown.before),
+        (*(texts[skill] for skill in shown.new), *_besides(known)),
+    )
+    return tuple(stretch for stretch in found if stretch)
+
+
+def of_run(context: Context, known: Known) -> Iterator[Block]:
+    """The same in every question of a run, until a person edits a skill or a note."""
+    kind = machine.kind_of(context.arch)
+    yield Block("role", rules.role(context.task, context.run, kind))
+    yield Block("work", rules.work(kind))
+    yield Block("limits", rules.limits(context.task, kind))
+    yield Block("format", f"## The form of the reply\n{known.format.strip()}")
+    yield Block("machine", f"## The machine\nIt is {machine.described(plain(context.device), plain(context.arch))}")
+    yield Block("task", "\n\n".join(_task(context)))
+    if catalogue := "\n".join(map(_signal, known.skills.catalogue(kind).splitlines())):
+        yield Block("catalogue", f"## Rules, and what they look for\n{catalogue}", short="")
+    if known.avoid or known.wanted:
+        yield Block("notes", "\n".join(("## Standing notes of the people whose task this is", *_notes(known))))
+    if known.past.strip():
+        yield Block("memory", f"## What earlier runs tried\n{fenced(legible(known.past))}", short="")
+
+
+def _besides(known: Known) -> Iterator[Block]:
+    """What goes with the findings and with the incumbent's code: it may change with each of them."""
+    if known.patterns.strip():
+        text = f"## What helped against such findings in other tasks\n{fenced(legible(known.patterns))}"
+        yield Block("patterns", text, short="")
+    if known.hints:
+        hints = "\n".join(f"- {plain(hint, 400)}" for hint in known.hints)
+        yield Block("hints", f"## Of this code\n{hints}", short="")
+
+
+def _room(context: Context, first: Iterable[Block]) -> int:
+    """Tokens for bodies of skills: what TARGET leaves beside the source that the run began with, but some in any case.
+
+    It is the same in all questions of a run.
+    """
+    began = read_files(context.task.folder, context.task.editable)
+    taken = sum(block.tokens for block in first) + sum(tokens(data.decode(errors="replace")) for data in began.values())
+    return max(TARGET - REPLY - TURN - taken, LEAST_ROOM)
+
+
+def source(path: str, data: bytes) -> str:
+    """A file, whole."""
+    return fenced(data.decode(errors="replace"), _LANGUAGES.get(path.rpartition(".")[2], ""))
+
+
+def _task(context: Context) -> Iterator[str]:
+    task, judge = context.task, harness.text_of(context.task)
+    facts = (
+        f"## The task: {plain(task.summary) or task.name}",
+        *_built(context),
+        *_least(context),
+        harness.cases(judge),
+    )
+    yield "\n".join(fact for fact in facts if fact)
+    for name in task.context:
+        text = cut(inside(task.folder, name).read_text(errors="replace"), LONGEST_FILE)
+        yield f"`{plain(name)}`, protected:\n{source(name, text.encode())}"
+    declared = any(name.endswith((".h", ".hpp", ".cuh")) for name in task.context)
+    if not declared and (call := harness.call(judge)):
+        yield f"The harness calls it so:\n{fenced(call, 'c')}"
+
+
+def _built(context: Context) -> Iterator[str]:
+    task = context.task
+    words = " ".join(task.build.flags)
+    if task.language == "cuda":
+        words = " ".join(("nvcc -O3", f"-arch={plain(context.arch)}", STANDARD, *task.build.flags))
+    if words:
+        own = f", then the flags in `{BUILD_FILE}`" if BUILD_FILE in task.editable else ""
+        yield f"Built with `{plain(words)}`{own}."
+
+
+def _least(context: Context) -> Iterator[str]:
+    """What one call must move and compute, as the task counts it for its roofline."""
+    sides = ((context.task.roofline.bytes, "bytes"), (context.task.roofline.flops, "operations"))
+    least = [f"{side.text} {unit}" for side, unit in sides if side is not None and side.text.strip() != "0"]
+    if least:
+        yield f"The roofline is the time for what a call needs at least: {', '.join(least)}."
+
+
+def _notes(known: Known) -> Iterator[str]:
+    for title, text in (("To avoid:", known.avoid), ("To try:", known.wanted)):
+        if text.strip():
+            yield f"{title}\n{quoted(text.strip())}"
+
+
+def _signal(line: str) -> str:
+    """A line of the catalogue: its first clause, of a long one the beginning and the end. The name says the rest."""
+    id, _, signal = line.rstrip(".").partition(": ")
+    clause = next((signal[:at] for at, char in enumerate(signal) if char in ",:;" and at >= SHORTEST_SIGNAL), signal)
+    if len(clause) <= LONGEST_SIGNAL:
+        return f"{id}: {clause}"
+    head = textwrap.shorten(clause, LONGEST_SIGNAL // 3, placeholder="")
+    tail = textwrap.shorten(clause[::-1], LONGEST_SIGNAL - len(head), placeholder="")[::-1]
+    return f"{id}: {head} … {tail}"
+
+
+def _body(skill: Skill, room: int) -> Block:
+    """What helps and what does not, at most as much as there is room.
+
+    What causes it the evidence and the source show; where the advice is from is for people.
+    """
+    lines = skill.body[skill.body.index(FIXES) :].splitlines()
+    body = "\n".join(line for line in lines if line and not line.startswith("Sources:"))
+    text = f"## [{skill.id}]\n{cut(body, LONGEST_BODY)}"
+    return Block(f"skill:{skill.id}", closed(cut(text, int(room * BYTES_A_TOKEN))), short="")
+
+
+def _source(context: Context, shown: Anchored) -> Iterator[str]:
+    yield "## The source"
+    for path, data in sorted(shown.files.items()):
+        section = ", its kernel section, which alone is yours" if path == context.task.sectioned else ""
+        yield f"`{path}` of iteration {shown.since[path]}{section}:\n{source(path, data)}"

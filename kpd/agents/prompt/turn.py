@@ -1,0 +1,109 @@
+"""The user's turn: what is new in every question."""
+
+from collections.abc import Iterator, Mapping
+
+from kpd.agents.agent import Context, Failure
+from kpd.agents.prompt import history, measured
+from kpd.agents.prompt.anchor import Anchored, differing, parent_of, yours
+from kpd.agents.prompt.blocks import Block
+from kpd.agents.prompt.fences import fenced, legible, quoted
+from kpd.agents.prompt.known import Known
+from kpd.agents.prompt.system import source
+from kpd.hosts.plain import plain
+from kpd.knowledge.markdown import cut
+
+LONGEST_LOG = 4000
+SHORT_LOG = 1500
+"""Characters of what a tool has said, and of that when the prompt has to be shorter."""
+
+
+def proposing(context: Context, known: Known, shown: Anchored) -> Iterator[Block]:
+    """For the next candidate: what holds the incumbent back, what was tried, what the operator wants."""
+    yield Block("bottleneck", "\n".join(_standing(context)))
+    if shown.lines:
+        yield Block("patch", _patched(shown))
+    if context.findings:
+        fired = "\n".join(measured.findings(context.findings, known.efficacy, context.advice))
+        yield Block("findings", f"## What fired, the most pressing first\n{fired}")
+    if told := "\n".join(measured.counters(context.metrics, context.findings, known.efficacy)):
+        yield Block("counters", f"## Counters (their range over the cases)\n{told}", short="")
+    if advice := measured.advice(context.advice):
+        yield Block("advice", f"## NVIDIA's profiler besides\n{advice}", short="")
+    if context.last is not None and context.changes:
+        heading = f"## What moved in iteration {context.last.number}, against what it began with"
+        yield Block("changes", f"{heading}\n{history.moved(context.changes)}", short="")
+    yield from _so_far(context)
+    if context.failure is not None:
+        yield Block("failure", f"## Your reply could not be used\n{_reason(context.failure)}")
+    yield from _steering(context)
+    yield Block("request", "## Now\nThe next candidate, in the form given above.")
+
+
+def repairing(context: Context, failure: Failure, shown: Anchored) -> Iterator[Block]:
+    """For a candidate that failed: what it was meant to do, what went wrong, and its files."""
+    now = context.run.iteration(context.number)
+    memo = f"\nIt was meant to: {plain(now.memo, 400)}" if now is not None and now.memo else ""
+    yield Block("failure", f"## Your candidate failed: {failure.step}\n{_reason(failure)}{memo}")
+    if failure.feedback.strip():
+        said = legible(failure.feedback.strip())
+        log, short = (f"## What was said\n{fenced(cut(said, most))}" for most in (LONGEST_LOG, SHORT_LOG))
+        yield Block("log", log, short)
+    yield Block("candidate", "\n\n".join(("## The candidate", *_candidate(context, failure, shown))))
+    yield from _steering(context)
+    yield Block(
+        "request",
+        "## Now\nMend the cause and keep the idea; if the idea itself is at fault, come as near to it as is right. MEMO"
+        " says what the candidate does now.",
+    )
+
+
+def _candidate(context: Context, failure: Failure, shown: Anchored) -> Iterator[str]:
+    """Its files: by their lines where these are few, else whole."""
+    incumbent = yours(context.task, context.incumbent)
+    for path, data in sorted(yours(context.task, failure.files).items()):
+        lines = differing(shown.files[path], data) if path in shown.files else None
+        if data == incumbent.get(path):
+            yield f"`{path}` is as in the incumbent."
+        elif lines is None:
+            yield f"`{path}`:\n{source(path, data)}"
+        elif lines:
+            yield f"`{path}` is the source above, but for these lines:\n{_lines(lines)}"
+        else:
+            yield f"`{path}` is the source above."
+
+
+def _standing(context: Context) -> Iterator[str]:
+    yield f"## The incumbent, iteration {parent_of(context)}"
+    yield f"Bottleneck: {plain(context.bottleneck, 400)}" if context.bottleneck else "It was not profiled."
+    if cases := measured.cases(context.metrics):
+        yield cases
+    if launch := measured.launch(context.metrics):
+        yield launch
+
+
+def _patched(shown: Anchored) -> str:
+    several = len(shown.files) > 1
+    told = (f"`{path}`:\n{_lines(lines)}" if several else _lines(lines) for path, lines in sorted(shown.lines.items()))
+    return "\n".join(("## The incumbent is the source above, but for these lines", *told))
+
+
+def _lines(lines: Mapping[int, str]) -> str:
+    return fenced("\n".join(f"{number}: {line}" for number, line in lines.items()))
+
+
+def _so_far(context: Context) -> Iterator[Block]:
+    lines, standing = history.so_far(context.run, context.number), history.standing(context)
+    text = "\n".join(("## This run", standing, *([history.told(lines)] if lines else [])))
+    short = history.shortened(lines)
+    yield Block("run", text, None if short is None else f"## This run\n{standing}\n{short}")
+
+
+def _reason(failure: Failure) -> str:
+    return fenced(legible(cut(failure.message.strip(), LONGEST_LOG)))
+
+
+def _steering(context: Context) -> Iterator[Block]:
+    """To the letter: what the operator writes is meant for the model."""
+    if context.steering:
+        notes = "\n\n".join(quoted(note.text) for note in context.steering)
+        yield Block("steering", f"## From the operator\nThis comes before all else but correctness:\n{notes}")

@@ -1,0 +1,131 @@
+"""An agent's answer in words, read: strictly where a mistake would be measured, forgivingly elsewhere.
+
+Whatever the text claims besides its files, its memo and its expectation is not read: times are measured here.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from kpd.agents import space
+from kpd.agents.agent import BadReply
+from kpd.agents.fences import Block, take_apart
+from kpd.agents.naming import guessed, named, without_its_name
+from kpd.agents.remarks import begins, is_tune, remarks, tune, unfenced_tune
+from kpd.agents.source.typography import plain_code
+from kpd.hosts.plain import plain
+from kpd.model.nouns import Expectation
+from kpd.workspace.sections import SectionError, marked, split
+from kpd.workspace.task import Task
+
+FORMAT = """\
+MEMO: [rule-id, ...] what you changed and why, in one line
+EXPECT: metric up|down, gain N %
+
+Then each file that you change, complete, in a fenced block of its own, with its path after the opening fence:
+
+```cuda kernel.cu
+(the whole file)
+```
+
+Of a file with a KERNEL SECTION give the text of that section alone, or the whole file. Leave nothing out, not even what
+stays as it was: a file with a comment in place of code is refused. Keep every function that other files call, with its
+signature, namespace and template parameters. Where a file has a line that begins with ```, use a longer fence.
+Parameters that you are unsure of may be left to a search: make each a macro (`#define NAME value`) or a constant
+(`NAME = value`) of the file, and add a block of the values to try, the file's own among them:
+
+```toml
+[tune]
+NAME = [1, 2, 4]
+```
+"""
+"""The form of a reply, for those who are to write one."""
+
+LONGEST = 4 << 20
+"""Characters of a reply."""
+LARGEST = 1 << 20
+"""Bytes of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`files` are whole editable files, or of one in sections the kernel section alone; `tune` is left to a sweep."""
+
+    memo: str
+    aims: tuple[str, ...]
+    expected: Expectation | None
+    files: dict[str, bytes]
+    tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def parse(text: str, task: Task, incumbent: Mapping[str, bytes]) -> Reply:
+    """The reply's files over `incumbent`, with LF line endings. Raises BadReply, which says what to do instead."""
+    if len(text) > LONGEST:
+        raise BadReply(f"the reply has {len(text)} characters; {LONGEST} are the most")
+    text = text.encode(errors="replace").decode().removeprefix("\ufeff").replace("\r\n", "\n")
+    taken = take_apart(text)
+    around, left = list(taken.around), unfenced_tune(taken.around)
+    known: list[tuple[str, Block]] = []
+    unnamed: list[Block] = []
+    for block in taken.blocks:
+        if (path := named(block, task)) is not None:
+            known.append((path, block))
+        elif begins(block.content):
+            around += block.content.split("\n")
+        elif is_tune(block.content):
+            left = block.content
+        else:
+            unnamed.append(block)
+    known += guessed(unnamed, {path for path, _ in known}, task)
+    files = dict(_files(known, incumbent))
+    if not files:
+        raise BadReply(_no_file(task))
+    if all(_same(task, path, data, incumbent.get(path, b"")) for path, data in files.items()):
+        raise BadReply("nothing is changed: the files are the incumbent's own")
+    said, space_left = remarks(around), tune(left) if left else {}
+    _findable(task, {**incumbent, **files}, space_left)
+    return Reply(said.memo, said.aims, said.expected, files, space_left)
+
+
+def _no_file(task: Task) -> str:
+    return (
+        "no file is in the reply: give each that you change, whole, in a fenced block with its path after the opening "
+        f"fence; editable are {', '.join(task.editable)}"
+    )
+
+
+def _files(known: list[tuple[str, Block]], incumbent: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Each file once, as it will be built. Raises BadReply."""
+    seen: dict[str, tuple[int, bytes]] = {}
+    for path, block in known:
+        content = without_its_name(path, block.content, incumbent.get(path, b"")).removeprefix("\ufeff")
+        data = plain_code(path, content).encode()
+        if not data.strip():
+            raise BadReply(f"{path} (line {block.line}) is empty; give the whole file")
+        if len(data) > LARGEST:
+            raise BadReply(f"{path} has {len(data)} bytes; {LARGEST} are the most")
+        line, before = seen.setdefault(path, (block.line, data))
+        if before != data:
+            raise BadReply(f"{path} stands twice, in lines {line} and {block.line}: give each file once")
+    yield from ((path, data) for path, (_, data) in seen.items())
+
+
+def _same(task: Task, path: str, data: bytes, before: bytes) -> bool:
+    """Whether the file says what it said, but for line endings and the end of the file."""
+    if path == task.sectioned and not marked(data):
+        try:
+            before = split(before).kernel
+        except SectionError:
+            return False
+    return _lines(data) == _lines(before)
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line.rstrip() for line in data.strip().splitlines()]
+
+
+def _findable(task: Task, files: dict[str, bytes], left: dict[str, tuple[str, ...]]) -> None:
+    """Raises BadReply for a parameter that no file has."""
+    try:
+        space.read_point(replace(task, tune=left), files)
+    except space.SpaceError as err:
+        raise BadReply(plain(str(err))) from err
