@@ -86,7 +86,7 @@ def main() -> None:
         shutil.copytree(source, workspace.tasks / task.name)
         workspace.config.write_text(f'[run]\nhost = "local"\n[hosts.local]\ngpus = ["{gpu.uuid}"]\n')
         if given:
-            AGENTS[GIVEN] = lambda config: Given(given)
+            AGENTS[GIVEN] = lambda config, of: Given(given)
         budget = {"iterations": args.iterations or len(given) or None, "patience": len(given) or None}
         facts = asyncio.run(run(workspace, task, GIVEN if given else "sweep", budget))
         candidates = tuple(measured(workspace, task, facts))

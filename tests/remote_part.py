@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kpd.agents.catalogue import AGENTS
+from kpd.agents.catalogue import agent
 from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
 from kpd.engine import steps
@@ -110,8 +110,8 @@ class Iterations:
         self._journal.emit(e.IterationStarted(self._run, number, "sweep", 0))
         config = Config()
         at = Attempt(
-            self._workspace, config.run, self._journal, Control(self._journal, self._run), self._host, self._bench,
-            AGENTS["sweep"](config), self._task, self._task.folder, self._run, number,
+            self._workspace, config, self._journal, Control(self._journal, self._run), self._host, self._bench,
+            agent("sweep", config), self._task, self._task.folder, self._run, number,
         )  # fmt: skip
         at.folder.write_candidate(files)
         return at

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("model", "workspace", "hosts", "measure", "profile", "knowledge", "agents", "engine", "daemon", "cli")
+ROOMS = (
+    "model", "workspace", "hosts", "measure", "profile", "knowledge", "claude", "agents", "harness", "engine", "daemon",
+    "cli",
+)  # fmt: skip
 """Each room may import those before it, never those after it."""
 WIRE = {"kpd.wire", "kpd.messages", "kpd.client", "kpd.subscription"}
 WIRE_MAY = {"model", "workspace"}

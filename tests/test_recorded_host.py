@@ -21,6 +21,7 @@ from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 from kpd.workspace.task import load_task
+from tests.asked import asked
 from tests.cuda_measured import RIGHT, task_folder
 
 SMI = f"0, {PLAYED_GPU}, 00000000:00:06.0, NVIDIA H100 80GB HBM3, 9.0, 81559, 580.159.04, Enabled, Disabled\n"
@@ -166,7 +167,7 @@ def test_a_run_is_placed_there_only_when_it_asks_for_that_host() -> None:
 
 def context(tmp_path: Path, run: Run) -> Context:
     task = load_task(task_folder(tmp_path / "of"))
-    return Context(task, run, len(run.iterations), {}, tmp_path, lambda text: None, lambda name, data: None)
+    return replace(asked(tmp_path, task, {}), run=run, number=len(run.iterations))
 
 
 async def test_the_agent_proposes_what_was_recorded_in_its_order(workspace: Workspace, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from kpd.workspace.task import find_tasks
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--agent", metavar="A", help="who proposes: sweep or operator")
+    who = "who proposes: claude, sweep, mailbox, script:FOLDER, operator, recorded; claude,sweep take turns"
+    parser.add_argument("--agent", metavar="A", help=who)
     parser.add_argument("--host", metavar="H", help="a host of config.toml")
     parser.add_argument("--iterations", metavar="N", type=count, help="attempts, not counting the baseline")
 
@@ -34,6 +35,6 @@ def enqueue(ws: Workspace, args: Namespace, task: str) -> str:
     """Queue a run of `task` with the options given, and return its id. Raises DaemonError."""
     options = {
         name: getattr(args, name, None)
-        for name in ("agent", "host", "iterations", "patience", "min_gain_pct", "stop_score")
+        for name in ("agent", "host", "iterations", "patience", "min_gain_pct", "stop_score", "usd")
     }
     return str(command(ws, "run", task=task, **options)["run"])

@@ -40,6 +40,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("log", "a run's iterations with their verdicts", "log"),
             Verb("show", "one iteration in full", "show"),
             Verb("diff", "what an iteration changed", "diff"),
+            Verb("cost", "what models have cost: tokens and dollars by run, iteration and purpose", "cost"),
             Verb("events", "the event log", "events"),
             Verb("hosts", "the hosts as last seen; add, trust or retry one", "hosts"),
             Verb("doctor", "what works here and on the hosts, and what to do about the rest", "doctor"),

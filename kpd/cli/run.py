@@ -16,6 +16,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--patience", metavar="N", type=count, help="end after N attempts without an accepted one")
     parser.add_argument("--min-gain", dest="min_gain_pct", metavar="PCT", type=float, help="accept from this gain on")
     parser.add_argument("--stop-score", metavar="US", type=float, help="end once the score is this good")
+    parser.add_argument("--usd", metavar="DOLLARS", type=float, help="spend no more than this on models")
     parser.add_argument(
         "--wait", action="store_true", help="wait for the end: 0 improved, 1 failed, 2 no gain, 3 infrastructure"
     )

@@ -49,6 +49,16 @@ def number(value: float | None) -> str:
     return text if value % 1 or digits == 0 else f"{value:,.0f}"
 
 
+def dollars(usd: float) -> str:
+    """$12.34, and with more digits where cents would hide the most of it."""
+    return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
+
+
+def counted(count: int, what: str) -> str:
+    """1 call, 2 calls."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def duration(seconds: float) -> str:
     """0.4 s, 12 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
     if seconds < 10:

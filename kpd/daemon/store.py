@@ -86,16 +86,17 @@ class Store:
         return event
 
     def read(
-        self, after: int = 0, limit: int | None = None, run: str | None = None, iteration: int | None = None
-    ) -> Iterator[Event]:
-        """Events with `seq` greater than `after`, oldest first, at most `limit`, of one run or iteration if given.
+        self, after: int = 0, limit: int | None = None, run: str | None = None, iteration: int | None = None,
+        kind: str | None = None,
+    ) -> Iterator[Event]:  # fmt: skip
+        """Events with `seq` greater than `after`, oldest first, at most `limit`; of one run, iteration, kind if given.
 
         Read in chunks, without a cursor that stays open: the log may grow meanwhile. Raises StoreError.
         """
         left = limit
         while left is None or left > 0:
             size = _CHUNK if left is None else min(_CHUNK, left)
-            rows = self._rows("seq > ?", [after], run, iteration, f"ORDER BY seq LIMIT {size}")
+            rows = self._rows("seq > ?", [after], f"ORDER BY seq LIMIT {size}", run=run, iteration=iteration, kind=kind)
             yield from map(self._event, rows)
             if len(rows) < size:
                 return
@@ -104,7 +105,8 @@ class Store:
 
     def tail(self, limit: int, run: str | None = None, iteration: int | None = None) -> list[Event]:
         """The newest `limit` events, oldest first, of one run or iteration if given. Raises StoreError."""
-        rows = self._rows("seq <= ?", [self._last], run, iteration, f"ORDER BY seq DESC LIMIT {max(0, limit)}")
+        order = f"ORDER BY seq DESC LIMIT {max(0, limit)}"
+        rows = self._rows("seq <= ?", [self._last], order, run=run, iteration=iteration)
         return [self._event(row) for row in reversed(rows)]
 
     def save_snapshot(self, seq: int, fold: str, state: bytes) -> None:
@@ -132,9 +134,9 @@ class Store:
         self.close()
 
     def _rows(
-        self, where: str, values: list[Any], run: str | None, iteration: int | None, order: str
+        self, where: str, values: list[Any], order: str, **wanted: str | int | None
     ) -> list[tuple[int, float, str, str]]:
-        for column, value in (("run", run), ("iteration", iteration)):
+        for column, value in wanted.items():
             if value is not None:
                 where += f" AND {column} = ?"
                 values.append(value)

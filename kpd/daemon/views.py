@@ -15,7 +15,8 @@ null, except `iteration`, `name`, `id` and `task` where they stand first. A run 
     rederive  {recorded, rederived}                    iteration: the verdict as judged, and from timing.json again
     hosts     [HostCard]
     tasks     [TaskCard]
-    rules     [{id, severity, finding, action}]
+    rules     [{id, severity, finding, action, fired, tried, accepted, median_gain_pct (null: nothing measured)}]
+    cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, purposes, models, iterations}]}   run
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
     memory    {text}                                   task
@@ -28,6 +29,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from kpd.daemon import artefacts, library
+from kpd.daemon.accounts import account
 from kpd.daemon.journal import load_state
 from kpd.daemon.references import iteration_ref, run_ref
 from kpd.daemon.store import Store
@@ -36,7 +38,7 @@ from kpd.measure.judge import BadSamples, judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
 from kpd.model.detail import Detail, detail
-from kpd.model.events import Event
+from kpd.model.events import Billed, Event
 from kpd.model.nouns import Iteration, Run, State
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
@@ -108,6 +110,11 @@ class OfLog:
     limit: int = 1000
     run: str | None = None
     iteration: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OfRun:
+    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +198,14 @@ def _log_of(sources: Sources, run: str | None) -> Iterator[Store | None]:
 
 def _some(limit: int) -> int:
     return max(0, min(limit, MOST_EVENTS))
+
+
+def _cost(sources: Sources, args: OfRun) -> Any:
+    state = sources.state
+    runs = [run_ref(state, args.run)] if args.run else [run for run in state.runs.values() if run.spend.calls]
+    with _log_of(sources, args.run) as log:
+        told = [account(run, log.read(run=run.id, kind=Billed.kind()) if log else ()) for run in runs]
+    return {"days": state.days, "runs": told}
 
 
 def _show(sources: Sources, args: OfIteration) -> Any:
@@ -278,9 +293,10 @@ _VIEWS: dict[str, tuple[type[Any], Callable[[Sources, Any], Any]]] = {
     "diff": (Between, _diff),
     "file": (FileOf, _file),
     "rederive": (OfIteration, _rederive),
+    "cost": (OfRun, _cost),
     "hosts": (Nothing, lambda sources, args: list(sources.state.hosts.values())),
     "tasks": (Nothing, lambda sources, args: list(sources.state.tasks.values())),
-    "rules": (Nothing, lambda sources, args: library.rules()),
+    "rules": (Nothing, lambda sources, args: library.rules(sources.state.runs.values())),
     "skills": (Nothing, lambda sources, args: library.skills(sources.workspace)),
     "skill": (Named, lambda sources, args: library.skill(sources.workspace, args.id)),
     "memory": (OfTask, lambda sources, args: library.memory_of(sources.workspace, args.task)),

@@ -12,7 +12,7 @@ from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
 from kpd.model.nouns import Iteration, Outcome, Run, StepName
-from kpd.workspace.config import RunConfig
+from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
 from kpd.workspace.task import Task
@@ -33,7 +33,7 @@ class Attempt:
     """One iteration under way. `task` is the run's own snapshot, `live` the operator's task folder."""
 
     workspace: Workspace
-    config: RunConfig
+    config: Config
     journal: Journal
     control: Control
     host: Host

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from kpd.agents.agent import Agent, Exhausted
-from kpd.agents.catalogue import AGENTS
+from kpd.agents.catalogue import agent
 from kpd.engine import edits, plan, taskfolder
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Control, Interrupted
@@ -17,6 +17,7 @@ from kpd.engine.placing import Place
 from kpd.engine.report import write_report
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import worked
+from kpd.knowledge import patterns
 from kpd.measure.bench import Bench
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.compiling import BuildError
@@ -70,8 +71,8 @@ class Campaign:
             self._end("failed", f"the task cannot be measured: {err}")
         finally:
             try:
-                for agent in self._agents.values():
-                    await agent.close()
+                for held in self._agents.values():
+                    await held.close()
             finally:
                 self.over.set()
 
@@ -141,16 +142,18 @@ class Campaign:
     async def _iteration(self, step: plan.Iterate, task: Task, bench: Bench) -> None:
         if not step.resumed:
             self._begin(step)
-        agent = self._agents.setdefault(step.agent, AGENTS[step.agent](self.config))
+        if step.agent not in self._agents:
+            self._agents[step.agent] = agent(step.agent, self.config)
         at = Attempt(
-            self.workspace, self.config.run, self.journal, self.control, self.host, bench, agent, task, self.live,
-            self.run_id, step.number,
+            self.workspace, self.config, self.journal, self.control, self.host, bench, self._agents[step.agent], task,
+            self.live, self.run_id, step.number,
         )  # fmt: skip
         try:
             await self.control.run(iterate(at))
         except Exhausted as err:
             self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", str(err)))
-            if not self.run.pending_edit:
+            explored = step.agent == plan.SWEEP and len(self.run.agents) > 1
+            if not self.run.pending_edit and not explored:
                 self._end(plan.result(self.run), str(err))
         except Interrupted as interrupted:
             if interrupted.how != "skip":
@@ -163,7 +166,7 @@ class Campaign:
         edit = taskfolder.name_of(run.pending_edit) if step.agent == "operator" else ""
         self.journal.emit(e.IterationStarted(self.run_id, step.number, step.agent, parent, edit))
         waiting = tuple(line.note for line in run.steering if line.consumed_by is None)
-        if waiting and step.agent == run.agent:
+        if waiting and step.agent in run.agents:
             self.journal.emit(e.SteeringConsumed(self.run_id, waiting, step.number))
 
     def _give_up(self, interrupted: Interrupted) -> None:
@@ -176,8 +179,9 @@ class Campaign:
         try:
             card = self.journal.state.tasks.get(self.run.task)
             write_report(self.workspace, self.run, card.direction if card else "lower")
+            patterns.regenerate(self.workspace)
         except OSError as err:  # the run has ended all the same; its events have everything
-            self.journal.emit(e.Noticed("warning", f"the report of {self.run_id} cannot be written: {err}"))
+            self.journal.emit(e.Noticed("warning", f"what {self.run_id} came to cannot be written: {err}"))
 
 
 def end_run(journal: Journal, run_id: str, outcome: RunOutcome, reason: str) -> None:

@@ -2,14 +2,16 @@
 
 import re
 import shutil
+import time
 from pathlib import Path
 
-from kpd.agents.catalogue import CHOICES
+from kpd.agents import catalogue
 from kpd.engine import edits, taskfolder
 from kpd.engine.campaign import Campaign, end_run
 from kpd.engine.conductor import Conductor
 from kpd.engine.fleet import Fleet
 from kpd.engine.journal import Journal, run_of
+from kpd.knowledge import memory
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.workspace.config import ANY, Config
@@ -62,8 +64,9 @@ class Engine:
 
     def enqueue(self, task: Task, agent: str, host: str, budget: Budget, by: str) -> str:
         """Queue a run of `task`; a task that only ships with kpd is first copied into the workspace."""
-        if agent not in CHOICES:
-            raise Refused(f"no agent {agent!r}", f"agents: {', '.join(CHOICES)}")
+        if reason := catalogue.refusal(agent):
+            choices = ", ".join(catalogue.CHOICES.values())
+            raise Refused(reason, f"agents: {choices}; several take turns, as in claude,sweep")
         if host != ANY and host not in self.config.hosts:
             known = ", ".join((ANY, *self.config.hosts))
             raise Refused(f"no host {host!r}", f"hosts: {known}; kpd hosts add adds one")
@@ -163,6 +166,7 @@ class Engine:
         override = reason or f"accepted by {by} against the verdict"
         self.journal.emit(e.Accepted(run.id, it.number, taskfolder.hashes(files), by, override))
         edits.show(self.workspace, self.journal, run.id, files)
+        self._remember(run, it, override)
 
     def rollback(self, run: Run, it: Iteration, force: bool, by: str) -> None:
         """Make an accepted iteration (or the baseline) the incumbent again; appends, erases nothing.
@@ -178,7 +182,13 @@ class Engine:
         files = self._writable(run, it, force)
         self.journal.emit(e.RolledBack(run.id, it.number, taskfolder.hashes(files), by))
         edits.show(self.workspace, self.journal, run.id, files)
+        self._remember(run, it, f"by {by}")
         self._wake()
+
+    def _remember(self, run: Run, it: Iteration, reason: str) -> None:
+        """What a person decided is part of what was learnt. `run` is as it was before. Raises OSError."""
+        device = self.fleet.device_of(run)
+        memory.overruled(self.workspace, run, it, reason, time.time(), device.arch if device else "")
 
     def memo(self, run: Run, it: Iteration, text: str, by: str) -> None:
         """The operator's own words on an iteration."""

@@ -17,7 +17,7 @@ from kpd.hosts.preflight.cards import down_card, host_card
 from kpd.hosts.preflight.trial import try_counters
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
-from kpd.model.nouns import HostCard
+from kpd.model.nouns import Device, HostCard, Run
 from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
 
@@ -73,6 +73,11 @@ class Fleet:
         closing = [asyncio.ensure_future(host.close()) for host in self.hosts.values()]
         if closing:
             await asyncio.wait(closing, timeout=CLOSE_S)
+
+    def device_of(self, run: Run) -> Device | None:
+        """What the run is measured on, as its host has it now."""
+        card = self._journal.state.hosts.get(run.host)
+        return next((device for device in card.devices if device.id == run.device_id), None) if card else None
 
     def card(self, name: str) -> HostCard:
         """The host as it was last seen."""

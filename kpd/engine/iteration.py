@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from kpd.claude.errors import OverBudget, Unavailable
 from kpd.engine import edits, taskfolder
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.hosting import Again, trouble
@@ -32,7 +33,9 @@ async def iterate(at: Attempt) -> None:
         try:
             found = await _steps(at, found)
         except Fault as err:
-            if at.agent.repairs and at.number_of_attempt <= at.run.budget.fix_attempts:
+            # An answer that could not be used has been asked for again already.
+            mendable = at.agent.repairs and err.step != "propose"
+            if mendable and at.number_of_attempt <= at.run.budget.fix_attempts:
                 again = e.Faulted(at.run_id, at.number, err.step, at.number_of_attempt, str(err), err.feedback)
                 at.journal.emit(again)
                 found = at.detail_of(at.number)
@@ -69,6 +72,9 @@ async def _journalled(at: Attempt, name: StepName, step: Callable[[], Awaitable[
     except Fault as fault:
         fault.step = name
         raise
+    except (Unavailable, OverBudget) as err:
+        at.journal.emit(e.RunPaused(at.run_id, str(err), by="kpd", infra=True))
+        raise Again from err
     except (HostError, OSError) as err:
         await trouble(at.journal, at.control, at.run_id, at.host, err)
         raise Again from err
@@ -86,7 +92,7 @@ async def _record(at: Attempt, fault: Fault | None) -> tuple[Outcome, str]:
         before = at.detail_of(at.parent).profiled
         memory.append(
             at.workspace, at.run, at.iteration, outcome, reason,
-            before.metrics if before else {}, found.profiled.metrics if found.profiled else {},
+            before.metrics if before else {}, found.profiled.metrics if found.profiled else {}, at.bench.device.arch,
         )  # fmt: skip
     write_report(at.workspace, at.run, at.task.bench.direction)
     return outcome, reason

@@ -1,6 +1,7 @@
 """What a run does next: a pure function of the run, so that a restart decides the same."""
 
 from dataclasses import dataclass
+from math import prod
 
 from kpd.model.nouns import Iteration, Run, RunOutcome
 
@@ -29,6 +30,9 @@ class End:
     reason: str
 
 
+SWEEP = "sweep"
+MOST_EXPLORED = 8
+"""Points of one iteration's parameters that a sweep tries before the next agent's turn."""
 COUNTED = ("accepted", "rejected", "failed")
 """Outcomes that use up budget; infrastructure trouble, skips and interruptions do not."""
 
@@ -48,7 +52,39 @@ def next_of(run: Run, direction: str = "lower") -> Iterate | Wait | End:
         return End(result(run), reason)
     if run.agent == "operator":
         return Wait("waiting for an edit of the task folder")
-    return Iterate(number, run.agent)
+    return Iterate(number, _turn(run))
+
+
+def explored(run: Run, number: int) -> Iteration | None:
+    """The iteration whose unsure parameters a sweep in iteration `number` explores: the newest of another agent.
+
+    None when that has left none, or could not be measured.
+    """
+    for it in reversed(run.iterations):
+        if it.number < number and it.agent not in (SWEEP, "operator"):
+            return it if it.tune and it.score is not None else None
+    return None
+
+
+def _turn(run: Run) -> str:
+    """Whose turn it is: a sweep goes on where another agent was unsure, the others propose one after another."""
+    others = [agent for agent in run.agents if agent != SWEEP]
+    if not others:
+        return SWEEP
+    if SWEEP in run.agents and _to_explore(run):
+        return SWEEP
+    last = next((it.agent for it in reversed(run.iterations) if it.agent in others), others[-1])
+    return others[(others.index(last) + 1) % len(others)]
+
+
+def _to_explore(run: Run) -> bool:
+    number = run.iterations[-1].number + 1
+    unsure = explored(run, number)
+    if unsure is None:
+        return False
+    sweeps = [it for it in run.iterations if it.number > unsure.number and it.agent == SWEEP]
+    points = prod(len(values) for values in unsure.tune.values())
+    return all(it.outcome != "skipped" for it in sweeps) and len(sweeps) < min(points - 1, MOST_EXPLORED)
 
 
 def result(run: Run) -> RunOutcome:

@@ -8,7 +8,7 @@ from kpd.measure.catalogue import BENCHES
 from kpd.measure.compiling import BuildError
 from kpd.model.codec import encode
 from kpd.model.detail import detail
-from kpd.model.nouns import Device, Iteration, Run
+from kpd.model.nouns import Iteration, Run
 from kpd.profile.catalogue import PROFILERS
 from kpd.workspace.runfolder import IterationFolder
 
@@ -27,7 +27,7 @@ async def in_full(engine: Engine, run: Run, it: Iteration) -> dict[str, Any]:
         raise Refused(f"{name} is still under way")
     if timed is None:
         raise Refused(f"{name} was never timed: it did not build, or its results are wrong")
-    host, device = engine.fleet.hosts.get(run.host), _device(engine, run)
+    host, device = engine.fleet.hosts.get(run.host), engine.fleet.device_of(run)
     if host is None or device is None:
         raise Refused(f"{run.id} was measured on {run.device} of host {run.host}, which is not there now")
     profiler = PROFILERS[device.kind]
@@ -66,9 +66,3 @@ async def in_full(engine: Engine, run: Run, it: Iteration) -> dict[str, Any]:
         "findings": profiler.findings(found.metrics),
         "bottleneck": profiler.bottleneck(found.metrics),
     }
-
-
-def _device(engine: Engine, run: Run) -> Device | None:
-    """What the run was measured on, as its host has it now."""
-    card = engine.journal.state.hosts.get(run.host)
-    return next((device for device in card.devices if device.id == run.device_id), None) if card else None

@@ -4,11 +4,11 @@ import difflib
 import time as clock
 from collections.abc import Awaitable, Callable
 
-from kpd.agents.agent import BadReply, Context, Proposal
-from kpd.engine import taskfolder
+from kpd.agents.agent import BadReply, Exhausted
+from kpd.claude.errors import OverBudget
 from kpd.engine.attempt import Attempt, Fault
-from kpd.engine.edits import edit_folder
-from kpd.knowledge import memory
+from kpd.engine.proposing import context_of, failure_of, unusable, usable
+from kpd.engine.waiting import tell
 from kpd.measure import judge as verdicts
 from kpd.measure import score
 from kpd.measure.bench import Incorrect, Object
@@ -16,18 +16,16 @@ from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest
 from kpd.measure.final import FINAL, held_out
 from kpd.measure.samples import samples_from_json, samples_to_json
-from kpd.measure.screen import protected_touched, spliced, tripwires
+from kpd.measure.screen import tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.nouns import StepName, Verdict
 from kpd.profile.catalogue import PROFILERS
 from kpd.profile.changes import changes
 from kpd.workspace.runfolder import digest
-from kpd.workspace.sections import ProtectedSection, SectionError
 
 Step = Callable[[Attempt, Detail], Awaitable[e.StepFact]]
 BAD_REPLIES = 2
-LARGEST = 1 << 20  # bytes of a candidate
 MOST_CHANGES = 8
 MOST_FEEDBACK = 4000
 """Characters of what a compiler said that go back to an agent."""
@@ -37,23 +35,28 @@ TIMING = "timing.json"
 async def propose(at: Attempt, found: Detail) -> e.Proposed:
     """Ask the agent, once more with the reason if its reply cannot be used."""
     begun = clock.perf_counter()
-    failure = "\n".join(filter(None, (found.faults[-1].message, found.faults[-1].feedback))) if found.faults else ""
+    fault = failure = failure_of(at, found)
     try:
         for asked in range(1, BAD_REPLIES + 1):
             try:
-                files, proposal = _usable(at, await at.agent.propose(_context(at, failure)))
+                files, proposal = usable(at, await at.agent.propose(context_of(at, failure)))
                 break
             except BadReply as err:
-                failure = str(err)
+                failure = unusable(fault, str(err), asked)
                 if asked == BAD_REPLIES:
                     raise Fault("failed", f"unusable reply: {err}") from err
+            except OverBudget as err:
+                if err.scope == "run":
+                    raise Exhausted(str(err)) from err
+                raise
     finally:
+        tell(at.journal, at.run, "")
         at.agent_s += clock.perf_counter() - begun
     hashes = at.folder.write_candidate(files)
     memo = at.iteration.memo or proposal.memo
     at.keep("memo.md", memo + "\n")
     at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), files))
-    return e.Proposed(*_blank(at), hashes, memo, proposal.expected, proposal.point)
+    return e.Proposed(*_blank(at), hashes, memo, proposal.expected, proposal.point, proposal.aims, proposal.tune)
 
 
 async def screen(at: Attempt, found: Detail) -> e.Screened:
@@ -154,7 +157,7 @@ async def _held_out(at: Attempt, verdict: Verdict, candidate: Object) -> Verdict
 
 async def profile(at: Attempt, found: Detail) -> e.Profiled:
     assert found.timed is not None
-    policy = at.config.profile
+    policy = at.config.run.profile
     accepted = found.judged is not None and found.judged.verdict.accepted
     if policy == "never" or (policy == "accepted" and not accepted and not at.is_baseline):
         return e.Profiled(*_blank(at), {}, {"all": f'profiling is off for this candidate ([run] profile = "{policy}")'})
@@ -195,48 +198,6 @@ STEPS: tuple[tuple[StepName, Step], ...] = (
 def _blank(at: Attempt) -> tuple[str, int, float, float]:
     """Run, iteration, and the two durations that the loop fills in."""
     return at.run_id, at.number, 0.0, 0.0
-
-
-def _context(at: Attempt, failure: str) -> Context:
-    run = at.run
-    known = at.detail_of(at.parent)
-    steering = tuple(line for line in run.steering if line.consumed_by == at.number)
-    return Context(
-        task=at.task,
-        run=run,
-        number=at.number,
-        incumbent=_start(at),
-        folder=edit_folder(at.workspace, run, at.iteration.edit) if at.iteration.edit else at.task.folder,
-        keep=at.keep,
-        say=at.say("agent"),
-        findings=known.explained.findings if known.explained else (),
-        metrics=known.profiled.metrics if known.profiled else {},
-        memory=memory.read(at.workspace, run.task),
-        steering=steering,
-        failure=failure,
-    )
-
-
-def _usable(at: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal]:
-    """The proposal's files over the incumbent's: an agent may leave out what it does not change."""
-    strangers = protected_touched(at.task.editable, proposal.files)
-    if strangers:
-        raise Fault("rejected", f"protected file: {', '.join(strangers)}")
-    size = sum(map(len, proposal.files.values()))
-    if size > LARGEST:
-        raise BadReply(f"the files have {size} bytes; {LARGEST} is the most a candidate may have")
-    try:
-        files = spliced(at.task, proposal.files)
-    except ProtectedSection as err:
-        raise Fault("rejected", f"protected section: {err}") from err
-    except SectionError as err:
-        raise BadReply(f"{at.task.sectioned}:{err.line}: {err}") from err
-    return {**_start(at), **files}, proposal
-
-
-def _start(at: Attempt) -> dict[str, bytes]:
-    """The files that a proposal starts from."""
-    return taskfolder.present(at.task.folder, at.task.editable) if at.is_baseline else at.files_of(at.parent)
 
 
 async def _object(at: Attempt, files: dict[str, bytes]) -> Object:

@@ -1,0 +1,68 @@
+"""kpd cost: what models have cost, in tokens and dollars: all runs, or one by iteration, purpose and model."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import Any
+
+from kpd.cli import words
+from kpd.cli.ask import query, workspace
+from kpd.cli.outcome import OK
+from kpd.cli.parser import add_json
+from kpd.cli.text import columns, narrate, out, out_json, table
+from kpd.workspace.config import load_config
+
+COUNTS = ("CALLS", "INPUT", "CACHE WRITE", "CACHE READ", "OUTPUT", "USD")
+RIGHT = " ".join(name.replace(" ", "_") for name in COUNTS)
+Spend = dict[str, Any]
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", metavar="RUN", help="one run in full; all runs if left out")
+    add_json(parser)
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    answer = query(ws, "cost", run=args.run)
+    if args.json:
+        out_json(answer)
+        return OK
+    if args.run:
+        _run(answer["runs"][0])
+        return OK
+    if not answer["runs"]:
+        narrate("nothing yet; kpd run TASK --agent claude spends some")
+        return OK
+    _table(("RUN", "TASK"), (((run["run"], run["task"]), run["spend"]) for run in answer["runs"]))
+    out()
+    _table(("DAY (UTC)",), (((day,), spend) for day, spend in answer["days"].items()))
+    limits = load_config(ws).claude
+    narrate(f"limits: {_limit(limits.max_usd_per_run)} a run, {_limit(limits.max_usd_per_day)} a day")
+    return OK
+
+
+def _run(found: dict[str, Any]) -> None:
+    for title, by in (("PURPOSE", "purposes"), ("MODEL", "models"), ("ITERATION", "iterations")):
+        _table((title,), (((name,), spend) for name, spend in found[by].items()))
+        out()
+    _table(("RUN",), [((found["run"],), found["spend"])])
+    if found["cut"]:
+        narrate(f"{words.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted")
+
+
+def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Spend]]) -> None:
+    cells = [(*of, *counts(spend)) for of, spend in rows]
+    for text in table((*names, *COUNTS), cells, columns(), right=RIGHT):
+        out(text)
+
+
+def counts(spend: Spend) -> tuple[str, ...]:
+    """Calls, four kinds of tokens, dollars; `?` stands for calls of models without a price."""
+    usage = spend["usage"]
+    tokens = (usage["input"], usage["cache_write"], usage["cache_read"], usage["output"])
+    unknown = " + ?" if spend["unpriced"] else ""
+    return (str(spend["calls"]), *(f"{count:,}" for count in tokens), f"{words.dollars(spend['usd'])}{unknown}")
+
+
+def _limit(usd: float) -> str:
+    return words.dollars(usd) if usd else "no limit"
