@@ -30,7 +30,7 @@ LEAST_ROOM = 300
 """Tokens for bodies of skills, however long all else is: what helps against one finding."""
 LONGEST_BODY = 2000
 LONGEST_FILE = 16_000
-SHORTEST_SIGNAL, LONGEST_SIGNAL = 12, 36
+SHORTEST_SIGNAL, LONGEST_SIGNAL = 12, 48
 """Characters of a skill's body, of a file that the task shows beside the editable ones, of a line of the catalogue."""
 FIXES = SECTIONS[1]
 _LANGUAGES = {
@@ -140,14 +140,10 @@ def _notes(known: Known) -> Iterator[str]:
 
 
 def _signal(line: str) -> str:
-    """A line of the catalogue: its first clause, of a long one the beginning and the end. The name says the rest."""
+    """A line of the catalogue: its first clause. The name says the rest."""
     id, _, signal = line.rstrip(".").partition(": ")
     clause = next((signal[:at] for at, char in enumerate(signal) if char in ",:;" and at >= SHORTEST_SIGNAL), signal)
-    if len(clause) <= LONGEST_SIGNAL:
-        return f"{id}: {clause}"
-    head = textwrap.shorten(clause, LONGEST_SIGNAL // 3, placeholder="")
-    tail = textwrap.shorten(clause[::-1], LONGEST_SIGNAL - len(head), placeholder="")[::-1]
-    return f"{id}: {head} … {tail}"
+    return f"{id}: {textwrap.shorten(clause, LONGEST_SIGNAL, placeholder=' …')}"
 
 
 def _body(skill: Skill, room: int) -> Block:
