@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from kpd.cli import task_new
 from kpd.cli.ask import workspace
 from kpd.cli.diagnosis import problems
 from kpd.cli.outcome import OK, USAGE, CliError
@@ -18,8 +19,11 @@ PLACEHOLDER = "@NAME@"
 
 def arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="what", metavar="new|check|list", required=True)
-    new = verbs.add_parser("new", help="a small C task that passes check, to start from")
+    new = verbs.add_parser(
+        "new", help="a small C task that passes check, to start from, or a production kernel as a task"
+    )
     new.add_argument("name", metavar="NAME")
+    task_new.arguments(new)
     check = verbs.add_parser("check", help="load tasks and explain what is wrong with them; 64 if anything is")
     check.add_argument("tasks", nargs="*", metavar="TASK", help="names or folders; all tasks if left out")
     add_json(check)
@@ -29,13 +33,16 @@ def arguments(parser: ArgumentParser) -> None:
 def execute(args: Namespace) -> int:
     ws = workspace(args)
     if args.what == "new":
-        return _new(ws, args.name)
+        return _new(ws, args)
     return _check(ws, args) if args.what == "check" else _list(ws, args)
 
 
-def _new(ws: Workspace, name: str) -> int:
+def _new(ws: Workspace, args: Namespace) -> int:
+    name = args.name
     if not NAME.fullmatch(name):
         raise CliError(f"{name!r} is not a task's name", "use letters, digits, _ and -")
+    if task_new.wanted(args):
+        return task_new.execute(ws, args)
     folder = ws.tasks / name
     if folder.exists():
         raise CliError(f"{folder} is there already", "choose another name")
