@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from tests import tui_agents as agents
 from tests import tui_fleet as fleet
 from tests import tui_gpu as gpu
 from tests import tui_logs as logs
@@ -58,6 +59,8 @@ def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         pytest.param(fleet.waiting, LARGE, (), "kpd-okabe-ito", id="waiting_large_okabe_ito"),
         pytest.param(fleet.two, SMALL, (), "kpd-okabe-ito", id="two_running_small_okabe_ito"),
         pytest.param(fleet.two, LARGE, ("down",), "", id="two_running_large"),
+        pytest.param(agents.mailbox, SMALL, (), "", id="mailbox_small"),
+        pytest.param(agents.claude, LARGE, ("5", "down", "down"), "kpd-light", id="claude_memo_large_light"),
         pytest.param(gpu.transposed, SMALL, (), "", id="gpu_overview_small"),
         pytest.param(gpu.transposed, WIDE, (), "", id="gpu_overview_wide"),
         pytest.param(gpu.transposed, SMALL, ("2",), "", id="gpu_metrics_small"),

@@ -8,9 +8,11 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from kpd.daemon import library
+from kpd.daemon.accounts import account
 from kpd.model import events as e
 from kpd.model.codec import encode, event_to_json
-from kpd.model.detail import detail
+from kpd.model.detail import Detail, detail
 from kpd.subscription import DaemonError, NoDaemon
 from kpd.workspace.config import TuiConfig
 from tests.tui_logs import Log
@@ -105,6 +107,11 @@ class CannedFeed:
                 }
             case "events":
                 return [_json(event) for event in self._of(args["run"], args["iteration"])]
+            case "cost":
+                run = self.log.state.runs[args["run"]]
+                return _plain({"days": self.log.state.days, "runs": [account(run, self._of(run.id))]})
+            case "rules":
+                return _plain(library.rules(self.log.state.runs.values()))
             case "skill":
                 return {"id": args["id"], "signal": "achieved GB/s far below the measured bandwidth", "body": SKILL}
         raise DaemonError("unknown", f"no such question: {what}")
@@ -118,10 +125,14 @@ class CannedFeed:
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    def _of(self, run: str, number: int) -> list[e.Event]:
+    def detail(self, run: str, number: int) -> Detail:
+        return detail(self._of(run, number))
+
+    def _of(self, run: str, number: int | None = None) -> list[e.Event]:
         return [
             event for event in self.log.events
-            if isinstance(event.fact, e.IterationFact) and event.fact.run == run and event.fact.iteration == number
+            if isinstance(event.fact, e.IterationFact) and event.fact.run == run
+            and number in (None, event.fact.iteration)
         ]  # fmt: skip
 
     def _show(self, ref: str) -> Any:
@@ -129,9 +140,9 @@ class CannedFeed:
         run = self.log.state.runs[run_id]
         it = run.iteration(int(number))
         assert it is not None
-        parent = None if it.parent == it.number else detail(self._of(run_id, it.parent))
-        first = None if it.number == 0 else detail(self._of(run_id, 0))
-        found = {"run": run_id, "iteration": it, "detail": detail(self._of(run_id, it.number)), "parent": parent}
+        parent = None if it.parent == it.number else self.detail(run_id, it.parent)
+        first = None if it.number == 0 else self.detail(run_id, 0)
+        found = {"run": run_id, "iteration": it, "detail": self.detail(run_id, it.number), "parent": parent}
         return _plain({**found, "baseline": first, "folder": f"runs/{run.task}/{run_id}/iter_{it.number:04d}"})
 
 
@@ -152,7 +163,8 @@ def app_on(feed: CannedFeed | None, read_only: bool = False, **config: Any) -> K
             raise NoDaemon()
         return feed
 
-    return KpdApp(connect, "kernels", TuiConfig(**{"refresh_hz": 200.0, **config}), read_only, UTC, first_wait=0.01)
+    tui = TuiConfig(**{"refresh_hz": 200.0, **config})
+    return KpdApp(connect, "kernels", tui, read_only, UTC, first_wait=0.01, usd_a_run=lambda: 5.0)
 
 
 async def settled(pilot: Pilot[Any]) -> None:

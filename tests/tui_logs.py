@@ -33,7 +33,7 @@ METRICS = {
 MISSING = dict.fromkeys(("ipc", "clock_ghz", "cache_miss_pct"), "perf stat: no hardware counters in this machine")
 FINDINGS = (
     Finding(
-        "below_bandwidth", "high", "The kernel moves far less than this machine's memory can.",
+        "far_below_bandwidth", "high", "The kernel moves far less than this machine's memory can.",
         "Read each row once: keep the sum of squares and the products in registers between the two passes.",
         {"gbs": 7.91, "roofline_pct": 38.2},
     ),

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from kpd.model.codec import CodecError, decode, encode
 from kpd.model.nouns import HostCard
+from kpd.workspace.paths import Workspace
 from tui import asking, hosts
 from tui.asking import Question
+from tui.keys import written
 from tui.panes import rules
 from tui.text import clean
 from tui.view import TABS, Said, View
+from tui.waits import waits
 
 Group = Literal["Run", "Iteration", "Host", "Look", "kpd"]
 WhyNot = Callable[[View], str]
@@ -56,6 +60,11 @@ def reason(action: Action, view: View) -> str:
     if action.verb and view.link.state != "up":
         return "no link to the daemon: `kpd start` brings it back"
     return action.why_not(view)
+
+
+def key(view: View, id: str) -> str:
+    """The key of an action, as people write it."""
+    return written(view.keys.get(id, BY_ID[id].keys))
 
 
 # ── reasons ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -136,6 +145,23 @@ def _no_skill(view: View) -> str:
     if view.tab != "rules":
         return "skills open from the Rules tab"
     return "" if rules.findings(view) else "no rule has fired here"
+
+
+def path_of(view: View) -> str:
+    """The file that the selected run waits for, else the selected iteration's folder; empty where there is neither."""
+    if view.run is None or not view.state.workspace:
+        return ""
+    if (wanted := waits(view.state, view.run).path) != "":
+        return wanted
+    if view.iteration is None:
+        return ""
+    return str(
+        Workspace(Path(view.state.workspace)).iteration_folder(view.run.task, view.run.id, view.iteration.number)
+    )
+
+
+def _no_path(view: View) -> str:
+    return "" if path_of(view) else "no iteration is selected"
 
 
 def _no_host(view: View) -> str:
@@ -247,6 +273,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("zoom", "z", "zoom", "fold the left pane away, or bring it back", "Look"),
     Action("follow", "f,end", "follow", "select the newest iteration, and those to come", "Look", _following, rank=11),
     Action("skill", "enter", "skill", "open the skill of the chosen finding", "Look", _no_skill),
+    Action("copy_path", "y", "copy path", "copy the path of the file that is waited for, or of the iteration's folder",
+           "Look", _no_path),
     Action("theme", "t", "theme", "the next theme: dark, light, Okabe–Ito", "kpd"),
     Action("palette", "ctrl+p,colon", "palette", "find an act by name", "kpd"),
     Action("help", "question_mark", "help", "all keys and signs", "kpd", rank=90),

@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
 from typing import Any, ClassVar
@@ -13,11 +14,11 @@ from textual.reactive import var
 from textual.timer import Timer
 
 from kpd.subscription import Client, DaemonError
-from kpd.workspace.config import TuiConfig, load_config
+from kpd.workspace.config import Config, TuiConfig, load_config
 from kpd.workspace.paths import Workspace, WorkspaceError
 from kpd.workspace.strict import ConfigError
 from tui import asking, themes
-from tui.actions import ACTIONS, BY_ID, Action, reason
+from tui.actions import ACTIONS, BY_ID, Action, path_of, reason
 from tui.desk import Desk
 from tui.details import What
 from tui.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, follow
@@ -58,8 +59,12 @@ class KpdApp(App[int]):
         zone: tzinfo | None = None,
         first_wait: float = FIRST_WAIT_S,
         complaint: str = "",
+        usd_a_run: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start."""
+        """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start.
+
+        `usd_a_run` gives the limit of `View`; it is asked again when the daemon notices something, perhaps a config.
+        """
         super().__init__()
         self.animation_level = "none"
         self._connect = connect
@@ -73,7 +78,9 @@ class KpdApp(App[int]):
         complaint = complaint or self._dress() or self._unknown_keys()
         said = Said(clean(complaint), good=False) if complaint else None
         keys = {id: key for id, key in self._config.keys.items() if id in BY_ID}
-        self.set_reactive(KpdApp.view, View(workspace=workspace, read_only=read_only, zone=zone, said=said, keys=keys))
+        self._usd_a_run = usd_a_run
+        view = View(workspace=workspace, read_only=read_only, zone=zone, said=said, keys=keys, usd_a_run=usd_a_run())
+        self.set_reactive(KpdApp.view, view)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Textual's own themes lack kpd's variables."""
@@ -122,7 +129,9 @@ class KpdApp(App[int]):
         self._last_publish = time.monotonic()
         # The answer to an act goes with the first news after a while: a timer of its own would paint an idle screen.
         said = self.view.said if self._last_publish - self._said_at < SAID_S else None
-        self._change(said=said, **self._desk.news())
+        noticed = self._desk.state.notices != self.view.state.notices
+        usd_a_run = self._usd_a_run() if noticed else self.view.usd_a_run
+        self._change(said=said, usd_a_run=usd_a_run, **self._desk.news())
 
     def _change(self, **fields: Any) -> None:
         """Show the next view, and ask for what it lacks."""
@@ -134,7 +143,7 @@ class KpdApp(App[int]):
 
     async def _ask(self, feed: Feed, at: Place, what: What) -> None:
         await self._desk.details.ask(feed, at, what)
-        if at == self.view.at:
+        if at == self.view.at or what == "rules":
             self._change()
 
     @property
@@ -251,6 +260,11 @@ class KpdApp(App[int]):
         signal, body = (str(found.get(part, "")) if isinstance(found, dict) else "" for part in ("signal", "body"))
         self.push_screen(ReadingScreen(f"Skill {rule}", lambda width: skill_lines(signal, body, width)))
 
+    def _do_copy_path(self) -> None:
+        path = path_of(self.view)
+        self.copy_to_clipboard(path)
+        self._say(f"copied, if this terminal allows it: {path}")
+
     def _do_theme(self) -> None:
         self.theme = themes.after(self.theme)
         self._say(f"theme {self.theme}; [tui] theme in config.toml keeps it")
@@ -301,9 +315,9 @@ def run(workspace: Workspace, read_only: bool = False) -> int:
     """The UI on the workspace's daemon, until the operator detaches. Gives the exit code."""
     complaint = ""
     try:
-        config = load_config(workspace).tui
+        config = load_config(workspace)
     except ConfigError as err:
-        config, complaint = TuiConfig(), str(err)
+        config, complaint = Config(), str(err)
 
     async def connect() -> Feed:
         try:
@@ -317,6 +331,13 @@ def run(workspace: Workspace, read_only: bool = False) -> int:
             raise
         return client
 
-    app = KpdApp(connect, workspace.root.name, config, read_only, complaint=complaint)
+    def usd_a_run() -> float:
+        """As the daemon does: from a config that cannot be read nothing is taken."""
+        nonlocal config
+        with suppress(ConfigError):
+            config = load_config(workspace)
+        return config.claude.max_usd_per_run
+
+    app = KpdApp(connect, workspace.root.name, config.tui, read_only, complaint=complaint, usd_a_run=usd_a_run)
     app.run()
     return app.return_code or 0

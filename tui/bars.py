@@ -7,13 +7,13 @@ from textual.style import Style
 
 from kpd.model.nouns import STEPS
 from tui import asking, marks
-from tui.actions import ACTIONS, BY_ID, Action, reason
+from tui.actions import ACTIONS, Action, key, reason
 from tui.hosts import ordered
-from tui.keys import written
 from tui.numbers import count
 from tui.panes.next import paused
 from tui.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
 from tui.view import TABS, View
+from tui.waits import waits
 
 MOST_BANNER_LINES, MOST_PROMPT_LINES = 3, 3
 
@@ -78,7 +78,7 @@ def _now(view: View, width: int) -> Content:
     head = Content.assemble(_of_all(view, mark, width // 3), f"  {at}")
     if mark is marks.WAITING:
         return Content.assemble(
-            head, ("  " + clip(first_line(run.waiting), max(12, width // 2 - head.cell_length)), ".muted")
+            head, ("  " + clip(waits(state, run).text, max(12, width // 2 - head.cell_length)), ".muted")
         )
     if it is None or it.step is None:
         return head
@@ -119,10 +119,10 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     if link.state == "down":
         return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
     if view.state.held:
-        return "‖", f"held: {first_line(view.state.held)}", f"{_key(view, 'release')} releases it"
+        return "‖", f"held: {first_line(view.state.held)}", f"{key(view, 'release')} releases it"
     for stopped in (one for one in view.begun if one.status == "paused"):
         there = "" if stopped.id == view.at.run else "select it, then "
-        return "‖", f"{stopped.id} {paused(stopped)}", f"{there}{_key(view, 'resume')} resumes it"
+        return "‖", f"{stopped.id} {paused(stopped)}", f"{there}{key(view, 'resume')} resumes it"
     if run is not None and run.conflict:
         return "!", first_line(run.conflict), "your version is measured first"
     if run is not None and run.stale:
@@ -134,7 +134,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
         return "!" if last.level == "warning" else "✗", first_line(last.text), ""
     card = view.host_card
     if card is not None and card.offered and view.tab != "hosts":
-        remedy = f"{_key(view, 'tab_hosts')} shows it, {_key(view, 'trust')} trusts it"
+        remedy = f"{key(view, 'tab_hosts')} shows it, {key(view, 'trust')} trusts it"
         return "!", f"{clean(card.name)} shows a key that nobody has trusted yet", remedy
     return None
 
@@ -157,16 +157,16 @@ def prompt(view: View, width: int) -> list[Content]:
     if view.said is not None:
         mark = marks.RUNNING if view.said.under_way else marks.DONE if view.said.good else marks.FAILED
         return _prompted(mark.glyph, mark.style, view.said.text, width)
-    key = _key(view, "memo")
+    memo = key(view, "memo")
     for run in (one for one in view.begun if one.pending_edit):
         changed = [clean(name) for name, sha in run.pending_edit.items() if sha != run.files.get(name)]
         what = ", ".join(changed) or "the task folder"
-        return _prompted("✎", ".accent", f"your edit of {what} is measured next; {key} then says what it tries", width)
+        return _prompted("✎", ".accent", f"your edit of {what} is measured next; {memo} then says what it tries", width)
     wanted = "" if view.read_only else asking.memo_wanted(view)
     if not wanted:
         return []
     on_it = "" if asking.memo_target(view) == wanted else " on it"
-    return _prompted("✎", ".accent", f"{wanted} is your edit, without a memo: {key}{on_it} says what it tries", width)
+    return _prompted("✎", ".accent", f"{wanted} is your edit, without a memo: {memo}{on_it} says what it tries", width)
 
 
 def _prompted(glyph: str, style: str, text: str, width: int) -> list[Content]:
@@ -192,18 +192,14 @@ def footer(view: View, width: int) -> list[Content]:
 
 
 def _label(view: View, action: Action) -> str:
-    return f"{_key(view, action.id)} {action.label}"
+    return f"{key(view, action.id)} {action.label}"
 
 
 def _entry(view: View, action: Action) -> Content:
     greyed = bool(reason(action, view))
     click = Style.from_meta({"@click": f"app.act('{action.id}')"})
     parts: list[Part] = [
-        (_key(view, action.id), ".off" if greyed else ".key"),
+        (key(view, action.id), ".off" if greyed else ".key"),
         (f" {action.label}", ".off" if greyed else ""),
     ]
     return line(*parts).stylize(click)
-
-
-def _key(view: View, id: str) -> str:
-    return written(view.keys.get(id, BY_ID[id].keys))

@@ -15,8 +15,8 @@ from tui.output import Output
 from tui.view import Tab, View
 
 _ASKED_BY: dict[Tab, tuple[What, ...]] = {
-    "overview": ("show",), "metrics": ("show",), "rules": ("show",), "diff": ("diff",), "memo": (),
-    "log": ("events", "show"), "hosts": (),
+    "overview": ("show", "cost"), "metrics": ("show",), "rules": ("show", "rules"), "diff": ("diff",),
+    "memo": ("show",), "log": ("events", "show"), "hosts": (),
 }  # fmt: skip
 
 
@@ -78,5 +78,7 @@ class Desk:
         return replace(view, at=at, outline=rows, host=host, shown=self.details.shown(at))
 
     def wanted(self, view: View) -> list[What]:
-        """The questions that the open tab needs answered."""
-        return [what for what in _ASKED_BY[view.tab] if self.details.wants(view.at, what)]
+        """The questions that the open tab needs answered; a run that has paid for nothing has no accounts."""
+        paid = view.run is not None and view.run.spend.calls
+        asked = (what for what in _ASKED_BY[view.tab] if what != "cost" or paid)
+        return [what for what in asked if self.details.wants(view.at, what)]

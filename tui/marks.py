@@ -61,7 +61,7 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (Mark("✗", "incorrect", ".bad"), "wrong results, or it did not build or run"),
     (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
     (RUNNING, "under way"),
-    (WAITING, "for a device or for its host; it goes on by itself"),
+    (WAITING, "for a device, a host, the model service or a reply"),
     (PAUSED, "waits for you"),
     (_OUTCOMES["skipped"], "you skipped it"),
     (_OUTCOMES["interrupted"], "stopped before its end"),

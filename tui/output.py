@@ -7,6 +7,8 @@ from kpd.subscription import Live
 from tui.text import LONGEST, clean
 
 MOST_LINES = 5_000
+AGENT = "agent"
+"""The channel on which a model's words come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,15 @@ class Output:
         channel = clean(live.channel)[:12]
         key = (channel, live.run, live.iteration)
         begun, text = self._open.pop(key, (after, ""))
-        *whole, rest = (text + live.text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        text = (text + live.text).replace("\r\n", "\n")
+        # A return at the end may be the first half of a line's end: what it is shows with the next piece.
+        half = "\r" if text.endswith("\r") else ""
+        *whole, rest = text.removesuffix(half).replace("\r", "\n").split("\n")
         for piece in whole:
             self._lines.append(OutputLine(live.run, live.iteration, begun, channel, clean(piece)))
             begun = after
-        if rest:
-            self._open[key] = (begun, rest[:LONGEST])
+        if rest or half:
+            self._open[key] = (begun, rest[:LONGEST] + half)
         self._whole = None
 
     def lose(self, count: int, after: int) -> None:

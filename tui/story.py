@@ -1,7 +1,8 @@
 """One sentence for each fact of the log, for people who read what happened."""
 
 from kpd.model import events as e
-from kpd.model.nouns import Verdict
+from kpd.model.nouns import Spend, Verdict
+from tui import money
 from tui.marks import Mark
 from tui.numbers import change, count, figure, seconds
 from tui.text import clean
@@ -39,6 +40,10 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"
         case e.RolledBack():
             return _OPERATOR, f"{fact.run}.{fact.iteration} is the incumbent again: rolled back"
+        case e.Billed():
+            lost = "broken off, " if fact.cut else ""
+            bill = money.told(Spend().with_call(fact.usage, fact.usd))
+            return _NOTE, f"{fact.purpose.replace('_', ' ')}  {lost}{bill}, {clean(fact.model)}"
         case e.MemoGiven():
             return _OPERATOR, f"memo: {clean(fact.text)}"
     return _NOTE, fact.kind().replace("_", " ")

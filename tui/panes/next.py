@@ -2,51 +2,100 @@
 
 from textual.content import Content
 
-from kpd.model.nouns import STEPS, Run
+from kpd.model.nouns import STEPS, Iteration, Run
+from tui import money
+from tui.actions import key
 from tui.numbers import count, figure
+from tui.output import AGENT
 from tui.text import clean, clip, first_line, line, wrapped
 from tui.view import View
+from tui.waits import folded, waits
 
 COUNTED = ("accepted", "rejected", "failed")
-MOST_LINES = 3
+MOST_LINES = 5
+SWEEP, OPERATOR = "sweep", "operator"
 
 
 def next_lines(view: View, width: int) -> list[Content]:
-    """A few lines that begin with what it is: `next`, `waits` or `ended`."""
+    """A few lines that begin with what it is: `next`, `waits` or `ended`; a path that is waited for in full."""
     run = view.run
     assert run is not None
-    word, text = _next(view, run)
+    word, text, path = _next(view, run)
     style = {"waits": ".warn", "ended": ".strong"}.get(word, ".accent")
-    first, *more = wrapped(text, width - len(word) - 2, most=MOST_LINES)
+    room = width - len(word) - 2
+    first, *more = wrapped(text, room, most=MOST_LINES)
+    more += [line((piece, ".strong")) for piece in (folded(path, room) if path else ())]
     return [line((f"{word}  ", style)) + first, *(line(" " * (len(word) + 2)) + one for one in more)]
 
 
-def _next(view: View, run: Run) -> tuple[str, str]:
+def _next(view: View, run: Run) -> tuple[str, str, str]:
+    """The word, what there is to say, and a path."""
     if run.status == "ended":
-        return "ended", first_line(run.reason) or (run.outcome or "")
+        return "ended", first_line(run.reason) or (run.outcome or ""), ""
     if view.link.state == "down":
-        return "waits", "no link to the daemon: what you see is the last that was heard"
+        return "waits", "no link to the daemon: what you see is the last that was heard", ""
     if view.state.held:
-        return "waits", "the queue is held: u releases it"
+        return "waits", f"the queue is held: {key(view, 'release')} releases it", ""
     if run.status == "paused":
-        return "waits", f"{paused(run)}; r resumes it"
+        return "waits", f"{paused(run)}; {key(view, 'resume')} resumes it", ""
     if run.status == "queued":
-        return "waits", first_line(run.waiting) or "for a device that is free"
+        return "waits", first_line(run.waiting) or "for a device that is free", ""
     if run.waiting:
-        return "waits", f"{first_line(run.waiting)}; it goes on by itself"
+        wanted = waits(view.state, run)
+        if wanted.path:
+            return "waits", f"{wanted.text}; {key(view, 'copy_path')} copies its path:", wanted.path
+        return "waits", f"{wanted.text}; it goes on by itself", ""
+    if (step := _step(view, run)) != "":
+        return "next", step, ""
+    if run.agent == OPERATOR and run.incumbent is not None and not run.pending_edit:
+        return "waits", "for an edit of the task folder: save a file and it is measured", ""
+    return "next", _iteration(run), ""
+
+
+def _step(view: View, run: Run) -> str:
+    """The next step of the iteration under way, and who is at work before it; empty when there is none."""
     now = run.current
-    if now is not None and now.step is not None and now.step != STEPS[-1]:
-        return "next", f"{STEPS[STEPS.index(now.step) + 1]}, once {now.step} is done"
+    if now is None or now.step is None or now.step == STEPS[-1]:
+        return ""
+    following = STEPS[STEPS.index(now.step) + 1]
+    if now.step != "propose" or now.agent == "baseline":
+        return f"{following}, once {now.step} is done"
+    written = any(one.run == run.id and one.iteration == now.number and one.channel == AGENT for one in view.output)
+    live = f"; {key(view, 'tab_log')} shows it live" if written else ""
+    return f"{following}, once {clean(now.agent)} has proposed{live}"
+
+
+def _iteration(run: Run) -> str:
+    """The iteration that comes next."""
     if run.pending_edit:
-        return "next", "your edit of the task folder is measured as an operator iteration"
+        return "your edit of the task folder is measured as an operator iteration"
     queued = sum(note.consumed_by is None for note in run.steering)
     if queued:
-        return "next", f"a new iteration, steered by {count(queued, 'note')} of yours"
-    if run.agent == "operator" and run.incumbent is not None:
-        return "waits", "for an edit of the task folder: save a file and it is measured"
+        return f"a new iteration, steered by {count(queued, 'note')} of yours"
     if run.incumbent is None:
-        return "next", "the baseline: the task as it is, measured against itself"
-    return "next", f"{clean(run.agent)} proposes the next candidate"
+        return "the baseline: the task as it is, measured against itself"
+    return _turn(run)
+
+
+def _turn(run: Run) -> str:
+    """Who proposes next: the agents in turn, but a sweep only what another one has left open."""
+    others = [agent for agent in run.agents if agent != SWEEP] or [SWEEP]
+    last = next((it.agent for it in reversed(run.iterations) if it.agent in others), others[-1])
+    name = clean(others[(others.index(last) + 1) % len(others)])
+    unsure = next((it for it in reversed(run.iterations) if it.agent not in (SWEEP, OPERATOR)), None)
+    if SWEEP in run.agents and unsure is not None and left_open(unsure):
+        return f"sweep, as long as {run.id}.{unsure.number} leaves it {_names(unsure)} to explore; then {name}"
+    return f"{name} proposes the next candidate"
+
+
+def left_open(it: Iteration) -> bool:
+    """Whether an iteration has parameters for a sweep: its agent was unsure of them, and it could be measured."""
+    return bool(it.tune) and it.score is not None
+
+
+def _names(it: Iteration) -> str:
+    *most, last = map(clean, it.tune)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def paused(run: Run) -> str:
@@ -66,8 +115,8 @@ def used(run: Run) -> tuple[int, int]:
     return len(done), without
 
 
-def budget(run: Run, width: int) -> list[Content]:
-    """What is left: iterations, patience, and how far the stop score is."""
+def budget(view: View, run: Run, width: int) -> list[Content]:
+    """What is left: iterations, patience, money for models, and how far the stop score is."""
     limits = run.budget
     done, without = used(run)
     parts = [
@@ -75,6 +124,8 @@ def budget(run: Run, width: int) -> list[Content]:
         ("patience", f"{max(0, limits.patience - without):,} of {limits.patience:,} left"),
         ("accepts", f"from +{limits.min_gain_pct:g} % on"),
     ]
+    if money.costs(run):
+        parts.append(("models", money.left(view, run, width - 12)))
     if limits.stop_score is not None:
         parts.append(("stops", f"at a score of {figure(limits.stop_score)}"))
     return [line((f"{what:<12}", ".muted"), clip(text, width - 12)) for what, text in parts]

@@ -7,11 +7,12 @@ from textual.content import Content
 from kpd.model.detail import Detail
 from kpd.model.events import STEP_OF
 from kpd.model.nouns import STEPS, Iteration, Run, StepName
-from tui import marks
+from tui import marks, money
 from tui.details import Problem
 from tui.numbers import figure, percent, seconds, times
 from tui.panes.cases import cases
 from tui.panes.chart import chart
+from tui.panes.models import models
 from tui.panes.next import budget, next_lines
 from tui.panes.parts import device, heading, nothing_selected, problem, told, where
 from tui.text import BLANK, Part, beside, clean, line, wrapped
@@ -37,15 +38,16 @@ def lines(view: View, width: int, height: int) -> list[Content]:
     detail = view.shown.detail
     direction = view.task.direction if view.task else "lower"
     if width < WIDE:
-        steps, table = _steps_across(view, run, shown, detail), cases(shown, detail, width)
+        steps, table = _steps_across(view, run, shown, detail, width), cases(shown, detail, width)
         rest = [*steps, BLANK, *table] if len(steps) > 1 else [*steps, *table]
-        plot = chart(run, width, max(5, min(9, height - len(head) - len(rest) - 2)), direction)
-        return [*head, _best(view, run, width), *plot, BLANK, *rest, BLANK, heading("Budget"), *budget(run, width)]
+        best = _best(view, run, width)
+        plot = chart(run, width, max(5, min(9, height - len(head) - len(best) - len(rest) - 1)), direction)
+        return [*head, *best, *plot, BLANK, *rest, BLANK, heading("Budget"), *budget(view, run, width)]
     side = 30
     main = width - side - 3
-    left = [_best(view, run, main), *chart(run, main, max(6, min(12, height - 18)), direction), BLANK]
+    left = [*_best(view, run, main), *chart(run, main, max(6, min(12, height - 18)), direction), BLANK]
     left += [*cases(shown, detail, main)]
-    right = [*_steps_down(view, run, shown, detail), BLANK, heading("Budget"), *budget(run, side)]
+    right = [*_steps_down(view, run, shown, detail, side), BLANK, heading("Budget"), *budget(view, run, side)]
     return [*head, *beside(left, right, main)]
 
 
@@ -53,17 +55,20 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     """The run as such: how it stands, what became of its iterations, what is left."""
     mark = marks.of_run(run, bool(view.state.held))
     on = device(run, width)
-    by = f"   by {clean(run.agent)} on {where(run)}" + (f", {clean(run.device)}" if run.device and not on else "")
+    by = f"   by {', '.join(map(clean, run.agents))} on {where(run)}" + (
+        f", {clean(run.device)}" if run.device and not on else ""
+    )
     head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (by, ".muted"))
     direction = view.task.direction if view.task else "lower"
-    found = [head.truncate(width, ellipsis=True), *on, *next_lines(view, width), BLANK, _best(view, run, width)]
+    found = [head.truncate(width, ellipsis=True), *on, *next_lines(view, width), BLANK, *_best(view, run, width)]
     found += [*chart(run, width, max(5, min(12, height - 10)), direction), BLANK, heading("Iterations")]
     counts = Counter(marks.of_iteration(it, run, bool(view.state.held)) for it in run.iterations)
     found += [
         line((f"{kind.glyph} {kind.word:<14}", kind.style), f"{times_seen:>6,}")
         for kind, times_seen in counts.most_common()
     ]
-    return [*found, BLANK, heading("Budget"), *budget(run, width)]
+    found += [BLANK, heading("Budget"), *budget(view, run, width)]
+    return [*found, BLANK, *models(view, run, width)] if run.spend.calls else found
 
 
 def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
@@ -82,9 +87,18 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
         (reason, ".muted", 2),
     ):
         head += wrapped(text, width, style, most=most) if text else []
+    head += _given_back(it, detail, width)
     head += _bottleneck(it, detail, width)
     head += [line((f"! {clean(flag)}", ".warn")).truncate(width, ellipsis=True) for flag in it.flags[:3]]
     return head
+
+
+def _given_back(it: Iteration, detail: Detail, width: int) -> list[Content]:
+    """Why the agent is asked again, while its next attempt is under way."""
+    if it.outcome is not None or not detail.faults:
+        return []
+    last = detail.faults[-1]
+    return wrapped(f"✗ attempt {last.attempt}, {last.step}: {last.message}", width, ".warn", most=2)
 
 
 def _bottleneck(it: Iteration, detail: Detail, width: int) -> list[Content]:
@@ -96,18 +110,33 @@ def _bottleneck(it: Iteration, detail: Detail, width: int) -> list[Content]:
     return found
 
 
-def _best(view: View, run: Run, width: int) -> Content:
-    """The incumbent's score in a line; what does not fit is left out whole."""
+def _best(view: View, run: Run, width: int) -> list[Content]:
+    """What the run has cost, if it pays for a model, and the incumbent's score."""
+    found = [_cost(view, run, width)] if money.costs(run) else []
     best, baseline = run.best, run.baseline
     if best is None or best.score is None:
-        return heading("Best so far", ("appears when the baseline is timed", ".muted"))
+        return [*found, heading("Best so far", ("appears when the baseline is timed", ".muted"))]
     unit = "µs" if view.task is None or view.task.score == "us" else clean(view.task.score)
-    found = heading("Best so far", (f"{figure(best.score)} {unit}", ".strong"))
     more: list[Part] = []
     if baseline is not None and baseline is not best and (factor := times(baseline.score, best.score)):
         more.append((f"  {factor} the baseline", ".good"))
     if best.roofline_pct is not None:
         more.append((f"  {percent(best.roofline_pct)} of roofline", ".muted"))
+    return [*found, _as_fits(heading("Best so far", (f"{figure(best.score)} {unit}", ".strong")), more, width)]
+
+
+def _cost(view: View, run: Run, width: int) -> Content:
+    """Dollars of the limit, tokens, and what of it is the selected iteration's."""
+    more: list[Part] = []
+    if run.spend.calls:
+        more.append((f"  {money.tokens(run.spend)}", ".muted"))
+    if view.iteration is not None and view.iteration.spend.calls:
+        more.append((f"  {view.ref}: {money.cost(view.iteration.spend)}", ".muted"))
+    return _as_fits(heading("Cost so far", (money.of_limit(view, run), ".strong")), more, width)
+
+
+def _as_fits(found: Content, more: list[Part], width: int) -> Content:
+    """With those parts that fit; what does not is left out whole."""
     for part in more:
         longer = Content.assemble(found, part)
         found = longer if longer.cell_length <= width else found
@@ -139,7 +168,7 @@ def _ended_at(it: Iteration, detail: Detail) -> StepName | None:
     return next((step for step in STEPS[:-1] if getattr(detail, _FACT_OF[step]) is None), None)
 
 
-def _steps_heading(view: View, run: Run, it: Iteration, detail: Detail) -> Content:
+def _steps_heading(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> Content:
     if it.outcome is not None or it.step is None:
         done = sum(_state_of(step, run, it, detail)[0] is marks.DONE for step in STEPS)
         if it.outcome in ("rejected", "failed") and (last := _ended_at(it, detail)) is not None:
@@ -148,13 +177,14 @@ def _steps_heading(view: View, run: Run, it: Iteration, detail: Detail) -> Conte
         return heading("Steps", (took, ".muted"))
     place = f"{it.step}, {STEPS.index(it.step) + 1} of {len(STEPS)}"
     again = f", attempt {it.attempt}" if it.attempt > 1 else ""
-    waits = "" if marks.of_iteration(it, run, bool(view.state.held)) is marks.RUNNING else "  waiting"
-    return heading("Steps", (place + again, ".accent"), (waits, ".warn"))
+    found = heading("Steps", (place + again, ".accent"))
+    at_work = marks.of_iteration(it, run, bool(view.state.held)) is marks.RUNNING
+    return found if at_work else _as_fits(found, [("  waiting", ".warn")], width)
 
 
-def _steps_across(view: View, run: Run, it: Iteration, detail: Detail) -> list[Content]:
+def _steps_across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
     """Two rows of five; one line is enough once all of them are done."""
-    found = [_steps_heading(view, run, it, detail)]
+    found = [_steps_heading(view, run, it, detail, width)]
     if all(_state_of(step, run, it, detail)[0] is marks.DONE for step in STEPS):
         return found
     half = len(STEPS) // 2
@@ -168,8 +198,8 @@ def _steps_across(view: View, run: Run, it: Iteration, detail: Detail) -> list[C
     return found
 
 
-def _steps_down(view: View, run: Run, it: Iteration, detail: Detail) -> list[Content]:
-    found = [_steps_heading(view, run, it, detail)]
+def _steps_down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
+    found = [_steps_heading(view, run, it, detail, width)]
     for step in STEPS:
         mark, took = _state_of(step, run, it, detail)
         word = "" if mark is marks.DONE or (mark is marks.NOT_YET and it.outcome is not None) else mark.word

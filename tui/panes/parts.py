@@ -8,6 +8,8 @@ from tui.details import Problem
 from tui.text import BLANK, Part, clean, clip, line, wrapped
 from tui.view import View
 
+NARROW = 16
+"""Cells that text needs at least to stand in a column."""
 RECORDED = " (recorded)"
 """How the name of a device ends that answers from a recording."""
 
@@ -19,6 +21,15 @@ def heading(title: str, *aside: Part) -> Content:
 
 def sentence(text: str, width: int) -> list[Content]:
     return wrapped(text, width, ".muted")
+
+
+def labelled(label: str, text: str, width: int, style: str = "", indent: int = 0, column: int = 11) -> list[Content]:
+    """`text` in a column of its own beside what it is called, or after it where there is no room for columns."""
+    if width - indent - column < NARROW:
+        return wrapped(f"{label}: {text}", width, style, indent=indent)
+    body = wrapped(text, width - indent - column, style)
+    first, rest = " " * indent + f"{label:<{column}}", " " * (indent + column)
+    return [Content.assemble((first if nth == 0 else rest, ".muted"), one) for nth, one in enumerate(body)]
 
 
 def problem(found: Problem, width: int) -> list[Content]:

@@ -8,7 +8,7 @@ from kpd.model.metrics import describe
 from kpd.model.nouns import Finding
 from tui import marks
 from tui.details import Problem
-from tui.numbers import compact, count
+from tui.numbers import change, compact, count
 from tui.panes.advice import advised
 from tui.panes.parts import heading, nothing_selected, problem, sentence, told
 from tui.text import BLANK, clean, line, wrapped
@@ -32,7 +32,7 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
     fired, detail = findings(view), view.shown.detail
     found = _head(view, fired, width)
     for nth, finding in enumerate(fired):
-        found += [BLANK, *_block(finding, width, nth == chosen)]
+        found += [BLANK, *_block(view, finding, width, nth == chosen)]
     if detail.profiled is not None and detail.profiled.advice:
         cases = tuple(case.case for case in detail.timed.cases) if detail.timed is not None else ()
         found += [BLANK, *advised(detail.profiled.advice, cases, width)]
@@ -42,7 +42,7 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
 def span(view: View, width: int, nth: int) -> tuple[int, int]:
     """The number of the first line of the `nth` finding, and how many it has."""
     fired = findings(view)
-    heights = [len(_block(finding, width, False)) for finding in fired]
+    heights = [len(_block(view, finding, width, False)) for finding in fired]
     return len(_head(view, fired, width)) + sum(heights[:nth]) + nth + 1, heights[nth]
 
 
@@ -56,8 +56,8 @@ def _head(view: View, fired: Sequence[Finding], width: int) -> list[Content]:
     ]
 
 
-def _block(finding: Finding, width: int, chosen: bool) -> list[Content]:
-    """One finding: severity and rule, what it means, the evidence, the action."""
+def _block(view: View, finding: Finding, width: int, chosen: bool) -> list[Content]:
+    """One finding: severity and rule, what it means, the evidence, the action, what came of it before."""
     mark = marks.of_severity(finding.severity)
     head = line(
         ("▸ " if chosen else "  ", ".accent"),
@@ -68,9 +68,19 @@ def _block(finding: Finding, width: int, chosen: bool) -> list[Content]:
     evidence = " · ".join(_evidence(name, value) for name, value in finding.evidence.items())
     found += wrapped(evidence, width, ".muted", indent=4) if evidence else []
     action = wrapped(finding.action, width - 6, ".good")
-    return found + [
-        Content.assemble("    ", ("→ " if nth == 0 else "  ", ".good"), text) for nth, text in enumerate(action)
-    ]
+    found += [Content.assemble("    ", ("→ " if nth == 0 else "  ", ".good"), text) for nth, text in enumerate(action)]
+    record = _so_far(view, finding.rule)
+    return found + (wrapped(record, width, ".muted", indent=4) if record else [])
+
+
+def _so_far(view: View, rule: str) -> str:
+    """What came of acting on a rule in all runs of the workspace; empty where nobody has, or while it is not known."""
+    known = view.shown.rules if isinstance(view.shown.rules, tuple) else ()
+    found = next((one for one in known if one.id == rule and one.tried), None)
+    if found is None:
+        return ""
+    gain = f", median gain {change(found.median_gain_pct)}" if found.median_gain_pct is not None else ""
+    return f"so far: fired on {found.fired:,}, aimed at by {found.tried:,}, accepted {found.accepted:,}{gain}"
 
 
 def _evidence(name: str, value: float) -> str:

@@ -14,8 +14,9 @@ from kpd.model.nouns import Iteration, Run, TaskCard
 from tui import marks
 from tui.numbers import times
 from tui.outline import Place, Row
-from tui.text import clean, clip, first_line, fit, line, wrapped
+from tui.text import clean, clip, fit, line, wrapped
 from tui.view import View
+from tui.waits import waits
 from tui.widgets.lines import Lines
 
 
@@ -65,7 +66,7 @@ def _run(view: View, run: Run, row: Row, width: int) -> Content:
     room = max(0, width - len(left) - len(factor) - 1)
     word = f" {mark.glyph} {mark.word}"
     if run.waiting and mark.word == marks.WAITING.word:
-        reason = f"  {first_line(run.waiting)}"
+        reason = f"  {waits(view.state, run).text}"
         return line((left, ".muted"), run.id, (word, mark.style), (reason, ".muted")).truncate(width, ellipsis=True)
     name = f"{run.id} {clean(run.agent)}"
     shown = name if cell_len(name) + len(word) <= room else run.id

@@ -1,0 +1,61 @@
+"""What models cost, in words: dollars and tokens, and a `?` for calls whose price nobody knows."""
+
+from kpd.model.nouns import Run, Spend
+from tui.numbers import compact, percent
+from tui.view import View
+
+PAID = "claude"
+"""The agent whose proposals cost money."""
+
+
+def dollars(usd: float) -> str:
+    """`$12.34`, and four decimals where cents would hide the most of it."""
+    return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
+
+
+def cost(spend: Spend) -> str:
+    """`$0.42`; `$0.42 + ?` where some calls have no known price, `?` where none has."""
+    if not spend.unpriced:
+        return dollars(spend.usd)
+    return "?" if spend.unpriced == spend.calls else f"{dollars(spend.usd)} + ?"
+
+
+def tokens(spend: Spend) -> str:
+    total = spend.usage.total
+    return f"{compact(total)} {'token' if total == 1 else 'tokens'}"
+
+
+def told(spend: Spend) -> str:
+    """`$0.0312 for 8,214 tokens in 2 calls, 62 % from cache`."""
+    usage = spend.usage
+    calls = f" in {spend.calls:,} calls" if spend.calls > 1 else ""
+    found = f"{cost(spend)} for {tokens(spend)}{calls}"
+    if usage.cache_read:
+        found += f", {percent(100 * usage.cache_read / usage.total)} from cache"
+    return found
+
+
+def costs(run: Run) -> bool:
+    """Whether the run pays for a model, or is to."""
+    return bool(run.spend.calls) or run.budget.usd is not None or PAID in run.agents
+
+
+def limit(view: View, run: Run) -> float:
+    """Dollars that the run may spend; 0 is no limit."""
+    return view.usd_a_run if run.budget.usd is None else run.budget.usd
+
+
+def of_limit(view: View, run: Run) -> str:
+    """`$0.42 of $5.00`."""
+    most = limit(view, run)
+    return f"{cost(run.spend)} of {dollars(most)}" if most else cost(run.spend)
+
+
+def left(view: View, run: Run, width: int) -> str:
+    """`$4.58 of $5.00 left`, or as much of it as fits whole into `width` cells."""
+    most = limit(view, run)
+    if not most:
+        return "no limit"
+    rest = dollars(max(0.0, most - run.spend.usd))
+    full = f"{rest} of {dollars(most)} left"
+    return full if len(full) <= width else f"{rest} left"

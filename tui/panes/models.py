@@ -1,0 +1,55 @@
+"""What a run has spent on models, by what was asked and by which model, in tokens and dollars."""
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from kpd.model.nouns import Run, Spend
+from tui import money
+from tui.details import Cost
+from tui.numbers import compact, count
+from tui.panes.parts import heading, sentence
+from tui.table import Cell, Column, table
+from tui.text import BLANK, clean
+from tui.view import View
+
+_COUNTS = (
+    Column("calls", keep=3), Column("input", keep=2), Column("to cache", keep=1), Column("from cache", keep=5),
+    Column("output", keep=4), Column("cost"),
+)  # fmt: skip
+_NONE: tuple[Cell, ...] = ("",) * (1 + len(_COUNTS))
+LONGEST = 20
+"""Cells that the name of a model gets at the price of columns; a longer one folds."""
+LONGEST_PURPOSE = "compile fix"
+"""The longest purpose, which is not to fold."""
+
+
+def models(view: View, run: Run, width: int) -> list[Content]:
+    """The sum at least; what it is made of as soon as the daemon has said it."""
+    known = view.shown.cost if isinstance(view.shown.cost, Cost) else Cost({}, {})
+    several = len(known.models) > 1
+    rows = [_row(name.replace("_", " "), spend) for name, spend in known.purposes.items()]
+    rows += [_NONE, *(_row(name, spend) for name, spend in known.models.items()), _NONE] if several else []
+    longest = (
+        max(cell_len(clean(name)) for name in (*known.models, LONGEST_PURPOSE))
+        if several
+        else cell_len(LONGEST_PURPOSE)
+    )
+    names = Column("purpose", right=False, least=min(LONGEST, longest))
+    only = [] if several else [(clean(name), ".muted") for name in known.models]
+    found = [heading("Models", *only), *table((names, *_COUNTS), [*rows, _row("in all", run.spend)], width)]
+    if known.cut:
+        lost = f"{count(known.cut, 'call')} broke off; the service may bill more than is counted."
+        found += [BLANK, *sentence(lost, width)]
+    if run.spend.unpriced:
+        calls = count(run.spend.unpriced, "call")
+        found += [
+            BLANK,
+            *sentence(f"?: {calls} without a known price; [claude.prices] in config.toml gives it.", width),
+        ]
+    return found
+
+
+def _row(name: str, spend: Spend) -> tuple[Cell, ...]:
+    usage = spend.usage
+    counts = (spend.calls, usage.input, usage.cache_write, usage.cache_read, usage.output)
+    return (clean(name), *map(compact, counts), money.cost(spend))
