@@ -14,16 +14,13 @@ from kpd.engine.plan import Iterate, next_of
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Spend, Usage
 from kpd.subscription import DaemonError, Live
-from kpd.workspace.config import TuiConfig
 from tests import tui_agents as agents
 from tests import tui_logs as logs
 from tests.samples import run_of
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui import bars, money
-from tui.app import KpdApp
 from tui.details import Efficacy, Show, Shown
-from tui.feed import Feed
 from tui.outline import Place
 from tui.output import Output
 from tui.panes import log as journal
@@ -92,34 +89,17 @@ def test_overview_says_what_the_run_has_cost_and_what_it_may_cost() -> None:
     assert "Cost so far  $0.0709 + ? of $2.50" in plain(overview.lines(view_of(agents.unpriced()), 80, 40))
 
 
-def test_without_a_limit_of_its_own_a_run_has_that_of_the_config() -> None:
-    log = agents.begun("claude").proposes(1)
-    limited, unlimited = view_of(log, usd_a_run=5.0), view_of(log, usd_a_run=0.0)
+def test_the_limit_of_a_run_is_shown_and_that_there_is_none() -> None:
+    limited, unlimited = (view_of(agents.begun("claude", usd).proposes(1)) for usd in (5.0, 0.0))
     assert "Cost so far  $0.00 of $5.00\n" in plain(overview.lines(limited, 47, 20))
     assert "models      $5.00 of $5.00 left" in plain(overview.lines(limited, 47, 20))
     assert "Cost so far  $0.00\n" in plain(overview.lines(unlimited, 47, 20))
     assert "models      no limit" in plain(overview.lines(unlimited, 47, 20))
 
 
-async def test_a_limit_that_is_changed_in_the_config_is_shown() -> None:
-    feed, limits = CannedFeed(agents.begun("claude").proposes(1)), [5.0]
-
-    async def connect() -> Feed:
-        return feed
-
-    app = KpdApp(connect, "kernels", TuiConfig(refresh_hz=200.0), usd_a_run=lambda: limits[0])
-    async with app.run_test(size=(120, 36)) as pilot:
-        await settled(pilot)
-        assert "Cost so far  $0.00 of $5.00" in screen(app)
-        limits[0] = 7.5
-        feed.play([e.Noticed("info", "config.toml was read again")])
-        await settled(pilot)
-        assert "Cost so far  $0.00 of $7.50" in screen(app)
-
-
 def test_a_run_that_pays_for_no_model_says_nothing_of_money() -> None:
     for width in WIDTHS:
-        text = plain(overview.lines(view_of(logs.running(), usd_a_run=5.0), width, 30))
+        text = plain(overview.lines(view_of(logs.running()), width, 30))
         assert "Cost" not in text
         assert "models" not in text
 

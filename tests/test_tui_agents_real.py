@@ -29,7 +29,7 @@ async def test_a_models_words_and_a_mailboxs_path_reach_the_operator(daemon: Rea
         await client.connect()
         return client
 
-    app = KpdApp(connect, "kernels", TuiConfig(refresh_hz=50.0), usd_a_run=lambda: 5.0)
+    app = KpdApp(connect, "kernels", TuiConfig(refresh_hz=50.0))
     with beside(workspace, lambda asked: Broken("stall", WORDS, after=8, chunk=12)):
         await asyncio.to_thread(daemon.start)
         async with app.run_test(size=(120, 36)) as pilot:

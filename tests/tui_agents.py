@@ -49,7 +49,7 @@ def candidate(number: int, memo: str, gain_pct: float, tuned: bool = False) -> e
     return e.Proposed("r1", number, 9.1, 0.1, files("r1", number), memo, expected, aims=RULES, tune=tune)
 
 
-def begun(agent: str, usd: float | None = None) -> AgentLog:
+def begun(agent: str, usd: float = 5.0) -> AgentLog:
     log = AgentLog()
     log.daemon().tasks().run(agent=agent, budget=Budget(iterations=8, usd=usd)).baseline()
     return log

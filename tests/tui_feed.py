@@ -164,7 +164,7 @@ def app_on(feed: CannedFeed | None, read_only: bool = False, **config: Any) -> K
         return feed
 
     tui = TuiConfig(**{"refresh_hz": 200.0, **config})
-    return KpdApp(connect, "kernels", tui, read_only, UTC, first_wait=0.01, usd_a_run=lambda: 5.0)
+    return KpdApp(connect, "kernels", tui, read_only, UTC, first_wait=0.01)
 
 
 async def settled(pilot: Pilot[Any]) -> None:

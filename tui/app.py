@@ -2,8 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from typing import Any, ClassVar
@@ -59,12 +58,8 @@ class KpdApp(App[int]):
         zone: tzinfo | None = None,
         first_wait: float = FIRST_WAIT_S,
         complaint: str = "",
-        usd_a_run: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start.
-
-        `usd_a_run` gives the limit of `View`; it is asked again when the daemon notices something, perhaps a config.
-        """
+        """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start."""
         super().__init__()
         self.animation_level = "none"
         self._connect = connect
@@ -78,8 +73,7 @@ class KpdApp(App[int]):
         complaint = complaint or self._dress() or self._unknown_keys()
         said = Said(clean(complaint), good=False) if complaint else None
         keys = {id: key for id, key in self._config.keys.items() if id in BY_ID}
-        self._usd_a_run = usd_a_run
-        view = View(workspace=workspace, read_only=read_only, zone=zone, said=said, keys=keys, usd_a_run=usd_a_run())
+        view = View(workspace=workspace, read_only=read_only, zone=zone, said=said, keys=keys)
         self.set_reactive(KpdApp.view, view)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -129,9 +123,7 @@ class KpdApp(App[int]):
         self._last_publish = time.monotonic()
         # The answer to an act goes with the first news after a while: a timer of its own would paint an idle screen.
         said = self.view.said if self._last_publish - self._said_at < SAID_S else None
-        noticed = self._desk.state.notices != self.view.state.notices
-        usd_a_run = self._usd_a_run() if noticed else self.view.usd_a_run
-        self._change(said=said, usd_a_run=usd_a_run, **self._desk.news())
+        self._change(said=said, **self._desk.news())
 
     def _change(self, **fields: Any) -> None:
         """Show the next view, and ask for what it lacks."""
@@ -331,13 +323,6 @@ def run(workspace: Workspace, read_only: bool = False) -> int:
             raise
         return client
 
-    def usd_a_run() -> float:
-        """As the daemon does: from a config that cannot be read nothing is taken."""
-        nonlocal config
-        with suppress(ConfigError):
-            config = load_config(workspace)
-        return config.claude.max_usd_per_run
-
-    app = KpdApp(connect, workspace.root.name, config.tui, read_only, complaint=complaint, usd_a_run=usd_a_run)
+    app = KpdApp(connect, workspace.root.name, config.tui, read_only, complaint=complaint)
     app.run()
     return app.return_code or 0

@@ -2,7 +2,6 @@
 
 from kpd.model.nouns import Run, Spend
 from tui.numbers import compact, percent
-from tui.view import View
 
 PAID = "claude"
 """The agent whose proposals cost money."""
@@ -37,23 +36,18 @@ def told(spend: Spend) -> str:
 
 def costs(run: Run) -> bool:
     """Whether the run pays for a model, or is to."""
-    return bool(run.spend.calls) or run.budget.usd is not None or PAID in run.agents
+    return bool(run.spend.calls) or PAID in run.agents
 
 
-def limit(view: View, run: Run) -> float:
-    """Dollars that the run may spend; 0 is no limit."""
-    return view.usd_a_run if run.budget.usd is None else run.budget.usd
-
-
-def of_limit(view: View, run: Run) -> str:
+def of_limit(run: Run) -> str:
     """`$0.42 of $5.00`."""
-    most = limit(view, run)
+    most = run.budget.usd
     return f"{cost(run.spend)} of {dollars(most)}" if most else cost(run.spend)
 
 
-def left(view: View, run: Run, width: int) -> str:
+def left(run: Run, width: int) -> str:
     """`$4.58 of $5.00 left`, or as much of it as fits whole into `width` cells."""
-    most = limit(view, run)
+    most = run.budget.usd
     if not most:
         return "no limit"
     rest = dollars(max(0.0, most - run.spend.usd))

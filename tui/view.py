@@ -29,8 +29,7 @@ class View:
     """`at` is the selected place; while `following` it moves on to the newest iteration by itself. `host` is the name
     of the chosen host.
 
-    `keys` holds the keys that the operator has set for actions, by the action's id. `usd_a_run` is what a run may spend
-    on models by config.toml, 0 for no limit.
+    `keys` holds the keys that the operator has set for actions, by the action's id.
     """
 
     state: State = field(default_factory=State)
@@ -46,7 +45,6 @@ class View:
     output: tuple[OutputLine, ...] = ()
     said: Said | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
-    usd_a_run: float = 0.0
     zone: tzinfo | None = None
 
     @property

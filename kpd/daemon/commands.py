@@ -80,7 +80,7 @@ class TrustArgs:
 async def _run(engine: Engine, args: RunArgs, by: str) -> dict[str, Any]:
     task = engine.task(args.task)
     run = engine.config.run
-    budget = args.over(task.budget.over(run.budget()))
+    budget = args.over(task.budget.over(engine.config.budget()))
     return {"run": engine.enqueue(task, args.agent or run.agent, args.host or run.host, budget, by)}
 
 

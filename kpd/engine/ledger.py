@@ -23,7 +23,7 @@ class RunLedger:
         """Raises OverBudget, and Unavailable where a limit cannot be held because a price is not known."""
         run = run_of(self._journal, self._run)
         today = self._journal.state.days.get(datetime.fromtimestamp(time.time(), UTC).date().isoformat(), Spend())
-        of_run = self._config.max_usd_per_run if run.budget.usd is None else run.budget.usd
+        of_run = run.budget.usd
         if usd is None and (of_run or self._config.max_usd_per_day):
             raise Unavailable(
                 "the model's price is not known, so the limits in dollars cannot be held",
@@ -33,7 +33,10 @@ class RunLedger:
         if of_run and run.spend.usd + cost > of_run:
             raise OverBudget(_over("the run", run.spend.usd, of_run, cost), "run")
         if self._config.max_usd_per_day and today.usd + cost > self._config.max_usd_per_day:
-            raise OverBudget(_over("today (UTC)", today.usd, self._config.max_usd_per_day, cost), "day")
+            over = _over("today", today.usd, self._config.max_usd_per_day, cost)
+            raise OverBudget(
+                f"{over}; resume after midnight (UTC), or raise max_usd_per_day in config.toml first", "day"
+            )
 
     def billed(self, purpose: Purpose, model: str, usage: Usage, usd: float | None, cut: bool) -> None:
         """Raises JournalError."""

@@ -77,9 +77,9 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may spend. `patience` counts iterations in a row without an accepted one, `usd` is dollars for models.
+    """What a run may spend. `patience` counts iterations in a row without an accepted one.
 
-    Without `usd` config.toml's max_usd_per_run holds.
+    `usd` is dollars for calls to models; 0 is no limit.
     """
 
     iterations: int = 6
@@ -87,7 +87,7 @@ class Budget:
     min_gain_pct: float = 2.0
     stop_score: float | None = None
     fix_attempts: int = 8
-    usd: float | None = None
+    usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

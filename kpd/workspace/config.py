@@ -59,14 +59,6 @@ class RunConfig:
     fix_attempts: Count = 8
     profile: Literal["checked", "accepted", "never"] = "checked"
 
-    def budget(self) -> Budget:
-        return Budget(
-            iterations=self.iterations,
-            patience=self.patience,
-            min_gain_pct=self.min_gain_pct,
-            fix_attempts=self.fix_attempts,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class PriceConfig:
@@ -122,6 +114,16 @@ class Config:
     claude: ClaudeConfig = field(default_factory=ClaudeConfig)
     tui: TuiConfig = field(default_factory=TuiConfig)
     notify: NotifyConfig = field(default_factory=NotifyConfig)
+
+    def budget(self) -> Budget:
+        """What a run may spend of which neither its command line nor its task says otherwise."""
+        return Budget(
+            iterations=self.run.iterations,
+            patience=self.run.patience,
+            min_gain_pct=self.run.min_gain_pct,
+            fix_attempts=self.run.fix_attempts,
+            usd=self.claude.max_usd_per_run,
+        )
 
 
 def load_config(ws: Workspace) -> Config:

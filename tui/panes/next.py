@@ -125,7 +125,7 @@ def budget(view: View, run: Run, width: int) -> list[Content]:
         ("accepts", f"from +{limits.min_gain_pct:g} % on"),
     ]
     if money.costs(run):
-        parts.append(("models", money.left(view, run, width - 12)))
+        parts.append(("models", money.left(run, width - 12)))
     if limits.stop_score is not None:
         parts.append(("stops", f"at a score of {figure(limits.stop_score)}"))
     return [line((f"{what:<12}", ".muted"), clip(text, width - 12)) for what, text in parts]

@@ -132,7 +132,7 @@ def _cost(view: View, run: Run, width: int) -> Content:
         more.append((f"  {money.tokens(run.spend)}", ".muted"))
     if view.iteration is not None and view.iteration.spend.calls:
         more.append((f"  {view.ref}: {money.cost(view.iteration.spend)}", ".muted"))
-    return _as_fits(heading("Cost so far", (money.of_limit(view, run), ".strong")), more, width)
+    return _as_fits(heading("Cost so far", (money.of_limit(run), ".strong")), more, width)
 
 
 def _as_fits(found: Content, more: list[Part], width: int) -> Content:

@@ -103,6 +103,8 @@ void engine_fetch(view *v, int set, outcome *answer) { (void)v, (void)set, (void
 
 void engine_profile(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }
 
+void engine_memcheck(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }
+
 void engine_stopwatch(view *v, int calls, outcome *answer) {
     (void)answer;
     for (int i = 0; i < WARM_UPS; i++) batch(v, CANDIDATE, 1);

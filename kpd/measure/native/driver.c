@@ -3,12 +3,13 @@
  *   bench describe                                                     the cases, their dims and sizes
  *   bench check OBJECT seeds rtol atol limit_ms                        is the candidate right?
  *   bench time INCUMBENT CANDIDATE first quads rtol atol limit_ms      A B B A; `first` (a or b) is loaded first
- *   bench run OBJECT calls [checked]                                   every timed (or checked) case, for a profiler
+ *   bench run OBJECT calls                                             every timed case, for a profiler
+ *   bench memcheck OBJECT                                              every checked case once, for compute-sanitizer
  *   bench timing OBJECT                                                a line of text a case, for people and other tools
  *
  * check and time read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
- * is null or what the kernel did wrong; run has none. Exit status 0: no problem; 1: a problem; 2: the driver or the harness
+ * is null or what the kernel did wrong; run and memcheck have none. Exit status 0: no problem; 1: a problem; 2: the driver or the harness
  * is at fault, with the reason on standard error.
  */
 #include "report.h"
@@ -66,7 +67,7 @@ static int stopped(int number, int calls) {
 }
 
 /* For a profiler or a memcheck, in this process: to follow another one takes a second more. The kernel was right before. */
-static int run(const char *object, int calls, int left_out) {
+static int run(const char *object, kpd_use left_out, void (*what)(view *v, int calls, outcome *answer), int calls) {
     kpd_rng rng = {1};
     outcome answer = {.how = DONE};
     char path[PATH_BYTES];
@@ -77,7 +78,7 @@ static int run(const char *object, int calls, int left_out) {
         if (kpd_task.cases[c].use == left_out) continue;
         arena_fill(&job.views[c], &rng, KPD_NORMAL);
         arena_poison(&job.views[c]);
-        engine_profile(&job.views[c], calls, &answer);
+        what(&job.views[c], calls, &answer);
     }
     return answer.how == DONE ? 0 : fail(answer.message);
 }
@@ -97,15 +98,16 @@ int main(int argc, char **argv) {
     }
     int checking = argc == 7 && !strcmp(mode, "check");
     int timing = argc == 9 && !strcmp(mode, "time");
-    int checked = argc == 5 && !strcmp(argv[4], "checked");
-    int running = (argc == 4 || checked) && !strcmp(mode, "run");
+    int running = argc == 4 && !strcmp(mode, "run");
+    int bounding = argc == 3 && !strcmp(mode, "memcheck");
     int stopping = argc == 3 && !strcmp(mode, "timing");
-    if (!checking && !timing && !running && !stopping)
-        return fail("usage: bench describe | check … | time … | run … | timing … (see driver.c)");
+    if (!checking && !timing && !running && !bounding && !stopping)
+        return fail("usage: bench describe | check … | time … | run … | memcheck … | timing … (see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
     arena_make(job.views, &job.shared);
-    if (running) return run(argv[2], atoi(argv[3]), checked ? KPD_TIME_ONLY : KPD_CHECK_ONLY);
+    if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
+    if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);
     worker_start(job.views, job.shared);
     uint64_t seed = 0;
     if ((checking || timing) && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");

@@ -146,6 +146,7 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer);
 void engine_audit(view *v, slot which, int first_set, outcome *answer);         /* one more batch, as the timed ones */
 void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */
 void engine_profile(view *v, int calls, outcome *answer);
+void engine_memcheck(view *v, int calls, outcome *answer);                      /* each buffer an allocation of its own */
 void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */
 int engine_look(void); /* at the device, while a case is timed; milliseconds until it is time for the next look, 0: never */
 void engine_report(const measurement *found);                                   /* what only this engine measures */
