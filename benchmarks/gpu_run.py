@@ -101,6 +101,8 @@ async def run(
 
 
 def progress(fact: e.Fact) -> None:
+    if isinstance(fact, e.StepFact):
+        say(f"iteration {fact.iteration}: {fact.kind()}, {fact.seconds:.1f} s")
     if isinstance(fact, e.IterationEnded | e.RunPaused | e.RunEnded):
         say(f"{fact.kind()}: {fact.reason}")
 

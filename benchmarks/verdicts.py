@@ -127,7 +127,8 @@ async def main() -> None:
     print(json.dumps({
         "task": task.name,
         "device": device.name,
-        "machine": {"system": platform.platform(), "cpu": cpu_model(), "python": platform.python_version()},
+        "machine": {"system": f"{platform.system()} {platform.machine()}", "cpu": cpu_model(),
+                    "python": platform.python_version()},
         "min_gain_pct": MIN_GAIN_PCT,
         "nulls": summary(nulls),
         "planted": summary(planted),

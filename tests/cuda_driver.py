@@ -1,6 +1,7 @@
 """kpd's CUDA driver, built with the CPU stand-in for nvcc, and kernels with all kinds of faults put to it."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -73,7 +74,7 @@ KERNEL = """
 #include <string.h>
 #include <time.h>
 extern "C" { volatile char fault[24] = "FAULT:................."; }
-enum { NONE, VALUE, SMALL, INTEGER, GAP, LAST, PAST, PAST_HALF, BEFORE, INPUT, NOWHERE, ENDLESS, STALE, BRIEF };
+enum { NONE, VALUE, SMALL, INTEGER, GAP, LAST, PAST, PAST_HALF, BEFORE, INPUT, NOWHERE, ENDLESS, STALE, BRIEF, BEYOND };
 enum { MOST = 1000 };
 static __device__ float firsts[MOST], lasts[MOST], seen[MOST][8192];
 static __device__ int idle[MOST];
@@ -106,6 +107,7 @@ static __global__ void blended(int wrong, int place, int n, float *x, int *k, ui
     if (wrong == BEFORE) u[-1] = 0u;
     if (wrong == INPUT) k[5] = -1;
     if (wrong == NOWHERE) x[1ll << 40] = 0.0f;
+    if (wrong == BEYOND) (void)*(volatile int *)&k[n];
     if (wrong == STALE) firsts[place] = x[0], lasts[place] = x[n - 1];
 }
 
@@ -125,7 +127,7 @@ static __global__ void spun(int us) {
 static void blend(dim3 grid, dim3 block, cudaStream_t stream, int n, float *x, int *k, uint16_t *h, uint16_t *w,
                   float *y, unsigned *u, uint16_t *g, uint16_t *v) {
     static const char *const faults[] = {"", "value", "small", "integer", "gap", "last", "past", "past_half", "before",
-                                         "input", "nowhere", "endless", "stale", "brief"};
+                                         "input", "nowhere", "endless", "stale", "brief", "beyond"};
     static int calls, buffers;
     static float *known[MOST];
     static long long last;
@@ -140,7 +142,7 @@ static void blend(dim3 grid, dim3 block, cudaStream_t stream, int n, float *x, i
     if (!filled && buffers < MOST - 1) known[buffers++] = y;
     calls++;
     if (late) name = calls > 20 ? name + 5 : "";
-    for (int f = 1; f <= BRIEF; f++)
+    for (int f = 1; f <= BEYOND; f++)
         if (!strcmp(name, faults[f])) wrong = f;
     if (!strcmp(name, "crash")) abort();
     if (!strcmp(name, "leaks")) { /* see the stand-in's cudaMemGetInfo */
@@ -195,10 +197,10 @@ class Driver:
         compile_with(nvcc, self.folder, name, *candidate, "-shared", "-Xlinker", "-z,defs", "kpd/cuda/task.cu")
         return self
 
-    def bench(self, *arguments: object, seed: str = SEED) -> subprocess.CompletedProcess[str]:
-        command = ["./bench", *map(str, arguments)]
+    def bench(self, *arguments: object, seed: str = SEED, **env: str) -> subprocess.CompletedProcess[str]:
+        command, env = ["./bench", *map(str, arguments)], {**os.environ, **env}
         return subprocess.run(
-            command, cwd=self.folder, input=seed, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=self.folder, input=seed, env=env, capture_output=True, text=True, timeout=60, check=False
         )
 
     def report(self, *arguments: object, seed: str = SEED) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from kpd.model.nouns import CaseTime
 
 DATA = Path(__file__).parent / "data" / "ncu"
-CASES = ("case0", "case1", "case2", "case3", "case4")
+CASES = ("square_4096", "square_1024", "tall", "wide", "odd")
 BYTES = tuple(
-    8.0 * rows * cols for rows, cols in ((4096, 4096), (8192, 8192), (1024, 1024), (2048, 8192), (4097, 3001))
+    8.0 * rows * cols for rows, cols in ((4096, 4096), (1024, 1024), (16384, 1024), (512, 32768), (4097, 3001))
 )
 
 # Leaves the recording $REPORT instead of profiling, after it has run what it was told to; `--import` prints the pages.
@@ -35,8 +35,8 @@ def recorded(name: str) -> bytes:
 
 
 def pages() -> dict[str, bytes]:
-    """The naive kernel's report, as ncu exports it."""
-    return {"raw.csv": recorded("naive.raw.csv"), "details.csv": recorded("naive.details.csv")}
+    """The baseline's report, as ncu exports it."""
+    return {"raw.csv": recorded("baseline.raw.csv"), "details.csv": recorded("baseline.details.csv")}
 
 
 def timed(times_us: tuple[float, ...], launch_us: float = 3.0) -> tuple[CaseTime, ...]:
@@ -47,10 +47,10 @@ def timed(times_us: tuple[float, ...], launch_us: float = 3.0) -> tuple[CaseTime
     )
 
 
-NAIVE_US, TILED_US = (288.0, 1170.0, 20.4, 282.0, 213.0), (50.0, 193.0, 6.0, 51.0, 40.0)
+BASELINE_US, TILED_US = (293.6, 20.8, 303.8, 321.8, 217.5), (48.5, 6.0, 48.6, 48.7, 45.8)
 
 
-def stand_in(folder: Path, name: str = "naive", refusal: str = "", once: bool = False) -> Path:
+def stand_in(folder: Path, name: str = "baseline", refusal: str = "", once: bool = False) -> Path:
     """A program `ncu` in `folder`, whose every run leaves the recording `name`, or says `refusal` and leaves nothing.
 
     With `once` it refuses the first time only.

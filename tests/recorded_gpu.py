@@ -9,11 +9,11 @@ from pathlib import Path
 from tests import cuda_standin
 
 ROOT = Path(__file__).parent.parent
-REPORT = ROOT / "tests" / "data" / "ncu" / "naive.ncu-rep.xz"
+REPORT = ROOT / "tests" / "data" / "ncu" / "baseline.ncu-rep.xz"
 UUID = "GPU-676fe257-081c-a0b9-f335-5b2ab9f950db"
 OTHER = "GPU-11111111-2222-3333-4444-555555555555"
 NAME = "NVIDIA H100 80GB HBM3"
-SECRET = "somebody-else"
+SECRET = "an-unknown-name"
 """Who records, and the name of the folder that is his home; as long as what it replaces in the report."""
 
 _SMI = f"""#!/bin/sh
@@ -45,7 +45,7 @@ else:
     if status:
         sys.exit(status)
     if "-o" in words:
-        report = lzma.open({str(REPORT)!r}).read().replace(b"/home/kpd/recording", b"/home/{SECRET}")
+        report = lzma.open({str(REPORT)!r}).read().replace(b"/tmp/kpd-gpu-2ilnfwt0", b"/home/{SECRET}")
         open(words[words.index("-o") + 1] + ".ncu-rep", "wb").write(report)
     else:
         print('"ID","Metric Name","Metric Value"\\n"0","smsp__inst_executed.sum","9"')

@@ -83,6 +83,17 @@ def test_what_a_kernel_breaks_is_named(driver: Driver, fault: str) -> None:
     assert re.match(said, problem["message"])
 
 
+def test_a_read_past_an_input_is_seen_where_each_buffer_has_memory_of_its_own(driver: Driver) -> None:
+    """It harms nothing, so a check cannot see it; a memcheck asks whether the address belongs to the buffer."""
+    assert driver.check("beyond")["problem"] is None
+    for command, rc in (("memcheck", 2), ("run", 0)):
+        calls = ("1",) if command == "run" else ()
+        found = driver.bench(command, driver.kernel("beyond"), *calls, KPD_STANDIN_EXACT="1")
+        assert (found.returncode, "cudaErrorIllegalAddress" in found.stderr) == (rc, bool(rc)), found.stderr
+    clean = driver.bench("memcheck", driver.kernel(), KPD_STANDIN_EXACT="1")
+    assert (clean.returncode, clean.stdout, clean.stderr) == (0, "", "")
+
+
 def test_a_kernel_that_does_not_end_is_ended(driver: Driver) -> None:
     assert driver.check("endless", limit_ms=300)["problem"]["kind"] == "timeout"
 

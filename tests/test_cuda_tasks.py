@@ -14,11 +14,12 @@ import pytest
 
 from kpd.agents.space import Point, read_point, write_point
 from kpd.measure.bench import Incorrect
-from kpd.measure.cuda.bench import FLAGS, prepare
+from kpd.measure.cuda.bench import prepare
 from kpd.measure.cuda.build import candidate_flags
 from kpd.measure.cuda.ptxas import metrics, parse
 from kpd.measure.cuda.sources import UNIT, layer, pristine
 from kpd.measure.driver.bench import DriverBench
+from kpd.measure.flags import BUILD_FILE
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
@@ -170,7 +171,7 @@ def nvcc(folder: Path, task: Task, values: Point, *options: str) -> str:
     for path, data in {**pristine(task), **layer(task)(files)}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
-    flags = candidate_flags(files[FLAGS], GPU.arch) if FLAGS in files else ()
+    flags = candidate_flags(files[BUILD_FILE], GPU.arch) if BUILD_FILE in files else ()
     own = (f"-arch={GPU.arch}", "-std=c++20", "-O3", "-DKPD_CANDIDATE", "-Ikpd", "-I.")
     command = (NVCC, *own, *flags, *options, UNIT, "-o", "made")
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -15,17 +15,19 @@ CLEAN = """\
 ========= COMPUTE-SANITIZER
 ========= ERROR SUMMARY: 0 errors
 """
+# compute-sanitizer 2025.3.1 on an H100
 BEYOND = """\
 ========= COMPUTE-SANITIZER
-========= Invalid __global__ write of size 4 bytes
-=========     at blended(const float *, const int *, float *, long)+0x90 in kernel.cu:4
-=========     by thread (255,0,0) in block (3,0,0)
-=========     Access to 0x7f2c4be00fb0 is out of bounds
-=========     and is 1 bytes after the nearest allocation at 0x7f2c4be00000 of size 4,016 bytes
+========= Invalid __global__ read of size 4 bytes
+=========     at blended(const float *, const int *, float *, long)+0x240 in kernel.cu:4
+=========     by thread (42,0,0) in block (78,0,0)
+=========     Access to 0x7fdc148138ac is out of bounds
+=========     and is 1 bytes after the nearest allocation at 0x7fdc14800000 of size 80044 bytes
 =========     Saved host backtrace up to driver entry point at kernel launch time
-=========     Host Frame:  [0x2f2f] in libcuda.so.1
+=========         Host Frame: blended [0xdc8a] in kernel.so
 =========
-========= ERROR SUMMARY: 2 errors
+========= Target application returned an error
+========= ERROR SUMMARY: 1 error
 """
 
 
@@ -35,16 +37,17 @@ async def _lab(tmp_path_factory):
         yield ready
 
 
-def says(folder: Path, text: str, status: int = 0) -> str:
-    """A tool that runs the program as it is told, and writes this to its log; its path."""
+def says(folder: Path, text: str, status: int = 0, heard: str = "") -> str:
+    """A tool that runs the program as it is told, writes this to its log and on stderr what is `heard`; its path."""
     tool = folder / "compute-sanitizer"
     (folder / "said").write_text(text)
     tool.write_text(
         f"""#!/bin/sh
-[ "$1 $2 $3 $4 $5 $6 $7" = "--tool memcheck --report-api-errors no --target-processes all --log-file" ] || exit 9
+[ "$1 $2 $3 $4 $5 $6 $7" = "--tool memcheck --padding 1048576 --report-api-errors no --log-file" ] || exit 9
 shift 8
 "$@" || exit 8
 [ -s {folder}/said ] && cp {folder}/said out/memcheck.txt
+echo "{heard}" >&2
 exit {status}
 """
     )
@@ -65,16 +68,27 @@ async def test_what_it_finds_is_the_candidates_fault(lab: Lab, tmp_path: Path) -
     with pytest.raises(Incorrect) as caught:
         await tried(lab, says(tmp_path, BEYOND, 1), "beyond")
     assert str(caught.value) == (
-        "compute-sanitizer: Invalid __global__ write of size 4 bytes · at blended(const float *, const int *, float *, "
-        "long)+0x90 in kernel.cu:4 · by thread (255,0,0) in block (3,0,0) · Access to 0x7f2c4be00fb0 is out of bounds "
-        "(2 errors)"
+        "compute-sanitizer: Invalid __global__ read of size 4 bytes · at blended(const float *, const int *, float *, "
+        "long)+0x240 in kernel.cu:4 · by thread (42,0,0) in block (78,0,0) · Access to 0x7fdc148138ac is out of bounds "
+        "(1 error)"
     )
 
 
 async def test_a_tool_that_is_missing_or_fails_is_the_hosts_trouble(lab: Lab, tmp_path: Path) -> None:
     for _ in range(2):  # and it is not remembered
-        with pytest.raises(HostError, match="compute-sanitizer did not report"):
+        with pytest.raises(HostError, match="compute-sanitizer did not see every case: cat: out"):
             await tried(lab, says(tmp_path, "", 1), "fails")
     with pytest.raises(HostError, match="has no compute-sanitizer") as caught:
         await tried(lab, str(tmp_path / "nowhere"), "missing")
     assert caught.value.kind == "no_compiler"
+
+
+@pytest.mark.parametrize(("text", "job"), [(CLEAN, "ended"), ("", "forged")])
+async def test_a_program_that_did_not_come_to_its_end_has_not_passed(
+    lab: Lab, tmp_path: Path, text: str, job: str
+) -> None:
+    """As where the kernel needs more registers under the tool than there are. What is on stderr is no report."""
+    heard = "========= ERROR SUMMARY: 0 errors\nkpd driver: cudaErrorLaunchOutOfResources"
+    tool = says(tmp_path, text, 2, heard)
+    with pytest.raises(HostError, match=r"did not see every case: .*cudaErrorLaunchOutOfResources"):
+        await tried(lab, tool, job)

@@ -16,10 +16,10 @@ from kpd.profile.ncu.child import launches
 from kpd.profile.ncu.launches import Launch
 from kpd.profile.ncu.metrics import CURATED, DURATION, NAMES, SOURCES, STALLS, asked
 from kpd.profile.ncu.read import RAW
-from tests.ncu_reports import CASES, NAIVE_US, pages, recorded
+from tests.ncu_reports import BASELINE_US, CASES, pages, recorded
 
 BY_NAME = {counter.name: counter for counter in CURATED}
-WEIGHTS = dict(zip(CASES, NAIVE_US, strict=True))
+WEIGHTS = dict(zip(CASES, BASELINE_US, strict=True))
 UNMARKED, MARKED = Launches(marked=False), Launches()
 LD, ST = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
@@ -31,7 +31,7 @@ def assigned(
     return cases.assigned(launches, names, asked)
 
 
-async def naive() -> tuple[Launch, ...]:
+async def baseline() -> tuple[Launch, ...]:
     return await launches({RAW: pages()[RAW]})
 
 
@@ -41,29 +41,31 @@ def launch(kernel: str = "k", us: float = 1.0, ranges: tuple[str, ...] = (), **m
 
 
 async def test_the_figures_of_the_recording() -> None:
-    by_case, odd = assigned(await naive(), CASES)
+    by_case, odd = assigned(await baseline(), CASES)
     metrics, missing = cases.read(by_case, WEIGHTS)
     assert odd == ()
     assert missing == {}
     assert {name for name in metrics if "[" not in name} == set(NAMES)
     assert {f"{name}[{case}]" for name in NAMES for case in CASES} <= metrics.keys()
     expected = {
-        "duration_us[case0]": 288.032, "sm_ghz[case0]": 1.97365, "sm_pct[case0]": 5.53, "l2_pct[case0]": 86.54,
-        "dram_read_mb[case0]": 71.314176, "sectors_per_load[case0]": 4, "sectors_per_store[case0]": 32,
-        "coalescing_store_pct[case0]": 12.5, "coalescing_load_pct[case4]": 82.02, "registers[case0]": 16,
-        "stall_long_scoreboard[case0]": 95.40 / 282.89, "stall_drain[case2]": 113.60 / 224.64, "waves[case2]": 3.88,
-        "shared_conflict_pct[case0]": 0, "local_requests[case0]": 0, "grid[case1]": 262144, "limit_warps[case1]": 8,
+        "duration_us[square_4096]": 287.488, "sm_ghz[square_4096]": 1.976523, "sm_pct[square_4096]": 9.61,
+        "l2_pct[square_4096]": 86.7, "dram_read_mb[square_4096]": 71.284224, "sectors_per_load[square_4096]": 4,
+        "coalescing_store_pct[tall]": 12.5, "coalescing_load_pct[odd]": 82.02, "registers[tall]": 16,
+        "stall_long_scoreboard[square_4096]": 42.49 / 127.48, "stall_drain[square_1024]": 49.59 / 109.58,
+        "waves[square_1024]": 3.88, "shared_conflict_pct[wide]": 0, "local_requests[wide]": 0, "grid[odd]": 48222,
+        "limit_warps[tall]": 8,
     }  # fmt: skip
     assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=1e-5)
-    whole = sum(NAIVE_US)
-    l2 = (86.54, 85.35, 79.01, 88.20, 86.78)
-    assert metrics["l2_pct"] == pytest.approx(sum(a * b for a, b in zip(l2, NAIVE_US, strict=True)) / whole)
-    assert metrics["duration_us"] == pytest.approx(288.032 + 1167.36 + 19.968 + 282.56 + 212.384)
-    assert metrics["grid"] == 262144  # the case that takes longest
+    whole = sum(BASELINE_US)
+    l2 = (86.70, 77.27, 84.24, 78.76, 86.24)
+    assert metrics["l2_pct"] == pytest.approx(sum(a * b for a, b in zip(l2, BASELINE_US, strict=True)) / whole)
+    assert metrics["duration_us"] == pytest.approx(287.488 + 20.416 + 295.904 + 316.512 + 214.048)
+    assert metrics["sectors_per_store"] == pytest.approx(32, rel=0.001)
+    assert metrics["grid"] == 65536  # the case that takes longest
 
 
 async def test_the_stalls_of_a_warp_are_shares_of_its_time() -> None:
-    by_case, _ = assigned(await naive(), CASES)
+    by_case, _ = assigned(await baseline(), CASES)
     metrics, _ = cases.read(by_case, WEIGHTS)
     for case in CASES:
         assert sum(metrics[f"stall_{name}[{case}]"] for name in STALLS) == pytest.approx(1, abs=0.02)

@@ -40,7 +40,7 @@ def test_a_report_is_left_with_the_clocks_alone_and_the_lock_in_the_jobs_folder(
     stand_in(tmp_path / "bin")
     ran = run(tmp_path / "job", collect.script(calls, "sm_90", Launches()), on_path(tmp_path / "bin"))
     assert collect.refused(ran) == ""
-    assert (tmp_path / "job/out/report.ncu-rep").read_bytes() == recorded("naive.ncu-rep")
+    assert (tmp_path / "job/out/report.ncu-rep").read_bytes() == recorded("baseline.ncu-rep")
     (words,) = options(tmp_path / "bin")
     assert words[words.index("--clock-control") + 1] == "none"
     assert words[words.index("--profile-from-start") + 1] == "off"
@@ -68,7 +68,7 @@ def test_the_pages_are_exported_for_who_cannot_read_a_report(tmp_path: Path) -> 
     ran = run(tmp_path / "job", collect.script(calls, "sm_90", Launches(), export=True), on_path(tmp_path / "bin"))
     assert collect.refused(ran) == ""
     for page in ("raw", "details"):
-        assert (tmp_path / f"job/out/{page}.csv").read_bytes() == recorded(f"naive.{page}.csv")
+        assert (tmp_path / f"job/out/{page}.csv").read_bytes() == recorded(f"baseline.{page}.csv")
 
 
 def test_a_metric_that_this_version_lacks_costs_a_second_try_without_the_list(tmp_path: Path) -> None:

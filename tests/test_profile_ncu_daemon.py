@@ -8,7 +8,7 @@ from kpd.cli.main import main
 from kpd.client import DaemonError
 from kpd.profile.ncu.read import has_reader
 from kpd.workspace.paths import Workspace
-from tests.ncu_reports import CASES, NAIVE_US, on_path, recorded, stand_in
+from tests.ncu_reports import BASELINE_US, CASES, on_path, recorded, stand_in
 from tests.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
@@ -31,7 +31,7 @@ device = "gpu"
 """
 BENCHMARK = f"""
 import json, kernel
-times = dict(zip({CASES}, {NAIVE_US}))
+times = dict(zip({CASES}, {BASELINE_US}))
 cases = [{{"name": name, "us": us, "device_us": us - 3}} for name, us in times.items()]
 print(json.dumps({{"ok": True, "best_us": sum(times.values()), "cases": cases}}))
 """
@@ -61,21 +61,21 @@ def test_a_run_has_counters_and_advice_and_a_profile_in_full_on_demand(
     daemon.command("run", task="transpose")
     daemon.until_event("run_ended")
     folder = workspace.iteration_folder("transpose", "r1", 0)
-    assert (folder / "report.ncu-rep").read_bytes() == recorded("naive.ncu-rep")
+    assert (folder / "report.ncu-rep").read_bytes() == recorded("baseline.ncu-rep")
     profiled = daemon.query("show", iteration="r1.0")["detail"]["profiled"]
     assert profiled["metrics"]["sectors_per_store"] == pytest.approx(32, rel=0.01)
     assert any(piece["agrees"] == "uncoalesced_store" for piece in profiled["advice"])
     bottleneck = daemon.query("show", iteration="r1.0")["detail"]["explained"]["bottleneck"]
-    assert "L2 at 86 %" in bottleneck
+    assert "L2 at 84 %" in bottleneck
 
     before = len(daemon.events())
-    (gpu / "report").write_bytes(recorded("naive_full.ncu-rep"))
+    (gpu / "report").write_bytes(recorded("baseline_full.ncu-rep"))
     assert main(["-w", str(workspace.root), "show", "r1.0", "--profile", "full"]) == 0
     said = capsys.readouterr().out
     assert "memory bound: L2 at 8" in said
     assert "✓ uncoalesced_store" in said
     assert "report_full.ncu-rep, metrics_full.json" in said
-    assert (folder / "report_full.ncu-rep").read_bytes() == recorded("naive_full.ncu-rep")
+    assert (folder / "report_full.ncu-rep").read_bytes() == recorded("baseline_full.ncu-rep")
     assert "--set full" in (gpu / "asked").read_text().splitlines()[-1]
     assert len(daemon.events()) == before, "what the run has found does not change"
 

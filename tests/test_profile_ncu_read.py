@@ -23,7 +23,7 @@ async def of_report(name: str) -> tuple[Launch, ...]:
 
 @needs_reader
 async def test_both_ways_to_read_a_report_agree() -> None:
-    native, exported = await of_report("naive"), await launches(ncu_reports.pages())
+    native, exported = await of_report("baseline"), await launches(ncu_reports.pages())
     assert len(native) == len(exported) == len(CASES)
     for one, other in zip(native, exported, strict=True):
         assert (one.kernel, one.ranges, one.grid, one.block) == (other.kernel, other.ranges, other.grid, other.block)
@@ -38,18 +38,19 @@ async def test_both_ways_to_read_a_report_agree() -> None:
 
 async def test_what_the_pages_hold() -> None:
     first, *_, last = await launches(ncu_reports.pages())
-    assert (first.kernel, first.ranges, first.grid, first.block) == ("naive", ("case0",), (128, 512, 1), (32, 8, 1))
-    assert first.metrics["gpu__time_duration.sum"] == 288_032  # ns
-    assert first.metrics["dram__bytes_read.sum"] == 71_314_176
-    assert first.metrics["sm__cycles_elapsed.avg.per_second"] == pytest.approx(1.973653548e9)
-    assert last.ranges == ("case4",)
-    store = next(said for said in first.advice if said.rule == "MemoryCacheAccessPattern")
-    assert (store.level, store.speedup_pct) == ("OPT", 39.73)
+    what = (first.kernel, first.ranges, first.grid, first.block)
+    assert what == ("transpose_squares", ("square_4096",), (65536, 1, 1), (256, 1, 1))
+    assert first.metrics["gpu__time_duration.sum"] == 287_488  # ns
+    assert first.metrics["dram__bytes_read.sum"] == 71_284_224
+    assert first.metrics["sm__cycles_elapsed.avg.per_second"] == pytest.approx(1.97652334158e9)
+    assert last.ranges == ("odd",)
+    drain = next(said for said in first.advice if said.rule == "CPIStall" and said.level == "OPT")
+    assert (drain.speedup_pct, "stalled after EXIT" in drain.text) == (44.28, True)
 
 
 @needs_reader
 async def test_only_what_is_known_by_name_is_read_of_a_full_report() -> None:
-    found = await of_report("naive_full")
+    found = await of_report("baseline_full")
     assert [launch.ranges for launch in found] == [(case,) for case in CASES]
     assert all(set(launch.metrics) <= SOURCES for launch in found)
 
@@ -58,7 +59,7 @@ async def test_only_what_is_known_by_name_is_read_of_a_full_report() -> None:
     "files",
     [
         {"report.ncu-rep": b"not a report"},
-        {"report.ncu-rep": recorded("naive.ncu-rep")[:100_000]},
+        {"report.ncu-rep": recorded("baseline.ncu-rep")[:100_000]},
         {"raw.csv": b""},
         {"raw.csv": b"==ERROR== nothing here\n"},
         {"raw.csv": b'"ID","Kernel Name"\n"",""\n"0","k"\n'},

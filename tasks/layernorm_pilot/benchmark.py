@@ -17,6 +17,7 @@ import os
 import secrets
 import statistics
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -25,9 +26,12 @@ EPS = 1e-6
 ATOL, RTOL = 2e-2, 1e-2
 CHECKED = 4  # timed calls of a shape whose results are looked at
 FASTER_THAN_ITSELF = 0.95  # a call cannot end sooner than its kernels: less of their time is work on another stream
+ROUND = 5  # calls of a case that are timed in a row
+PAUSE_S = 0.1  # between rounds
 FLUSH = 3  # what lies between two uses of the same inputs is so many times as large as the L2 cache
 MOST_SETS = 512
 DEVICE_CALLS = 20
+MARK = "spin_kernel"  # in the name of the kernel that torch.cuda._sleep launches
 LONGEST = 1 << 16  # bytes of an answer; results come apart from it
 
 
@@ -95,25 +99,28 @@ class Candidate:
         theirs.close()
         # From now on there may be modules in these folders that the candidate has written.
         sys.path[:] = [path for path in sys.path if Path(path).resolve() not in (HERE, HERE / "tests")]
+        inputs((1, 1, 1), 0)  # torch and the device take seconds to start, here as there: at the same time
 
     def ask(self, what, **about):
         """The answer. Raises Wrong for the candidate's own error, and where there is none."""
         answer = {"error": "the candidate's process ended before it answered"}
-        with contextlib.suppress(EOFError, OSError):
+        with contextlib.suppress(OSError):  # it may have said why it has ended
             self.pipe.send_bytes(json.dumps({"what": what, **about}).encode())
+        with contextlib.suppress(EOFError, OSError):
             answer = json.loads(self.pipe.recv_bytes(LONGEST))
         if "error" in answer:
             raise Wrong(str(answer["error"]))
         return answer
 
-    def check(self, shape, seed, what, at=None, **kind):
-        """Compare a call with the reference: one more, or number `at` of those that were timed. Raises Wrong."""
+    def check(self, shape, seed, what, timed=None, **kind):
+        """Compare a call with the reference: one more, or one that was `timed`: its case and number. Raises Wrong."""
         import torch
 
-        if at is None:
+        if timed is None:
             self.ask("call", shape=shape, seed=seed, **kind)
-        self.ask("result", at=at or 0)
-        given = inputs(shape, seed + (at or 0), **kind)
+        case, at = timed or (0, 0)
+        self.ask("result", case=case, at=at)
+        given = inputs(shape, seed + at, **kind)
         like = given[0]
         try:
             said = self.pipe.recv_bytes(like.numel() * like.element_size())
@@ -133,19 +140,21 @@ def serve(pipe):
     synchronize, clock = torch.cuda.synchronize, torch.cuda.Event  # before others can be put in their place
     kept = []
 
-    def answer(what, shape=(), seed=0, warmup=0, repeats=0, at=0, **kind):
+    def answer(what, shape=(), seed=0, shapes=(), seeds=(), warmup=0, repeats=0, case=0, at=0, **kind):
+        if what in ("time", "device"):
+            cases = [input_sets(*one, repeats) for one in zip(shapes, seeds, strict=True)]
         if what == "time":
-            sets = input_sets(shape, seed, repeats)
-            kept[:] = [given[0] for given in sets[:repeats]]
-            return {"us": event_us(function, sets, warmup, repeats, clock, synchronize),
-                    "device_us": device_us(function, sets[repeats:], synchronize)}  # fmt: skip
+            us, kept[:] = event_us(function, cases, warmup, repeats, clock, synchronize)
+            return {"us": us}
+        if what == "device":
+            return {"device_us": device_us(function, cases, synchronize)}
         if what == "call":
             given = inputs(shape, seed, **kind)
-            kept[:] = [given[0]]
+            kept[:] = [[given[0]]]
             before = [t.clone() for t in given[1:]]
             y = function(*given, EPS)
             synchronize()
-            if y.data_ptr() != kept[0].data_ptr():
+            if y.data_ptr() != kept[0][0].data_ptr():
                 return {"error": "it did not return x itself"}
             return {} if all(map(torch.equal, given[1:], before)) else {"error": "it changed scale or shift"}
         return {}
@@ -157,7 +166,7 @@ def serve(pipe):
             said = answer(**asked)
             pipe.send_bytes(json.dumps(said).encode())
             if asked["what"] == "result":
-                x = kept[asked["at"]].cpu().contiguous()
+                x = kept[asked["case"]][asked["at"]].cpu().contiguous()
                 pipe.send_bytes(ctypes.string_at(x.data_ptr(), x.numel() * x.element_size()))
     except BaseException as err:
         pipe.send_bytes(json.dumps({"error": f"{type(err).__name__}: {err}"[:1000]}).encode())
@@ -174,46 +183,68 @@ def input_sets(shape, seed, repeats):
     return [inputs(shape, seed + at) for at in range(count)]
 
 
-def event_us(function, sets, warmup, repeats, clock, synchronize):
-    """The median time of a call between two events on its stream, in microseconds, what launching it costs included.
+def event_us(function, cases, warmup, repeats, clock, synchronize):
+    """The time of a call of each case between two events on its stream, in microseconds: launching it included.
 
-    Every timed call has inputs that the candidate has never seen, so that nothing that it kept helps it.
+    It is the median of the case's quickest round: what else a CPU does slows Python down for tenths of a second, and
+    the rounds are spread over longer than that. Also each call's result, copied before the candidate can go on with
+    it. Every timed call has inputs that the candidate has never seen, so that nothing that it kept helps it.
     """
-    rest = sets[repeats:]
-    for at in range(warmup):
-        function(*rest[at % len(rest)], EPS)
-    synchronize()
-    events = [[clock(enable_timing=True) for _ in range(2)] for _ in range(repeats)]
-    for given, (start, end) in zip(sets, events, strict=False):
-        start.record()
-        function(*given, EPS)
-        end.record()
-    synchronize()
-    return statistics.median(1000 * start.elapsed_time(end) for start, end in events)
+    medians, kept = [[] for _ in cases], [[] for _ in cases]
+    events = [[clock(enable_timing=True) for _ in range(2)] for _ in range(ROUND)]
+    for first in range(0, repeats, ROUND):
+        time.sleep(PAUSE_S)
+        for sets, found, results in zip(cases, medians, kept, strict=True):
+            timed, rest = sets[first : min(first + ROUND, repeats)], sets[repeats:]
+            for at in range(warmup):
+                function(*rest[at % len(rest)], EPS)
+            synchronize()
+            for given, (start, end) in zip(timed, events, strict=False):
+                start.record()
+                function(*given, EPS)
+                end.record()
+            synchronize()
+            results += [given[0].clone() for given in timed]
+            found.append(statistics.median(1000 * start.elapsed_time(end) for start, end in events[: len(timed)]))
+    return [min(found) for found in medians], kept
 
 
-def device_us(function, sets, synchronize):
-    """The time of the kernels of one call, in microseconds, as CUPTI sees it; None where it sees nothing."""
+def device_us(function, cases, synchronize):
+    """The time of the kernels of one call of each case, in microseconds, as CUPTI sees it; None where it sees nothing.
+
+    CUPTI takes a second to start and slows down what is launched afterwards, so it is started once, when all is timed.
+    """
+    import torch
     from torch.autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        for at in range(DEVICE_CALLS):
-            function(*sets[at % len(sets)], EPS)
-        synchronize()
-    total = sum(event.time_range.elapsed_us() for event in seen.events() if event.device_type == DeviceType.CUDA)
-    return total / DEVICE_CALLS if total > 0 else None
+        for sets in cases:
+            torch.cuda._sleep(1)  # a kernel that stands between the cases
+            for at in range(DEVICE_CALLS):
+                function(*sets[at % len(sets)], EPS)
+            synchronize()
+    kernels = sorted((event for event in seen.events() if event.device_type == DeviceType.CUDA),
+                     key=lambda event: event.time_range.start)  # fmt: skip
+    totals = []
+    for event in kernels:
+        if MARK in event.name:
+            totals.append(0.0)
+        elif totals:
+            totals[-1] += event.time_range.elapsed_us()
+    known = len(totals) == len(cases) and all(totals)
+    return [total / DEVICE_CALLS for total in totals] if known else [None] * len(cases)
 
 
 def measure(one, warmup, repeats):
     """The result: the score, and each shape's times. Raises Wrong."""
-    cases = []
-    for shape in SHAPES:
-        seed, name = secrets.randbits(48), name_of(shape)
-        times = one.ask("time", shape=shape, seed=seed, warmup=warmup, repeats=repeats)
+    seeds, cases = [secrets.randbits(48) for _ in SHAPES], []
+    event = one.ask("time", shapes=SHAPES, seeds=seeds, warmup=warmup, repeats=repeats)["us"]
+    alone = one.ask("device", shapes=SHAPES, seeds=seeds)["device_us"]
+    for number, (shape, seed, us, device) in enumerate(zip(SHAPES, seeds, event, alone, strict=True)):
+        name, us, device = name_of(shape), float(us), device and float(device)
         for at in secrets.SystemRandom().sample(range(repeats), min(CHECKED, repeats)):
-            one.check(shape, seed, f"{name}, timed call {at}", at)
-        us, device = float(times["us"]), times.get("device_us")
+            one.check(shape, seed, f"{name}, timed call {at}", (number, at))
         if device is not None and us < FASTER_THAN_ITSELF * device:
             raise Wrong(f"{name}: a call took {us:.2f} us, but its kernels {device:.2f} us")
         dims = dict(zip(("batch", "tokens", "width"), shape, strict=True))
@@ -254,8 +285,8 @@ def profile_once():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--warmup", type=int, default=10, help="calls before those that are timed")
-    parser.add_argument("--repeats", type=int, default=50, help="calls that are timed; their median counts")
+    parser.add_argument("--warmup", type=int, default=20, help="calls before each round of timed ones")
+    parser.add_argument("--repeats", type=int, default=50, help="calls of a shape that are timed, in rounds")
     parser.add_argument("--profile", action="store_true", help="only run each shape once, for a profiler")
     args = parser.parse_args()
     if args.profile:

@@ -16,6 +16,7 @@ import multiprocessing
 import secrets
 import statistics
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -24,10 +25,16 @@ CASES = {
     "final": ((200, 1536), (128, 4096), (48, 5120), (32, 7000), (64, 8192)),
 }
 EPS = 1e-6
+ROUND = 20
+"""Calls of a case that are timed in a row."""
+PAUSE_S = 0.1
+"""Between rounds."""
 FLUSH = 3
 """What lies between two uses of the same inputs is so many times as large as the L2 cache."""
 MOST_SETS = 512
 DEVICE_CALLS = 20
+MARK = "spin_kernel"
+"""In the name of the kernel that torch.cuda._sleep launches."""
 LONGEST = 1 << 16
 """Bytes of an answer; outputs come apart from it."""
 
@@ -76,12 +83,14 @@ class Kernel:
         theirs.close()
         # From now on there may be modules in this folder that the kernel has written.
         sys.path[:] = [path for path in sys.path if Path(path).resolve() != HERE]
+        inputs((1, 1), 0)  # torch and the device take seconds to start, here as there: at the same time
 
     def ask(self, what, **about):
         """The answer. Raises Wrong for the kernel's own error, and where there is none."""
         answer = {"error": "the kernel's process ended before it answered"}
-        with contextlib.suppress(EOFError, OSError):
+        with contextlib.suppress(OSError):  # it may have said why it has ended
             self.pipe.send_bytes(json.dumps({"what": what, **about}).encode())
+        with contextlib.suppress(EOFError, OSError):
             answer = json.loads(self.pipe.recv_bytes(LONGEST))
         if "error" in answer:
             raise Wrong(str(answer["error"]))
@@ -91,23 +100,25 @@ class Kernel:
         """Call it once, on inputs that nobody has seen before."""
         self.ask("call", shape=shape, seed=seed, kind=kind)
 
-    def output(self, at, like):
-        """What its call number `at` returned, as a tensor on the GPU. Raises Wrong."""
+    def output(self, case, at, like):
+        """What call number `at` of a case returned, as a tensor on the GPU. Raises Wrong."""
         import torch
 
-        self.ask("output", at=at)
+        self.ask("output", case=case, at=at)
         with contextlib.suppress(EOFError, OSError):
             said = self.pipe.recv_bytes(like.numel() * like.element_size())
             return torch.frombuffer(bytearray(said), dtype=like.dtype).to(like.device).view(like.shape)
         raise Wrong("the kernel's process did not hand over its output")
 
-    def measure(self, shape, seed, warmup, repeats):
-        """One case's times, as they stand in the result."""
-        times = self.ask("time", shape=shape, seed=seed, warmup=warmup, repeats=repeats)
-        device = times.get("device_us")
-        dims = {"rows": shape[0], "cols": shape[1]}
-        us, device_us = float(times["us"]), None if device is None else float(device)
-        return {"name": name_of(shape), "us": us, "device_us": device_us, "dims": dims}
+    def measure(self, shapes, seeds, warmup, repeats):
+        """The cases as they stand in the result; a `device_us` may be None. Only what was timed can be asked for."""
+        event = self.ask("time", shapes=shapes, seeds=seeds, warmup=warmup, repeats=repeats)["us"]
+        device = self.ask("device", shapes=shapes, seeds=seeds)["device_us"]
+        return [
+            {"name": name_of(shape), "us": float(us), "device_us": alone and float(alone),
+             "dims": {"rows": shape[0], "cols": shape[1]}}
+            for shape, us, alone in zip(shapes, event, device, strict=True)
+        ]  # fmt: skip
 
     def end(self):
         self.process.kill()
@@ -121,19 +132,22 @@ def serve(pipe):
     synchronize, clock = torch.cuda.synchronize, torch.cuda.Event  # before the kernel can put others in their place
     kept = []
 
-    def answer(what, shape=(), seed=0, kind="normal", warmup=0, repeats=0, at=0):
+    def answer(what, shape=(), seed=0, kind="normal", shapes=(), seeds=(), warmup=0, repeats=0, case=0, at=0):
+        if what in ("time", "device"):
+            cases = [input_sets(*one, repeats) for one in zip(shapes, seeds, strict=True)]
         if what == "time":
-            sets = input_sets(shape, seed, repeats)
-            us, kept[:] = event_us(rmsnorm_silu, sets, warmup, repeats, clock, synchronize)
-            return {"us": us, "device_us": device_us(rmsnorm_silu, sets[repeats:], synchronize)}
+            us, kept[:] = event_us(rmsnorm_silu, cases, warmup, repeats, clock, synchronize)
+            return {"us": us}
+        if what == "device":
+            return {"device_us": device_us(rmsnorm_silu, cases, synchronize)}
         if what == "call":
             given = inputs(shape, seed, kind)
             before = [t.clone() for t in given]
-            kept[:] = [(given[0], rmsnorm_silu(*given, EPS))]
+            kept[:] = [[(given[0], rmsnorm_silu(*given, EPS))]]
             synchronize()
             return {} if all(map(torch.equal, given, before)) else {"error": "it changed its inputs"}
-        x, y = kept[at]
-        alike = isinstance(y, torch.Tensor) and (y.shape, y.dtype, y.device) == (x.shape, x.dtype, x.device)
+        x, y = kept[case][at]
+        alike = type(y) is torch.Tensor and (y.shape, y.dtype, y.device) == (x.shape, x.dtype, x.device)
         return {} if alike else {"error": "it returned no tensor like x"}
 
     try:
@@ -144,7 +158,7 @@ def serve(pipe):
             said = answer(**asked)
             pipe.send_bytes(json.dumps(said).encode())
             if asked["what"] == "output" and not said:
-                y = kept[asked["at"]][1].cpu().contiguous()
+                y = kept[asked["case"]][asked["at"]][1].cpu().contiguous()
                 pipe.send_bytes(ctypes.string_at(y.data_ptr(), y.numel() * y.element_size()))
     except BaseException as err:
         pipe.send_bytes(json.dumps({"error": f"{type(err).__name__}: {err}"[:1000]}).encode())
@@ -161,51 +175,71 @@ def input_sets(shape, seed, repeats):
     return [inputs(shape, seed + at) for at in range(count)]
 
 
-def event_us(function, sets, warmup, repeats, clock, synchronize):
-    """The median time of a call between two events on its stream, in microseconds: what launching it costs included.
+def event_us(function, cases, warmup, repeats, clock, synchronize):
+    """The time of a call of each case between two events on its stream, in microseconds: launching it included.
 
-    Also each call's x and y. Every timed call has inputs that the kernel has never seen, so that nothing that it kept
-    helps it.
+    It is the median of the case's quickest round: what else a CPU does slows Python down for tenths of a second, and
+    the rounds are spread over longer than that. Also each call's x and y, the latter copied before the kernel can go
+    on with it. Every timed call has inputs that the kernel has never seen, so that nothing that it kept helps it.
     """
-    rest = sets[repeats:]
-    for at in range(warmup):
-        function(*rest[at % len(rest)], EPS)
-    synchronize()
-    events = [[clock(enable_timing=True) for _ in range(2)] for _ in range(repeats)]
-    kept = []
-    for given, (start, end) in zip(sets, events, strict=False):
-        start.record()
-        y = function(*given, EPS)
-        end.record()
-        kept.append((given[0], y))
-    synchronize()
-    return statistics.median(1000 * start.elapsed_time(end) for start, end in events), kept
+    medians, kept = [[] for _ in cases], [[] for _ in cases]
+    events = [[clock(enable_timing=True) for _ in range(2)] for _ in range(ROUND)]
+    for first in range(0, repeats, ROUND):
+        time.sleep(PAUSE_S)
+        for sets, found, calls in zip(cases, medians, kept, strict=True):
+            timed, rest = sets[first : min(first + ROUND, repeats)], sets[repeats:]
+            for at in range(warmup):
+                function(*rest[at % len(rest)], EPS)
+            synchronize()
+            returned = []
+            for given, (start, end) in zip(timed, events, strict=False):
+                start.record()
+                y = function(*given, EPS)
+                end.record()
+                returned.append((given[0], y))
+            synchronize()
+            calls += [(x, y.clone()) for x, y in returned]
+            found.append(statistics.median(1000 * start.elapsed_time(end) for start, end in events[: len(timed)]))
+    return [min(found) for found in medians], kept
 
 
-def device_us(function, sets, synchronize):
-    """The time of the kernels of one call, in microseconds, as CUPTI sees it; None where it sees nothing."""
+def device_us(function, cases, synchronize):
+    """The time of the kernels of one call of each case, in microseconds, as CUPTI sees it; None where it sees nothing.
+
+    CUPTI takes a second to start and slows down what is launched afterwards, so it is started once, when all is timed.
+    """
+    import torch
     from torch.autograd import DeviceType
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        for at in range(DEVICE_CALLS):
-            function(*sets[at % len(sets)], EPS)
-        synchronize()
-    kernels = [event for event in seen.events() if event.device_type == DeviceType.CUDA]
-    total = sum(event.time_range.elapsed_us() for event in kernels)
-    return total / DEVICE_CALLS if total > 0 else None
+        for sets in cases:
+            torch.cuda._sleep(1)  # a kernel that stands between the cases
+            for at in range(DEVICE_CALLS):
+                function(*sets[at % len(sets)], EPS)
+            synchronize()
+    kernels = sorted((event for event in seen.events() if event.device_type == DeviceType.CUDA),
+                     key=lambda event: event.time_range.start)  # fmt: skip
+    totals = []
+    for event in kernels:
+        if MARK in event.name:
+            totals.append(0.0)
+        elif totals:
+            totals[-1] += event.time_range.elapsed_us()
+    known = len(totals) == len(cases) and all(totals)
+    return [total / DEVICE_CALLS for total in totals] if known else [None] * len(cases)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mode", choices=sorted(CASES), default="dev")
-    parser.add_argument("--warmup", type=int, default=10)
-    parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--warmup", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=200)
     args = parser.parse_args()
-    kernel = Kernel()
+    kernel, shapes = Kernel(), CASES[args.mode]
+    seeds = [secrets.randbits(48) for _ in shapes]
     print(f"{'case':>12} {'us':>9} {'device us':>9}")
-    for shape in CASES[args.mode]:
-        case = kernel.measure(shape, secrets.randbits(48), args.warmup, args.repeats)
+    for case in kernel.measure(shapes, seeds, args.warmup, args.repeats):
         device = "" if case["device_us"] is None else f"{case['device_us']:.2f}"
         print(f"{case['name']:>12} {case['us']:>9.2f} {device:>9}")
     kernel.end()

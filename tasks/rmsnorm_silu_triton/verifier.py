@@ -52,7 +52,7 @@ def check(kernel, shape):
         what, seed = f"{benchmark.name_of(shape)}, {kind}", secrets.randbits(48)
         kernel.call(shape, seed, kind)
         given = benchmark.inputs(shape, seed, kind)
-        compare(kernel.output(0, given[0]), given, what)
+        compare(kernel.output(0, 0, given[0]), given, what)
 
 
 def verify(kernel, args):
@@ -60,16 +60,15 @@ def verify(kernel, args):
     shapes = benchmark.CASES[args.mode]
     for shape in (*EXTRA, *shapes):
         check(kernel, shape)
-    cases = []
-    for shape in shapes:
-        seed = secrets.randbits(48)
-        case = kernel.measure(shape, seed, args.warmup, args.repeats)
+    seeds = [secrets.randbits(48) for _ in shapes]
+    cases = kernel.measure(shapes, seeds, args.warmup, args.repeats)
+    for number, (case, shape, seed) in enumerate(zip(cases, shapes, seeds, strict=True)):
         for at in secrets.SystemRandom().sample(range(args.repeats), min(CHECKED, args.repeats)):
             given = benchmark.inputs(shape, seed + at)
-            compare(kernel.output(at, given[0]), given, f"{case['name']}, timed call {at}")
-        if case["device_us"] is not None and case["us"] < FASTER_THAN_ITSELF * case["device_us"]:
-            raise Wrong(f"{case['name']}: a call took {case['us']:.2f} us, but its kernels {case['device_us']:.2f} us")
-        cases.append(case)
+            compare(kernel.output(number, at, given[0]), given, f"{case['name']}, timed call {at}")
+        us, device_us = case["us"], case["device_us"]
+        if device_us is not None and us < FASTER_THAN_ITSELF * device_us:
+            raise Wrong(f"{case['name']}: a call took {us:.2f} us, but its kernels {device_us:.2f} us")
     return {"ok": True, "best_us": sum(case["us"] for case in cases), "cases": cases}
 
 
@@ -97,8 +96,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="the result as one line of JSON instead of a table")
     parser.add_argument("--mode", choices=sorted(benchmark.CASES), default="dev", help="final: the held-out cases")
-    parser.add_argument("--warmup", type=int, default=10, help="calls before those that are timed")
-    parser.add_argument("--repeats", type=int, default=50, help="calls that are timed; their median counts")
+    parser.add_argument("--warmup", type=int, default=100, help="calls before each round of timed ones")
+    parser.add_argument("--repeats", type=int, default=200, help="calls of a case that are timed, in rounds")
     parser.add_argument("--profile", action="store_true", help="only run each case once, for a profiler")
     args = parser.parse_args()
     if args.profile:

@@ -1,5 +1,6 @@
 /* Memory: every allocation is a mapping of its own with room around it, so that a small overrun hits nothing, as on a
- * GPU, where pages are large. It begins as NaNs. */
+ * GPU, where pages are large. It begins as NaNs. With KPD_STANDIN_EXACT set it ends where memory ends that may be touched,
+ * so that an access just past it is a bad address: what compute-sanitizer sees on a GPU. */
 #pragma once
 
 namespace kpd_standin {
@@ -11,6 +12,7 @@ inline constexpr uint64_t kMagic = 0x6b70642d63756461;
 struct Mapping {
     uint64_t magic;
     size_t bytes; /* of the mapping */
+    void *given;  /* what cudaMalloc returned */
 };
 
 inline cudaError_t allocate(void **pointer, size_t bytes) {
@@ -19,11 +21,13 @@ inline cudaError_t allocate(void **pointer, size_t bytes) {
     *pointer = nullptr;
     if (!bytes) return cudaSuccess;
     if (bytes > kMemory) return failed(cudaErrorMemoryAllocation);
-    size_t all = (bytes + 4095) / 4096 * 4096 + 2 * kRoom;
+    size_t pages = (bytes + 4095) / 4096 * 4096, all = pages + 2 * kRoom;
     void *memory = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return failed(cudaErrorMemoryAllocation);
-    *(Mapping *)memory = {kMagic, all};
-    *pointer = (char *)memory + kRoom;
+    bool exact = getenv("KPD_STANDIN_EXACT");
+    if (exact && mprotect((char *)memory + kRoom + pages, kRoom, PROT_NONE)) return failed(cudaErrorMemoryAllocation);
+    *pointer = (char *)memory + kRoom + (exact ? pages - bytes : 0);
+    *(Mapping *)memory = {kMagic, all, *pointer};
     memset(*pointer, 0xff, bytes);
     return cudaSuccess;
 }
@@ -33,8 +37,8 @@ inline cudaError_t release(void *pointer) {
     if (cudaError_t error = enter()) return error;
     if (!pointer) return cudaSuccess;
     if (cudaError_t error = drain()) return error;
-    Mapping *mapping = (Mapping *)((char *)pointer - kRoom);
-    if ((uintptr_t)pointer % 4096 || mapping->magic != kMagic) return failed(cudaErrorInvalidValue);
+    Mapping *mapping = (Mapping *)((uintptr_t)pointer / 4096 * 4096 - kRoom);
+    if (mapping->magic != kMagic || mapping->given != pointer) return failed(cudaErrorInvalidValue);
     munmap(mapping, mapping->bytes);
     return cudaSuccess;
 }

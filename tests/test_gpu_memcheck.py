@@ -1,0 +1,73 @@
+"""A memcheck of real kernels on a real GPU: what strays by one element is seen, and what does not is left in peace."""
+
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from kpd.measure.bench import Incorrect
+from kpd.measure.catalogue import BENCHES
+from kpd.measure.driver.bench import DriverBench
+from kpd.model.nouns import Device
+from kpd.workspace.task import load_task
+from tests.cuda_measured import LOOP, kernel, task_folder
+from tests.measured import local_host
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="needs an NVIDIA GPU, nvcc and compute-sanitizer"),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+
+SHARED = "__shared__ volatile float tile[60]; tile[threadIdx.x % 60 {stray}] = 0; " + LOOP
+
+
+@pytest.fixture(scope="module", name="bench")
+async def _bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[DriverBench]:
+    root = tmp_path_factory.mktemp("gpu")
+    task = load_task(task_folder(root))
+    async with local_host(root / "host") as host:
+        gpu = (await host.probe())["gpus"][0]
+        device = Device(gpu.uuid, "gpu", gpu.name, arch=gpu.arch)
+        task = replace(task, check=replace(task.check, sanitizer=True))
+        bench = await BENCHES["cuda"].prepare(host, task, device, quiet)
+        assert isinstance(bench, DriverBench)
+        yield bench
+
+
+def quiet(text: str) -> None:
+    pass
+
+
+async def tried(bench: DriverBench, body: str) -> str:
+    """What a memcheck says of a kernel with this body that passes the check; empty when nothing."""
+    files = {"kernel.cu": kernel(body).encode(), "build.json": b'{"flags": ""}'}
+    built = (await bench.build(await bench.stage(files), files, quiet)).job
+    name = built.partition("-")[2][:8]
+    await bench.check(built, f"check-{name}", quiet)
+    try:
+        await bench.memcheck(built, f"memcheck-{name}", quiet)
+    except Incorrect as err:
+        return str(err)
+    return ""
+
+
+@pytest.mark.parametrize("body", [LOOP, SHARED.format(stray="")], ids=["plain", "shared memory"])
+async def test_a_clean_kernel_passes(bench: DriverBench, body: str) -> None:
+    assert await tried(bench, body) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (LOOP + " if (i == n - 1) (void)*(volatile const float *)&x[n];", "Invalid __global__ read of size 4 bytes"),
+        (LOOP + " if (i == 0) (void)*(volatile const int *)&k[-1];", "Invalid __global__ read of size 4 bytes"),
+        (LOOP + " if (i == 0) (void)*(volatile float *)&y[n + 4096];", "Invalid __global__ read of size 4 bytes"),
+        (SHARED.format(stray="+ 1"), "Invalid __shared__ write of size 4 bytes"),
+    ],
+    ids=["past an input", "before an input", "far past an output", "past shared memory"],
+)
+async def test_what_strays_is_told(bench: DriverBench, body: str, said: str) -> None:
+    found = await tried(bench, body)
+    assert found.startswith(f"compute-sanitizer: {said}"), found
+    assert "blended" in found
