@@ -58,6 +58,8 @@ class Broken:
 
     cut: the connection goes. close: the body ends, well-formed, in the middle of the answer. stall: nothing more comes,
     until the client goes. error: an error event. garbage: an event that is not JSON; shape: JSON that is no event.
+
+    `thinking` characters are thought first, in one event.
     """
 
     how: str
@@ -65,6 +67,7 @@ class Broken:
     after: int = 4
     chunk: int = 8
     kind: str = "overloaded_error"
+    thinking: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,15 @@ def refusal(said: Status) -> bytes:
 
 def events_of(behaviour: Reply | Broken | Held, asked: Asked, charge: Charge) -> list[bytes]:
     """The events of an answer to its end."""
-    reply = behaviour if isinstance(behaviour, Reply) else Reply(behaviour.text, chunk=behaviour.chunk)
+    match behaviour:
+        case Reply():
+            reply = behaviour
+        case Broken():
+            reply = Reply(behaviour.text, chunk=behaviour.chunk, thinking=behaviour.thinking)
+        case Held():
+            reply = Reply(behaviour.text, chunk=behaviour.chunk)
     text, stop = reply.text, reply.stop
-    thought = tokens("x" * reply.thinking)
+    thought = min(tokens("x" * reply.thinking), asked.body["max_tokens"])
     room = asked.body["max_tokens"] - thought
     if isinstance(behaviour, Reply) and tokens(text) > room:
         text, stop = text.encode()[: max(room, 0) * 2].decode(errors="ignore"), "max_tokens"

@@ -12,7 +12,8 @@ from kpd.claude.question import Answer, Hooks, Part, Question
 from kpd.claude.service import Service
 from kpd.model.nouns import Purpose, Usage
 from kpd.workspace.config import ClaudeConfig
-from tests.anthropic_server import KEY, Script, Server, serving
+from tests.anthropic_script import Script
+from tests.anthropic_server import KEY, Server, serving
 
 FAST = Pace(first_s=0.001, most_s=0.005, most_asked_s=0.005, connect_s=5.0)
 SONNET = "claude-sonnet-5-5"
@@ -30,18 +31,32 @@ class Bill:
 
 @dataclass
 class Listener:
-    """Hooks and ledger in one. `limit` in USD: what has been billed and what is estimated must stay below."""
+    """Hooks and ledger in one. `limit` in USD: what has been billed and what is estimated must stay below.
+
+    Of each call that was begun, by its number from 1 on, `settled` has how it ended.
+    """
 
     limit: float = 1e9
+    calls: list[tuple[Purpose, str, float | None]] = field(default_factory=list)
+    settled: dict[int, Bill] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     waited: list[str] = field(default_factory=list)
-    bills: list[Bill] = field(default_factory=list)
-    estimates: list[float | None] = field(default_factory=list)
+    readiness: asyncio.Event | None = None
+    held: asyncio.Event = field(default_factory=asyncio.Event)
     _told: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def hooks(self) -> Hooks:
-        return Hooks(self._say, self._waits, self)
+        return Hooks(self._say, self._waits, self, self._ready)
+
+    @property
+    def bills(self) -> list[Bill]:
+        """Of calls that cost something, in the order in which they were made."""
+        return [self.settled[number] for number in sorted(self.settled) if self.settled[number].usage.total]
+
+    @property
+    def estimates(self) -> list[float | None]:
+        return [most_usd for _, _, most_usd in self.calls]
 
     async def until(self, count: int, told: list[str]) -> None:
         """Until so much has been said or waited for: `told` is one of this listener's lists."""
@@ -61,13 +76,24 @@ class Listener:
     def text(self) -> str:
         return "".join(self.said)
 
-    def allow(self, usd: float | None) -> None:
-        self.estimates.append(usd)
-        if sum(bill.usd or 0 for bill in self.bills) + (usd or 0) > self.limit:
-            raise OverBudget("the run may spend no more", "run")
+    async def _ready(self) -> None:
+        """At once, unless the test holds it up with `readiness`; `held` is set when it does."""
+        assert len(self.settled) == len(self.calls), "each call is settled before the next is thought of"
+        if self.readiness is not None:
+            self.held.set()
+            await self.readiness.wait()
 
-    def billed(self, purpose: Purpose, model: str, usage: Usage, usd: float | None, cut: bool) -> None:
-        self.bills.append(Bill(purpose, model, usage, usd, cut))
+    def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
+        if sum(bill.usd or 0 for bill in self.bills) + (most_usd or 0) > self.limit:
+            raise OverBudget("the run may spend no more", "run")
+        self.calls.append((purpose, model, most_usd))
+        return len(self.calls)
+
+    def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
+        purpose, model, most_usd = self.calls[call - 1]
+        assert call not in self.settled
+        assert usd is None or most_usd is None or usd <= most_usd
+        self.settled[call] = Bill(purpose, model, usage, usd, cut)
 
 
 def service_at(url: str, pace: Pace = FAST, key: str = KEY, **config: Any) -> Service:

@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kpd.claude.asking import MOST_BREAKS
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.claude.pace import Pace, retry_after
-from kpd.claude.tokens import tokens
+from kpd.claude.tokens import most_tokens
+from kpd.model.nouns import Usage
+from tests.anthropic_script import Behaviour
 from tests.anthropic_server import Asked, Broken, Held, Reply, Server, Status, serving
-from tests.claude_asking import FAST, QUESTION, Listener, answered, service_at, talking
+from tests.claude_asking import FAST, QUESTION, SONNET, Bill, Listener, answered, service_at, talking
 
 LIMITED = Status(429, "rate_limit_error", "slow down", headers={"retry-after": "86400"})
 
@@ -35,9 +38,9 @@ async def test_trouble_that_passes_is_waited_for(said: Status) -> None:
     listener = Listener()
     answer, server = await answered([said, said, Reply("at last")], listener)
     assert answer.text == listener.text == "at last"
-    assert answer.calls == 1
     assert len(server.asked) == 3
-    assert len(listener.bills) == 1
+    assert [bill.usage.total > 0 for bill in listener.settled.values()] == [False, False, True]
+    assert listener.settled[1] == listener.settled[2] == Bill("propose", SONNET, Usage(), 0.0, cut=False)
     assert len(listener.waited) == 3
     assert all("asked again in" in reason for reason in listener.waited[:2])
     assert listener.waited[2] == ""
@@ -58,6 +61,7 @@ async def test_a_service_that_is_down_is_waited_for() -> None:
     await server.down()
     assert answer.text == "back"
     assert listener.waited[-1] == ""
+    assert len(listener.bills) == 1, "what never reached the service cost nothing"
 
 
 @pytest.mark.parametrize("how", ["cut", "close", "error", "garbage", "shape", "stall"])
@@ -67,21 +71,91 @@ async def test_a_stream_that_breaks_is_billed_and_asked_for_again(how: str) -> N
     pace = replace(FAST, stall_s=1.0) if how == "stall" else FAST
     async with talking([broken, Reply("whole")], pace) as (server, service):
         answer = await service.ask(QUESTION, listener.hooks)
-    assert (answer.text, answer.stop, answer.calls) == ("whole", "end", 2)
+    assert (answer.text, answer.stop) == ("whole", "end")
     assert [bill.cut for bill in listener.bills] == [True, False]
     assert listener.bills[0].usage.input == server.charged[0].input
-    assert listener.bills[0].usage.output == tokens("the firs")
-    assert answer.usage == listener.bills[0].usage + listener.bills[1].usage
+    assert listener.bills[0].usage.output == most_tokens("the firs")
     assert "broke off" in listener.text
     assert listener.waited[-1] == ""
 
 
-async def test_a_stream_that_breaks_before_it_says_what_it_used_is_not_billed() -> None:
+@pytest.mark.parametrize("how", ["cut", "close", "stall"])
+async def test_a_stream_that_breaks_before_it_says_what_it_used_is_billed_with_its_prompt(how: str) -> None:
     listener = Listener()
-    answer, _ = await answered([Broken("cut", after=0), Reply("whole")], listener)
-    assert answer.calls == 1
-    assert [bill.cut for bill in listener.bills] == [False]
+    pace = replace(FAST, stall_s=1.0) if how == "stall" else FAST
+    async with talking([Broken(how, after=0), Reply("whole")], pace) as (server, service):
+        await service.ask(QUESTION, listener.hooks)
+    first, second = listener.bills
+    assert (first.cut, second.cut) == (True, False)
+    assert first.usage == Usage(input=first.usage.input)
+    assert first.usage.input >= server.charged[0].input
     assert "broke off" not in listener.text
+
+
+async def test_an_error_before_anything_else_is_a_refusal() -> None:
+    listener = Listener()
+    await answered([*[Broken("error", after=0)] * MOST_BREAKS, Reply("whole")], listener)
+    assert [bill.usage.total > 0 for bill in listener.settled.values()] == [False] * MOST_BREAKS + [True]
+
+
+async def test_thinking_that_was_cut_off_is_billed() -> None:
+    listener = Listener()
+    broken = Broken("cut", after=4, thinking=1000)  # its start, a ping, the block's start and all of the thinking
+    await answered([broken, Reply("whole")], listener)
+    assert listener.bills[0].usage.output == most_tokens("x" * 1000)
+
+
+async def test_streams_that_never_come_to_an_end_need_a_person() -> None:
+    listener = Listener()
+    script: list[Behaviour] = [
+        Broken("cut"),
+        Status(529, "overloaded_error"),
+        Broken("cut"),
+        Broken("cut"),
+        Reply("too late"),
+    ]
+    async with talking(script) as (server, service):
+        with pytest.raises(Unavailable, match="broke off") as caught:
+            await service.ask(QUESTION, listener.hooks)
+    assert "proxy" in caught.value.remedy
+    assert [bill.cut for bill in listener.bills] == [True] * MOST_BREAKS
+    assert len(server.asked) == MOST_BREAKS + 1, "one that cost nothing is no break, and mends none"
+    assert listener.waited[-1] == ""
+
+
+async def test_breaks_are_counted_anew_after_a_whole_reply() -> None:
+    first = Reply("".join(f"row {at}: {at * at}\n" for at in range(200)))
+    broken = [Broken("cut")] * (MOST_BREAKS - 1)
+    answer, server = await answered([*broken, first, *broken, Reply("tail\n")], Listener())
+    assert answer.text.endswith("tail\n")
+    assert len(server.asked) == 2 * MOST_BREAKS
+
+
+async def test_patience_has_an_end_where_an_answer_is_not_worth_more() -> None:
+    listener = Listener()
+    pace = Pace(first_s=200, most_s=200)
+    async with talking([Status(529, "overloaded_error")], pace) as (server, service):
+        with pytest.raises(Unavailable, match="60 s: the model service is overloaded"):
+            await service.ask(replace(QUESTION, most_waits_s=60.0), listener.hooks)
+    assert len(server.asked) == 1
+    assert listener.waited == []
+
+
+async def test_pauses_and_failures_add_up_to_the_end_of_patience() -> None:
+    listener = Listener()
+    async with talking(lambda asked: Status(529, "overloaded_error")) as (_, service):
+        with pytest.raises(Unavailable):
+            await service.ask(replace(QUESTION, most_waits_s=0.5), listener.hooks)
+    assert len(listener.waited) > 1
+    assert listener.waited[-1] == ""
+
+
+async def test_a_stall_is_no_longer_than_patience() -> None:
+    listener = Listener()
+    async with talking([Broken("stall", after=0)], Pace()) as (_, service):
+        with pytest.raises(Unavailable, match="not answer in time"):
+            await service.ask(replace(QUESTION, most_waits_s=0.5), listener.hooks)
+    assert [bill.cut for bill in listener.bills] == [True]
 
 
 async def test_a_continuation_that_breaks_is_asked_for_again_alone() -> None:
@@ -106,7 +180,7 @@ async def test_silence_is_told_and_its_end_too() -> None:
     async with talking([Held(release, "late")], replace(FAST, quiet_s=0.02)) as (_, service):
         task = asyncio.create_task(service.ask(QUESTION, listener.hooks))
         await listener.until(1, listener.waited)
-        assert "has sent nothing" in listener.waited[0]
+        assert "no part of the answer" in listener.waited[0]
         release.set()
         assert (await task).text == "late"
     assert listener.waited[-1] == ""

@@ -82,7 +82,9 @@ EVENT = JSON | st.fixed_dictionaries(
     {"type": st.sampled_from(["message_start", "content_block_delta", "message_delta", "message_stop", "odd"])},
     optional={
         "message": JSON | st.fixed_dictionaries({"usage": st.dictionaries(st.sampled_from(COUNTS), JSON)}),
-        "delta": JSON | st.fixed_dictionaries({"type": st.just("text_delta"), "text": st.text() | JSON}),
+        "delta": JSON
+        | st.fixed_dictionaries({"type": st.just("text_delta"), "text": st.text() | JSON})
+        | st.fixed_dictionaries({"type": st.just("thinking_delta"), "thinking": st.text() | JSON}),
         "usage": st.dictionaries(st.sampled_from(COUNTS), JSON) | JSON,
     },
 )
@@ -97,7 +99,8 @@ def test_whatever_comes_is_heard_or_garbled(events: list[object]) -> None:
         except Garbled:
             continue
     assert heard.text == said
-    assert all(isinstance(count, int) and count >= 0 for count in (heard.usage.input, heard.usage.output))
+    used = heard.usage(1000)
+    assert all(isinstance(count, int) and count >= 0 for count in (used.input, used.output))
 
 
 def test_what_the_service_counts_at_the_end_holds() -> None:
@@ -105,8 +108,11 @@ def test_what_the_service_counts_at_the_end_holds() -> None:
     start = {"input_tokens": 5, "cache_read_input_tokens": None, "output_tokens": 1}
     heard.take({"type": "message_start", "message": {"usage": start}})
     heard.take({"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x" * 100}})
-    assert heard.usage == Usage(input=5, output=tokens("x" * 100))
+    assert heard.usage(1000) == Usage(input=5, output=50)
+    heard.take({"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "y" * 100}})
+    assert heard.usage(1000) == Usage(input=5, output=100)
+    assert heard.usage(70) == Usage(input=5, output=70), "no reply is longer than it may be"
     heard.take({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}})
     heard.take({"type": "message_stop"})
-    assert heard.usage == Usage(input=5, output=7)
+    assert heard.usage(1000) == Usage(input=5, output=7)
     assert (heard.stop, heard.begun, heard.ended) == ("end_turn", True, True)

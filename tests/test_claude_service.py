@@ -13,11 +13,11 @@ from kpd.claude.joining import ending
 from kpd.claude.prices import cost, known
 from kpd.claude.question import Part, Question
 from kpd.claude.stream import MOST_CHARACTERS
-from kpd.claude.tokens import tokens
+from kpd.claude.tokens import most_tokens, tokens
 from kpd.model.nouns import Usage
 from kpd.workspace.config import PriceConfig
 from tests.anthropic_server import Asked, Broken, Held, Reply, Status, serving
-from tests.claude_asking import QUESTION, SONNET, Listener, answered, service_at, talking
+from tests.claude_asking import QUESTION, SONNET, Bill, Listener, answered, service_at, talking
 
 
 def test_importing_it_does_not_import_the_library() -> None:
@@ -29,8 +29,9 @@ async def test_the_answer_comes_in_pieces_and_as_a_whole() -> None:
     listener = Listener()
     text = "a = 1\n" * 30 + "näher 🌍"
     answer, server = await answered([Reply(text, chunk=7)], listener)
-    assert (answer.text, answer.stop, answer.calls) == (text, "end", 1)
+    assert (answer.text, answer.stop) == (text, "end")
     assert listener.text == text
+    assert len(listener.calls) == 1
     assert len(listener.said) > 10
     assert listener.waited == []
     [asked] = server.asked
@@ -43,9 +44,8 @@ async def test_the_answer_comes_in_pieces_and_as_a_whole() -> None:
 async def test_all_counts_of_the_usage_are_billed() -> None:
     listener = Listener()
     counts = {"input_tokens": 11, "cache_creation_input_tokens": 22, "cache_read_input_tokens": 33, "output_tokens": 44}
-    answer, _ = await answered([Reply("yes", usage=counts)], listener)
+    await answered([Reply("yes", usage=counts)], listener)
     usage = Usage(input=11, cache_write=22, cache_read=33, output=44)
-    assert answer.usage == usage
     [bill] = listener.bills
     assert (bill.purpose, bill.model, bill.usage, bill.cut) == ("propose", SONNET, usage, False)
     assert bill.usd == pytest.approx((11 * 2 + 22 * 2.5 + 33 * 0.1 + 44 * 10) / 1e6)
@@ -55,7 +55,7 @@ async def test_thinking_is_billed_and_not_part_of_the_answer() -> None:
     listener = Listener()
     answer, _ = await answered([Reply("so", thinking=1000)], listener)
     assert answer.text == listener.text == "so"
-    assert answer.usage.output > 300
+    assert listener.bills[0].usage.output > 300
 
 
 async def test_what_is_marked_is_read_from_the_cache_the_second_time() -> None:
@@ -63,11 +63,12 @@ async def test_what_is_marked_is_read_from_the_cache_the_second_time() -> None:
     question = replace(QUESTION, system=system)
     listener = Listener()
     async with talking([Reply("one"), Reply("two")]) as (server, service):
-        first = await service.ask(question, listener.hooks)
-        second = await service.ask(replace(question, user="And now?"), listener.hooks)
+        await service.ask(question, listener.hooks)
+        await service.ask(replace(question, user="And now?"), listener.hooks)
     written = tokens(system[0].text) + tokens(system[1].text)
-    assert (first.usage.cache_write, first.usage.cache_read) == (written, 0)
-    assert (second.usage.cache_write, second.usage.cache_read) == (0, written)
+    first, second = (bill.usage for bill in listener.bills)
+    assert (first.cache_write, first.cache_read) == (written, 0)
+    assert (second.cache_write, second.cache_read) == (0, written)
     marks = ["cache_control" in block for block in server.asked[0].body["system"]]
     assert marks == [True, True, False]
     assert listener.bills[1].usd is not None
@@ -116,9 +117,8 @@ async def test_an_answer_longer_than_a_message_is_asked_for_in_pieces() -> None:
     answer, server = await answered(model, listener)
     assert answer.text == text
     assert answer.stop == "end"
-    assert answer.calls == len(server.asked) > 2
-    assert [bill.purpose for bill in listener.bills] == ["propose"] + ["continue"] * (answer.calls - 1)
-    assert answer.usage == sum((bill.usage for bill in listener.bills), Usage())
+    assert len(listener.bills) == len(server.asked) > 2
+    assert [bill.purpose for bill in listener.bills] == ["propose"] + ["continue"] * (len(server.asked) - 1)
 
 
 async def test_an_answer_without_end_is_given_up() -> None:
@@ -136,6 +136,16 @@ async def test_a_message_that_was_all_thinking_is_asked_for_again_with_more_room
     assert [bill.cut for bill in listener.bills] == [False, False]
 
 
+async def test_a_message_that_is_all_thinking_at_the_model_s_cap_is_not_paid_again() -> None:
+    model = known(SONNET)
+    assert model is not None
+    assert model.max_output is not None
+    thought = Reply("lost", thinking=5 * model.max_output)
+    answer, server = await answered(lambda asked: thought, Listener(), replace(QUESTION, max_tokens=100_000))
+    assert (answer.text, answer.stop) == ("", "length")
+    assert [asked.body["max_tokens"] for asked in server.asked] == [100_000, model.max_output]
+
+
 async def test_no_more_room_is_asked_for_than_the_model_has() -> None:
     question = replace(QUESTION, max_tokens=10**9)
     _, server = await answered([Reply("fine")], Listener(), question)
@@ -150,7 +160,7 @@ async def test_a_turn_that_pauses_goes_on() -> None:
     pieces = [Reply(first, stop="pause_turn"), Reply(ending(first) + "\n" + second)]
     answer, _ = await answered(pieces, listener)
     assert answer.text == first + second
-    assert answer.calls == 2
+    assert len(listener.bills) == 2
 
 
 @pytest.mark.parametrize(("word", "stop"), [("refusal", "refusal"), ("model_context_window_exceeded", "context")])
@@ -161,18 +171,22 @@ async def test_how_the_model_ends_is_passed_on(word: str, stop: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    ("said", "excess"),
     [
-        Status(400, "invalid_request_error", "prompt is too long: 1200000 tokens > 1000000 maximum"),
-        Status(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 190000 + 20000"),
-        Status(413, "request_too_large", "Request exceeds the maximum size"),
+        (Status(400, "invalid_request_error", "prompt is too long: 1250000 tokens > 1000000 maximum"), 0.2),
+        (Status(400, "invalid_request_error", "prompt is too long: 7 tokens > 1000000 maximum"), 0.0),
+        (Status(400, "invalid_request_error", "`max_tokens` exceed context limit: 200000 + 20000 > 200000"), 0.1),
+        (Status(400, "invalid_request_error", "`max_tokens` exceed context limit: 190000 + 900000 > 200000"), 0.0),
+        (Status(400, "invalid_request_error", "prompt is too long"), 0.0),
+        (Status(413, "request_too_large", "Request exceeds the maximum size"), 0.0),
     ],
 )
-async def test_a_prompt_that_does_not_fit_is_no_error(said: Status) -> None:
+async def test_a_prompt_that_does_not_fit_is_no_error(said: Status, excess: float) -> None:
     listener = Listener()
     answer, _ = await answered([said], listener)
-    assert (answer.text, answer.stop, answer.calls) == ("", "context", 0)
-    assert listener.bills == []
+    assert (answer.text, answer.stop) == ("", "context")
+    assert answer.excess == pytest.approx(excess)
+    assert listener.settled[1] == Bill("propose", SONNET, Usage(), 0.0, cut=False)
 
 
 async def test_a_reply_beyond_all_measure_is_not_read_to_its_end() -> None:
@@ -202,8 +216,7 @@ async def test_each_piece_and_each_attempt_is_allowed_anew() -> None:
         with pytest.raises(OverBudget):
             await service_at(server.url).ask(question, listener.hooks)
         assert len(server.asked) == 1
-    assert len(listener.bills) == 1
-    assert len(listener.estimates) == 2
+    assert len(listener.bills) == len(listener.calls) == 1
 
 
 async def test_no_call_costs_more_than_was_estimated() -> None:
@@ -246,13 +259,13 @@ async def test_a_cancelled_question_bills_what_came() -> None:
             await task
     [bill] = listener.bills
     assert bill.cut
-    assert bill.usage == Usage(input=server.charged[0].input, output=tokens("twenty c"))
+    assert bill.usage == Usage(input=server.charged[0].input, output=most_tokens("twenty c"))
     model = known(SONNET)
     assert model is not None
     assert bill.usd == pytest.approx(cost(bill.usage, model.price))
 
 
-async def test_a_question_cancelled_before_anything_came_bills_nothing() -> None:
+async def test_a_question_cancelled_before_anything_came_bills_its_prompt() -> None:
     listener = Listener()
     async with talking([Held(asyncio.Event(), after=0)]) as (server, service):
         task = asyncio.create_task(service.ask(QUESTION, listener.hooks))
@@ -260,7 +273,26 @@ async def test_a_question_cancelled_before_anything_came_bills_nothing() -> None
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert listener.bills == []
+    [bill] = listener.bills
+    assert bill.cut
+    assert bill.usage == Usage(input=bill.usage.input)
+    assert bill.usage.input >= tokens(QUESTION.user) + tokens(QUESTION.system[0].text)
+    assert bill.usd == pytest.approx(bill.usage.input * 2 / 1e6)
+
+
+async def test_no_call_is_begun_before_one_may_be_made() -> None:
+    listener = Listener(readiness=asyncio.Event())
+    assert listener.readiness is not None
+    async with talking([Broken("cut"), Reply("now")]) as (server, service):
+        task = asyncio.create_task(service.ask(QUESTION, listener.hooks))
+        for calls in range(2):
+            await listener.held.wait()
+            assert (len(listener.calls), len(server.asked)) == (calls, calls)
+            listener.held.clear()
+            listener.readiness.set()
+            await server.wait_for(calls + 1)
+            listener.readiness.clear()
+        assert (await task).text == "now"
 
 
 async def test_questions_at_the_same_time_do_not_disturb_each_other() -> None:

@@ -6,12 +6,15 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 
+import anthropic
 import pytest
+from anthropic.resources.messages import AsyncMessages
 
 from kpd.claude.errors import Unavailable
 from kpd.claude.service import Service
 from kpd.claude.trouble import LONGEST_WORDS, harmless
 from kpd.workspace.config import ClaudeConfig
+from tests.anthropic_script import Behaviour
 from tests.anthropic_server import KEY, Broken, Reply, Status, serving
 from tests.claude_asking import FAST, QUESTION, Listener, service_at, talking
 
@@ -91,10 +94,30 @@ async def test_the_key_is_read_anew_for_each_question() -> None:
         await service.close()
 
 
-@pytest.mark.parametrize("url", ["api.example.org", "ftp://example.org", "http://", "https:///v1"])
+NO_ADDRESS = [
+    "api.example.org", "ftp://example.org", "http://", "https:///v1", "http://127.0.0.1:80a", "http://[::1",
+    "http://127.0.0.1:99999", "http://127.0.0.1:0", "http://xn--\udc80", "http://a\x07b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", NO_ADDRESS, ids=ascii)
 async def test_an_address_that_is_none_is_not_tried_for_ever(url: str) -> None:
-    with pytest.raises(Unavailable, match="no address"):
+    with pytest.raises(Unavailable, match="no address") as caught:
         await service_at(url).ask(QUESTION, Listener().hooks)
+    assert "base_url" in caught.value.remedy
+
+
+async def test_a_library_that_gives_up_is_no_error_of_kpd_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def gives_up(*args: object, **fields: object) -> None:
+        raise anthropic.AnthropicError(f"no credentials like {KEY}")
+
+    monkeypatch.setattr(AsyncMessages, "create", gives_up)
+    listener = Listener()
+    async with talking([]) as (_, service):
+        with pytest.raises(Unavailable, match="no credentials like …") as caught:
+            await service.ask(QUESTION, listener.hooks)
+    assert "[claude]" in caught.value.remedy
+    assert len(listener.settled) == 1
 
 
 async def test_the_environment_may_give_the_address() -> None:
@@ -107,7 +130,7 @@ async def test_the_environment_may_give_the_address() -> None:
 
 @pytest.fixture
 def everything_logged() -> Iterator[io.StringIO]:
-    """All that any library logs, at its most talkative."""
+    """All that is logged, with libraries told to be at their most talkative."""
     root, log = logging.getLogger(), io.StringIO()
     handler = logging.StreamHandler(log)
     names = ["", "anthropic", "httpx2", "httpcore2", "httpx", "httpcore", "asyncio"]
@@ -122,9 +145,9 @@ def everything_logged() -> Iterator[io.StringIO]:
 
 
 async def test_the_key_is_in_no_exception_no_reason_and_no_log(everything_logged: io.StringIO) -> None:
-    """Not even when the service itself repeats it."""
+    """Not even when the service itself repeats it. Nor does a log have the prompt."""
     listener = Listener()
-    script = [
+    script: list[Behaviour] = [
         Status(500, message=f"while serving {KEY}"),
         Broken("cut"),
         Broken("error", kind=f"odd {KEY}"),
@@ -142,7 +165,7 @@ async def test_the_key_is_in_no_exception_no_reason_and_no_log(everything_logged
         err = err.__cause__ or err.__context__
     seen += [*listener.waited, *listener.said, everything_logged.getvalue()]
     assert len(listener.waited) > 3
-    assert "POST" in everything_logged.getvalue()
+    assert QUESTION.user not in everything_logged.getvalue()
     assert not [text for text in seen if KEY in text]
     assert "\x1b" not in str(caught.value)
     assert caught.value.__context__ is None

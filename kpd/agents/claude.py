@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from contextlib import suppress
 
 from kpd.agents.agent import BadReply, Context, Exhausted, Failure, Proposal
 from kpd.agents.knowing import known, past
@@ -12,6 +11,7 @@ from kpd.agents.prompt.record import artefacts
 from kpd.agents.prompt.shorten import shorter
 from kpd.agents.reading import proposal
 from kpd.claude.errors import OverBudget, Unavailable
+from kpd.claude.pace import Pace
 from kpd.claude.question import Answer, Hooks, Part, Question, Stop
 from kpd.claude.service import Service
 from kpd.knowledge import patterns
@@ -24,6 +24,13 @@ UNUSABLE: dict[Stop, str] = {
     "length": "the answer went on and on; give the files and the two lines, and nothing else",
 }
 SUMMARY_TOKENS = 4000
+SUMMARY_WAITS_S = 60.0
+"""A summary is worth having, and not worth keeping a run from its next kernel."""
+MOST_OVERFLOWS = 2
+"""How many answers may say that the prompt is too long: one that was begun is paid for."""
+EXCESS, MARGIN = 0.20, 0.05
+"""Parts of a prompt that go when the service does not say how much is too much, and beyond what it says: lengths of
+blocks are estimates."""
 
 
 class Claude:
@@ -33,16 +40,17 @@ class Claude:
     """
 
     repairs = True
+    reads_steering = True
 
-    def __init__(self, config: ClaudeConfig) -> None:
+    def __init__(self, config: ClaudeConfig, pace: Pace | None = None) -> None:
         self._config = config
-        self._service = Service(config, os.environ)
+        self._service = Service(config, os.environ, pace)
         self._past: str | None = None
 
     async def propose(self, context: Context) -> Proposal:
         if self._past is None:
             self._past = await self._remembered(context)
-        prompt = await asyncio.to_thread(compose, context, known(context, self._past))
+        prompt = await asyncio.to_thread(_composed, context, self._past)
         answer = await self._answer(context, prompt)
         if answer.stop in UNUSABLE:
             raise BadReply(UNUSABLE[answer.stop])
@@ -52,9 +60,9 @@ class Claude:
         await self._service.close()
 
     async def _answer(self, context: Context, prompt: Prompt) -> Answer:
-        """Asked with an ever shorter prompt while it does not fit the model. Raises Exhausted when nothing can go."""
+        """Asked with a shorter prompt if it does not fit the model. Raises Exhausted when that is of no use."""
         purpose, name = _purpose(context.failure), _name(context.failure)
-        while True:
+        for _ in range(MOST_OVERFLOWS):
             for file, content in artefacts(context.home, prompt, purpose, self._config.keep_prompts).items():
                 context.keep(file, content)
             question = Question(
@@ -63,10 +71,11 @@ class Claude:
             answer = await self._kept(context, question, name)
             if answer.stop != "context":
                 return answer
-            less = shorter(prompt)
+            less = _without(prompt, answer.excess + MARGIN if answer.excess else EXCESS)
             if less is None:
-                raise Exhausted(f"the kernel and its task do not fit the context of {self._config.model}")
+                break
             prompt = less
+        raise Exhausted(f"the kernel and its task do not fit the context of {self._config.model}")
 
     async def _kept(self, context: Context, question: Question, name: str) -> Answer:
         """The answer, which is kept under `name`; of one that is given up, what has come of it."""
@@ -77,7 +86,7 @@ class Claude:
             context.say(text)
 
         try:
-            answer = await self._service.ask(question, Hooks(say, context.waits, context.ledger))
+            answer = await self._service.ask(question, Hooks(say, context.waits, context.ledger, context.ready))
         except BaseException:
             if heard:
                 context.keep(name, "".join(heard))
@@ -90,15 +99,40 @@ class Claude:
 
         async def summarise(text: str) -> str:
             system = (Part("You condense notes of engineers for those who come after them."),)
-            question = Question(system, text, "compact", self._config.small_model, SUMMARY_TOKENS)
-            answer = await self._service.ask(question, Hooks(lambda text: None, context.waits, context.ledger))
-            return answer.text
+            question = Question(
+                system, text, "compact", self._config.small_model, SUMMARY_TOKENS, most_waits_s=SUMMARY_WAITS_S
+            )
+            hooks = Hooks(lambda text: None, context.waits, context.ledger, context.ready)
+            return (await self._service.ask(question, hooks)).text
 
-        # The proposal itself will meet the same, and say it; without a summary the memory is as good as before.
-        with suppress(Unavailable, OverBudget):
-            await compact(context.workspace, context.task.name, summarise)
-        await asyncio.to_thread(patterns.regenerate, context.workspace)
-        return past(context)
+        try:
+            await compact(context.workspace, context.task.name, summarise, context.say)
+        except (Unavailable, OverBudget) as err:  # without a summary the memory is as good as before
+            context.say(f"[the notes on earlier runs are not summarised: {err.message}]\n")
+        return await asyncio.to_thread(_told, context)
+
+
+def _told(context: Context) -> str:
+    """Raises OSError."""
+    patterns.regenerate(context.workspace)
+    return past(context)
+
+
+def _composed(context: Context, earlier: str) -> Prompt:
+    """Raises OSError."""
+    return compose(context, known(context, earlier))
+
+
+def _without(prompt: Prompt, part: float) -> Prompt | None:
+    """The prompt without so great a part of it, or as near to that as it gets; None if nothing can go."""
+    most = prompt.tokens * (1 - part)
+    less = shorter(prompt)
+    while less is not None and less.tokens > most:
+        further = shorter(less)
+        if further is None:
+            break
+        less = further
+    return less
 
 
 def _purpose(failure: Failure | None) -> Purpose:

@@ -1,7 +1,8 @@
-"""A question until it has its answer: attempts that fail are made again, pieces are joined, every call is billed."""
+"""A question until it has its answer: attempts that fail are made again, pieces are joined, every call is settled."""
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
@@ -11,12 +12,15 @@ from kpd.claude.joining import join
 from kpd.claude.pace import Pace
 from kpd.claude.prices import Price, cost, known
 from kpd.claude.question import Answer, Hooks, Question, Stop
+from kpd.claude.silence import Silence
 from kpd.claude.stream import Garbled, Heard
 from kpd.claude.trouble import Passing, TooLong, Trouble
 from kpd.model.nouns import Usage
 
 MOST_PIECES = 5
 """An answer in more pieces than this is given up."""
+MOST_BREAKS = 3
+"""So many answers in a row break off, each of them paid for, until a person is asked: time does not seem to heal it."""
 BROKEN_OFF = "\n[the answer broke off; asked again]\n"
 GOES_ON = "\n[the answer goes on]\n"
 
@@ -25,11 +29,15 @@ Listen = Callable[[Call], AsyncGenerator[object, None]]
 
 
 class Broken(Exception):
-    """A call came to nothing, or broke off. `trouble` says what that means."""
+    """A call came to nothing, or broke off. `trouble` says what that means.
 
-    def __init__(self, trouble: Trouble) -> None:
+    `worked`: the service may have worked on it, and charge for it, even if nothing came.
+    """
+
+    def __init__(self, trouble: Trouble, worked: bool) -> None:
         super().__init__(str(trouble))
         self.trouble = trouble
+        self.worked = worked
 
 
 class Asking:
@@ -42,8 +50,8 @@ class Asking:
         self._listen = listen
         self._pace = pace
         self._silence = Silence(hooks.waits, pace.quiet_s)
-        self._usage = Usage()
-        self._calls = 0
+        self._breaks = 0
+        self._lost_s = 0.0
 
     async def answer(self) -> Answer:
         """The joined answer. Raises Unavailable, and what the ledger raises; nothing else ends it but its own task."""
@@ -58,51 +66,60 @@ class Asking:
             if piece:
                 self._hooks.say(GOES_ON)
             heard = await self._whole(Call(self._question, room, written))
-            if heard is None:
-                return self._answer(written, "context")
+            if isinstance(heard, TooLong):
+                return Answer(written, "context", heard.excess)
             written = join(written, heard.text) if written else heard.text
             if heard.cut_short:
                 break
             if heard.stop not in ("max_tokens", "pause_turn"):
-                return self._answer(written, _stop(heard.stop))
+                return Answer(written, _stop(heard.stop))
             if not heard.text.strip():  # all of it went into thinking, and would again
-                room = self._room(2 * room)
+                less, room = room, self._room(2 * room)
+                if room == less:
+                    break
             written = written if written.strip() else ""
-        return self._answer(written, "length")
+        return Answer(written, "length")
 
-    async def _whole(self, call: Call) -> Heard | None:
-        """One reply to its end, however often it has to be asked for; None if its prompt is too long."""
+    async def _whole(self, call: Call) -> Heard | TooLong:
+        """One reply to its end, however often it has to be asked for."""
         failures = 0
         while True:
-            heard = Heard()
+            await self._hooks.ready()
+            heard, since = Heard(), time.monotonic()
             trouble = await self._attempt(call, heard)
             if trouble is None:
                 return heard
             if isinstance(trouble, TooLong):
-                return None
+                return trouble
             if isinstance(trouble, Unavailable):
                 raise trouble
+            if self._breaks >= MOST_BREAKS:
+                raise Unavailable(
+                    f"{MOST_BREAKS} answers in a row broke off, and each may have to be paid for: {trouble.reason}",
+                    "see whether the network, a proxy or base_url breaks off long answers, then resume",
+                )
             failures += 1
             if heard.text:
                 self._hooks.say(BROKEN_OFF)
-            await self._rest(trouble, failures)
+            await self._rest(trouble, failures, since)
 
     async def _attempt(self, call: Call, heard: Heard) -> Trouble | None:
         """Trouble is returned: an exception raised while the library's own is handled would keep that, its request, and
         so the key."""
-        self._hooks.ledger.allow(call.most_usd(self._price))
+        number = self._hooks.ledger.begin(call.purpose, self._question.model, call.most_usd(self._price))
+        worked = True
         self._silence.begin()
         try:
             async with aclosing(self._listen(call)) as events:
                 await self._hear(events, heard)
         except Broken as err:
+            worked = err.worked
             return err.trouble
         except Garbled as err:
             return Passing(f"the model service sends what cannot be read ({err})")
         finally:
             self._silence.pause()
-            if heard.begun:
-                self._bill(call, heard)
+            self._settle(number, call, heard, worked)
         whole = heard.ended or heard.cut_short
         return None if whole else Passing("the model service ended its answer in the middle")
 
@@ -114,66 +131,33 @@ class Asking:
             if heard.cut_short:
                 return
 
-    def _bill(self, call: Call, heard: Heard) -> None:
-        """Also of what broke off, and of what nobody waits for any more."""
-        self._calls += 1
-        self._usage += heard.usage
-        usd = None if self._price is None else cost(heard.usage, self._price)
-        self._hooks.ledger.billed(call.purpose, self._question.model, heard.usage, usd, cut=not heard.ended)
+    def _settle(self, number: int, call: Call, heard: Heard, worked: bool) -> None:
+        """Also what broke off, and what nobody waits for any more.
 
-    async def _rest(self, trouble: Passing, failures: int) -> None:
+        Of a call that broke off the output is what came; thinking that the service did not show is not in it, and may
+        make the true bill longer.
+        """
+        if not (heard.begun or worked):
+            self._hooks.ledger.billed(number, Usage(), 0.0, cut=False)
+            return
+        usage = heard.usage(call.max_tokens) if heard.begun else call.prompt()
+        self._breaks = 0 if heard.ended else self._breaks + 1
+        usd = None if self._price is None else cost(usage, self._price)
+        self._hooks.ledger.billed(number, usage, usd, cut=not heard.ended)
+
+    async def _rest(self, trouble: Passing, failures: int, since: float) -> None:
+        """Raises Unavailable when the answer is not worth the wait. `since`: when the attempt began that has failed."""
         pause_s = self._pace.pause(failures, trouble.asked_s, random.random())
+        self._lost_s += time.monotonic() - since + pause_s
+        most_s = self._question.most_waits_s
+        if most_s is not None and self._lost_s > most_s:
+            raise Unavailable(f"no answer worth a wait of {most_s:.0f} s: {trouble.reason}", "try again later")
         self._silence.tell(f"{trouble.reason}; asked again in {pause_s:.0f} s")
         await asyncio.sleep(pause_s)
 
     def _room(self, wanted: int) -> int:
         model = known(self._question.model)
         return wanted if model is None or model.max_output is None else min(wanted, model.max_output)
-
-    def _answer(self, text: str, stop: Stop) -> Answer:
-        return Answer(text, stop, self._usage, self._calls)
-
-
-class Silence:
-    """Tells the operator what is waited for: trouble at once, and silence when it lasts; and when it is over."""
-
-    def __init__(self, waits: Callable[[str], None], quiet_s: float) -> None:
-        self._waits = waits
-        self._quiet_s = quiet_s
-        self._timer: asyncio.TimerHandle | None = None
-        self._told = False
-
-    def begin(self) -> None:
-        """From now on something should come."""
-        self.pause()
-        reason = (
-            f"the model service has sent nothing for {self._quiet_s:g} s: the model thinks, or the connection hangs"
-        )
-        self._timer = asyncio.get_running_loop().call_later(self._quiet_s, self.tell, reason)
-
-    def broken(self) -> None:
-        """Something came."""
-        self._over()
-        self.begin()
-
-    def pause(self) -> None:
-        """Nothing is expected for now."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def tell(self, reason: str) -> None:
-        self._told = True
-        self._waits(reason)
-
-    def end(self) -> None:
-        self.pause()
-        self._over()
-
-    def _over(self) -> None:
-        if self._told:
-            self._told = False
-            self._waits("")
 
 
 def _stop(word: str) -> Stop:

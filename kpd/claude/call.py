@@ -52,11 +52,19 @@ class Call:
         """What the call costs if its prompt has many tokens and its answer is as long as it may be. None: no price."""
         if price is None:
             return None
-        turns = sum(most_tokens(turn["content"]) for turn in self._messages())
-        system = sum(most_tokens(part.text) for part in self.question.system)
+        turns, system = self._most_tokens()
         kept = any(part.cached for part in self.question.system)
         prompt = Usage(input=turns, cache_write=system) if kept else Usage(input=turns + system)
         return cost(prompt + Usage(output=self.max_tokens), price)
+
+    def prompt(self) -> Usage:
+        """What the call probably used if nothing is known of it but that it was made: many tokens, and none cached."""
+        return Usage(input=sum(self._most_tokens()))
+
+    def _most_tokens(self) -> tuple[int, int]:
+        """Of the conversation, and of the system prompt."""
+        turns = sum(most_tokens(turn["content"]) for turn in self._messages())
+        return turns, sum(most_tokens(part.text) for part in self.question.system)
 
     def _messages(self) -> list[dict[str, str]]:
         asked = {"role": "user", "content": sendable(self.question.user)}

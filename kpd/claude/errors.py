@@ -1,4 +1,4 @@
-"""What ends a question to the model service without an answer. What time heals is waited for, and is not here."""
+"""What ends a question to the model service without an answer. What time heals is waited for, while it is worth it."""
 
 from typing import Literal
 
@@ -6,7 +6,10 @@ Scope = Literal["run", "day"]
 
 
 class Unavailable(Exception):
-    """The service will not answer until a person does something: `message` says what is wrong, `remedy` what helps."""
+    """The service will not answer until a person does something, or not soon enough for what the answer is worth.
+
+    `message` says what is wrong, `remedy` what helps.
+    """
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)

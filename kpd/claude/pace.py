@@ -11,8 +11,8 @@ from dataclasses import dataclass
 class Pace:
     """Seconds. A pause doubles from `first_s` up to `most_s`; what the service asks for counts up to `most_asked_s`.
 
-    After `quiet_s` without a sign the operator is told; after `stall_s` without a byte the call is given up. That is
-    long, because a model may think for minutes, and what is given up is paid for all the same.
+    After `quiet_s` without a part of the answer the operator is told; after `stall_s` without a byte the call is given
+    up. That is long, because a model may think for minutes, and what is given up is paid for all the same.
     """
 
     first_s: float = 1.0

@@ -1,6 +1,6 @@
 """What is asked of the model service and what comes back, without a word of any vendor's library."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -27,8 +27,9 @@ class Question:
     """One self-contained conversation: the system prompt, the user's turn, and who is to answer.
 
     `max_tokens` bounds one reply; a longer answer is asked for in pieces. `effort` is the service's word for how hard
-    the model thinks (low, medium, high, xhigh, max); empty leaves it to the model. Raises ValueError for more cache
-    breakpoints than the service takes.
+    the model thinks (low, medium, high, xhigh, max); empty leaves it to the model. `most_waits_s` is how many seconds
+    may be lost to attempts that fail and to the pauses after them, None for any number. Raises ValueError for more
+    cache breakpoints than the service takes.
     """
 
     system: tuple[Part, ...]
@@ -37,6 +38,7 @@ class Question:
     model: str
     max_tokens: int
     effort: str = ""
+    most_waits_s: float | None = None
 
     def __post_init__(self) -> None:
         if sum(part.cached for part in self.system) > MOST_BREAKPOINTS:
@@ -45,22 +47,33 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The whole text, joined where it came in pieces, and what all calls for it used, broken ones included."""
+    """The whole text, joined where it came in pieces.
+
+    `excess`: where the conversation does not fit, the part of the prompt that is too much, as far as the service says
+    it; 0 where it does not.
+    """
 
     text: str
     stop: Stop
-    usage: Usage
-    calls: int
+    excess: float = 0.0
 
 
 class Ledger(Protocol):
-    """Who keeps the accounts. `usd` is None where the model has no known price."""
+    """Who keeps the accounts. Dollars are None where the model has no known price.
 
-    def allow(self, usd: float | None) -> None:
-        """May a call be made that will probably cost so much? Raises OverBudget."""
+    Each call is announced before it is made and settled when it has ended, so that one that is never settled (kpd was
+    killed) is known, too.
+    """
 
-    def billed(self, purpose: Purpose, model: str, usage: Usage, usd: float | None, cut: bool) -> None:
-        """One call has been made. `cut`: its answer broke off, so that `usage.output` counts only what came."""
+    def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
+        """A call is about to be made that can cost so much at most; its number. Raises OverBudget, Unavailable."""
+
+    def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
+        """That call has ended; one that the service refused, or that never reached it, used nothing.
+
+        `cut`: it broke off, so that `usage` has an estimate of what came, or, where not even a beginning did, of its
+        prompt.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +81,11 @@ class Hooks:
     """Who listens while an answer comes in: `say` gets its text as it arrives.
 
     `waits` gets the reason while nothing comes (the service is overloaded, the network is down, the stream stands
-    still), and an empty text when it goes on.
+    still), and an empty text when it goes on. `ready` is awaited before every call: it returns when one may be made,
+    since the operator may have paused meanwhile.
     """
 
     say: Callable[[str], None]
     waits: Callable[[str], None]
     ledger: Ledger
+    ready: Callable[[], Awaitable[None]]

@@ -6,9 +6,11 @@ length and tells nobody. See `asking` for what is done instead.
 
 import asyncio
 import importlib
+import logging
 import re
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from kpd.claude.asking import Asking, Broken
 from kpd.claude.call import Call
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 BASE_URL = "https://api.anthropic.com"
 """Where questions go that neither the config nor ANTHROPIC_BASE_URL sends elsewhere."""
+TALKATIVE = ("anthropic", "httpx2", "httpcore2")
+"""Loggers that tell whole prompts below WARNING, which ANTHROPIC_LOG would have in the daemon's log."""
 
 
 class Service:
@@ -42,12 +46,13 @@ class Service:
     async def ask(self, question: Question, hooks: Hooks) -> Answer:
         """The whole answer to a question, however often and in however many pieces it has to be asked for.
 
-        Raises Unavailable when a person is needed, and OverBudget when the ledger does not allow the next call. All
-        else (overload, rate limits, lost connections, broken streams) is waited for and told to `hooks.waits`; it goes
-        on until the task is cancelled. Every call that has begun is billed, whatever becomes of it.
+        Raises Unavailable when a person is needed or the question's patience is at its end, and OverBudget when the
+        ledger does not allow the next call. All else (overload, rate limits, lost connections, broken streams) is
+        waited for and told to `hooks.waits`; it goes on until the task is cancelled. Every call that has begun is
+        settled, whatever becomes of it.
         """
         key = self._key()
-        client = await self._client(key)
+        client = await self._client(key, question.most_waits_s)
 
         def listen(call: Call) -> AsyncGenerator[object, None]:
             return self._events(client, key, call)
@@ -74,27 +79,36 @@ class Service:
     def _base_url(self) -> str:
         """Raises Unavailable."""
         url = self._config.base_url or self._environ.get("ANTHROPIC_BASE_URL") or BASE_URL
-        if not re.match(r"https?://[^\s/]", url):
-            raise Unavailable(
-                f"the model service has no address: {url!r}", "correct base_url in [claude] of config.toml"
-            )
+        try:
+            port = urlsplit(url).port
+        except ValueError:
+            raise _no_address(url) from None
+        if port == 0 or not re.match(r"https?://[^\s/]", url):
+            raise _no_address(url)
         return url
 
-    async def _client(self, key: str) -> "anthropic.AsyncAnthropic":
+    async def _client(self, key: str, most_waits_s: float | None) -> "anthropic.AsyncAnthropic":
+        """Raises Unavailable."""
         url = self._base_url()
         # The import takes a second of work: in a thread the daemon's loop goes on meanwhile.
         await asyncio.to_thread(importlib.import_module, "anthropic")
         import anthropic
+        import httpx2
 
+        _hush()
         if self._http is None:
             self._http = anthropic.DefaultAsyncHttpxClient()
-        return anthropic.AsyncAnthropic(
-            api_key=key,
-            base_url=url,
-            max_retries=0,
-            timeout=anthropic.Timeout(self._pace.stall_s, connect=self._pace.connect_s),
-            http_client=self._http,
-        )
+        stall_s = self._pace.stall_s if most_waits_s is None else min(self._pace.stall_s, most_waits_s)
+        try:
+            return anthropic.AsyncAnthropic(
+                api_key=key,
+                base_url=url,
+                max_retries=0,
+                timeout=anthropic.Timeout(stall_s, connect=self._pace.connect_s),
+                http_client=self._http,
+            )
+        except httpx2.InvalidURL:
+            raise _no_address(url) from None
 
     async def _events(self, client: "anthropic.AsyncAnthropic", key: str, call: Call) -> AsyncGenerator[object, None]:
         """The events of one reply as plain data. Raises Broken."""
@@ -109,14 +123,30 @@ class Service:
                         yield event.to_dict(warnings=False) if isinstance(event, anthropic.BaseModel) else event
                 except ValueError as err:  # not JSON, or not UTF-8
                     words = harmless(err, key)
-                    raise Broken(Passing(f"the model service sends what cannot be read ({words})")) from None
+                    raise Broken(Passing(f"the model service sends what cannot be read ({words})"), True) from None
         except anthropic.APIStatusError as err:
             words = harmless(err.api_message, key)
             failure = Failure(err.status_code, str(err.type or ""), err.error_code or "", words)
             asked_s = retry_after(err.response.headers)
-            raise Broken(judged(failure, call.question.model, self._config.api_key_env, asked_s)) from None
-        except (anthropic.APITimeoutError, httpx2.TimeoutException):
-            raise Broken(Passing("the model service does not answer in time")) from None
+            raise Broken(judged(failure, call.question.model, self._config.api_key_env, asked_s), False) from None
         except (anthropic.APIConnectionError, httpx2.HTTPError) as err:
-            words = harmless(err.__cause__ or err, key)
-            raise Broken(Passing(f"no connection to the model service ({words})")) from None
+            cause = err if isinstance(err, httpx2.HTTPError) else err.__cause__
+            words = "the model service does not answer in time"
+            if not isinstance(cause, httpx2.TimeoutException):
+                words = f"no connection to the model service ({harmless(cause, key)})"
+            never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
+            raise Broken(Passing(words), not isinstance(cause, never_sent)) from None
+        except (anthropic.AnthropicError, httpx2.InvalidURL) as err:
+            remedy = "correct [claude] in config.toml, or update the package anthropic, then resume"
+            words = f"the model service cannot be asked ({harmless(err, key)})"
+            raise Broken(Unavailable(words, remedy), True) from None
+
+
+def _hush() -> None:
+    """The library logs whole prompts where ANTHROPIC_LOG asks for it."""
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _no_address(url: str) -> Unavailable:
+    return Unavailable(f"the model service has no address: {url!r}", "correct base_url in [claude] of config.toml")

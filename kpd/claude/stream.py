@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kpd.claude.tokens import tokens
+from kpd.claude.tokens import most_tokens
 from kpd.model.nouns import Usage
 
 MOST_CHARACTERS = 4_000_000
@@ -25,6 +25,7 @@ class Heard:
         self._pieces: list[str] = []
         self._used: dict[str, int] = {}
         self._length = 0
+        self._thought = 0
         self.begun = False
         self.ended = False
         self.cut_short = False
@@ -34,16 +35,20 @@ class Heard:
     def text(self) -> str:
         return "".join(self._pieces)
 
-    @property
-    def usage(self) -> Usage:
-        """As the service counts. It says how much it wrote only at the end: until then, what came is estimated."""
+    def usage(self, max_tokens: int) -> Usage:
+        """As the service counts. It says how much it wrote only at the end.
+
+        Until then what came is estimated, rather too high, but not above what the reply may have at most. Thinking
+        counts as far as it was shown.
+        """
         used = self._used
         written = used.get("output_tokens", 0)
+        came = min(most_tokens(self.text) + self._thought, max_tokens)
         return Usage(
             input=used.get("input_tokens", 0),
             cache_write=used.get("cache_creation_input_tokens", 0),
             cache_read=used.get("cache_read_input_tokens", 0),
-            output=written if self.ended else max(written, tokens(self.text)),
+            output=written if self.ended else max(written, came),
         )
 
     def take(self, event: object) -> str:
@@ -55,8 +60,11 @@ class Heard:
                 self.begun = True
             case "content_block_delta":
                 delta = _mapping(fields.get("delta"))
-                if delta.get("type") == "text_delta":
-                    return self._write(delta.get("text"))
+                match delta.get("type"):
+                    case "text_delta":
+                        return self._write(delta.get("text"))
+                    case "thinking_delta":
+                        self._thought += most_tokens(_text(delta.get("thinking")))
             case "message_delta":
                 stop = _mapping(fields.get("delta")).get("stop_reason")
                 self.stop = stop if isinstance(stop, str) else self.stop
@@ -65,9 +73,8 @@ class Heard:
                 self.ended = True
         return ""
 
-    def _write(self, text: object) -> str:
-        if not isinstance(text, str):
-            raise Garbled("a piece of text that is none")
+    def _write(self, piece: object) -> str:
+        text = _text(piece)
         self._pieces.append(text)
         self._length += len(text)
         self.cut_short = self._length > MOST_CHARACTERS
@@ -78,6 +85,12 @@ class Heard:
         for name, count in (_mapping(usage) if usage is not None else {}).items():
             if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
                 self._used[name] = count
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise Garbled("a piece of text that is none")
+    return value
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

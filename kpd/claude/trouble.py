@@ -34,6 +34,8 @@ SPENT = re.compile(
 TOO_LONG = re.compile(
     r"prompt is too long|exceeds? (the )?(context|maximum (context|prompt|input))|context (window|limit)"
 )
+NUMBERS = re.compile(r"(\d{1,9}) tokens > (\d{1,9}) maximum|(\d{1,9}) \+ (\d{1,9}) > (\d{1,9})")
+"""How long a prompt is and may be; or its length, that of the answer, and both together at most."""
 LONGEST_WORDS = 300
 
 
@@ -57,7 +59,9 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """The prompt does not fit the model."""
+    """The prompt does not fit the model. `excess` is the part of it that is too much, 0 where that is not said."""
+
+    excess: float = 0.0
 
 
 Trouble = Passing | TooLong | Unavailable
@@ -83,11 +87,19 @@ def judged(failure: Failure, model: str, key_env: str, asked_s: float | None) ->
         remedy = "correct model, small_model or base_url in [claude] of config.toml"
         return Unavailable(f"the model service does not know the model {model!r}{said}", remedy)
     if status == 413 or (status == 400 and TOO_LONG.search(words)):
-        return TooLong()
+        return TooLong(_excess(words))
     if status in (408, 409, 429) or status >= 500:
         return Passing(WORDS.get(status, f"the model service answered with status {status}") + said, asked_s)
     remedy = "correct [claude] in config.toml: model, effort, max_tokens, base_url"
     return Unavailable(f"the model service refused the request (status {status}){said}", remedy)
+
+
+def _excess(words: str) -> float:
+    found = NUMBERS.search(words)
+    if found is None:
+        return 0.0
+    length, most = (int(found[1]), int(found[2])) if found[1] else (int(found[3]), int(found[5]) - int(found[4]))
+    return 1 - most / length if 0 < most < length else 0.0
 
 
 def harmless(text: object, key: str) -> str:

@@ -1,0 +1,44 @@
+"""Tells the operator what is waited for."""
+
+import asyncio
+from collections.abc import Callable
+
+
+class Silence:
+    """Tells of trouble at once, of silence when it lasts, and when it is over."""
+
+    def __init__(self, waits: Callable[[str], None], quiet_s: float) -> None:
+        self._waits = waits
+        self._quiet_s = quiet_s
+        self._timer: asyncio.TimerHandle | None = None
+        self._told = False
+
+    def begin(self) -> None:
+        """From now on something should come. The service's mere signs of life are not heard here."""
+        self.pause()
+        reason = f"no part of the answer has come for {self._quiet_s:g} s: the model thinks, or the connection hangs"
+        self._timer = asyncio.get_running_loop().call_later(self._quiet_s, self.tell, reason)
+
+    def broken(self) -> None:
+        """Something came."""
+        self._over()
+        self.begin()
+
+    def pause(self) -> None:
+        """Nothing is expected for now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def tell(self, reason: str) -> None:
+        self._told = True
+        self._waits(reason)
+
+    def end(self) -> None:
+        self.pause()
+        self._over()
+
+    def _over(self) -> None:
+        if self._told:
+            self._told = False
+            self._waits("")
