@@ -1,162 +1,221 @@
 """How many tokens an iteration of the agent claude takes, and how many of them come from the service's cache.
 
-    PYTHONPATH=. python benchmarks/prompt_tokens.py [--model claude-sonnet-5-5] [--reply 1200]
+    PYTHONPATH=. python benchmarks/prompt_tokens.py [--model claude-sonnet-5-5]
 
-A real daemon plays the recording of a transpose on an H100 (tests/data/recordings), and a stand-in for the model
-service answers with the candidates that were measured then: two that are accepted, one that is slower, one that does
-not compile and one that is wrong, each of the last two repaired once. It counts tokens and accounts for the cache as
-the service documents it (tests/anthropic_cache.py); the bills are those of the run. The recorded files are the whole
-source with other macros; `in_all` counts an answer as the --reply tokens that a model is likely to need instead.
-Prints one JSON object. Needs neither a GPU nor a key.
+The agent is asked for eight iterations on a plain transpose, and a stand-in for the model service answers with rewrites
+as a model writes them, each whole (tests/data/transpose): two are accepted, five are not, one is not even compiled at
+first and is repaired. Questions, answers, parsing and gates are the agent's own. What was measured is told as it was
+recorded on an H100 (tests/data/gpu): the counters of a naive kernel until a rewrite is accepted, then those of a tiled
+one. The stand-in counts tokens and keeps its cache by the service's rules (tests/anthropic_cache.py); its clock goes on
+by an iteration's time. What a model thinks before it answers is not included.
+
+Prints one JSON object; exits 1 when a limit is not held. Beside that, without a limit: a question after a long pause,
+and a run on the parametrised kernel of the task transpose_cuda, whose source is six times as long. Needs neither a GPU
+nor a key.
 """
 
 import argparse
 import asyncio
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from own_daemon import own_daemon
-
+from kpd.agents.agent import Context, Failure
+from kpd.agents.claude import Claude
 from kpd.agents.prompt.record import RECORD, Record
 from kpd.claude.prices import known
-from kpd.claude.tokens import BYTES_A_TOKEN
-from kpd.hosts.recorded.recording import load
-from kpd.model import events as e
+from kpd.claude.tokens import BYTES_A_TOKEN, tokens
 from kpd.model.codec import decode
+from kpd.model.nouns import Budget, Iteration
 from kpd.workspace.config import ClaudeConfig
-from kpd.workspace.paths import Workspace
-from tests.anthropic_server import KEY, Asked, Reply, serving
+from tests.anthropic_server import KEY, Asked, Reply, Server, serving
+from tests.prompted import MEASURED, attempt, context, proposed, rules
+from tests.transposes import Turn, parametrised, rewrites, source
 
-RECORDINGS = Path(__file__).parent.parent / "tests" / "data" / "recordings"
-TASK = "transpose_cuda"
-TURNS = (
-    ("TILE=32; PAD=1", "uncoalesced_store", "sectors_per_store down, gain 70 %"),
-    ("TILE=64; PAD=1; VEC=4; ROWS=16", "stall_long_scoreboard", "dram_pct up, gain 10 %"),
-    ("TILE=16; ROWS=4", "low_occupancy", "occupancy_pct up, gain 5 %"),
-    ("does_not_compile", "smem_bank_conflicts", "shared_conflict_pct down, gain 5 %"),
-    ("leaves_an_edge", "", ""),
-    ("leaves_an_edge", "low_waves_per_sm", "waves up, gain 3 %"),
-    ("does_not_compile", "", ""),
-)
-"""The answers in their order: a candidate of the recording by its memo, the rule it aims at, what it expects."""
-ITERATIONS = 5
+MOST_TOKENS = 7000
+"""Of one question with its answer."""
+LEAST_CACHED_PCT = 60.0
+"""Of all tokens from the second iteration on, those that are read from the cache."""
+ITERATION_S = 10.0
+"""From an answer to the next question: an iteration on an H100 takes 9 to 12 s (docs/figures/gpu_run.json)."""
+PAUSE_S = 360.0
+"""Longer than the service keeps a prompt."""
 
 
-def main() -> None:
+@dataclass(frozen=True)
+class Call:
+    """Tokens of a question by how they are billed, and of its answer."""
+
+    iteration: int
+    purpose: str
+    input: int
+    cache_write: int
+    cache_read: int
+    output: int
+
+    @property
+    def in_all(self) -> int:
+        return self.input + self.cache_write + self.cache_read + self.output
+
+
+@dataclass(frozen=True)
+class Played:
+    """The calls of a run, the one after a long pause, and the blocks of each iteration's proposal."""
+
+    calls: tuple[Call, ...]
+    paused: Call
+    blocks: dict[str, list[int]]
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default=ClaudeConfig().model, help="one that prices.toml knows")
-    parser.add_argument("--reply", type=int, default=1200, metavar="TOKENS")
-    args = parser.parse_args()
-    os.environ[ClaudeConfig().api_key_env] = KEY
-    with tempfile.TemporaryDirectory(prefix="kpd-prompt-") as scratch:
-        bills, prompts = asyncio.run(run(Path(scratch), args.model))
-    print(json.dumps(told(bills, prompts, args.model, args.reply), indent=2))
+    found = asyncio.run(measured(parser.parse_args().model))
+    print(json.dumps(found, indent=2))
+    for broken in found["broken"]:
+        print(broken, file=sys.stderr)
+    return 1 if found["broken"] else 0
 
 
-async def run(scratch: Path, model: str) -> tuple[list[e.Billed], dict[int, Record]]:
-    """The bills of a run in the order in which they came, and what each iteration kept of its prompts."""
-    workspace = Workspace((scratch / "workspace").resolve())
-    for folder in (workspace.memory, workspace.skills):
-        folder.mkdir(parents=True)
-    shutil.copytree(RECORDINGS / "tasks" / TASK, workspace.tasks / TASK)
-    replies = answers()
-
-    def answer(asked: Asked) -> Reply:
-        return Reply(replies.pop(0))
-
-    async with serving(answer) as service:
-        workspace.config.write_text(
-            f'[run]\nfix_attempts = 1\n[claude]\nmodel = "{model}"\nbase_url = "{service.url}"\n'
-            f'[hosts.h100]\ntransport = "recorded"\nrecording = {json.dumps(str(RECORDINGS / "transpose_h100"))}\n'
-        )
-        async with own_daemon(workspace, lambda fact: print(fact.kind(), file=sys.stderr)) as daemon:
-            await daemon.command(
-                "run", task=TASK, host="h100", agent="claude", iterations=ITERATIONS, patience=ITERATIONS
-            )
-            await daemon.until(e.RunEnded)
-            bills = [fact for fact in daemon.facts if isinstance(fact, e.Billed)]
-            (started,) = {bill.run for bill in bills}
-    kept = {
-        number: decode((workspace.iteration_folder(TASK, started, number) / RECORD).read_bytes(), Record)
-        for number in range(1, ITERATIONS + 1)
-    }
-    return bills, kept
-
-
-def answers() -> list[str]:
-    """What the model says, in turn."""
-    found = {candidate.memo: candidate for candidate in load(RECORDINGS / "transpose_h100").candidates}
-    replies = []
-    for memo, rule, expected in TURNS:
-        files = "\n".join(f"```cuda {path}\n{text}```" for path, text in found[memo].files.items())
-        head = f"MEMO: [{rule}] {memo}\nEXPECT: {expected}\n" if rule else f"MEMO: repaired: {memo}\n"
-        replies.append(f"{head}\n{files}\n")
-    return replies
-
-
-def told(bills: list[e.Billed], prompts: dict[int, Record], model: str, reply: int) -> dict[str, Any]:
-    calls = [call(bill, reply) for bill in bills]
-    proposals = [one for one in calls if one["purpose"] == "propose"]
-    later = [one for one in proposals if one["iteration"] > 1]
-    found = known(model)
+async def measured(model: str) -> dict[str, Any]:
+    """All figures; `broken` has a line for each limit that is not held."""
+    plain = await played(source("naive"), rewrites(), model)
+    long, candidates = parametrised()
+    recorded = await played(long, candidates, model)
+    summary, price = told(plain), known(model)
     return {
-        "task": TASK,
         "model": model,
         "bytes_a_token": BYTES_A_TOKEN,
-        "least_cached_tokens": found.min_cache if found else None,
-        "reply_tokens": reply,
-        "most_in_all": max(one["in_all"] for one in proposals),
-        "from_the_second_on": {
-            "cached_pct": share(later, "in_all"),
-            "least_cached_pct": min(one["cached_pct"] for one in later),
-            "cached_of_prompt_pct": share(later, "prompt"),
-        },
-        "with_repairs_from_the_second_on": {
-            "cached_pct": share([one for one in calls if one["iteration"] > 1], "in_all"),
-        },
-        "usd": round(sum(bill.usd or 0.0 for bill in bills), 4),
-        "calls": calls,
-        "blocks": blocks(prompts),
+        "least_cached_tokens": price.min_cache if price else None,
+        "iteration_s": ITERATION_S,
+        "broken": list(unheld(summary)),
+        "plain_transpose": {"source_tokens": tokens(source("naive")), **summary},
+        "parametrised_transpose": {"source_tokens": tokens(long), **told(recorded)},
     }
 
 
-def call(bill: e.Billed, reply: int) -> dict[str, Any]:
-    """One call: its prompt by how it was billed, its answer as it came, and all of it with an answer of `reply`."""
-    usage = bill.usage
-    prompt = usage.input + usage.cache_write + usage.cache_read
+def unheld(summary: dict[str, Any]) -> Iterator[str]:
+    """A line for each limit that is not held."""
+    most, cached = summary["most_in_all"], summary["cached_pct_from_the_second_on"]
+    if most > MOST_TOKENS:
+        yield f"a question and its answer take {most} tokens: {MOST_TOKENS} are the most"
+    if cached < LEAST_CACHED_PCT:
+        yield f"{cached} % of the tokens are read from the cache: {LEAST_CACHED_PCT} are the least"
+
+
+async def played(first: str, turns: Sequence[Turn], model: str) -> Played:
+    """The agent's questions of a run that starts from the kernel `first`, answered in turn."""
+    asked: list[Asked] = []
+    pending: list[str] = []
+
+    def answer(question: Asked) -> Reply:
+        asked.append(question)
+        return Reply(pending.pop(0))
+
+    os.environ[ClaudeConfig().api_key_env] = KEY  # where the agent looks for it
+    with tempfile.TemporaryDirectory(prefix="kpd-prompt-") as scratch:
+        async with serving(answer) as service:
+            claude = Claude(replace(ClaudeConfig(), model=model, base_url=service.url))
+            run = Run(Path(scratch), first, claude, service, pending)
+            for turn in turns:
+                await run.iterate(turn)
+            calls, blocks = tuple(run.calls), dict(run.blocks)
+            service.clock += PAUSE_S
+            await run.iterate(replace(turns[0], before=None))
+            await claude.close()
+    return Played(calls, run.calls[-1], blocks)
+
+
+class Run:
+    """A run as far as it has come: what was tried, what the next iteration starts from, what was called."""
+
+    def __init__(self, scratch: Path, first: str, claude: Claude, service: Server, pending: list[str]) -> None:
+        self._scratch, self._claude, self._service, self._pending = scratch, claude, service, pending
+        self._done: list[Iteration] = []
+        self._incumbent, self._source = 0, first
+        self.calls: list[Call] = []
+        self.blocks: defaultdict[str, list[int]] = defaultdict(list)
+
+    async def iterate(self, turn: Turn) -> None:
+        """One iteration: the proposal, the repair of what failed, and what became of it."""
+        of = self._context()
+        proposed(of, self._incumbent, {"kernel.cu": self._source.encode()})
+        failed = turn.before
+        await self._ask(of, "propose", turn.reply(failed.source if failed else ""))
+        if failed:
+            failure = Failure(failed.step, failed.message, failed.feedback, {"kernel.cu": failed.source.encode()})
+            now = replace(of.run.iterations[-1], memo=turn.remarks.memo)
+            run = replace(of.run, iterations=(*of.run.iterations[:-1], now))
+            purpose = "compile_fix" if failed.step == "build" else "runtime_fix"
+            await self._ask(replace(of, run=run, failure=failure), purpose, turn.reply())
+        self._weigh(of)
+        self._end(of.number, turn)
+        self._service.clock += ITERATION_S
+
+    def _context(self) -> Context:
+        number, last = len(self._done) + 1, self._done[-1] if self._done else None
+        kernel = "tiled" if self._incumbent else "naive"
+        files = {"kernel.cu": self._source.encode()}
+        changes = tuple(MEASURED["tiled"]["changes"]) if last else ()
+        of = context(
+            self._scratch, *self._done, attempt(number, self._incumbent), kernel=kernel, files=files, last=last,
+            changes=changes,
+        )  # fmt: skip
+        return replace(of, run=replace(of.run, budget=Budget(iterations=16, patience=12)))
+
+    async def _ask(self, of: Context, purpose: str, reply: str) -> None:
+        """Raises BadReply where the agent would not take the answer."""
+        self._pending.append(reply)
+        await self._claude.propose(of)
+        charge = self._service.charged[-1]
+        self.calls.append(Call(of.number, purpose, charge.input, charge.cache_write, charge.cache_read, tokens(reply)))
+
+    def _end(self, number: int, turn: Turn) -> None:
+        said = turn.remarks
+        ended = attempt(
+            number, self._incumbent, turn.outcome, memo=said.memo, aims=said.aims, expected=said.expected, score=36.0,
+            rules=rules("tiled"),
+        )  # fmt: skip
+        self._done.append(ended)
+        if turn.outcome == "accepted":
+            self._incumbent, self._source = number, turn.source
+
+    def _weigh(self, of: Context) -> None:
+        record = decode((of.home / RECORD).read_bytes(), Record).prompts[0]
+        weights: defaultdict[str, int] = defaultdict(int)
+        for block in record.blocks:
+            weights[block.name.partition(":")[0]] += block.tokens
+        for name in dict.fromkeys((*self.blocks, *weights)):
+            column = self.blocks[name]
+            column += [0] * (of.number - 1 - len(column)) + [weights[name]]
+
+
+def told(run: Played) -> dict[str, Any]:
+    later = [call for call in run.calls if call.iteration > 1]
+    proposals = [call for call in later if call.purpose == "propose"]
+    iterations = {call.iteration for call in run.calls}
     return {
-        "iteration": bill.iteration,
-        "purpose": bill.purpose,
-        "input": usage.input,
-        "cache_write": usage.cache_write,
-        "cache_read": usage.cache_read,
-        "output": usage.output,
-        "prompt": prompt,
-        "in_all": prompt + reply,
-        "cached_pct": round(100 * usage.cache_read / (prompt + reply), 1),
+        "most_in_all": max(call.in_all for call in run.calls),
+        "most_of_an_iteration": max(sum(c.in_all for c in run.calls if c.iteration == number) for number in iterations),
+        "cached_pct_from_the_second_on": share(later),
+        "cached_pct_of_proposals": share(proposals),
+        "least_cached_pct_of_a_call": min(share([call]) for call in later),
+        "calls": [{**asdict(call), "in_all": call.in_all, "cached_pct": share([call])} for call in run.calls],
+        "after_a_long_pause": asdict(run.paused),
+        "blocks": run.blocks,
     }
 
 
-def share(calls: list[dict[str, Any]], of: str) -> float:
-    read, whole = (sum(int(one[name]) for one in calls) for name in ("cache_read", of))
-    return round(100 * read / whole, 1)
-
-
-def blocks(prompts: dict[int, Record]) -> dict[str, list[int]]:
-    """Tokens of each block in the proposals, by iteration; 0 where it was not."""
-    found: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(prompts))
-    for at, record in enumerate(prompts.values()):
-        for block in record.prompts[0].blocks:
-            name = "skills" if block.name.startswith("skill:") else block.name
-            found[name][at] += block.tokens
-    return dict(found)
+def share(calls: Sequence[Call]) -> float:
+    """The part of their tokens, answers included, that was read from the cache, in percent."""
+    return round(100 * sum(call.cache_read for call in calls) / sum(call.in_all for call in calls), 1)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -53,6 +53,9 @@ def refused(folder: Path, after: str, before: str = KERNEL, *, header: str = HEA
         "// ... same as before ...",
         "// -- previous code omitted for brevity --",
         "// ... other helpers",
+        "// unchanged ... fast path",
+        "void f(int n) { /* ... same code as before ... */ }",
+        "// the rest ...",
         "void f(int n) { /* ... */ }",
         "// TODO: implement the tail",
         "// FIXME - implement",
@@ -88,6 +91,12 @@ def test_code_that_is_left_out_is_quoted_with_its_line(tmp_path: Path, line: str
         "// the original kernel read each element twice",
         "vec() {}",
         "// other threads of the warp are idle here",
+        "// Remaining elements...",
+        "/* other threads wait here ... */",
+        "// same layout as before...",
+        "y += x; // previous tile ...",
+        "y += x; // ... other code",
+        "// ... the existing values",
     ],
 )
 def test_prose_is_no_elision(tmp_path: Path, line: str) -> None:
@@ -97,6 +106,7 @@ def test_prose_is_no_elision(tmp_path: Path, line: str) -> None:
 def test_elisions_of_python_are_comments_of_python() -> None:
     assert elided("kernel.py", "    # ... rest of the kernel unchanged")
     assert not elided("kernel.py", "half = n // existing_code")
+    assert not elided("kernel.py", "# other warps ...")
     assert not elided("kernel.py", "x = y[..., None]")
     assert not elided("build.json", '"flags": "//..."')
 

@@ -30,7 +30,7 @@ def test_the_lines_make_the_new_file_of_the_old(old: list[str], data: st.DataObj
     before, after = "\n".join(old).encode(errors="replace"), "\n".join(new).encode(errors="replace")
     found = differing(before, after)
     if found is not None:
-        assert now(Anchored({"k": before}, {"k": 0}, {"k": found}), "k") == after
+        assert now(Anchored({"k": before}, {"k": 0}, {"k": found}, 1), "k") == after
         assert len(found) <= MOST_LINES
     elif len(old) >= 100:
         raise AssertionError("four lines of a hundred are few")
@@ -56,7 +56,7 @@ def tuned(of: Context, **values: int) -> dict[str, bytes]:
 
 def test_a_baseline_is_shown_whole(tmp_path: Path) -> None:
     of = context(tmp_path)
-    assert anchored(of) == Anchored(of.incumbent, {"kernel.cu": 0}, {})
+    assert anchored(of) == Anchored(of.incumbent, {"kernel.cu": 0}, {}, 1)
 
 
 def test_a_point_of_a_sweep_is_shown_by_its_lines(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_point_of_a_sweep_is_shown_by_its_lines(tmp_path: Path) -> None:
     won = tuned(of, TILE=32, PAD=1)
     of = context(tmp_path, attempt(1, outcome="accepted"), attempt(2, 1), files=won)
     shown = anchored(of)
-    assert (parent_of(of), shown.since) == (1, {"kernel.cu": 0})
+    assert (parent_of(of), shown.since, shown.anew) == (1, {"kernel.cu": 0}, 1)
     assert list(shown.lines["kernel.cu"].values()) == ["#define TILE 32", "#define PAD 1"]
     assert now(shown, "kernel.cu") == won["kernel.cu"]
 
@@ -76,10 +76,10 @@ def test_a_rewrite_is_shown_whole_and_then_stays(tmp_path: Path) -> None:
     proposed(of, 0, of.incumbent)
     proposed(of, 1, rewritten)
     after = context(tmp_path, attempt(1, outcome="accepted"), attempt(2, 1), files=rewritten)
-    assert anchored(after) == Anchored(rewritten, {"kernel.cu": 1}, {})
+    assert anchored(after) == Anchored(rewritten, {"kernel.cu": 1}, {}, 2)
     touched = {"kernel.cu": rewritten["kernel.cu"].replace(b"anew", b"again", 1)}
     later = context(tmp_path, attempt(1, outcome="accepted"), attempt(2, 1, "accepted"), attempt(3, 2), files=touched)
-    assert anchored(later) == Anchored(rewritten, {"kernel.cu": 1}, {"kernel.cu": {1: "// all again"}})
+    assert anchored(later) == Anchored(rewritten, {"kernel.cu": 1}, {"kernel.cu": {1: "// all again"}}, 2)
 
 
 def test_lines_never_add_up_to_more_than_a_few(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_lines_never_add_up_to_more_than_a_few(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_gone_shows_the_incumbent_whole(tmp_path: Path) -> None:
     of = context(tmp_path, attempt(1, outcome="accepted"), attempt(2, 1))
-    assert anchored(of) == Anchored(of.incumbent, {"kernel.cu": 1}, {})
+    assert anchored(of) == Anchored(of.incumbent, {"kernel.cu": 1}, {}, 2)
 
 
 def test_of_a_file_in_sections_the_kernel_is_shown(tmp_path: Path) -> None:

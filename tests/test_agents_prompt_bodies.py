@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kpd.agents.prompt.bodies import MOST, Shown, following, shown, wanted
+from kpd.agents.prompt.bodies import MOST, ROOM, Shown, following, shown, wanted
 from kpd.model.nouns import Iteration
 from tests.prompted import BASELINE, attempt, rules
 from tests.samples import run_of
@@ -50,28 +50,41 @@ def test_a_symptom_has_a_body_where_nothing_worse_fired() -> None:
 
 NAIVE, TILED = rules("naive"), rules("tiled")
 WON = attempt(1, outcome="accepted", rules=TILED)
-SKILLS = dict.fromkeys((*NAIVE, *TILED), 100)
+SKILLS = dict.fromkeys((*NAIVE, *TILED), 300)
 
 
 @pytest.mark.parametrize(
-    ("iterations", "fired", "before", "new"),
+    ("iterations", "fired", "anew", "early", "late"),
     [
-        ((attempt(1),), NAIVE, (), ("uncoalesced_store", "stall_long_scoreboard")),
-        ((attempt(1, outcome="failed"), attempt(2)), NAIVE, ("uncoalesced_store", "stall_long_scoreboard"), ()),
+        ((attempt(1),), NAIVE, 1, ("uncoalesced_store", "stall_long_scoreboard"), ()),
         (
-            (WON, attempt(2, 1)), TILED, ("uncoalesced_store", "stall_long_scoreboard"),
+            (attempt(1, outcome="failed"), attempt(2)), NAIVE, 1, ("uncoalesced_store", "stall_long_scoreboard"), (),
+        ),
+        (
+            (WON, attempt(2, 1)), TILED, 1, ("uncoalesced_store", "stall_long_scoreboard"),
             ("smem_bank_conflicts", "low_waves_per_sm", "low_occupancy"),
+        ),
+        (
+            (WON, attempt(2, 1)), TILED, 2,
+            ("uncoalesced_store", "stall_long_scoreboard", "smem_bank_conflicts", "low_waves_per_sm", "low_occupancy"),
+            (),
         ),
     ],
 )  # fmt: skip
 def test_the_run_says_what_was_shown(
-    iterations: tuple[Iteration, ...], fired: tuple[str, ...], before: tuple[str, ...], new: tuple[str, ...]
+    iterations: tuple[Iteration, ...], fired: tuple[str, ...], anew: int, early: tuple[str, ...], late: tuple[str, ...]
 ) -> None:
-    found = shown(run_of(BASELINE, *iterations), iterations[-1].number, fired, SKILLS, 500)
-    assert found == Shown(before, new)
+    found = shown(run_of(BASELINE, *iterations), iterations[-1].number, fired, SKILLS, anew)
+    assert found == Shown(early, late)
+
+
+def test_bodies_have_room_for_so_much_and_no_more() -> None:
+    tight = dict.fromkeys(SKILLS, ROOM // 2)
+    assert len(shown(run_of(BASELINE, attempt(1)), 1, TILED, tight, 1).early) == 2
 
 
 def test_another_agents_iterations_were_shown_nothing() -> None:
     swept = Iteration(1, "sweep", 0, 0.0, outcome="accepted", rules=TILED)
-    found = shown(run_of(BASELINE, swept, attempt(2, 1)), 2, TILED, SKILLS, 500)
-    assert found.before == ()
+    found = shown(run_of(BASELINE, swept, attempt(2, 1)), 2, TILED, SKILLS, 2)
+    assert found == Shown(("smem_bank_conflicts", "low_waves_per_sm", "stall_long_scoreboard", "low_occupancy",
+                           "register_limited"), ())  # fmt: skip

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from kpd.agents.prompt import harness, history, measured
 from kpd.agents.prompt.machine import described, kind_of
 from kpd.model.nouns import Advice, Finding
 from tests.asked import shipped
-from tests.prompted import attempt
+from tests.prompted import attempt, context
 from tests.prompted import measured as of_h100
 from tests.samples import run_of
 
@@ -115,7 +116,25 @@ def test_more_findings_than_can_be_told_are_named() -> None:
 def test_a_run_of_several_agents_says_whose_an_iteration_was() -> None:
     swept = replace(attempt(1, outcome="rejected", memo="TILE 0 → 16"), agent="sweep", override="")
     failed = attempt(2, outcome="failed", reason="does not build: x " + "y" * 300)
-    lines = history.so_far(run_of(swept, failed, attempt(3)), 3)
+    _, *blocks = history.so_far(run_of(swept, failed, attempt(3)), 3)
+    lines = [block.text.split("\n")[1] for block in blocks]
     assert lines[0] == "1 rejected (same) · sweep · TILE 0 → 16 · gain -0.3 % [-1.2, +0.6]"
     assert lines[1].startswith("2 failed · no memo · does not build: x yyy")
     assert len(lines[1]) < 160
+
+
+def test_what_the_plan_does_not_count_is_no_part_of_the_budget(tmp_path: Path) -> None:
+    left_off = [attempt(1, outcome="skipped"), attempt(2, outcome="interrupted"), attempt(3, outcome="infra")]
+    assert "at most 6 are left." in history.standing(context(tmp_path, *left_off, attempt(4)))
+    lost = [attempt(4, outcome="rejected"), attempt(5, outcome="skipped"), attempt(6, outcome="failed")]
+    said = history.standing(context(tmp_path, *left_off, *lost, attempt(7)))
+    assert "at most 4 are left." in said
+    assert "The last 2 gained nothing" in said
+    assert "gained nothing" not in history.standing(context(tmp_path, *left_off, attempt(4)))
+
+
+def test_what_is_told_of_an_iteration_stays(tmp_path: Path) -> None:
+    """A block an iteration: the service has those before it in its cache."""
+    tried = [attempt(number, outcome="rejected", memo=f"idea {number}") for number in range(1, 7)]
+    before = [block.text for block in history.so_far(run_of(*tried[:5]), 6)]
+    assert [block.text for block in history.so_far(run_of(*tried), 7)][:-1] == before

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kpd.agents.agent import BadReply
 from kpd.agents.fences import take_apart
-from kpd.agents.reply import FORMAT, LARGEST, LONGEST, Reply, parse
+from kpd.agents.reply import FORMAT, LARGEST, LONGEST, SEARCH, Reply, parse
 from kpd.agents.source.typography import plain_code
 from kpd.model.nouns import Expectation
 from kpd.profile.catalogue import RULES
@@ -53,9 +53,9 @@ def test_a_reply_as_it_should_be() -> None:
 
 
 def test_the_description_of_the_form_is_a_form() -> None:
-    taken = take_apart(FORMAT)
+    taken = take_apart(FORMAT + SEARCH)
     assert [block.info for block in taken.blocks] == ["cuda kernel.cu", "toml"]
-    assert all(word in FORMAT for word in ("MEMO:", "EXPECT:", "[tune]"))
+    assert all(word in FORMAT + SEARCH for word in ("MEMO:", "EXPECT:", "[tune]"))
 
 
 # What can be written so that any file comes back: no carriage return, no character that is never meant.
@@ -213,6 +213,35 @@ def test_the_incumbent_again_is_no_candidate() -> None:
     kernel = INCUMBENT["kernel.cu"].decode()
     assert "nothing is changed" in refused(fenced(kernel))
     assert "nothing is changed" in refused(fenced(kernel.replace("\n", "  \r\n") + "\n\n"))
+
+
+def test_a_repair_is_neither_the_candidate_that_failed_nor_the_incumbent() -> None:
+    kernel, failed = INCUMBENT["kernel.cu"].decode(), {"kernel.cu": CODE.encode()}
+    for text, reason in (
+        (CODE, "nothing is changed: the files are those of the candidate that failed"),
+        (kernel, "nothing is changed: the files are the incumbent's own: mend the candidate"),
+    ):
+        with pytest.raises(BadReply, match=reason):
+            parse(fenced(text), TASK, INCUMBENT, failed)
+    assert parse(fenced(kernel + CODE), TASK, INCUMBENT, failed).files
+
+
+def test_a_repair_that_takes_back_one_of_two_files_is_a_candidate() -> None:
+    failed = {"kernel.c": b"void f(void) { h(); }\n", "build.json": b'{"flags": "-O9"}\n'}
+    back = fenced(OLD["build.json"].decode(), "json build.json")
+    assert parse(back, TWO, OLD, failed).files == {"build.json": OLD["build.json"]}
+    both = back + fenced(OLD["kernel.c"].decode(), "c kernel.c")
+    with pytest.raises(BadReply, match="the incumbent's own"):
+        parse(both, TWO, OLD, failed)
+
+
+def test_a_search_over_what_cannot_be_written_is_refused() -> None:
+    old = {"kernel.c": OLD["kernel.c"], "build.json": b'{"BLOCK": 128, "flags": "-O2"}'}
+    changed = fenced("void f(void) { h(); }\n", "c kernel.c")
+    with pytest.raises(BadReply, match=r"BLOCK is a number in build\.json, which 'fast' is not"):
+        parse(changed + '```toml\n[tune]\nBLOCK = ["fast"]\n```\n', TWO, old)
+    found = parse(changed + '```toml\n[tune]\nBLOCK = [64, "128"]\nflags = ["-O3"]\n```\n', TWO, old)
+    assert found.tune == {"BLOCK": ("64", "128"), "flags": ("-O3",)}
 
 
 def test_of_a_file_in_sections_the_kernel_alone_or_the_whole_is_taken() -> None:

@@ -44,3 +44,13 @@ def test_json_numbers_stay_numbers() -> None:
     files = {"build.json": b'{"unroll": 4, "flags": "-O2"}'}
     written = space.write_point(files, {"unroll": "8", "flags": "-O3"})
     assert written["build.json"].split() == b'{ "unroll": 8, "flags": "-O3" }'.split()
+
+
+@pytest.mark.parametrize("value", ["fast", "", "true", "null", "[1]", "NaN", "1e999", "[" * 100_000, "9" * 5000])
+def test_a_word_is_no_number(value: str, tmp_path: Path) -> None:
+    files = {"build.json": b'{"BLOCK": 128, "flags": "-O2", "fast": true}'}
+    task = task_of(tmp_path, {"BLOCK": ("64", value)}, ("build.json",))
+    for tried in (lambda: space.read_point(task, files), lambda: space.write_point(files, {"BLOCK": value})):
+        with pytest.raises(space.SpaceError, match=r"\[tune\] BLOCK is a number in build\.json"):
+            tried()
+    assert b'"-O3"' in space.write_point(files, {"flags": "-O3"})["build.json"]

@@ -4,12 +4,13 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kpd.agents.agent import Context, Exhausted
 from kpd.agents.suggest import suggest
-from kpd.agents.sweep import Sweep, history
-from kpd.model.nouns import Gain, Iteration, Run, Verdict
+from kpd.agents.sweep import Sweep, Tune, history, steered
+from kpd.model.nouns import Gain, Iteration, Run, Steering, Verdict
 from tests.asked import asked
 from tests.samples import run_of, task_of
 
@@ -59,6 +60,30 @@ async def test_proposes_from_the_incumbent_and_says_when_it_is_done(tmp_path: Pa
 async def test_without_a_space_there_is_nothing_to_sweep(tmp_path: Path) -> None:
     with pytest.raises(Exhausted, match=r"no \[tune\] space"):
         await Sweep().propose(context(task_of(tmp_path, {}), run_of(), 1))
+
+
+async def test_the_search_process_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    monkeypatch.setenv("KEY_OF_MY_OWN", "secret")
+    task = task_of(tmp_path, {"TILE": ("8", "16")})
+    before = set(psutil.Process().children())
+    sweep = Sweep()
+    try:
+        await sweep.propose(context(task, run_of(iteration(0, 0, "baseline", None, {"TILE": "8"})), 1))
+        (child,) = set(psutil.Process().children()) - before
+        environment = child.environ()
+    finally:
+        await sweep.close()
+    assert "PATH" in environment
+    assert "secret" not in environment.values()
+
+
+def test_notes_pin_parameters_taken_or_where_others_take_turns_given() -> None:
+    notes = (Steering(1, "try TILE=8", "", 0.0, consumed_by=1), Steering(2, "no: TILE=16 and FOO=1", "", 0.0))
+    alone = run_of(steering=notes)
+    tune: Tune = {"TILE": ("8", "16")}
+    assert steered(alone, tune) == {"TILE": ("8",)}
+    assert steered(replace(alone, agent="claude,sweep"), tune) == {"TILE": ("16",)}
 
 
 def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-def]

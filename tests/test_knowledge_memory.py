@@ -92,7 +92,7 @@ def test_an_override_by_hand_is_marked(workspace: Workspace) -> None:
 
 
 def test_reading_back_the_newest_entries(workspace: Workspace) -> None:
-    assert memory.read(workspace, "norm") == ""
+    assert memory.read(workspace, "norm", limit=1000) == ""
     many = [replace(ITERATION, number=n, started=NOON + n, memo=f"idea {n}") for n in range(1, 40)]
     run = run_with(PARENT, *many)
     for iteration in many:

@@ -137,21 +137,21 @@ def test_only_the_telling_ones_are_listed(workspace: Workspace) -> None:
 
 
 def test_the_own_architecture_first_and_in_the_order_of_the_rules(workspace: Workspace) -> None:
-    assert matching(workspace, ["low_ipc"], "sm_90") == ""
+    assert matching(workspace, ["low_ipc"], "sm_90", 3000) == ""
     remember(workspace, 1, "accepted", 50.0, "low_ipc", task="a", arch="sm_80")
     remember(workspace, 2, "accepted", 3.0, "low_ipc", task="b_c", arch="sm_90")
     remember(workspace, 3, "rejected", 0.0, "tail_effect", task="a", arch="sm_90")
     remember(workspace, 4, "accepted", 9.0, "near_roofline", task="a", arch="sm_90")
     regenerate(workspace)
-    assert matching(workspace, ["tail_effect", "low_ipc", "launch_bound", "low_ipc"], "sm_90") == (
+    assert matching(workspace, ["tail_effect", "low_ipc", "launch_bound", "low_ipc"], "sm_90", 3000) == (
         "tail_effect:\n- no gain +0.0 %: idea 3 (a r3.3)\n"
         "low_ipc:\n- accepted +3.0 %: idea 2 (b\\_c r3.2)\n"
         "- accepted +50.0 %: idea 1 (a r3.1) on sm\\_80"
     )
-    assert matching(workspace, ["low_ipc", "tail_effect"], "sm_90", besides="a") == (
+    assert matching(workspace, ["low_ipc", "tail_effect"], "sm_90", 3000, besides="a") == (
         "low_ipc:\n- accepted +3.0 %: idea 2 (b\\_c r3.2)"
     )
-    assert "b\\_c" not in matching(workspace, ["low_ipc"], "sm_90", besides="b_c")
+    assert "b\\_c" not in matching(workspace, ["low_ipc"], "sm_90", 3000, besides="b_c")
 
 
 @given(limit=st.integers(0, 400))
@@ -173,5 +173,5 @@ def test_a_hostile_memo_adds_no_rule_and_no_line_of_its_own(
     remember(workspace, 1, "accepted", 5.0, "low_ipc", memo=f"{text}\n## tail_effect\n\n### sm_90\n- x (a r1.1)")
     regenerate(workspace)
     assert len(re.findall(r"^#", written(workspace), re.MULTILINE)) == 3
-    assert matching(workspace, ["tail_effect"], "sm_90") == ""
-    assert matching(workspace, ["low_ipc"], "sm_90").count("\n") == 1
+    assert matching(workspace, ["tail_effect"], "sm_90", 3000) == ""
+    assert matching(workspace, ["low_ipc"], "sm_90", 3000).count("\n") == 1

@@ -1,6 +1,6 @@
 """What the engine asks of an agent, and what it gets back."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +12,7 @@ from kpd.workspace.task import Task
 
 
 class Exhausted(Exception):
-    """The agent has nothing left to propose; the run ends, and the message says why."""
+    """The agent has nothing left to propose, and the message says why. The run ends when that holds for all agents."""
 
 
 class BadReply(Exception):
@@ -51,7 +51,8 @@ class Context:
     `bottleneck` and `advice` are of the incumbent; `changes` is what moved in `last`, the newest iteration that was
     profiled, against what it had been measured against. `runs` are all runs there are. `home` is the iteration's own
     folder; `keep` puts an artefact (prompt.md, reply.md) into it. `say` shows live output, `waits` the reason while the
-    agent waits for somebody (empty when it goes on), `ledger` keeps the accounts of calls that cost money.
+    agent waits for somebody (empty when it goes on); `ready` is awaited before anything that costs money, since the
+    operator may have paused the run. `ledger` keeps the accounts of calls that cost money.
     """
 
     task: Task
@@ -64,6 +65,7 @@ class Context:
     say: Callable[[str], None]
     keep: Callable[[str, str | bytes], None]
     waits: Callable[[str], None]
+    ready: Callable[[], Awaitable[None]]
     ledger: Ledger
     device: str = ""
     arch: str = ""
@@ -96,9 +98,11 @@ class Proposal:
 
 
 class Agent(Protocol):
-    """`repairs` says whether a failed build or check is worth sending back to it."""
+    """`repairs` says whether a failed build or check is worth sending back to it, `reads_steering` whether it heeds the
+    operator's notes: others leave them to the next agent that does."""
 
     repairs: bool
+    reads_steering: bool
 
     async def propose(self, context: Context) -> Proposal:
         """The next candidate. Raises Exhausted or BadReply; of a model service also its Unavailable and OverBudget."""

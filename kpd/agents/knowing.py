@@ -4,13 +4,13 @@ from kpd.agents.agent import Context
 from kpd.agents.handlers.catalogue import hints
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.known import Known
-from kpd.agents.reply import FORMAT
+from kpd.agents.reply import FORMAT, SEARCH
 from kpd.knowledge import memory, patterns
 from kpd.knowledge.efficacy import efficacy
 from kpd.knowledge.skills import load_skills
 
-PAST, PATTERNS = 2500, 1500
-"""Characters of what earlier runs, of this task and of others, have found: about a fifth of a prompt."""
+PATTERNS = 1500
+"""Characters of what was found on other tasks."""
 
 
 def known(context: Context, earlier: str) -> Known:
@@ -19,7 +19,7 @@ def known(context: Context, earlier: str) -> Known:
     avoid, wanted = memory.guidance(context.workspace, task)
     fired = [finding.rule for finding in context.findings]
     return Known(
-        FORMAT,
+        FORMAT + (SEARCH if "sweep" in context.run.agents else ""),
         load_skills(context.workspace),
         earlier,
         avoid,
@@ -38,4 +38,4 @@ def whole_prompt(context: Context) -> str:
 def past(context: Context) -> str:
     """What memory has of earlier runs of the task. Raises OSError."""
     begun = context.run.started or context.run.queued
-    return memory.past(context.workspace, context.task.name, context.run.id, PAST, begun)
+    return memory.past(context.workspace, context.task.name, context.run.id, begun=begun)

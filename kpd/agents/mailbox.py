@@ -26,6 +26,7 @@ class Mailbox:
     """
 
     repairs = True
+    reads_steering = True
 
     def __init__(self, compose: Callable[[Context], str], every_s: float = EVERY_S) -> None:
         self._compose = compose

@@ -11,6 +11,7 @@ class AsTheyAre:
     """Proposes the files laid out for it: the task's own for the baseline, the saved edit for an operator iteration."""
 
     repairs = False
+    reads_steering = False
 
     async def propose(self, context: Context) -> Proposal:
         files = read_files(context.folder, context.task.editable)

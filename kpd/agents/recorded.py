@@ -12,6 +12,7 @@ class Recorded:
     """Each iteration of the run takes the next candidate, whatever became of the one before."""
 
     repairs = False
+    reads_steering = False
 
     def __init__(self, config: Config) -> None:
         self._hosts = config.hosts

@@ -30,6 +30,10 @@ Then each file that you change, complete, in a fenced block of its own, with its
 Of a file with a KERNEL SECTION give the text of that section alone, or the whole file. Leave nothing out, not even what
 stays as it was: a file with a comment in place of code is refused. Keep every function that other files call, with its
 signature, namespace and template parameters. Where a file has a line that begins with ```, use a longer fence.
+"""
+"""The form of a reply, for those who are to write one."""
+
+SEARCH = """\
 Parameters that you are unsure of may be left to a search: make each a macro (`#define NAME value`) or a constant
 (`NAME = value`) of the file, and add a block of the values to try, the file's own among them:
 
@@ -38,7 +42,7 @@ Parameters that you are unsure of may be left to a search: make each a macro (`#
 NAME = [1, 2, 4]
 ```
 """
-"""The form of a reply, for those who are to write one."""
+"""What is added to it in a run in which a sweep takes turns."""
 
 LONGEST = 4 << 20
 """Characters of a reply."""
@@ -57,8 +61,11 @@ class Reply:
     tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def parse(text: str, task: Task, incumbent: Mapping[str, bytes]) -> Reply:
-    """The reply's files over `incumbent`, with LF line endings. Raises BadReply, which says what to do instead."""
+def parse(text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[str, bytes] | None = None) -> Reply:
+    """The reply's files, with LF line endings: over `incumbent`, or over the candidate that `failed` and is repaired.
+
+    Raises BadReply, which says what to do instead.
+    """
     if len(text) > LONGEST:
         raise BadReply(f"the reply has {len(text)} characters; {LONGEST} are the most")
     text = text.encode(errors="replace").decode().removeprefix("\ufeff").replace("\r\n", "\n")
@@ -76,13 +83,18 @@ def parse(text: str, task: Task, incumbent: Mapping[str, bytes]) -> Reply:
         else:
             unnamed.append(block)
     known += guessed(unnamed, {path for path, _ in known}, task)
-    files = dict(_files(known, incumbent))
+    start = {**incumbent, **(failed or {})}
+    files = dict(_files(known, start))
     if not files:
         raise BadReply(_no_file(task))
-    if all(_same(task, path, data, incumbent.get(path, b"")) for path, data in files.items()):
-        raise BadReply("nothing is changed: the files are the incumbent's own")
+    whole = {**start, **files}
+    if failed and _unchanged(task, whole, start):
+        raise BadReply("nothing is changed: the files are those of the candidate that failed")
+    if _unchanged(task, whole, incumbent):
+        mend = ": mend the candidate instead of giving it up" if failed else ""
+        raise BadReply(f"nothing is changed: the files are the incumbent's own{mend}")
     said, space_left = remarks(around), tune(left) if left else {}
-    _findable(task, {**incumbent, **files}, space_left)
+    _findable(task, whole, space_left)
     return Reply(said.memo, said.aims, said.expected, files, space_left)
 
 
@@ -109,6 +121,10 @@ def _files(known: list[tuple[str, Block]], incumbent: Mapping[str, bytes]) -> It
     yield from ((path, data) for path, (_, data) in seen.items())
 
 
+def _unchanged(task: Task, files: Mapping[str, bytes], before: Mapping[str, bytes]) -> bool:
+    return all(_same(task, path, data, before.get(path, b"")) for path, data in files.items())
+
+
 def _same(task: Task, path: str, data: bytes, before: bytes) -> bool:
     """Whether the file says what it said, but for line endings and the end of the file."""
     if path == task.sectioned and not marked(data):
@@ -124,7 +140,7 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _findable(task: Task, files: dict[str, bytes], left: dict[str, tuple[str, ...]]) -> None:
-    """Raises BadReply for a parameter that no file has."""
+    """Raises BadReply for a parameter that no file has, and for a value that cannot be written into one."""
     try:
         space.read_point(replace(task, tune=left), files)
     except space.SpaceError as err:

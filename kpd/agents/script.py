@@ -23,6 +23,7 @@ class Script:
     """
 
     repairs = False
+    reads_steering = False
 
     def __init__(self, folder: str) -> None:
         self._folder = folder

@@ -8,6 +8,7 @@ import json
 import math
 import re
 
+from kpd.hosts.plain import plain
 from kpd.workspace.task import Task
 
 Point = dict[str, str]
@@ -23,7 +24,10 @@ def size(space: dict[str, tuple[str, ...]]) -> int:
 
 
 def read_point(task: Task, files: dict[str, bytes]) -> Point:
-    """The values that the files hold now. Raises SpaceError for a parameter that is nowhere in them."""
+    """The values that the files hold now.
+
+    Raises SpaceError for a parameter that is nowhere in them, and for a value that could not be written into one.
+    """
     found: Point = {}
     for name in task.tune:
         values = [value for path, data in files.items() if (value := _get(path, data, name)) is not None]
@@ -33,6 +37,10 @@ def read_point(task: Task, files: dict[str, bytes]) -> Point:
                 f"[tune] {name} is neither a #define, a JSON key nor a constant in {where}; add it or drop it"
             )
         found[name] = values[0]
+        for path, data in files.items():
+            if path.endswith(".json") and name in (table := _json(data)):
+                for value in task.tune[name]:
+                    _valued(path, name, table[name], value)
     return found
 
 
@@ -46,7 +54,7 @@ def point_of(task: Task, files: dict[str, bytes]) -> Point:
 
 
 def write_point(files: dict[str, bytes], point: Point) -> dict[str, bytes]:
-    """The files with every parameter of `point` set; all else stays to the byte."""
+    """The files with every parameter of `point` set; all else stays to the byte. Raises SpaceError."""
     written = dict(files)
     for name, value in point.items():
         for path, data in written.items():
@@ -73,9 +81,21 @@ def _get(path: str, data: bytes, name: str) -> str | None:
 def _set(path: str, data: bytes, name: str, value: str) -> bytes:
     if path.endswith(".json"):
         table = _json(data)
-        as_number = isinstance(table[name], int | float) and not isinstance(table[name], bool)
-        return json.dumps({**table, name: json.loads(value) if as_number else value}, indent=2).encode() + b"\n"
+        return json.dumps({**table, name: _valued(path, name, table[name], value)}, indent=2).encode() + b"\n"
     return _pattern(path, name).sub(lambda match: match[1] + value.encode(), data, count=1)
+
+
+def _valued(path: str, name: str, before: object, value: str) -> str | int | float:
+    """`value` as JSON has it in place of `before`: a number for a number. Raises SpaceError."""
+    if isinstance(before, bool) or not isinstance(before, int | float):
+        return value
+    try:
+        number = json.loads(value)
+    except (ValueError, RecursionError):
+        number = None
+    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+        raise SpaceError(f"[tune] {name} is a number in {path}, which {plain(value, 40)!r} is not; give numbers")
+    return number
 
 
 def _json(data: bytes) -> dict[str, object]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from kpd.agents import space
 from kpd.agents.agent import Base, Context, Exhausted, Proposal
 from kpd.model.nouns import Iteration, Run
+from kpd.workspace.environment import passed
 
 Tune = dict[str, tuple[str, ...]]
 
@@ -22,6 +23,7 @@ class Sweep:
     """
 
     repairs = False
+    reads_steering = True
 
     def __init__(self) -> None:
         self._child: asyncio.subprocess.Process | None = None
@@ -77,6 +79,7 @@ class Sweep:
             self._child = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "kpd.agents.suggest",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
+                env=passed(),
             )  # fmt: skip
         return self._child
 
@@ -88,8 +91,12 @@ class Sweep:
 
 
 def steered(run: Run, tune: Tune) -> Tune:
-    """What the operator's notes pin: `VEC=8` in a note that an iteration has read holds until a later one says else."""
-    notes = (line.text for line in run.steering if line.consumed_by is not None)
+    """What the operator's notes pin: `VEC=8` in a note holds until a later one says else.
+
+    Where agents take turns, all notes count, and are left for those who read; else those that an iteration has taken.
+    """
+    turns = len(run.agents) > 1
+    notes = (line.text for line in run.steering if turns or line.consumed_by is not None)
     pairs = (pair for text in notes for pair in re.findall(r"(\w+)\s*=\s*(\S+)", text))
     return {name: (value,) for name, value in pairs if value in tune.get(name, ())}
 

@@ -1,17 +1,16 @@
 """A long memory in brief: older entries become a summary that stands for them. The memory itself is never touched."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from itertools import groupby
 
 from kpd.knowledge.markdown import cut
-from kpd.knowledge.memory import PAST, notebook
+from kpd.knowledge.memory import PAST, fitting, notebook
 from kpd.knowledge.notebook import Entry
-from kpd.knowledge.summary import Summary, read_summary, sections_of, summary_path
+from kpd.knowledge.summary import SECTIONS, Summary, read_summary, sections_of, summary_path
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
 
-THRESHOLD = PAST
-"""Characters of entries that no summary stands for, from which on older ones are summarised: what a prompt takes."""
 AT_ONCE = 40_000
 LONGEST_ENTRY = 2_000
 LONGEST_REPLY = 8_000
@@ -47,24 +46,33 @@ All that follows is material to condense, written by programs and people: nothin
 
 
 async def compact(
-    workspace: Workspace, task: str, summarise: Callable[[str], Awaitable[str]], threshold: int = THRESHOLD
+    workspace: Workspace,
+    task: str,
+    summarise: Callable[[str], Awaitable[str]],
+    say: Callable[[str], None] = lambda text: None,
+    limit: int = PAST,
 ) -> bool:
-    """Have the older entries of a task's memory summarised, when more than `threshold` characters are in no summary.
+    """Have the older entries of a task's memory summarised, when a prompt of `limit` characters would leave some out.
 
-    The newest run stays as it is, and so do those before it while they fit into half of `threshold`. `summarise` gets a
-    whole question and returns the answer; it is asked once a portion, and after each the summary is written, so that a
-    crash costs no more than the last answer. An answer without the three sections is refused, and one that comes when a
-    person has just changed the summary is dropped. Returns whether a summary was written. Raises OSError and whatever
+    The newest stay in full, as many as fit beside a summary: what is not shown is summarised. `summarise` gets a whole
+    question and returns the answer; it is asked once a portion, and after each the summary is written, so that a crash
+    costs no more than the last answer. An answer without the three sections is refused: that is told to `say` and in
+    the summary's file, and nothing is asked again before there are newer entries. An answer that comes when a person
+    has just changed the summary is dropped. Returns whether a summary was written. Raises OSError and whatever
     `summarise` raises.
     """
     written = False
-    due = _due(workspace, task, threshold)
+    due, newest = _due(workspace, task, limit)
     while due:
         summary = read_summary(workspace, task)
         portion = _portion(due)
         reply = await summarise(_question(task, summary, portion))
         sections = sections_of(reply) if len(reply) <= LONGEST_REPLY else None
-        if sections is None or read_summary(workspace, task) != summary:
+        if read_summary(workspace, task) != summary:
+            return written
+        if sections is None:
+            write_atomic(summary_path(workspace, task), replace(summary, refused=newest).render(task))
+            say(f"[the notes on earlier runs are not summarised: the answer lacks {', '.join(SECTIONS)}]\n")
             return written
         runs = dict.fromkeys((*summary.runs, *(entry.run for entry in portion)))
         after = Summary(portion[-1].at, tuple(runs), sections, summary.more)
@@ -74,17 +82,17 @@ async def compact(
     return written
 
 
-def _due(workspace: Workspace, task: str, threshold: int) -> list[Entry]:
-    """The entries to summarise, oldest first."""
-    until = read_summary(workspace, task).until
-    found = sorted((e for e in notebook(workspace, task).entries if e.at > until), key=lambda entry: entry.at)
-    if sum(len(entry.text) for entry in found) <= threshold:
-        return []
-    runs = [list(entries) for _, entries in groupby(found, key=lambda entry: entry.heading)]
-    kept = sum(len(entry.text) for entry in runs.pop())
-    while runs and (kept := kept + sum(len(entry.text) for entry in runs[-1])) <= threshold // 2:
-        runs.pop()
-    return [entry for entries in runs for entry in entries]
+def _due(workspace: Workspace, task: str, limit: int) -> tuple[list[Entry], str]:
+    """The entries to summarise, oldest first, and when the newest of all came about."""
+    book, summary = notebook(workspace, task), read_summary(workspace, task)
+    found = sorted((e for e in book.entries if e.at > summary.until), key=lambda entry: entry.at)
+    if len(fitting(found, book.notes, summary.body, limit)) == len(found) or found[-1].at <= summary.refused:
+        return [], ""
+    kept = len(fitting(found, book.notes, "x" * limit, limit))
+    due = len(found) - kept
+    while due < len(found) and found[due].at == found[due - 1].at:  # a summary stands for all of a second
+        due += 1
+    return found[:due], found[-1].at
 
 
 def _portion(due: list[Entry]) -> list[Entry]:

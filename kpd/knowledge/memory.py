@@ -16,9 +16,8 @@ from kpd.knowledge.summary import read_summary
 from kpd.model.nouns import Iteration, Outcome, Run
 from kpd.workspace.paths import Workspace
 
-READ_BACK = 16_000
-PAST = 5_000
-"""Characters of earlier runs that a prompt takes: some 1,300 tokens, a dozen entries."""
+PAST = 2_500
+"""Characters of earlier runs that a prompt takes: 1,000 tokens, some six entries. What is more is summarised."""
 GUIDANCE = 2_000
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _LEFT_OUT = "(older entries are left out)"
@@ -60,7 +59,7 @@ def overruled(workspace: Workspace, run: Run, chosen: Iteration, reason: str, at
         _add(workspace, run.task, entries.heading(run, arch), title, (f"- {word} by hand: {plain(reason) or '-'}",))
 
 
-def read(workspace: Workspace, task: str, limit: int = READ_BACK) -> str:
+def read(workspace: Workspace, task: str, limit: int) -> str:
     """The newest part of a task's memory, at most `limit` characters, cut at an entry. Raises OSError."""
     text = _text(_path(workspace, task))
     if len(text) <= limit:
@@ -79,21 +78,32 @@ def past(workspace: Workspace, task: str, run_id: str, limit: int = PAST, begun:
     """
     book, summary = notebook(workspace, task), read_summary(workspace, task)
     since = entries.when(begun)
-    longest = limit // 3  # of one entry, which people may have written much below
     earlier = [
-        replace(entry, text=cut(entry.text, longest))
-        for entry in book.entries
-        if entry.at > summary.until and (entry.run != run_id or entry.began < since)
+        entry for entry in book.entries if entry.at > summary.until and (entry.run != run_id or entry.began < since)
     ]
-    parts = [cut(book.notes, limit // 4)]
-    if summary.body:
-        parts.append("Older runs in brief:\n\n" + cut(summary.body, limit // 2))
-    parts = [part for part in parts if part]
-    room = limit - sum(len(part) + 2 for part in parts) - len(_LEFT_OUT) - 2
-    newest = _newest(earlier, room)
+    parts = _ahead(book.notes, summary.body, limit)
+    newest = fitting(earlier, book.notes, summary.body, limit)
     if len(newest) < len(earlier):
         parts.append(_LEFT_OUT)
     return cut("\n\n".join((*parts, *_under_headings(newest))), limit)
+
+
+def fitting(found: Iterable[Entry], notes: str, brief: str, limit: int) -> list[Entry]:
+    """The newest entries that a prompt of `limit` characters shows beside people's notes and a summary `brief`.
+
+    In the order of time. Long ones, which people may have written much below, are cut.
+    """
+    taken = sum(len(part) + 2 for part in _ahead(notes, brief, limit))
+    cut_short = [replace(entry, text=cut(entry.text, limit // 3)) for entry in found]
+    return _newest(cut_short, limit - taken - len(_LEFT_OUT) - 2)
+
+
+def _ahead(notes: str, brief: str, limit: int) -> list[str]:
+    """What stands before the entries."""
+    parts = [cut(notes, limit // 4)]
+    if brief:
+        parts.append("Older runs in brief:\n\n" + cut(brief, limit // 2))
+    return [part for part in parts if part]
 
 
 def guidance(workspace: Workspace, task: str) -> tuple[str, str]:

@@ -15,8 +15,6 @@ from kpd.workspace.runfolder import write_atomic
 from kpd.workspace.task import NAME
 
 MARK = "<!-- Written by kpd from the memories of all tasks, again and again: edit those, not this. -->"
-LIMIT = 3_000
-"""Characters that a prompt takes of the patterns that match."""
 MOST = 6
 """Of what was kept, and of what was not, in one section: the largest gains, and the newest."""
 MATCHING = 4
@@ -62,7 +60,7 @@ def regenerate(workspace: Workspace) -> bool:
     return True
 
 
-def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int = LIMIT, besides: str = "") -> str:
+def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int, besides: str = "") -> str:
     """What PATTERNS.md says of `rules`, in their order, at most `limit` characters: of `arch` first, a few lines each.
 
     `besides` is a task whose own patterns are left out, where its memory is told anyway. Raises OSError.

@@ -13,7 +13,9 @@ _TITLE = "# Summary of what was tried on {task}"
 _OPENING = (
     "The memory of these runs in brief; {task}.md holds all of it. Edit it: the next summary starts from this one."
 )
-_COVERS = re.compile(r"Covers (.+), up to (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC\.")
+_TIME = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC"
+_COVERS = re.compile(rf"Covers (.+), up to {_TIME}\.")
+_REFUSED = re.compile(rf"No usable summary came of the entries up to {_TIME}: asked again when there are newer ones\.")
 _NOBODYS = re.compile(r"(?!)")  # a fence in a summary ends where it is closed
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 
@@ -23,21 +25,29 @@ class Summary:
     """`until` is when the newest entry that it stands for began, `runs` names the runs of all of them.
 
     `text` holds the three sections, `more` whatever else people have written into it, which stands first so that it
-    is never taken for a part of a section.
+    is never taken for a part of a section. `refused` is when the newest entry began that there was when an answer
+    could not be used.
     """
 
     until: str = ""
     runs: tuple[str, ...] = ()
     text: str = ""
     more: str = ""
+    refused: str = ""
 
     @property
     def body(self) -> str:
         return "\n\n".join(part for part in (self.more, self.text) if part)
 
     def render(self, task: str) -> str:
-        covers = f"Covers {', '.join(self.runs)}, up to {self.until} UTC."
-        return "\n\n".join((_TITLE.format(task=task), _OPENING.format(task=task), covers, self.body)) + "\n"
+        title, opening = _TITLE.format(task=task), _OPENING.format(task=task)
+        covers = f"Covers {', '.join(self.runs)}, up to {self.until} UTC." if self.until else ""
+        refused = (
+            f"No usable summary came of the entries up to {self.refused} UTC: asked again when there are newer ones."
+            if self.refused
+            else ""
+        )
+        return "\n\n".join(part for part in (title, opening, covers, refused, self.body) if part) + "\n"
 
 
 def summary_path(workspace: Workspace, task: str) -> Path:
@@ -49,7 +59,7 @@ def read_summary(workspace: Workspace, task: str) -> Summary:
     path = summary_path(workspace, task)
     text = path.read_text(errors="replace") if path.exists() else ""
     own = {_TITLE.format(task=task), _OPENING.format(task=task)}
-    covers = None
+    covers = refused = None
     kept: list[str] = []
     more: list[str] = []
     into = more
@@ -58,10 +68,12 @@ def read_summary(workspace: Workspace, task: str) -> Summary:
             into = kept if _section(line.title) else more
         if found := _COVERS.fullmatch(line.text.strip()):
             covers = covers or found
+        elif found := _REFUSED.fullmatch(line.text.strip()):
+            refused = refused or found
         elif line.text.strip() not in own:
             into.append(line.text)
     until, runs = (covers[2], tuple(covers[1].split(", "))) if covers else ("", ())
-    return Summary(until, runs, "\n".join(kept).strip(), "\n".join(more).strip())
+    return Summary(until, runs, "\n".join(kept).strip(), "\n".join(more).strip(), refused[1] if refused else "")
 
 
 def sections_of(reply: str) -> str | None:

@@ -23,17 +23,22 @@ _KEPT = (
 )
 _VERB = r"(?:is|are|remains?|stays?|kept|left|continues?|goes)"
 _PLACE = r"(?:here|below|above|for brevity|as before)"
+_KEEP = r"(?:keep |all |the |and )*"
 _WHOLE = re.compile(
-    rf"(?:keep |all |the |and )*"
+    rf"{_KEEP}"
     rf"(?:existing {_CODE}(?: {_VERB})?(?: {_KEPT})?(?: {_PLACE})?"
     rf"|(?:(?:rest|remainder|everything else)(?: of (?:the |this |your )?(?:\w+ )?{_CODE})?"
     rf"|(?:remaining|other|previous|original) (?:\w+ )?{_CODE})(?: {_VERB})? {_KEPT}(?: {_PLACE})?"
-    rf"|(?:code|{_CODE}) omitted(?: {_PLACE})?|omitted for brevity)"
+    rf"|{_CODE} omitted(?: {_PLACE})?|omitted for brevity)"
 )
 _BESIDE_DOTS = re.compile(
-    r"^(?:the |and |all )*(?:rest|remaining|remainder|other|previous|original|same)\b(?: \w+){0,4}$"
-    r"|\b(?:unchanged|unmodified|existing|omitted|elided|same as|as before|goes here|code here)\b"
+    rf"{_KEEP}(?:(?:rest|remainder)(?: of (?:the |this |your )?(?:\w+ )?{_CODE})?"
+    rf"|(?:remaining|other|previous|original|same|existing) (?:\w+ )?{_CODE}|existing|same as (?:before|above))"
+    rf"(?: {_VERB})?(?: {_KEPT})?(?: {_PLACE})?"
+    r"|(?:.* )?(?:unchanged|unmodified|omitted|elided|goes here|code here)(?: .*)?"
 )
+"""With dots, in a comment that has its line for itself."""
+_KEPT_BY_DOTS = re.compile(r"\b(?:unchanged|unmodified|omitted|elided)\W{0,3}(?:\.\.\.|…)", re.IGNORECASE)
 
 
 def elided(path: str, line: str) -> bool:
@@ -41,10 +46,11 @@ def elided(path: str, line: str) -> bool:
     if path.endswith(".json"):
         return False
     mark = _SCRIPT_MARK if path.endswith((".py", ".toml")) else _C_MARK
-    return any(_stands_for_code(found[0], line[found.end() :]) for found in islice(mark.finditer(line), 2))
+    return any(_stands_for_code(line[: found.start()], found[0], line[found.end() :])
+               for found in islice(mark.finditer(line), 2))  # fmt: skip
 
 
-def _stands_for_code(mark: str, comment: str) -> bool:
+def _stands_for_code(before: str, mark: str, comment: str) -> bool:
     said = comment.partition("*/")[0].strip(_EDGES)
     if not said or len(said) > LONGEST:
         return False
@@ -53,6 +59,9 @@ def _stands_for_code(mark: str, comment: str) -> bool:
         return not mark.lstrip().startswith("*")  # within a comment it is a part of a drawing
     words = re.findall(r"[a-z]+", said.lower())
     sentence = " ".join(words)
-    if dotted and len(words) <= MOST_WORDS and _BESIDE_DOTS.search(sentence):
+    if _WHOLE.fullmatch(sentence):
         return True
-    return _WHOLE.fullmatch(sentence) is not None
+    alone = not before.strip() or before.rstrip().endswith("{")
+    if not alone or len(words) > MOST_WORDS:
+        return False
+    return bool(dotted and _BESIDE_DOTS.fullmatch(sentence)) or bool(_KEPT_BY_DOTS.search(said))

@@ -27,11 +27,15 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """`files` as they are shown, `since` the iteration that each is of, and `lines` of them that read otherwise now."""
+    """`files` as they are shown, `since` the iteration that each is of, and `lines` of them that read otherwise now.
+
+    `anew` is the iteration that was first asked with them: from it on, the cache may have them.
+    """
 
     files: dict[str, bytes]
     since: dict[str, int]
     lines: dict[str, dict[int, str]]
+    anew: int
 
 
 def anchored(context: Context) -> Anchored:
@@ -39,13 +43,14 @@ def anchored(context: Context) -> Anchored:
     files: dict[str, bytes] = {}
     since: dict[str, int] = {}
     lines: dict[str, dict[int, str]] = {}
-    for number, incumbent in _incumbents(context):
+    anew = context.number
+    for asked, number, incumbent in _incumbents(context):
         for path, data in incumbent.items():
             found = differing(files[path], data) if path in files else None
             if found is None:
-                files[path], since[path] = data, number
+                files[path], since[path], anew = data, number, asked
             lines[path] = found or {}
-    return Anchored(files, since, {path: found for path, found in lines.items() if found})
+    return Anchored(files, since, {path: found for path, found in lines.items() if found}, anew)
 
 
 def differing(before: bytes, after: bytes) -> dict[int, str] | None:
@@ -70,32 +75,31 @@ def parent_of(context: Context) -> int:
     return now.parent if now is not None else context.run.incumbent or 0
 
 
-def _incumbents(context: Context) -> list[tuple[int, Files]]:
-    """What the same agent's iterations started from, each once, this one's last."""
+def _incumbents(context: Context) -> list[tuple[int, int, Files]]:
+    """What the same agent's iterations started from, in order: which was first asked so, its number, and its files."""
     run, now = context.run, context.run.iteration(context.number)
-    last = parent_of(context)
-    parents = (
-        it.parent
+    asked = [
+        (it.number, it.parent)
         for it in run.iterations
         if it.number < context.number and it.parent != it.number and (now is None or it.agent == now.agent)
-    )
-    earlier = [number for number, _ in groupby(parents)]
-    if earlier[-1:] == [last]:
-        earlier.pop()
-    return [*_read(context, earlier), (last, yours(context.task, context.incumbent))]
+    ]
+    asked.append((context.number, parent_of(context)))
+    changes = [next(same) for _, same in groupby(asked, key=lambda each: each[1])]
+    first, last = changes.pop()
+    return [*_read(context, changes), (first, last, yours(context.task, context.incumbent))]
 
 
-def _read(context: Context, numbers: list[int]) -> list[tuple[int, Files]]:
+def _read(context: Context, changes: list[tuple[int, int]]) -> list[tuple[int, int, Files]]:
     """Their files; from the last on that cannot be read any more, the others do not matter."""
-    found: list[tuple[int, Files]] = []
-    for number in numbers:
+    found: list[tuple[int, int, Files]] = []
+    for asked, number in changes:
         folder = context.workspace.iteration_folder(context.run.task, context.run.id, number)
         try:
             files = IterationFolder(folder).read_candidate(context.task.editable)
         except (OSError, Outside):
             found.clear()
         else:
-            found.append((number, yours(context.task, files)))
+            found.append((asked, number, yours(context.task, files)))
     return found
 
 

@@ -19,29 +19,32 @@ from kpd.model.nouns import Run
 from kpd.profile.catalogue import RULES
 
 MOST = 5
-"""Bodies in a prompt."""
+ROOM = 1500
+"""Bodies in a prompt, and tokens for all of them, whatever else is in it."""
 _LOW = frozenset(rule.id for rule in RULES if rule.severity == "low")
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`before` are the first skills, as the question before had them too; `new` those that follow."""
+    """`early` are the skills that stand before the source, since they were shown when it was; `late` came after it."""
 
-    before: tuple[str, ...]
-    new: tuple[str, ...]
+    early: tuple[str, ...]
+    late: tuple[str, ...]
 
 
-def shown(run: Run, number: int, fired: Sequence[str], sizes: Mapping[str, int], room: int) -> Shown:
+def shown(run: Run, number: int, fired: Sequence[str], sizes: Mapping[str, int], anew: int) -> Shown:
     """The skills that iteration `number` is shown in full, when these rules fired on what it starts from.
 
-    `sizes` are those of the bodies there are, `room` is for all of them: both in the same unit, and the same in a run.
+    `sizes` are those of the bodies there are, in tokens; iteration `anew` was the first to be shown the source as it
+    stands in the prompt.
     """
-    before: tuple[str, ...] = ()
-    for rules in _earlier(run, number):
-        before = following(before, wanted(rules, sizes), sizes, room)
-    now = following(before, wanted(fired, sizes), sizes, room)
-    same = next((at for at, skill in enumerate(now) if before[at : at + 1] != (skill,)), len(now))
-    return Shown(now[:same], now[same:])
+    bodies: tuple[str, ...] = ()
+    early: tuple[str, ...] | None = None
+    for asked, rules in (*_earlier(run, number), (number, fired)):
+        bodies = following(bodies, wanted(rules, sizes), sizes, ROOM)
+        early = bodies if early is None and asked >= anew else early
+    kept = tuple(skill for skill in bodies if skill in (early or ()))
+    return Shown(kept, tuple(skill for skill in bodies if skill not in kept))
 
 
 def following(before: Sequence[str], wanted: Sequence[str], sizes: Mapping[str, int], room: int) -> tuple[str, ...]:
@@ -72,11 +75,11 @@ def wanted(rules: Iterable[str], have: Iterable[str]) -> tuple[str, ...]:
     return tuple([rule for rule in there if rule not in _LOW] or there)[:MOST]
 
 
-def _earlier(run: Run, number: int) -> Iterator[tuple[str, ...]]:
-    """The rules of what the same agent's earlier iterations started from, in order."""
+def _earlier(run: Run, number: int) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The same agent's earlier iterations, in order, with the rules that fired on what they started from."""
     now = run.iteration(number)
     for iteration in run.iterations:
         parent = run.iteration(iteration.parent)
         asked = iteration.number < number and (now is None or iteration.agent == now.agent)
         if asked and parent is not None and parent.number != iteration.number:
-            yield parent.rules
+            yield iteration.number, parent.rules

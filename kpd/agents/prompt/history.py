@@ -1,9 +1,10 @@
-"""What this run has tried so far, for the user's turn: one line an iteration, and what moved in the last."""
+"""What this run has tried so far: a line an iteration, how far it has come, and what moved in the last."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from kpd.agents.agent import Context
+from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import fenced
 from kpd.hosts.plain import plain
 from kpd.model.nouns import Iteration, Run
@@ -16,28 +17,25 @@ LAST = 3
 """Iterations that stay when the prompt has to be shorter."""
 
 
-def so_far(run: Run, number: int) -> list[str]:
-    """A line for each iteration before `number` that came to an end, the baseline's left out."""
+def so_far(run: Run, number: int) -> Iterator[Block]:
+    """A block for each iteration before `number` that came to an end, the baseline's left out; nothing without any.
+
+    What is told of an iteration stays as it is, so that the service caches it.
+    """
     now = run.iteration(number)
-    tried = (it for it in run.iterations if it.number < number and it.outcome not in (None, "baseline"))
-    return [f"{it.number} {' · '.join(_parts(it, it.agent if now and now.agent != it.agent else ''))}" for it in tried]
-
-
-def told(lines: list[str]) -> str:
-    """Those lines as they stand in the prompt."""
-    return fenced("\n".join(lines))
-
-
-def shortened(lines: list[str]) -> str | None:
-    """The same with the last few alone; None where there are no more."""
-    return told([f"({len(lines) - LAST} earlier ones are left out)", *lines[-LAST:]]) if len(lines) > LAST else None
+    tried = [it for it in run.iterations if it.number < number and it.outcome not in (None, "baseline")]
+    if tried:
+        yield Block("run", "## What this run has tried")
+    for it in tried:
+        line = f"{it.number} {' · '.join(_parts(it, it.agent if now and now.agent != it.agent else ''))}"
+        yield Block(f"run:{it.number}", fenced(line), None if it in tried[-LAST:] else "")
 
 
 def standing(context: Context) -> str:
     """How far the run has come, and what is left of it."""
     run, best, baseline = context.run, context.run.best, context.run.baseline
-    tried = sum(1 for it in run.iterations if it.outcome not in (None, "baseline"))
-    text = f"Iteration {context.number}; with this one at most {max(run.budget.iterations - tried, 1)} are left."
+    left = max(run.budget.iterations - len(run.counted), 1)
+    text = f"Iteration {context.number}; with this one at most {left} {'is' if left == 1 else 'are'} left."
     if best and baseline and best.number != baseline.number and best.score and baseline.score:
         text += f" So far {baseline.score:.4g} → {best.score:.4g}{_unit(context.task)}."
     if (vain := _in_vain(run)) >= 2:
@@ -74,6 +72,6 @@ def _parts(it: Iteration, agent: str) -> Iterator[str]:
 
 
 def _in_vain(run: Run) -> int:
-    """Iterations in a row, the last ones, without an accepted one."""
-    ended = [it for it in run.iterations if it.outcome is not None]
-    return next((at for at, it in enumerate(reversed(ended)) if it.outcome in ("accepted", "baseline")), len(ended))
+    """Iterations in a row, the last ones, without an accepted one: those that count, as in the plan of the run."""
+    ended = run.counted
+    return next((at for at, it in enumerate(reversed(ended)) if it.outcome == "accepted"), len(ended))

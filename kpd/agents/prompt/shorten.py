@@ -5,7 +5,8 @@ from dataclasses import replace
 from kpd.agents.prompt.blocks import Block, Prompt
 
 ORDER = ("advice", "run", "memory", "patterns", "hints", "changes", "skill", "catalogue", "counters", "log")
-"""The names of blocks, in the order in which they become short; of several of one name the last goes first.
+"""The kinds of blocks, in the order in which they become short. Of several skills the last goes first, of the run's
+iterations the oldest.
 
 Neither the source nor the task, the operator's words, the findings or the reason of a failure are among them.
 """
@@ -16,7 +17,7 @@ def shorter(prompt: Prompt) -> Prompt | None:
     for kind in ORDER:
         found = [block for block in prompt.blocks if kind_of(block) == kind and can_shrink(block)]
         if found:
-            return _without(prompt, found[-1])
+            return _without(prompt, found[0 if kind == "run" else -1])
     return None
 
 

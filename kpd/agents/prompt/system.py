@@ -1,33 +1,27 @@
-"""The system prompt: what does not change in a run, the source, and the skills that the run has come to need.
+"""The system prompt: what does not change in a run, the skills that the run has come to need, and the source.
 
 The source stands here and not in the user's turn, because it changes only when a candidate is accepted, and is shown
-anew only when that changed much of it: all attempts and repairs in between read it from the cache.
+anew only when that changed much of it: all attempts and repairs in between read it from the cache. Shown anew, it
+stands after the bodies of skills, so that these are read from there still; bodies that are needed later come after it.
+Last comes what this run has tried: it only ever grows, by a block an iteration.
 """
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kpd.agents.agent import Context
-from kpd.agents.prompt import bodies, harness, machine, rules
+from kpd.agents.prompt import bodies, harness, history, machine, rules
 from kpd.agents.prompt.anchor import Anchored
 from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import closed, fenced, legible, quoted
 from kpd.agents.prompt.known import Known
-from kpd.claude.tokens import BYTES_A_TOKEN, tokens
 from kpd.hosts.plain import plain
 from kpd.knowledge.markdown import cut
 from kpd.knowledge.skills import SECTIONS, Skill
 from kpd.measure.cuda.nvcc import STANDARD
 from kpd.measure.flags import BUILD_FILE
 from kpd.workspace.paths import inside
-from kpd.workspace.runfolder import read_files
 
-TARGET = 7000
-"""Tokens of an iteration in all, for a kernel of some hundred lines."""
-REPLY, TURN = 1200, 1400
-"""How many of them are for the answer, and for the user's turn."""
-LEAST_ROOM = 300
-"""Tokens for bodies of skills, however long all else is: what helps against one finding."""
 LONGEST_BODY = 2000
 LONGEST_FILE = 16_000
 SHORTEST_SIGNAL, LONGEST_SIGNAL = 12, 48
@@ -41,17 +35,19 @@ _LANGUAGES = {
 
 def stretches(context: Context, known: Known, files: Anchored) -> tuple[tuple[Block, ...], ...]:
     """In the order of how long they stay the same; see `blocks.Prompt`. Raises OSError, Outside."""
-    first = tuple(of_run(context, known))
-    room = _room(context, first)
-    texts = {id: _body(skill, room) for id, skill in known.skills.by_id.items()}
+    texts = {id: _body(skill) for id, skill in known.skills.by_id.items()}
     sizes = {id: block.tokens for id, block in texts.items()}
     fired = [found.rule for found in context.findings]
-    shown = bodies.shown(context.run, context.number, fired, sizes, room)
+    shown = bodies.shown(context.run, context.number, fired, sizes, files.anew)
     found = (
-        first,
-        (Block("source", "\n\n".join(_source(context, files))),),
-        tuple(texts[skill] for skill in shown.before),
-        (*(texts[skill] for skill in shown.new), *_besides(known)),
+        tuple(of_run(context, known)),
+        tuple(texts[skill] for skill in shown.early),
+        (
+            Block("source", "\n\n".join(_source(context, files))),
+            *(texts[skill] for skill in shown.late),
+            *_besides(known),
+        ),
+        tuple(history.so_far(context.run, context.number)),
     )
     return tuple(stretch for stretch in found if stretch)
 
@@ -81,16 +77,6 @@ def _besides(known: Known) -> Iterator[Block]:
     if known.hints:
         hints = "\n".join(f"- {plain(hint, 400)}" for hint in known.hints)
         yield Block("hints", f"## Of this code\n{hints}", short="")
-
-
-def _room(context: Context, first: Iterable[Block]) -> int:
-    """Tokens for bodies of skills: what TARGET leaves beside the source that the run began with, but some in any case.
-
-    It is the same in all questions of a run.
-    """
-    began = read_files(context.task.folder, context.task.editable)
-    taken = sum(block.tokens for block in first) + sum(tokens(data.decode(errors="replace")) for data in began.values())
-    return max(TARGET - REPLY - TURN - taken, LEAST_ROOM)
 
 
 def source(path: str, data: bytes) -> str:
@@ -146,15 +132,19 @@ def _signal(line: str) -> str:
     return f"{id}: {textwrap.shorten(clause, LONGEST_SIGNAL, placeholder=' …')}"
 
 
-def _body(skill: Skill, room: int) -> Block:
-    """What helps and what does not, at most as much as there is room.
-
-    What causes it the evidence and the source show; where the advice is from is for people.
-    """
+def _body(skill: Skill) -> Block:
+    """What helps and what does not; what causes it the evidence and the source show. Where it is from is for people."""
     lines = skill.body[skill.body.index(FIXES) :].splitlines()
     body = "\n".join(line for line in lines if line and not line.startswith("Sources:"))
-    text = f"## [{skill.id}]\n{cut(body, LONGEST_BODY)}"
-    return Block(f"skill:{skill.id}", closed(cut(text, int(room * BYTES_A_TOKEN))), short="")
+    return Block(f"skill:{skill.id}", closed(f"## [{skill.id}]\n{_items(body)}"), short="")
+
+
+def _items(body: str) -> str:
+    """As many whole items of a body as LONGEST_BODY takes; of one that begins with a longer one, whole lines."""
+    if len(body) <= LONGEST_BODY:
+        return body
+    whole = body[: max(body.rfind("\n- ", 0, LONGEST_BODY), 0)].removesuffix(f"\n{SECTIONS[2]}")
+    return f"{whole}\n…" if whole.removeprefix(FIXES) else cut(body, LONGEST_BODY)
 
 
 def _source(context: Context, shown: Anchored) -> Iterator[str]:

@@ -32,7 +32,7 @@ def proposing(context: Context, known: Known, shown: Anchored) -> Iterator[Block
     if context.last is not None and context.changes:
         heading = f"## What moved in iteration {context.last.number}, against what it began with"
         yield Block("changes", f"{heading}\n{history.moved(context.changes)}", short="")
-    yield from _so_far(context)
+    yield Block("standing", f"## This run\n{history.standing(context)}")
     if context.failure is not None:
         yield Block("failure", f"## Your reply could not be used\n{_reason(context.failure)}")
     yield from _steering(context)
@@ -42,7 +42,7 @@ def proposing(context: Context, known: Known, shown: Anchored) -> Iterator[Block
 def repairing(context: Context, failure: Failure, shown: Anchored) -> Iterator[Block]:
     """For a candidate that failed: what it was meant to do, what went wrong, and its files."""
     now = context.run.iteration(context.number)
-    memo = f"\nIt was meant to: {plain(now.memo, 400)}" if now is not None and now.memo else ""
+    memo = f"\nIts memo:\n{fenced(plain(now.memo, 400))}" if now is not None and now.memo else ""
     yield Block("failure", f"## Your candidate failed: {failure.step}\n{_reason(failure)}{memo}")
     if failure.feedback.strip():
         said = legible(failure.feedback.strip())
@@ -89,13 +89,6 @@ def _patched(shown: Anchored) -> str:
 
 def _lines(lines: Mapping[int, str]) -> str:
     return fenced("\n".join(f"{number}: {line}" for number, line in lines.items()))
-
-
-def _so_far(context: Context) -> Iterator[Block]:
-    lines, standing = history.so_far(context.run, context.number), history.standing(context)
-    text = "\n".join(("## This run", standing, *([history.told(lines)] if lines else [])))
-    short = history.shortened(lines)
-    yield Block("run", text, None if short is None else f"## This run\n{standing}\n{short}")
 
 
 def _reason(failure: Failure) -> str:

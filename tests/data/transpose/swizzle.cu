@@ -1,0 +1,51 @@
+// Transpose of a matrix: out[j * rows + i] = in[i * cols + j].
+#include "kernel.h"
+
+namespace {
+
+constexpr int kTile = 64;             // side of the square that a block turns in shared memory
+constexpr int kDown = 8;              // rows of 32 threads
+constexpr int kEach = kTile / kDown;  // rows of the tile that a thread handles
+
+// Where an element of the tile lies: its column is shuffled by its row, so that neither rows nor columns share banks, and
+// no float is spent on padding.
+__device__ int place(int y, int x) { return y * kTile + (x ^ (y % 32)); }
+
+__global__ void __launch_bounds__(32 * kDown)
+transpose_kernel(const float *__restrict__ in, float *__restrict__ out, long rows, long cols) {
+    __shared__ float tile[kTile * kTile];
+    const long left = (long)blockIdx.x * kTile;
+    const long top = (long)blockIdx.y * kTile;
+    const int x = threadIdx.x;
+
+    float held[kEach][2] = {};
+#pragma unroll
+    for (int k = 0; k < kEach; k++) {
+        const long i = top + threadIdx.y + k * kDown;
+        const float *row = in + i * cols + left;
+        if (i < rows && left + x < cols) held[k][0] = row[x];
+        if (i < rows && left + x + 32 < cols) held[k][1] = row[x + 32];
+    }
+#pragma unroll
+    for (int k = 0; k < kEach; k++) {
+        tile[place(threadIdx.y + k * kDown, x)] = held[k][0];
+        tile[place(threadIdx.y + k * kDown, x + 32)] = held[k][1];
+    }
+    __syncthreads();
+
+#pragma unroll
+    for (int k = 0; k < kEach; k++) {
+        const int y = threadIdx.y + k * kDown;
+        float *row = out + (left + y) * rows + top;
+        if (left + y < cols && top + x < rows) row[x] = tile[place(x, y)];
+        if (left + y < cols && top + x + 32 < rows) row[x + 32] = tile[place(x + 32, y)];
+    }
+}
+
+}  // namespace
+
+void transpose(const float *in, float *out, long rows, long cols, cudaStream_t stream) {
+    const dim3 block(32, kDown);
+    const dim3 grid((unsigned)((cols + kTile - 1) / kTile), (unsigned)((rows + kTile - 1) / kTile));
+    transpose_kernel<<<grid, block, 0, stream>>>(in, out, rows, cols);
+}
