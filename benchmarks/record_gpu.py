@@ -53,6 +53,7 @@ class Given:
     """Proposes the candidates of the command line, one after the other."""
 
     repairs = False
+    reads_steering = False
 
     def __init__(self, candidates: Sequence[Proposal]) -> None:
         self._left = list(candidates)

@@ -17,11 +17,16 @@ TASKS = Path(__file__).parent.parent / "tasks"
 class Free:
     """The accounts of somebody who pays nothing and counts nothing."""
 
-    def allow(self, usd: float | None) -> None:
+    def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
         """Always."""
+        return 1
 
-    def billed(self, purpose: Purpose, model: str, usage: Usage, usd: float | None, cut: bool) -> None:
+    def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
         """Never."""
+
+
+async def at_once() -> None:
+    """For somebody who is never paused."""
 
 
 @dataclass
@@ -62,6 +67,7 @@ def asked(
     home.mkdir(parents=True, exist_ok=True)
     return Context(
         task=task, run=run, number=number, incumbent=incumbent, folder=task.folder, home=home, workspace=workspace,
-        say=lambda text: None, keep=IterationFolder(home).write, waits=(heard or Heard()).waits.append, ledger=Free(),
+        say=lambda text: None, keep=IterationFolder(home).write, waits=(heard or Heard()).waits.append, ready=at_once,
+        ledger=Free(),
         **given,
     )  # fmt: skip

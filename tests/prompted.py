@@ -1,6 +1,7 @@
 """A transpose on an H100 as an agent is told of it: contexts made of what was measured there."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,8 @@ def context(root: Path, *iterations: Iteration, kernel: str = "naive", files: An
     """Of the newest of these iterations, which follow the baseline; by default of the first."""
     task, source = shipped(TRANSPOSE)
     known = {"arch": "sm_90", "device": "NVIDIA H100 80GB HBM3", **measured(kernel), **given}
-    return asked(root, task, files or source, BASELINE, *(iterations or (attempt(1),)), **known)
+    of = asked(root, task, files or source, BASELINE, *(iterations or (attempt(1),)), **known)
+    return replace(of, run=replace(of.run, agent="claude"))
 
 
 def proposed(of: Context, number: int, files: dict[str, bytes]) -> None:

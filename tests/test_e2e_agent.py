@@ -21,6 +21,7 @@ from kpd.workspace.paths import Workspace
 
 class Learner:
     repairs = True
+    reads_steering = False
     asked = 0
 
     async def propose(self, context):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests.anthropic_server import Asked, Behaviour, Broken, Reply, Status
+from tests.anthropic_script import Asked, Behaviour, Broken, Reply, Status
 from tests.model_service import KEY, beside
 from tests.real_daemon import RealDaemon, daemon, workspace
 
@@ -103,7 +103,8 @@ def test_trouble_of_the_service_is_waited_for(daemon: RealDaemon, workspace: Wor
     assert any("asked again in" in reason for reason in waits)
     assert waits[-1] == ""
     bills = [event["body"] for event in daemon.events("billed")]
-    assert [bill["cut"] for bill in bills] == [True, False], "what broke off is on the bill, once"
+    assert [bill["cut"] for bill in bills] == [False, True, False], "what broke off is on the bill, once"
+    assert [bill["usd"] > 0 for bill in bills] == [False, True, True], "what was refused costs nothing"
 
 
 def test_a_bad_key_pauses_the_run_until_it_is_mended(daemon: RealDaemon, workspace: Workspace) -> None:
@@ -177,6 +178,21 @@ def test_hostile_replies_change_nothing_but_their_own_iteration(
     assert "\u202e" not in shown["memo"]
     assert sorted(path.name for path in workspace.root.parent.iterdir()) == before
     assert not Path("/tmp/owned").exists()
+
+
+def test_prompts_and_the_key_are_not_in_the_daemon_s_log(
+    daemon: RealDaemon, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_LOG", "debug")
+    with beside(workspace, in_turn(Reply(reply(1)))) as server:
+        daemon.start()
+        daemon.command("run", task="scale", agent="claude", iterations=1)
+        daemon.until_event("run_ended")
+        lines = [line for text in (*server.asked[0].system, *server.asked[0].turns) for line in text.splitlines()]
+    daemon.stop()
+    logs = daemon.output + "".join(path.read_text(errors="replace") for path in workspace.root.rglob("*.log"))
+    assert not [line for line in lines if len(line) > 40 and line in logs]
+    assert KEY not in logs
 
 
 def test_the_key_is_nowhere_in_what_a_run_leaves(daemon: RealDaemon, workspace: Workspace) -> None:

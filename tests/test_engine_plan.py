@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kpd.engine.plan import End, Iterate, Wait, next_of, result
-from kpd.model.nouns import Budget, Iteration, Outcome
+from kpd.model.nouns import Budget, Iteration, Outcome, Run
 from tests.samples import run_of
 
 
@@ -61,3 +61,63 @@ def test_the_operator_agent_waits_for_an_edit() -> None:
 def test_rolled_back_to_the_baseline_is_no_gain() -> None:
     assert result(run_of(it(0, "baseline"), it(1, "accepted"), incumbent=0)) == "no_gain"
     assert result(run_of(it(0, "baseline"), it(1, "accepted"))) == "improved"
+
+
+UNSURE: dict[str, tuple[str, ...]] = {"VEC": ("1", "2", "4", "8")}
+
+
+def turns(*iterations: Iteration, agent: str = "claude,sweep", **fields: object) -> Run:
+    return replace(run_of(it(0, "baseline"), *iterations, **fields), agent=agent)
+
+
+def unsure(number: int, outcome: Outcome = "rejected") -> Iteration:
+    return replace(it(number, outcome, 9.0, "claude"), tune=UNSURE)
+
+
+def swept(number: int, outcome: Outcome = "rejected") -> Iteration:
+    return it(number, outcome, 9.0)
+
+
+def test_an_exploration_counts_for_patience_with_what_it_explores() -> None:
+    once = (unsure(1), swept(2), swept(3), swept(4))
+    assert next_of(turns(*once)) == Iterate(5, "claude")
+    twice = (*once, unsure(5), swept(6), swept(7))
+    assert next_of(turns(*twice, budget=Budget(99, 2))) == Iterate(8, "sweep"), "the attempt is not over yet"
+    end = next_of(turns(*twice, swept(8), budget=Budget(99, 2)))
+    assert end == End("no_gain", "2 iterations without a gain (patience 2)")
+    won = (unsure(1), swept(2, "accepted"), swept(3), swept(4))
+    assert next_of(turns(*won, budget=Budget(99, 1))) == Iterate(5, "claude")
+    assert isinstance(next_of(turns(*once, budget=Budget(4, 9))), End), "each counts for the iterations"
+
+
+def test_a_roll_back_ends_an_exploration() -> None:
+    for own in ((unsure(1, "accepted"), swept(2)), (unsure(1), swept(2, "accepted"))):
+        assert next_of(turns(*own)) == Iterate(3, "sweep")
+        assert next_of(turns(*own, incumbent=0)) == Iterate(3, "claude")
+    both = (unsure(1, "accepted"), swept(2, "accepted"))
+    assert next_of(turns(*both, incumbent=1)) == Iterate(3, "sweep"), "to what is explored: that is within it"
+
+
+def test_another_incumbent_ends_an_exploration() -> None:
+    edit = it(3, "accepted", 5.0, "operator")
+    assert next_of(turns(unsure(1), swept(2), edit)) == Iterate(4, "claude")
+    assert next_of(turns(unsure(1), swept(2), edit, incumbent=0)) == Iterate(4, "claude"), "for good"
+    worse = it(3, "rejected", 50.0, "operator")
+    assert next_of(turns(unsure(1), swept(2), worse)) == Iterate(4, "sweep")
+    assert next_of(turns(unsure(1), swept(2), replace(worse, override="I like it"), incumbent=3)) == Iterate(
+        4, "claude"
+    )
+    own = replace(swept(2), override="I like it")
+    assert next_of(turns(unsure(1), own, incumbent=2)) == Iterate(3, "sweep"), "a point of its own"
+
+
+def test_one_that_has_nothing_left_leaves_the_rotation() -> None:
+    empty = replace(it(2, "skipped", agent="script:a"), exhausted=True, reason="all is proposed")
+    skipped = it(1, "skipped", agent="claude")
+    assert next_of(turns(skipped, empty, agent="claude,script:a")) == Iterate(3, "claude")
+    later = it(3, "rejected", agent="claude")
+    assert next_of(turns(skipped, empty, later, agent="claude,script:a")) == Iterate(4, "claude")
+    poor = replace(it(3, "skipped", agent="claude"), exhausted=True, reason="no money")
+    last = turns(skipped, empty, poor, agent="claude,script:a")
+    assert next_of(last) == End("no_gain", "all is proposed; no money")
+    assert next_of(replace(last, pending_edit={"kernel.c": "abc"})) == Iterate(4, "operator")

@@ -23,6 +23,7 @@ from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.task import load_task
 from tests import cuda_standin
 from tests.anthropic_server import Held, Reply, Script, Server, serving
+from tests.asked import at_once
 from tests.claude_asking import service_at
 from tests.cuda_driver import NVCC
 from tests.cuda_measured import GPU, needs_nvcc
@@ -59,7 +60,7 @@ async def workshop(
     async with serving(script) as server:
         service = service_at(server.url)
         try:
-            hooks = Hooks(lambda text: None, lambda why: None, purse)
+            hooks = Hooks(lambda text: None, lambda why: None, purse, at_once)
             maker = Maker(service, ClaudeConfig(), hooks, task_problems, None, told.append)
             facts = findings(found.kernel, found.wrapper, found.observed, 5)
             ready = Workshop(maker, server, folder / "tasks", facts, purse, told)

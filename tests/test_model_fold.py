@@ -1,6 +1,7 @@
 """The fold is pure: the same log gives the same state, however it is cut up."""
 
 from dataclasses import replace
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from kpd.model import events as e
 from kpd.model.detail import Detail, detail
 from kpd.model.fold import NOTICES_KEPT, fold, fold_all
-from kpd.model.nouns import Budget, Gain, State, Verdict
+from kpd.model.nouns import Budget, Finding, Gain, Iteration, Outcome, State, Verdict
 from tests.model_strategies import logs
 
 
@@ -135,3 +136,29 @@ def test_a_detail_begins_anew_after_a_fault() -> None:
     )
     found = detail(e.Event(n, 0.0, fact) for n, fact in enumerate(facts, start=1))
     assert found == Detail(proposed=facts[3], faults=(facts[2],))
+
+
+def test_what_was_measured_of_a_candidate_goes_with_its_fault() -> None:
+    steps = (
+        e.IterationStarted("r1", 1, "claude", 0),
+        e.Proposed("r1", 1, 0, 0, {}, "memo", aims=("call_in_loop",), tune={"VEC": ("1", "2")}),
+        e.Screened("r1", 1, 0, 0, ("flag",)),
+        e.Timed("r1", 1, 0, 0, 12.0, 5, (), roofline_pct=40.0),
+        e.Judged("r1", 1, 0, 0, VERDICT),
+        e.Explained("r1", 1, 0, 0, "memory", (Finding("call_in_loop", "high", "", ""),)),
+    )
+    measured = story(QUEUED, *steps).runs["r1"].iterations[0]
+    assert (measured.score, measured.verdict, measured.rules) == (12.0, VERDICT, ("call_in_loop",))
+    faulted = story(QUEUED, *steps, e.Faulted("r1", 1, "judge", 1, "incorrect")).runs["r1"].iterations[0]
+    blank = Iteration(1, "claude", 0, faulted.started, memo="memo", aims=measured.aims, tune=measured.tune)
+    assert faulted == blank
+
+
+@given(st.sampled_from(get_args(Outcome)))
+def test_notes_that_an_iteration_was_given_in_vain_are_given_again(outcome: Outcome) -> None:
+    facts = (
+        e.IterationStarted("r1", 1, "claude", 0), e.Steered("r1", 1, "wider"), e.Steered("r1", 2, "longer"),
+        e.SteeringConsumed("r1", (1,), 0), e.SteeringConsumed("r1", (2,), 1), e.IterationEnded("r1", 1, outcome, ""),
+    )  # fmt: skip
+    kept = None if outcome in ("skipped", "interrupted") else 1
+    assert [line.consumed_by for line in story(QUEUED, *facts).runs["r1"].steering] == [0, kept]

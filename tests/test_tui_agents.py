@@ -163,6 +163,8 @@ def test_the_journal_has_a_line_for_each_bill() -> None:
     assert text == "compile fix  broken off, $0.0237 for 7,464 tokens, 65 % from cache, claude-sonnet-5-5"
     _, text = sentence(e.Billed("r1", 1, "propose", "\x1b[31mred", agents.FIRST))
     assert text == "propose  ? for 7,706 tokens, red"
+    _, text = sentence(e.Asked("r1", 1, 7, "runtime_fix", agents.MODEL, 0.163))
+    assert text == "runtime fix  asks claude-sonnet-5-5, for $0.16 at most"
 
 
 # ── what an iteration is about ────────────────────────────────────────────────────────────────────────────────────

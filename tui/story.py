@@ -40,6 +40,13 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"
         case e.RolledBack():
             return _OPERATOR, f"{fact.run}.{fact.iteration} is the incumbent again: rolled back"
+        case e.Asked():
+            most = "" if fact.most_usd is None else f", for {money.dollars(fact.most_usd)} at most"
+            return _NOTE, f"{fact.purpose.replace('_', ' ')}  asks {clean(fact.model)}{most}"
+        case e.Unusable():
+            return _BAD, f"the answer cannot be used: {clean(fact.message)}"
+        case e.Billed() if not fact.usage.total and not fact.cut:
+            return _NOTE, f"{fact.purpose.replace('_', ' ')}  refused by the service, {clean(fact.model)}"
         case e.Billed():
             lost = "broken off, " if fact.cut else ""
             bill = money.told(Spend().with_call(fact.usage, fact.usd))

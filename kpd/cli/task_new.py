@@ -71,6 +71,10 @@ def execute(ws: Workspace, args: Namespace) -> int:
     return OK
 
 
+async def at_once() -> None:
+    """Nobody can pause a command."""
+
+
 async def _make(ws: Workspace, args: Namespace, facts: "Facts", purse: "Purse") -> Path:
     from kpd.claude.errors import OverBudget, Unavailable
     from kpd.claude.question import Hooks
@@ -84,7 +88,7 @@ async def _make(ws: Workspace, args: Namespace, facts: "Facts", purse: "Purse") 
     if not os.environ.get(config.api_key_env, "").strip():
         message = f"there is no API key: {config.api_key_env} is not set"
         raise CliError(message, "set it; --facts prints what can be told without a model", INFRA)
-    hooks = Hooks(lambda text: None, lambda why: narrate(plain(why)) if why else None, purse)
+    hooks = Hooks(lambda text: None, lambda why: narrate(plain(why)) if why else None, purse, at_once)
     async with AsyncExitStack() as stack:
         service = Service(config, os.environ)
         stack.push_async_callback(service.close)

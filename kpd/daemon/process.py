@@ -14,6 +14,7 @@ from kpd.daemon.journal import Journal, Listener
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.daemon.watcher import Watcher
+from kpd.engine import ledger
 from kpd.engine.engine import Engine
 from kpd.engine.journal import holding
 from kpd.messages import Live
@@ -42,6 +43,7 @@ class Daemon:
         async with AsyncExitStack() as stack:
             survey.survey_tasks(self.workspace, self.journal)
             recovery.hold_unfinished(self.journal, clean_end)
+            ledger.settle(self.journal)
             self.engine.look_at_folders()
             server = Server(self.workspace.make_socket_folder(), self.journal, self._query, self._command)
             await stack.enter_async_context(server)

@@ -2,6 +2,8 @@
 
 import asyncio
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from kpd.agents.agent import Agent, Exhausted
@@ -32,10 +34,13 @@ class Campaign:
     """A run with what it holds while it goes on: its control, its agents, its bench on the host."""
 
     def __init__(
-        self, workspace: Workspace, config: Config, journal: Journal, fleet: Fleet, place: Place, run_id: str
-    ) -> None:
+        self, workspace: Workspace, settings: Callable[[], Config], journal: Journal, fleet: Fleet, place: Place,
+        run_id: str,
+    ) -> None:  # fmt: skip
+        """`settings` are those of now: a run keeps those that it began with, but for [claude]."""
         self.workspace = workspace
-        self.config = config
+        self.config = settings()
+        self._settings = settings
         self.journal = journal
         self.fleet = fleet
         self.place = place
@@ -71,8 +76,7 @@ class Campaign:
             self._end("failed", f"the task cannot be measured: {err}")
         finally:
             try:
-                for held in self._agents.values():
-                    await held.close()
+                await self._let_go()
             finally:
                 self.over.set()
 
@@ -135,38 +139,51 @@ class Campaign:
                     lambda: not isinstance(plan.next_of(self.run, task.bench.direction), plan.Wait)
                 )
                 continue
+            await self._follow_settings()
             await self._iteration(step, task, bench)
             if self.run.status == "ended":
                 return
 
+    async def _follow_settings(self) -> None:
+        """A key, a model or a limit that a person has put right holds from the next question on."""
+        if (now := self._settings().claude) != self.config.claude:
+            self.config = replace(self.config, claude=now)
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Of all agents; those that are needed again are made anew."""
+        agents, self._agents = self._agents, {}
+        for held in agents.values():
+            await held.close()
+
     async def _iteration(self, step: plan.Iterate, task: Task, bench: Bench) -> None:
-        if not step.resumed:
-            self._begin(step)
         if step.agent not in self._agents:
             self._agents[step.agent] = agent(step.agent, self.config)
+        held = self._agents[step.agent]
+        if not step.resumed:
+            self._begin(step, held)
         at = Attempt(
-            self.workspace, self.config, self.journal, self.control, self.host, bench, self._agents[step.agent], task,
-            self.live, self.run_id, step.number,
+            self.workspace, self.config, self.journal, self.control, self.host, bench, held, task, self.live,
+            self.run_id, step.number,
         )  # fmt: skip
         try:
             await self.control.run(iterate(at))
         except Exhausted as err:
-            self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", str(err)))
-            explored = step.agent == plan.SWEEP and len(self.run.agents) > 1
-            if not self.run.pending_edit and not explored:
-                self._end(plan.result(self.run), str(err))
+            for_good = not plan.explores(self.run, step.agent)
+            self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", str(err), for_good))
         except Interrupted as interrupted:
             if interrupted.how != "skip":
                 raise
             self._give_up(interrupted)
 
-    def _begin(self, step: plan.Iterate) -> None:
+    def _begin(self, step: plan.Iterate, held: Agent) -> None:
         run = self.run
         parent = step.number if run.incumbent is None else run.incumbent
         edit = taskfolder.name_of(run.pending_edit) if step.agent == "operator" else ""
         self.journal.emit(e.IterationStarted(self.run_id, step.number, step.agent, parent, edit))
         waiting = tuple(line.note for line in run.steering if line.consumed_by is None)
-        if waiting and step.agent in run.agents:
+        reads = held.reads_steering and not plan.explores(run, step.agent)
+        if waiting and reads:
             self.journal.emit(e.SteeringConsumed(self.run_id, waiting, step.number))
 
     def _give_up(self, interrupted: Interrupted) -> None:

@@ -87,7 +87,7 @@ class Conductor:
         return place(run, kind, card.need if card else Need(), hosts, taken)
 
     def _begin(self, run: Run, where: Place) -> None:
-        campaign = Campaign(self._workspace, self.config, self._journal, self._fleet, where, run.id)
+        campaign = Campaign(self._workspace, lambda: self.config, self._journal, self._fleet, where, run.id)
         self.campaigns[run.id] = campaign
         task = asyncio.create_task(self._conduct(campaign), name=f"conducts {run.id}")
         self._tasks.add(task)

@@ -19,31 +19,46 @@ class RunLedger:
         self._run = run
         self._iteration = iteration
 
-    def allow(self, usd: float | None) -> None:
-        """Raises OverBudget, and Unavailable where a limit cannot be held because a price is not known."""
-        run = run_of(self._journal, self._run)
-        today = self._journal.state.days.get(datetime.fromtimestamp(time.time(), UTC).date().isoformat(), Spend())
-        of_run = run.budget.usd
-        if usd is None and (of_run or self._config.max_usd_per_day):
+    def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
+        """Raises OverBudget, Unavailable where a limit cannot be held because a price is not known, JournalError."""
+        state, run = self._journal.state, run_of(self._journal, self._run)
+        of_run, of_day = run.budget.usd, self._config.max_usd_per_day
+        if most_usd is None and (of_run or of_day):
             raise Unavailable(
-                "the model's price is not known, so the limits in dollars cannot be held",
-                "give its price in [claude.prices] of config.toml, or set max_usd_per_run and max_usd_per_day to 0",
+                f"the price of {model} is not known, so the limits in dollars cannot be held",
+                f'give it in [claude.prices."{model}"] of config.toml, or set max_usd_per_run and max_usd_per_day to 0',
             )
-        cost = usd or 0.0
-        if of_run and run.spend.usd + cost > of_run:
-            raise OverBudget(_over("the run", run.spend.usd, of_run, cost), "run")
-        if self._config.max_usd_per_day and today.usd + cost > self._config.max_usd_per_day:
-            over = _over("today", today.usd, self._config.max_usd_per_day, cost)
-            raise OverBudget(
-                f"{over}; resume after midnight (UTC), or raise max_usd_per_day in config.toml first", "day"
-            )
+        today = state.days.get(datetime.fromtimestamp(time.time(), UTC).date().isoformat(), Spend())
+        under_way = sum(other.reserved_usd for other in state.runs.values())
+        cost = most_usd or 0.0
+        if of_run and (spent := run.spend.usd + run.reserved_usd) + cost > of_run:
+            raise OverBudget(_over("the run", spent, of_run, cost), "run")
+        if of_day and (spent := today.usd + under_way) + cost > of_day:
+            over = _over("today", spent, of_day, cost)
+            raise OverBudget(f"{over}; resume after midnight (UTC), or once max_usd_per_day is higher", "day")
+        call = run.asked + 1
+        self._journal.emit(e.Asked(self._run, self._iteration, call, purpose, model, most_usd))
+        return call
 
-    def billed(self, purpose: Purpose, model: str, usage: Usage, usd: float | None, cut: bool) -> None:
+    def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
         """Raises JournalError."""
-        self._journal.emit(e.Billed(self._run, self._iteration, purpose, model, usage, usd, cut))
+        asked = next(one for one in run_of(self._journal, self._run).calls if one.number == call)
+        self._journal.emit(e.Billed(self._run, asked.iteration, asked.purpose, asked.model, usage, usd, cut, call))
+
+
+def settle(journal: Journal) -> None:
+    """Count the calls whose end a former daemon did not see, with the most they could cost. Raises JournalError."""
+    for run in tuple(journal.state.runs.values()):
+        for call in run.calls:
+            journal.emit(
+                e.Billed(run.id, call.iteration, call.purpose, call.model, Usage(), call.most_usd, True, call.number)
+            )
+            most = (
+                "" if call.most_usd is None else f", and counts with the most that it could cost, ${call.most_usd:.2f}"
+            )
+            text = f"{run.id}.{call.iteration} was asking {call.model} when the daemon ended{most}"
+            journal.emit(e.Noticed("warning", text))
 
 
 def _over(what: str, spent: float, limit: float, next_call: float) -> str:
-    return (
-        f"{what} has spent ${spent:.2f} of ${limit:.2f} on models, and the next call could cost ${next_call:.2f} more"
-    )
+    return f"of ${limit:.2f} for {what} ${spent:.2f} are spent on models, and the next call could cost ${next_call:.2f}"

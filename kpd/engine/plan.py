@@ -33,8 +33,6 @@ class End:
 SWEEP = "sweep"
 MOST_EXPLORED = 8
 """Points of one iteration's parameters that a sweep tries before the next agent's turn."""
-COUNTED = ("accepted", "rejected", "failed")
-"""Outcomes that use up budget; infrastructure trouble, skips and interruptions do not."""
 
 
 def next_of(run: Run, direction: str = "lower") -> Iterate | Wait | End:
@@ -52,7 +50,14 @@ def next_of(run: Run, direction: str = "lower") -> Iterate | Wait | End:
         return End(result(run), reason)
     if run.agent == "operator":
         return Wait("waiting for an edit of the task folder")
-    return Iterate(number, _turn(run))
+    if (agent := _turn(run)) is None:
+        return End(result(run), "; ".join(it.reason for it in run.iterations if it.exhausted))
+    return Iterate(number, agent)
+
+
+def explores(run: Run, agent: str) -> bool:
+    """Whether the agent searches what others were unsure of, instead of having turns of its own."""
+    return agent == SWEEP and len(run.agents) > 1
 
 
 def explored(run: Run, number: int) -> Iteration | None:
@@ -66,23 +71,34 @@ def explored(run: Run, number: int) -> Iteration | None:
     return None
 
 
-def _turn(run: Run) -> str:
-    """Whose turn it is: a sweep goes on where another agent was unsure, the others propose one after another."""
-    others = [agent for agent in run.agents if agent != SWEEP]
-    if not others:
+def _turn(run: Run) -> str | None:
+    """Whose turn it is: a sweep goes on where another agent was unsure, the others propose one after another.
+
+    One that had nothing left to propose has no turn any more; None when that is so of all.
+    """
+    if _exploring(run):
         return SWEEP
-    if SWEEP in run.agents and _to_explore(run):
-        return SWEEP
+    others = [agent for agent in run.agents if not explores(run, agent)]
     last = next((it.agent for it in reversed(run.iterations) if it.agent in others), others[-1])
-    return others[(others.index(last) + 1) % len(others)]
+    after = others.index(last) + 1
+    done = {it.agent for it in run.iterations if it.exhausted}
+    return next((agent for agent in (*others[after:], *others[:after]) if agent not in done), None)
 
 
-def _to_explore(run: Run) -> bool:
-    number = run.iterations[-1].number + 1
-    unsure = explored(run, number)
+def _exploring(run: Run) -> bool:
+    """Whether an exploration is under way: a number of points, while only they or what they vary become the incumbent.
+
+    It is over when a person rolls back behind it, or prefers something else.
+    """
+    unsure = explored(run, run.iterations[-1].number + 1) if SWEEP in run.agents and explores(run, SWEEP) else None
     if unsure is None:
         return False
-    sweeps = [it for it in run.iterations if it.number > unsure.number and it.agent == SWEEP]
+    since = [it for it in run.iterations if it.number >= unsure.number]
+    sweeps = [it for it in since if it.agent == SWEEP]
+    won = {it.number for it in since if it.outcome == "accepted" or it.override}
+    own = {unsure.number, *(it.number for it in sweeps)}
+    if not won <= own or run.incumbent not in (won or {unsure.parent}):
+        return False
     points = prod(len(values) for values in unsure.tune.values())
     return all(it.outcome != "skipped" for it in sweeps) and len(sweeps) < min(points - 1, MOST_EXPLORED)
 
@@ -95,13 +111,9 @@ def result(run: Run) -> RunOutcome:
     return "no_gain" if run.incumbent == baseline.number else "improved"
 
 
-def counted(run: Run) -> list[Iteration]:
-    """The iterations that count against the budget."""
-    return [it for it in run.iterations if it.outcome in COUNTED]
-
-
 def _spent(run: Run, direction: str) -> str | None:
-    done, budget = counted(run), run.budget
+    """Why the run may not go on. To its patience an iteration and what a sweep explores of it are one attempt."""
+    done, budget = run.counted, run.budget
     best = run.best
     if best is not None and best.score is not None and budget.stop_score is not None:
         reached = best.score <= budget.stop_score if direction == "lower" else best.score >= budget.stop_score
@@ -113,7 +125,7 @@ def _spent(run: Run, direction: str) -> str | None:
     for it in reversed(done):
         if it.outcome == "accepted":
             break
-        without += 1
-    if without >= budget.patience:
+        without += not explores(run, it.agent)
+    if without >= budget.patience and not _exploring(run):
         return f"{without} iterations without a gain (patience {budget.patience})"
     return None

@@ -1,36 +1,58 @@
 """Between the engine and an agent: what it is told, and what of its answer can be used."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from kpd.agents import space
 from kpd.agents.agent import BadReply, Base, Context, Failure, Proposal
+from kpd.agents.remarks import remarks
 from kpd.engine import taskfolder
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.edits import edit_folder
 from kpd.engine.ledger import RunLedger
-from kpd.engine.plan import SWEEP, explored
+from kpd.engine.plan import explored, explores
 from kpd.engine.waiting import tell
 from kpd.measure.screen import protected_touched, spliced
-from kpd.model.detail import Detail
+from kpd.model import events as e
 from kpd.workspace.sections import ProtectedSection, SectionError
 
 LARGEST = 1 << 20
 """Bytes of a candidate."""
+SILENT = remarks(()).memo
+"""The memo of an answer that says nothing of itself."""
+Wrong = e.Faulted | e.Unusable
+"""What was wrong with an answer: the candidate has a fault, or there is none that could be built."""
 
 
-def failure_of(at: Attempt, found: Detail) -> Failure | None:
-    """The last fault of this iteration, with the candidate whose it was."""
-    if not found.faults:
+def answers(at: Attempt) -> tuple[Wrong, ...]:
+    """What was wrong with the answers of this iteration so far, each of which led to a question of its own."""
+    facts = (event.fact for event in _events(at))
+    return tuple(fact for fact in facts if isinstance(fact, Wrong))
+
+
+def failure_of(at: Attempt, wrong: tuple[Wrong, ...]) -> Failure | None:
+    """What the agent is told of its last answer; if that was no use, after the fault that it was to mend."""
+    if not wrong:
         return None
-    fault = found.faults[-1]
-    return Failure(fault.step, fault.message, fault.feedback, at.candidate(), len(found.faults))
-
-
-def unusable(fault: Failure | None, reason: str, asked: int) -> Failure:
-    """What an agent is told whose answer could not be used, after the fault that it was to mend, if there was one."""
+    fault, last = _fault(wrong), wrong[-1]
     if fault is None:
-        return Failure("propose", reason, number=asked)
-    message = f"{fault.message}\nYour answer to that could not be used: {reason}"
-    return replace(fault, message=message, number=fault.number + asked)
+        return Failure("propose", last.message, number=len(wrong))
+    message = fault.message
+    if last is not fault:
+        message += f"\nYour answer to that could not be used: {last.message}"
+    return Failure(fault.step, message, fault.feedback, at.candidate(), len(wrong))
+
+
+def given_up(wrong: tuple[Wrong, ...], why: str) -> Fault:
+    """The end of an iteration that cannot be mended because its agent is not asked again."""
+    fault = _fault(wrong)
+    if fault is None:
+        return Fault("failed", f"unusable reply: {wrong[-1].message}; not asked again: {why}")
+    return Fault("failed" if fault.step == "build" else "rejected", f"{fault.message}; not mended: {why}")
+
+
+def _fault(wrong: tuple[Wrong, ...]) -> e.Faulted | None:
+    return next((one for one in reversed(wrong) if isinstance(one, e.Faulted)), None)
 
 
 def context_of(at: Attempt, failure: Failure | None) -> Context:
@@ -38,7 +60,7 @@ def context_of(at: Attempt, failure: Failure | None) -> Context:
     known = at.detail_of(at.parent)
     tried = [it for it in run.iterations if it.number < at.number and it.agent != "baseline" and it.bottleneck]
     moved = at.detail_of(tried[-1].number).explained if tried else None
-    unsure = explored(run, at.number) if at.iteration.agent == SWEEP and len(run.agents) > 1 else None
+    unsure = explored(run, at.number) if explores(run, at.iteration.agent) else None
     return Context(
         task=at.task,
         run=run,
@@ -50,6 +72,7 @@ def context_of(at: Attempt, failure: Failure | None) -> Context:
         say=at.say("agent"),
         keep=at.keep,
         waits=lambda reason: tell(at.journal, at.run, reason),
+        ready=at.control.boundary,
         ledger=RunLedger(at.journal, at.config.claude, at.run_id, at.number),
         device=at.bench.device.name,
         arch=at.bench.device.arch,
@@ -67,7 +90,10 @@ def context_of(at: Attempt, failure: Failure | None) -> Context:
 
 
 def usable(at: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal]:
-    """The proposal's files over the incumbent's: an agent may leave out what it does not change."""
+    """The proposal's files over the incumbent's, and what it means: an agent may leave out what it does not change.
+
+    Raises Fault and BadReply.
+    """
     strangers = protected_touched(at.task.editable, proposal.files)
     if strangers:
         raise Fault("rejected", f"protected file: {', '.join(strangers)}")
@@ -80,7 +106,38 @@ def usable(at: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal]
         raise Fault("rejected", f"protected section: {err}") from err
     except SectionError as err:
         raise BadReply(f"{at.task.sectioned}:{err.line}: {err}") from err
-    return {**_start(at), **files}, proposal
+    whole = {**_start(at), **files}
+    return whole, _meant(at, proposal, whole)
+
+
+def _meant(at: Attempt, proposal: Proposal, files: dict[str, bytes]) -> Proposal:
+    """The operator's memo before the agent's; and what a repair does not say again is as it was said before."""
+    before = at.iteration
+    told = [event.fact.text for event in _events(at) if isinstance(event.fact, e.MemoGiven)]
+    memo = "" if proposal.memo == SILENT else proposal.memo
+    tune, point = proposal.tune, proposal.point
+    if not tune and (tune := {name: values for name, values in before.tune.items() if _has(at, files, name)}):
+        point = space.point_of(replace(at.task, tune=tune), files)
+    return replace(
+        proposal,
+        memo=told[-1] if told else memo or before.memo or proposal.memo,
+        expected=proposal.expected or before.expected,
+        aims=proposal.aims or before.aims,
+        tune=tune,
+        point=point,
+    )
+
+
+def _has(at: Attempt, files: dict[str, bytes], name: str) -> bool:
+    """Whether the files have a parameter of this name."""
+    try:
+        return name in space.read_point(replace(at.task, tune={name: ()}), files)
+    except space.SpaceError:
+        return False
+
+
+def _events(at: Attempt) -> Iterable[e.Event]:
+    return at.journal.events(at.run_id, at.number)
 
 
 def _start(at: Attempt) -> dict[str, bytes]:

@@ -4,10 +4,10 @@ import difflib
 import time as clock
 from collections.abc import Awaitable, Callable
 
-from kpd.agents.agent import BadReply, Exhausted
+from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
 from kpd.engine.attempt import Attempt, Fault
-from kpd.engine.proposing import context_of, failure_of, unusable, usable
+from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.waiting import tell
 from kpd.measure import judge as verdicts
 from kpd.measure import score
@@ -35,28 +35,35 @@ TIMING = "timing.json"
 async def propose(at: Attempt, found: Detail) -> e.Proposed:
     """Ask the agent, once more with the reason if its reply cannot be used."""
     begun = clock.perf_counter()
-    fault = failure = failure_of(at, found)
     try:
-        for asked in range(1, BAD_REPLIES + 1):
-            try:
-                files, proposal = usable(at, await at.agent.propose(context_of(at, failure)))
-                break
-            except BadReply as err:
-                failure = unusable(fault, str(err), asked)
-                if asked == BAD_REPLIES:
-                    raise Fault("failed", f"unusable reply: {err}") from err
-            except OverBudget as err:
-                if err.scope == "run":
-                    raise Exhausted(str(err)) from err
-                raise
+        files, said = await _answer(at)
     finally:
         tell(at.journal, at.run, "")
         at.agent_s += clock.perf_counter() - begun
     hashes = at.folder.write_candidate(files)
-    memo = at.iteration.memo or proposal.memo
-    at.keep("memo.md", memo + "\n")
+    at.keep("memo.md", said.memo + "\n")
     at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), files))
-    return e.Proposed(*_blank(at), hashes, memo, proposal.expected, proposal.point, proposal.aims, proposal.tune)
+    return e.Proposed(*_blank(at), hashes, said.memo, said.expected, said.point, said.aims, said.tune)
+
+
+async def _answer(at: Attempt) -> tuple[dict[str, bytes], Proposal]:
+    """The first answer that can be used. Each that cannot is in the log: a restart goes on with the next question."""
+    while True:
+        wrong = answers(at)
+        bad = [one for one in wrong[-BAD_REPLIES:] if isinstance(one, e.Unusable)]
+        if len(bad) == BAD_REPLIES:
+            raise Fault("failed", f"unusable reply: {bad[-1].message}")
+        failure = failure_of(at, wrong)
+        try:
+            return usable(at, await at.agent.propose(context_of(at, failure)))
+        except BadReply as err:
+            at.journal.emit(e.Unusable(at.run_id, at.number, str(err)))
+        except (Exhausted, OverBudget) as err:
+            if isinstance(err, OverBudget) and err.scope != "run":
+                raise
+            if failure is not None:
+                raise given_up(wrong, str(err)) from err
+            raise Exhausted(str(err)) from err
 
 
 async def screen(at: Attempt, found: Detail) -> e.Screened:

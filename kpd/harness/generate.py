@@ -40,22 +40,22 @@ class Purse:
     limit_usd: float
     spend: Spend = field(default_factory=Spend)
 
-    def allow(self, usd: float | None) -> None:
+    def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
         """Raises OverBudget, and Unavailable where the limit cannot be held because a price is not known."""
-        if not self.limit_usd:
-            return
-        if usd is None:
+        if self.limit_usd and most_usd is None:
             raise Unavailable(
                 "the model's price is not known, so max_usd_per_run cannot be held",
                 "give its price in [claude.prices] of config.toml, or set max_usd_per_run to 0",
             )
-        if self.spend.usd + usd > self.limit_usd:
+        cost = most_usd or 0.0
+        if self.limit_usd and self.spend.usd + cost > self.limit_usd:
             message = (
-                f"${self.spend.usd:.2f} of ${self.limit_usd:.2f} are spent, and the next call could cost ${usd:.2f}"
+                f"${self.spend.usd:.2f} of ${self.limit_usd:.2f} are spent, and the next call could cost ${cost:.2f}"
             )
             raise OverBudget(message, "run")
+        return self.spend.calls + 1
 
-    def billed(self, purpose: Purpose, model: str, usage: Usage, usd: float | None, cut: bool) -> None:
+    def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
         self.spend = self.spend.with_call(usage, usd)
 
 

@@ -213,10 +213,21 @@ class StepStarted(IterationFact):
 
 
 @dataclass(frozen=True, slots=True)
+class Asked(IterationFact):
+    """A call to a model is about to be made; the fields are those of `Call`. It ends in its `Billed`."""
+
+    call: int
+    purpose: Purpose
+    model: str
+    most_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Billed(IterationFact):
     """A call to a model has ended: what it used, and its price in dollars where that is known.
 
-    A `cut` call broke off in the middle: its output is what had come by then, and the service may bill more for it.
+    A `cut` call broke off in the middle: its output is what had come by then, and the service may bill more for it. One
+    that a daemon did not see the end of counts with the most that it could have cost, and no tokens.
     """
 
     purpose: Purpose
@@ -224,6 +235,7 @@ class Billed(IterationFact):
     usage: Usage
     usd: float | None = None
     cut: bool = False
+    call: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,9 +341,19 @@ class Faulted(IterationFact):
 
 
 @dataclass(frozen=True, slots=True)
+class Unusable(IterationFact):
+    """An agent's answer cannot be used; `message` says why. It is asked again with that, once for each question."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class IterationEnded(IterationFact):
+    """`exhausted`: its agent had nothing left to propose, and leaves the rotation."""
+
     outcome: Outcome
     reason: str
+    exhausted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

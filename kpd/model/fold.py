@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kpd.model import events as e
-from kpd.model.nouns import Iteration, Notice, Run, Spend, State, Steering
+from kpd.model.nouns import Call, Iteration, Notice, Run, Spend, State, Steering
 
 NOTICES_KEPT = 50
 F = TypeVar("F", bound=e.Fact)
@@ -227,9 +227,22 @@ def _explained(state: State, at: float, fact: e.Explained) -> State:
     return _iteration(state, fact, bottleneck=fact.bottleneck, rules=rules)
 
 
+@_folds(e.Faulted)
+def _faulted(state: State, at: float, fact: e.Faulted) -> State:
+    """What the steps have found was of the candidate at fault; what its agent said of it holds until it says more."""
+    return _iteration(state, fact, flags=(), score=None, roofline_pct=None, verdict=None, bottleneck="", rules=())
+
+
 @_folds(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
-    return _iteration(state, fact, outcome=fact.outcome, reason=fact.reason, step=None, ended=at)
+    """An iteration that was given up gives back the operator's notes that it took: the next one reads them."""
+    ended = {"outcome": fact.outcome, "reason": fact.reason, "exhausted": fact.exhausted}
+    state = _iteration(state, fact, step=None, ended=at, **ended)
+    run = state.runs.get(fact.run)
+    if run is None or fact.outcome not in ("skipped", "interrupted"):
+        return state
+    lines = (replace(s, consumed_by=None) if s.consumed_by == fact.iteration else s for s in run.steering)
+    return _run(state, fact.run, steering=tuple(lines))
 
 
 @_folds(e.Accepted)
@@ -248,13 +261,25 @@ def _memo_given(state: State, at: float, fact: e.MemoGiven) -> State:
     return _iteration(state, fact, memo=fact.text)
 
 
+@_folds(e.Asked)
+def _asked(state: State, at: float, fact: e.Asked) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    call = Call(fact.call, fact.iteration, fact.purpose, fact.model, fact.most_usd)
+    return _run(state, fact.run, asked=max(run.asked, fact.call), calls=(*run.calls, call))
+
+
 @_folds(e.Billed)
 def _billed(state: State, at: float, fact: e.Billed) -> State:
     run = state.runs.get(fact.run)
     found = run.iteration(fact.iteration) if run is not None else None
     if run is None or found is None:
         return state
+    if not fact.usage.total and not fact.cut:  # refused: nothing was answered, nothing is to be paid
+        return _run(state, fact.run, calls=tuple(call for call in run.calls if call.number != fact.call))
     state = _iteration(state, fact, spend=found.spend.with_call(fact.usage, fact.usd))
-    state = _run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd))
+    calls = tuple(call for call in run.calls if call.number != fact.call)
+    state = _run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd), calls=calls)
     day = datetime.fromtimestamp(at, UTC).date().isoformat()
     return replace(state, days={**state.days, day: state.days.get(day, Spend()).with_call(fact.usage, fact.usd)})

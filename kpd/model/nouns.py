@@ -14,6 +14,8 @@ STEPS: tuple[StepName, ...] = (
 VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
 Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
 RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
+COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
+"""Outcomes that use up a run's budget; infrastructure trouble, skips and interruptions do not."""
 RunStatus = Literal["queued", "running", "paused", "ended"]
 Severity = Literal["high", "medium", "low"]
 Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness"]
@@ -73,6 +75,20 @@ class Spend:
 
     def with_call(self, usage: Usage, usd: float | None) -> "Spend":
         return Spend(self.calls + 1, self.usage + usage, self.usd + (usd or 0.0), self.unpriced + (usd is None))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call to a model that is under way, and what it can cost at most: so much is taken to be spent already.
+
+    `number` counts the calls of its run from 1 on; `most_usd` is None where the model has no known price.
+    """
+
+    number: int
+    iteration: int
+    purpose: Purpose
+    model: str
+    most_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +267,7 @@ class Iteration:
 
     `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `aims` are the rules that its
     agent meant to silence; `tune` are parameters of its files that the agent was unsure of, for a sweep to explore.
+    `exhausted`: the agent had nothing left to propose, for the rest of its run.
     """
 
     number: int
@@ -276,6 +293,7 @@ class Iteration:
     bottleneck: str = ""
     rules: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    exhausted: bool = False
     ended: float | None = None
 
 
@@ -288,7 +306,8 @@ class Run:
     task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
     if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
-    `waiting` says what the run waits for, when that ends without a person.
+    `waiting` says what the run waits for, when that ends without a person. `asked` counts its calls to models, of which
+    `calls` are those under way.
     """
 
     id: str
@@ -314,6 +333,8 @@ class Run:
     stale: tuple[str, ...] = ()
     iterations: tuple[Iteration, ...] = ()
     spend: Spend = Spend()
+    asked: int = 0
+    calls: tuple[Call, ...] = ()
     started: float | None = None
     ended: float | None = None
 
@@ -323,10 +344,20 @@ class Run:
         return tuple(self.agent.split(","))
 
     @property
+    def reserved_usd(self) -> float:
+        """What the calls under way can cost at most."""
+        return sum(call.most_usd or 0.0 for call in self.calls)
+
+    @property
     def current(self) -> Iteration | None:
         """The iteration under way, or None between iterations."""
         last = self.iterations[-1] if self.iterations else None
         return last if last is not None and last.outcome is None else None
+
+    @property
+    def counted(self) -> tuple[Iteration, ...]:
+        """The iterations that count against the budget."""
+        return tuple(it for it in self.iterations if it.outcome in COUNTED)
 
     @property
     def baseline(self) -> Iteration | None:

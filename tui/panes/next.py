@@ -11,7 +11,6 @@ from tui.text import clean, clip, first_line, line, wrapped
 from tui.view import View
 from tui.waits import folded, waits
 
-COUNTED = ("accepted", "rejected", "failed")
 MOST_LINES = 5
 SWEEP, OPERATOR = "sweep", "operator"
 
@@ -106,7 +105,7 @@ def paused(run: Run) -> str:
 
 def used(run: Run) -> tuple[int, int]:
     """Iterations that count against the budget, and those since the last accepted one."""
-    done = [it for it in run.iterations if it.outcome in COUNTED]
+    done = run.counted
     without = 0
     for it in reversed(done):
         if it.outcome == "accepted":

@@ -1,7 +1,6 @@
 """Reading a report in a process of its own; see `read`."""
 
 import asyncio
-import os
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -10,12 +9,11 @@ from pathlib import Path
 from kpd.hosts.plain import plain
 from kpd.model.codec import CodecError, decode
 from kpd.profile.ncu.launches import Launch
+from kpd.workspace.environment import passed
 
 LIMIT_S = 60.0
 LARGEST = 8 << 20
 """Bytes of JSON: a launch has some five thousand."""
-_PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "SYSTEMROOT")
-"""What a reader needs of the environment. A daemon's has an agent's keys in it, too."""
 
 
 class Unreadable(Exception):
@@ -45,7 +43,7 @@ async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "kpd.profile.ncu.read", folder,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env={name: os.environ[name] for name in _PASSED if name in os.environ}, start_new_session=True,
+        env=passed(), start_new_session=True,
     )  # fmt: skip
     assert child.stdout is not None
     assert child.stderr is not None
