@@ -27,7 +27,7 @@ from own_daemon import own_daemon
 from same_rules import same_rules
 
 from kpd.model import events as e
-from kpd.model.nouns import CaseTime
+from kpd.model.profiles import CaseTime
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 

@@ -26,7 +26,8 @@ from kpd.hosts.ssh.transport import Ssh
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
-from kpd.model.nouns import Device, Verdict
+from kpd.model.nouns import Verdict
+from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task

@@ -29,7 +29,8 @@ from kpd.measure.catalogue import BENCHES
 from kpd.measure.contest import contest
 from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
-from kpd.model.nouns import Device, Verdict
+from kpd.model.nouns import Verdict
+from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task

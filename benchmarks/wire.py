@@ -25,7 +25,8 @@ from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.model import codec
 from kpd.model import events as e
-from kpd.model.nouns import Budget, CaseTime, Finding, Gain, State, Verdict
+from kpd.model.nouns import Budget, Gain, State, Verdict
+from kpd.model.profiles import CaseTime, Finding
 from kpd.subscription import Client
 
 ITERATIONS_A_RUN = 100

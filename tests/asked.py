@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from kpd.agents.agent import Context
-from kpd.model.nouns import Iteration, Purpose, Run, Usage
+from kpd.model.nouns import Iteration, Run
+from kpd.model.spending import Purpose, Usage
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
 from kpd.workspace.task import Task, load_task

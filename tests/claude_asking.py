@@ -10,7 +10,7 @@ from kpd.claude.errors import OverBudget
 from kpd.claude.pace import Pace
 from kpd.claude.question import Answer, Hooks, Part, Question
 from kpd.claude.service import Service
-from kpd.model.nouns import Purpose, Usage
+from kpd.model.spending import Purpose, Usage
 from kpd.workspace.config import ClaudeConfig
 from tests.anthropic_script import Script
 from tests.anthropic_server import KEY, Server, serving

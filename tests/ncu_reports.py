@@ -5,7 +5,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from kpd.model.nouns import CaseTime
+from kpd.model.profiles import CaseTime
 
 DATA = Path(__file__).parent / "data" / "ncu"
 CASES = ("square_4096", "square_1024", "tall", "wide", "odd")

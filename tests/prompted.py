@@ -11,7 +11,8 @@ from kpd.agents.prompt.known import Known
 from kpd.agents.reply import FORMAT
 from kpd.knowledge.skills import load_skills
 from kpd.model.metrics import of_case
-from kpd.model.nouns import Advice, Gain, Iteration, Verdict
+from kpd.model.nouns import Gain, Iteration, Verdict
+from kpd.model.profiles import Advice
 from kpd.profile import gpu
 from kpd.workspace.runfolder import IterationFolder
 from tests.asked import asked, shipped

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from kpd.model.nouns import Budget, Iteration, Need, Run
+from kpd.model.nouns import Budget, Iteration, Run
+from kpd.model.places import Need
 from kpd.workspace.specs import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec
 from kpd.workspace.task import Task
 

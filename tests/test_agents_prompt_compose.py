@@ -22,7 +22,8 @@ from kpd.agents.prompt.system import FIXES, LONGEST_BODY
 from kpd.claude.question import MOST_BREAKPOINTS
 from kpd.knowledge.efficacy import Efficacy
 from kpd.knowledge.skills import Skill, Skills
-from kpd.model.nouns import Advice, Expectation, Steering
+from kpd.model.nouns import Expectation, Steering
+from kpd.model.profiles import Advice
 from tests.asked import asked, shipped
 from tests.prompted import BASELINE, attempt, context, known, proposed, rules
 

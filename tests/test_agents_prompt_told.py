@@ -8,7 +8,7 @@ import pytest
 
 from kpd.agents.prompt import harness, history, measured
 from kpd.agents.prompt.machine import described, kind_of
-from kpd.model.nouns import Advice, Finding
+from kpd.model.profiles import Advice, Finding
 from tests.asked import shipped
 from tests.prompted import attempt, context
 from tests.prompted import measured as of_h100

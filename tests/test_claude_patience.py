@@ -12,7 +12,7 @@ from kpd.claude.asking import MOST_BREAKS
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.claude.pace import Pace, retry_after
 from kpd.claude.tokens import most_tokens
-from kpd.model.nouns import Usage
+from kpd.model.spending import Usage
 from tests.anthropic_script import Behaviour
 from tests.anthropic_server import Asked, Broken, Held, Reply, Server, Status, serving
 from tests.claude_asking import FAST, QUESTION, SONNET, Bill, Listener, answered, service_at, talking

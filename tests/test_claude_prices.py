@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kpd.claude.prices import cost, known, price, table
 from kpd.claude.stream import Garbled, Heard
 from kpd.claude.tokens import most_tokens, tokens
-from kpd.model.nouns import Usage
+from kpd.model.spending import Usage
 from kpd.workspace.config import ClaudeConfig, PriceConfig
 
 COUNT = st.integers(0, 300_000)

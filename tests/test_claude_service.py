@@ -14,7 +14,7 @@ from kpd.claude.prices import cost, known
 from kpd.claude.question import Part, Question
 from kpd.claude.stream import MOST_CHARACTERS
 from kpd.claude.tokens import most_tokens, tokens
-from kpd.model.nouns import Usage
+from kpd.model.spending import Usage
 from kpd.workspace.config import PriceConfig
 from tests.anthropic_server import Asked, Broken, Held, Reply, Status, serving
 from tests.claude_asking import QUESTION, SONNET, Bill, Listener, answered, service_at, talking

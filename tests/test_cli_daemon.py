@@ -19,7 +19,8 @@ from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.daemon.views import Sources, answer
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Gain, HostCard, Verdict
+from kpd.model.nouns import Budget, Gain, Verdict
+from kpd.model.places import HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 

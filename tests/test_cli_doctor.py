@@ -23,7 +23,7 @@ from kpd.daemon.store import Store
 from kpd.daemon.views import Sources, answer
 from kpd.model import codec
 from kpd.model import events as e
-from kpd.model.nouns import Check, HostCard
+from kpd.model.places import Check, HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import find_tasks

@@ -18,7 +18,7 @@ from kpd.cli.hosts_add import name_for
 from kpd.cli.main import main
 from kpd.cli.text import clean
 from kpd.model import codec
-from kpd.model.nouns import Check, Device, HostCard
+from kpd.model.places import Check, Device, HostCard
 from kpd.workspace.config import HOST_NAME, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from tests.sshd import Sshd, sshd

@@ -13,20 +13,9 @@ from kpd.cli.text import clean, width
 from kpd.model import codec
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from kpd.model.nouns import (
-    Budget,
-    CaseTime,
-    Device,
-    Expectation,
-    Finding,
-    Gain,
-    HostCard,
-    Iteration,
-    Notice,
-    Run,
-    TaskCard,
-    Verdict,
-)
+from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Notice, Run, TaskCard, Verdict
+from kpd.model.places import Device, HostCard
+from kpd.model.profiles import CaseTime, Finding
 from tests import tui_gpu
 
 AT = 1_000_000.0

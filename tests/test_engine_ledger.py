@@ -10,7 +10,8 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
 from kpd.engine.ledger import RunLedger, settle
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Usage
+from kpd.model.nouns import Budget
+from kpd.model.spending import Usage
 from kpd.workspace.config import ClaudeConfig
 
 MODEL = "claude-sonnet-5-5"

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kpd.engine.placing import Place, place
-from kpd.model.nouns import Budget, Device, HostCard, Need, Run
+from kpd.model.nouns import Budget, Run
+from kpd.model.places import Device, HostCard, Need
 
 CPU = Device("cpu", "cpu", "EPYC", "x86_64")
 H100 = Device("GPU-1", "gpu", "NVIDIA H100 80GB HBM3", "sm_90")

@@ -9,7 +9,7 @@ import pytest
 from kpd.measure.bench import Incorrect
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.driver.bench import DriverBench
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from kpd.workspace.task import load_task
 from tests.cuda_measured import LOOP, kernel, task_folder
 from tests.measured import local_host

@@ -20,7 +20,7 @@ from kpd.hosts.preflight.cards import devices, down_card, host_card
 from kpd.hosts.preflight.checks import checks
 from kpd.hosts.preflight.probe import Facts
 from kpd.hosts.preflight.trial import Tried, classify, try_counters
-from kpd.model.nouns import Check
+from kpd.model.places import Check
 from kpd.workspace.config import HostConfig
 from tests.test_hosts_gpus import B200, H100
 from tests.test_hosts_probe import HELPER, Install, install, prints

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpd.knowledge.efficacy import Efficacy, aimed_at, by_efficacy, efficacy
-from kpd.model.nouns import Budget, Expectation, Finding, Gain, Iteration, Outcome, Run, Severity, Verdict
+from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Outcome, Run, Verdict
+from kpd.model.profiles import Finding, Severity
 from kpd.profile.catalogue import RULES
 
 RULE_IDS = [rule.id for rule in RULES]

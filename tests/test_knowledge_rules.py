@@ -9,7 +9,8 @@ from kpd.cli.main import main
 from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Expectation, Finding, Gain, Verdict
+from kpd.model.nouns import Budget, Expectation, Gain, Verdict
+from kpd.model.profiles import Finding
 from kpd.profile.catalogue import RULES
 from kpd.workspace.paths import Workspace
 

@@ -10,7 +10,7 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.score import case_times, impossible
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from kpd.workspace.task import load_task
 from tests import cuda_standin
 from tests.cuda_measured import ROOFLINE_ONLY

@@ -9,7 +9,7 @@ import pytest
 
 from kpd.agents.space import read_point
 from kpd.measure.catalogue import BENCHES, device_of
-from kpd.model.nouns import Need
+from kpd.model.places import Need
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task, load_task
 

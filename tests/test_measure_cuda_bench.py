@@ -17,7 +17,7 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.score import case_times, impossible
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from kpd.workspace.task import load_task
 from tests import cuda_standin
 from tests.cuda_measured import LOOP, ONE_FILE, RIGHT, ROOFLINE_ONLY, TOML, kernel, task_folder

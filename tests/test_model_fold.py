@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from kpd.model import events as e
 from kpd.model.detail import Detail, detail
 from kpd.model.fold import NOTICES_KEPT, fold, fold_all
-from kpd.model.nouns import Budget, Finding, Gain, Iteration, Outcome, State, Verdict
+from kpd.model.nouns import Budget, Gain, Iteration, Outcome, State, Verdict
+from kpd.model.profiles import Finding
 from tests.model_strategies import logs
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kpd.knowledge.skills import SECTIONS, load_skills
 from kpd.model.metrics import METRICS
-from kpd.model.nouns import Finding
+from kpd.model.profiles import Finding
 from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.rules import MOST_NAMED, ORDER, Rule, apply, apply_cases
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpd.measure.bench import Launches
-from kpd.model.nouns import Advice
+from kpd.model.profiles import Advice
 from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.ncu import advice, cases
 from kpd.profile.ncu.child import launches

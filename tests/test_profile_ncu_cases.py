@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kpd.measure.bench import Launches
 from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
-from kpd.model.nouns import Advice
+from kpd.model.profiles import Advice
 from kpd.profile.ncu import cases
 from kpd.profile.ncu.child import launches
 from kpd.profile.ncu.launches import Launch

@@ -16,7 +16,8 @@ from kpd.measure.cuda import ptxas
 from kpd.measure.score import Work
 from kpd.model.events import Timed
 from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
-from kpd.model.nouns import CaseTime, Device
+from kpd.model.places import Device
+from kpd.model.profiles import CaseTime
 from kpd.profile import gpu, speed
 from kpd.profile.catalogue import PROFILERS, RULES
 from kpd.profile.changes import changes

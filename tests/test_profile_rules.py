@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kpd.knowledge.skills import load_skills
 from kpd.measure.score import Work
 from kpd.model.metrics import CPU_METRICS, GPU_METRICS, GROUPS, METRICS, PER_CASE, describe, grouped, of_case
-from kpd.model.nouns import CaseTime, Finding
+from kpd.model.profiles import CaseTime, Finding
 from kpd.profile import assembly, counters, remarks, speed
 from kpd.profile.cpu import bottleneck, findings
 from kpd.profile.cpu_rules import CPU_RULES

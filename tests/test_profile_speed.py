@@ -3,7 +3,7 @@
 import pytest
 
 from kpd.measure.score import Work
-from kpd.model.nouns import CaseTime
+from kpd.model.profiles import CaseTime
 from kpd.profile import speed
 
 SMALL = CaseTime("small", candidate_us=2, incumbent_us=3, gain_pct=33, bytes=4000, flops=2000, roofline_us=1)

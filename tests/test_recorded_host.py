@@ -16,7 +16,8 @@ from kpd.hosts.recorded.recording import HEADER, BadRecording, Candidate, Record
 from kpd.hosts.recorded.scrub import PLAYED_GPU
 from kpd.hosts.recorded.shelf import ANSWERS, BLOBS, Shelf
 from kpd.hosts.transports import host_of
-from kpd.model.nouns import Budget, Device, HostCard, Iteration, Need, Run
+from kpd.model.nouns import Budget, Iteration, Run
+from kpd.model.places import Device, HostCard, Need
 from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError

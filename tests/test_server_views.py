@@ -20,7 +20,8 @@ from kpd.model import events as e
 from kpd.model.codec import decode, encode
 from kpd.model.detail import Detail
 from kpd.model.fold import fold_all
-from kpd.model.nouns import Budget, HostCard, Iteration, State, TaskCard
+from kpd.model.nouns import Budget, Iteration, State, TaskCard
+from kpd.model.places import HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder

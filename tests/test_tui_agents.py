@@ -12,7 +12,8 @@ from textual.content import Content
 
 from kpd.engine.plan import Iterate, next_of
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Iteration, Spend, Usage
+from kpd.model.nouns import Budget, Iteration
+from kpd.model.spending import Spend, Usage
 from kpd.subscription import DaemonError, Live
 from tests import tui_agents as agents
 from tests import tui_logs as logs

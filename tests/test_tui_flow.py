@@ -9,7 +9,9 @@ from typing import Literal
 import pytest
 
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Check, Device, Finding, HostCard, TaskCard
+from kpd.model.nouns import Budget, TaskCard
+from kpd.model.places import Check, Device, HostCard
+from kpd.model.profiles import Finding
 from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled

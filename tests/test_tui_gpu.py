@@ -12,7 +12,7 @@ from textual.content import Content
 
 from kpd.model.detail import Detail, detail
 from kpd.model.metrics import METRICS
-from kpd.model.nouns import Advice, CaseTime
+from kpd.model.profiles import Advice, CaseTime
 from kpd.profile.changes import changes
 from tests import tui_gpu as gpu
 from tests import tui_logs as logs

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kpd.model import events as e
-from kpd.model.nouns import Check, HostCard, State
+from kpd.model.nouns import State
+from kpd.model.places import Check, HostCard
 from tests import tui_fleet as fleet
 from tests import tui_logs as logs
 from tests.test_tui_pure import plain, view_of

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kpd.model import events as e
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from tests import tui_fleet as fleet
 from tests import tui_logs as logs
 from tests.test_tui_pure import plain, view_of

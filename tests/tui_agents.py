@@ -1,7 +1,8 @@
 """Runs for the UI's tests whose agents are models and people: what they say, aim at, cost, and are waited for."""
 
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Expectation, Gain, Purpose, Usage, Verdict
+from kpd.model.nouns import Budget, Expectation, Gain, Verdict
+from kpd.model.spending import Purpose, Usage
 from tests.tui_logs import FINDINGS, TASK, Log, files, measured, proposed
 
 MODEL, SMALL_MODEL = "claude-sonnet-5-5", "claude-haiku-5-5"

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from kpd.hosts import errors
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Check, Device, HostCard
+from kpd.model.nouns import Budget
+from kpd.model.places import Check, Device, HostCard
 from tests.tui_logs import TASK, Log
 
 FINGERPRINT = "SHA256:uNiVztksCsDhcc0u9e8BgrJXVGDHFlWeMsJ2vNVrv8Q"

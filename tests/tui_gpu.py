@@ -13,7 +13,8 @@ from typing import Any
 from kpd.model import events as e
 from kpd.model.codec import decode, encode
 from kpd.model.metrics import of_case
-from kpd.model.nouns import Advice, Budget, CaseTime, Finding, Gain, TaskCard, Verdict
+from kpd.model.nouns import Budget, Gain, TaskCard, Verdict
+from kpd.model.profiles import Advice, CaseTime, Finding
 from kpd.profile.ncu.metrics import NAMES
 from tests.tui_fleet import H100, gpu_host
 from tests.tui_logs import Log

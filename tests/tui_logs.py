@@ -2,20 +2,9 @@
 
 from kpd.model import events as e
 from kpd.model.fold import fold_all
-from kpd.model.nouns import (
-    Budget,
-    CaseTime,
-    Expectation,
-    Finding,
-    Gain,
-    HostCard,
-    Outcome,
-    State,
-    StepName,
-    TaskCard,
-    Verdict,
-    VerdictWord,
-)
+from kpd.model.nouns import Budget, Expectation, Gain, Outcome, State, StepName, TaskCard, Verdict, VerdictWord
+from kpd.model.places import HostCard
+from kpd.model.profiles import CaseTime, Finding
 
 BEGIN = 1_767_261_600.0  # 2026-01-01 10:00:00 UTC
 TASK = "rmsnorm_silu_cpu"

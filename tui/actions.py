@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kpd.model.codec import CodecError, decode, encode
-from kpd.model.nouns import HostCard
+from kpd.model.places import HostCard
 from kpd.workspace.paths import Workspace
 from tui import asking, hosts
 from tui.asking import Question

@@ -6,7 +6,8 @@ from typing import Any, Literal
 from kpd.model.codec import CodecError, decode, encode, event_from_json
 from kpd.model.detail import Detail
 from kpd.model.events import Billed, Event, IterationEnded, IterationFact
-from kpd.model.nouns import Iteration, Spend, State
+from kpd.model.nouns import Iteration, State
+from kpd.model.spending import Spend
 from kpd.subscription import DaemonError
 from tui.feed import Feed, Message
 from tui.outline import Place

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from kpd.model.nouns import Device, HostCard, Run, State
+from kpd.model.nouns import Run, State
+from kpd.model.places import Device, HostCard
 from tui.numbers import count
 from tui.text import clean
 

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kpd.model.nouns import Check, HostCard, Iteration, Run, Severity
+from kpd.model.nouns import Iteration, Run
+from kpd.model.places import Check, HostCard
+from kpd.model.profiles import Severity
 from tui.numbers import change
 
 

@@ -1,6 +1,7 @@
 """What models cost, in words: dollars and tokens, and a `?` for calls whose price nobody knows."""
 
-from kpd.model.nouns import Run, Spend
+from kpd.model.nouns import Run
+from kpd.model.spending import Spend
 from tui.numbers import compact, percent
 
 PAID = "claude"

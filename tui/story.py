@@ -1,7 +1,8 @@
 """One sentence for each fact of the log, for people who read what happened."""
 
 from kpd.model import events as e
-from kpd.model.nouns import Spend, Verdict
+from kpd.model.nouns import Verdict
+from kpd.model.spending import Spend
 from tui import money
 from tui.marks import Mark
 from tui.numbers import change, count, figure, seconds

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Literal
 
-from kpd.model.nouns import HostCard, Iteration, Run, State, TaskCard
+from kpd.model.nouns import Iteration, Run, State, TaskCard
+from kpd.model.places import HostCard
 from tui.details import Shown
 from tui.feed import Link
 from tui.outline import Outline, Place

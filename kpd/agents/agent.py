@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from kpd.claude.question import Ledger
-from kpd.model.nouns import Advice, Expectation, Finding, Iteration, Run, Steering, StepName
+from kpd.model.nouns import Expectation, Iteration, Run, Steering, StepName
+from kpd.model.profiles import Advice, Finding
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
 

@@ -16,7 +16,7 @@ from kpd.claude.question import Answer, Hooks, Part, Question, Stop
 from kpd.claude.service import Service
 from kpd.knowledge import patterns
 from kpd.knowledge.compact import compact
-from kpd.model.nouns import Purpose
+from kpd.model.spending import Purpose
 from kpd.workspace.config import ClaudeConfig
 
 UNUSABLE: dict[Stop, str] = {

@@ -15,7 +15,7 @@ from kpd.claude.question import Answer, Hooks, Question, Stop
 from kpd.claude.silence import Silence
 from kpd.claude.stream import Garbled, Heard
 from kpd.claude.trouble import Passing, TooLong, Trouble
-from kpd.model.nouns import Usage
+from kpd.model.spending import Usage
 
 MOST_PIECES = 5
 """An answer in more pieces than this is given up."""

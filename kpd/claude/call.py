@@ -7,7 +7,7 @@ from kpd.claude.joining import ending
 from kpd.claude.prices import Price, cost, known
 from kpd.claude.question import Question
 from kpd.claude.tokens import most_tokens
-from kpd.model.nouns import Purpose, Usage
+from kpd.model.spending import Purpose, Usage
 
 GO_ON = """\
 Your answer has reached the length of one message and stopped before its end. Go on with it now: first repeat, exactly,

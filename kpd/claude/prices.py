@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from kpd.model.nouns import Usage
+from kpd.model.spending import Usage
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.strict import Count, NotNegative, read_toml
 

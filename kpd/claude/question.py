@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from kpd.model.nouns import Purpose, Usage
+from kpd.model.spending import Purpose, Usage
 
 MOST_BREAKPOINTS = 4
 """How many cache breakpoints the service takes in one request."""

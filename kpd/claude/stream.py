@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kpd.claude.tokens import most_tokens
-from kpd.model.nouns import Usage
+from kpd.model.spending import Usage
 
 MOST_CHARACTERS = 4_000_000
 """No model writes so much in one reply; what does is not read to its end."""

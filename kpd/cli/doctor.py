@@ -15,7 +15,7 @@ from kpd.cli.outcome import CliError
 from kpd.cli.parser import add_json
 from kpd.cli.text import clean, colours, columns, out, out_json, paint, plain
 from kpd.hosts.preflight.checks import LEAST_DISK
-from kpd.model.nouns import Check
+from kpd.model.places import Check
 from kpd.wire import DaemonError
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace, WorkspaceError

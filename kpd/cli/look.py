@@ -12,7 +12,7 @@ from kpd.hosts.preflight.cards import down_card, host_card
 from kpd.hosts.preflight.trial import try_counters
 from kpd.hosts.transports import host_of
 from kpd.model.codec import encode
-from kpd.model.nouns import HostCard
+from kpd.model.places import HostCard
 from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kpd.cli.outcome import FAILED, INFRA, OK, CliError
 from kpd.cli.parser import count
 from kpd.cli.text import narrate, out, out_json, plain
-from kpd.model.nouns import Spend
+from kpd.model.spending import Spend
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 

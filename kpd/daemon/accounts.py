@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from kpd.model.events import Billed, Event
-from kpd.model.nouns import Run, Spend
+from kpd.model.nouns import Run
+from kpd.model.spending import Spend
 
 
 def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:

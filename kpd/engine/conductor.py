@@ -9,7 +9,8 @@ from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.placing import Place, place
 from kpd.engine.waiting import tell
 from kpd.measure.catalogue import device_of
-from kpd.model.nouns import Need, Run
+from kpd.model.nouns import Run
+from kpd.model.places import Need
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 

@@ -17,7 +17,8 @@ from kpd.hosts.preflight.cards import down_card, host_card
 from kpd.hosts.preflight.trial import try_counters
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
-from kpd.model.nouns import Device, HostCard, Run
+from kpd.model.nouns import Run
+from kpd.model.places import Device, HostCard
 from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
-from kpd.model.nouns import Purpose, Spend, Usage
+from kpd.model.spending import Purpose, Spend, Usage
 from kpd.workspace.config import ClaudeConfig
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kpd.model.nouns import Device, HostCard
+from kpd.model.places import Device, HostCard
 
 Peaks = tuple[float | None, float | None]
 """Bandwidth in GB/s and arithmetic in GFLOP/s, where they are known."""

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kpd.model.nouns import Device, HostCard, Need, Run
+from kpd.model.nouns import Run
+from kpd.model.places import Device, HostCard, Need
 from kpd.workspace.config import ANY, RECORDED
 
 

@@ -15,7 +15,7 @@ from kpd.harness.preprocess import SourceError
 from kpd.harness.reply import Unusable, harness_section
 from kpd.harness.verify import assembled, problems
 from kpd.measure.compiling import BuildError
-from kpd.model.nouns import Purpose, Spend, Usage
+from kpd.model.spending import Purpose, Spend, Usage
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.task import TaskError, load_task

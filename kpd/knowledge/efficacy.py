@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from kpd.model.nouns import Expectation, Finding, Iteration, Run
+from kpd.model.nouns import Expectation, Iteration, Run
+from kpd.model.profiles import Finding
 from kpd.profile.catalogue import RULES
 from kpd.profile.rules import ORDER
 

@@ -8,7 +8,7 @@ from kpd.hosts.host import JobResult
 from kpd.measure.final import Final
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 
 Say = Callable[[str], None]
 Counted = Callable[[Callable[[int], str]], str]

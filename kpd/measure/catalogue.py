@@ -12,7 +12,7 @@ from kpd.measure.command import bench as command
 from kpd.measure.cuda import bench as cuda
 from kpd.measure.cuda import flags as cuda_flags
 from kpd.measure.flags import AllowList
-from kpd.model.nouns import Device, Need
+from kpd.model.places import Device, Need
 from kpd.workspace import commands
 from kpd.workspace.task import Task
 

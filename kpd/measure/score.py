@@ -7,7 +7,7 @@ from typing import Literal
 
 from kpd.measure.judge import BadSamples, clean, log_ratio, percent
 from kpd.measure.samples import Batches, ProcessSample
-from kpd.model.nouns import CaseTime
+from kpd.model.profiles import CaseTime
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kpd.model.nouns import (
-    Advice,
-    Budget,
-    CaseTime,
-    Expectation,
-    Finding,
-    HostCard,
-    Outcome,
-    Purpose,
-    RunOutcome,
-    StepName,
-    TaskCard,
-    Usage,
-    Verdict,
-)
+from kpd.model.nouns import Budget, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
+from kpd.model.places import HostCard
+from kpd.model.profiles import Advice, CaseTime, Finding
+from kpd.model.spending import Purpose, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kpd.model import events as e
-from kpd.model.nouns import Call, Iteration, Notice, Run, Spend, State, Steering
+from kpd.model.nouns import Iteration, Notice, Run, State, Steering
+from kpd.model.spending import Call, Spend
 
 NOTICES_KEPT = 50
 F = TypeVar("F", bound=e.Fact)

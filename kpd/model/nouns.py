@@ -6,6 +6,9 @@ Everything here crosses the socket and the event log, so fields hold only JSON's
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model.places import ANY, HostCard, Need
+from kpd.model.spending import NOTHING, Call, Spend
+
 StepName = Literal["propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record"]
 STEPS: tuple[StepName, ...] = (
     "propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record",
@@ -17,8 +20,6 @@ RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
 """Outcomes that use up a run's budget; infrastructure trouble, skips and interruptions do not."""
 RunStatus = Literal["queued", "running", "paused", "ended"]
-Severity = Literal["high", "medium", "low"]
-Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,55 +41,6 @@ class Verdict:
     processes: int
     accepted: bool
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of calls to a model: `input` is what was neither written to its prompt cache nor read from it."""
-
-    input: int = 0
-    cache_write: int = 0
-    cache_read: int = 0
-    output: int = 0
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.input + other.input,
-            self.cache_write + other.cache_write,
-            self.cache_read + other.cache_read,
-            self.output + other.output,
-        )
-
-    @property
-    def total(self) -> int:
-        return self.input + self.cache_write + self.cache_read + self.output
-
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """What calls to a model came to, in US dollars; `unpriced` counts those of models whose price is not known."""
-
-    calls: int = 0
-    usage: Usage = Usage()
-    usd: float = 0.0
-    unpriced: int = 0
-
-    def with_call(self, usage: Usage, usd: float | None) -> "Spend":
-        return Spend(self.calls + 1, self.usage + usage, self.usd + (usd or 0.0), self.unpriced + (usd is None))
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call to a model that is under way, and what it can cost at most: so much is taken to be spent already.
-
-    `number` counts the calls of its run from 1 on; `most_usd` is None where the model has no known price.
-    """
-
-    number: int
-    iteration: int
-    purpose: Purpose
-    model: str
-    most_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,53 +68,6 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A rule that fired: the evidence it saw, and what to do about it. `rule` also names the skill file."""
-
-    rule: str
-    severity: Severity
-    message: str
-    action: str
-    evidence: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """What a vendor's profiler says by itself: `rule` is its own name for it, `level` how it means it.
-
-    OPT is something to gain, WRN something wrong, INF for information. `speedup_pct` is the share of the task's time
-    that it expects to be saved, None where it gives none; `cases` those it was said of. `agrees` is the id of the local
-    finding that says the same, empty without one.
-    """
-
-    rule: str
-    level: Literal["OPT", "INF", "WRN"]
-    text: str
-    speedup_pct: float | None = None
-    cases: tuple[str, ...] = ()
-    agrees: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CaseTime:
-    """One case of a task: median time of a call in microseconds, and what the machine's roofline allows for it.
-
-    On a GPU also the candidate's time on the device alone, without what a launch costs the CPU, and its time a call
-    with its data in the L2.
-    """
-
-    case: str
-    candidate_us: float
-    incumbent_us: float
-    gain_pct: float
-    bytes: float | None = None
-    flops: float | None = None
-    roofline_us: float | None = None
-    device_us: float | None = None
-    warm_us: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Steering:
     """A line from the operator to the agent, queued until an iteration consumes it."""
 
@@ -171,19 +76,6 @@ class Steering:
     by: str
     at: float
     consumed_by: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """What a task's device must be: `gpu` is part of its name, in any case of letters, `arch` its architecture (sm_90).
-
-    Empty words ask for nothing: any device will do that the task's language can use. A task with its own benchmark may
-    say which kind of `device` that is.
-    """
-
-    gpu: str = ""
-    arch: str = ""
-    device: Literal["", "cpu", "gpu"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,68 +89,8 @@ class TaskCard:
     score: str = "us"
     direction: Literal["lower", "higher"] = "lower"
     tunable: int = 0
-    need: Need = Need()
+    need: Need = ANY
     error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """What one measurement at a time runs on: a GPU, or the CPU that measurements are pinned to.
-
-    `id` is "cpu", or the GPU's UUID; `arch` is "sm_90" and the like, or the CPU's machine; `pci` is the bus id.
-    Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements of a GPU; those of a CPU are on its host's card.
-    """
-
-    id: str
-    kind: Literal["cpu", "gpu"]
-    name: str
-    arch: str = ""
-    pci: str = ""
-    memory_mib: int = 0
-    bandwidth_gbs: float | None = None
-    peak_gflops: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of a host's preflight: what was found, and what a person can do about it when that is bad.
-
-    `off` is something absent that nothing here needs. `name` is the subject: link, python, disk, gpu, nvcc, …
-    """
-
-    name: str
-    state: Literal["ok", "bad", "off"]
-    found: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HostCard:
-    """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own of its CPU.
-
-    While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
-    fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time
-    alone will hardly heal it. `rtt_ms` is a round trip to the helper when it was probed.
-    """
-
-    name: str
-    transport: str
-    link: Literal["up", "down"] = "up"
-    system: str = ""
-    device: str = ""
-    cpu: int | None = None
-    compiler: str = ""
-    counters: str = ""
-    bandwidth_gbs: float | None = None
-    peak_gflops: float | None = None
-    error: str = ""
-    address: str = ""
-    trouble: str = ""
-    offered: str = ""
-    stuck: bool = False
-    rtt_ms: float | None = None
-    devices: tuple[Device, ...] = ()
-    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +117,7 @@ class Iteration:
     expected: Expectation | None = None
     aims: tuple[str, ...] = ()
     tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    spend: Spend = Spend()
+    spend: Spend = NOTHING
     score: float | None = None
     verdict: Verdict | None = None
     override: str = ""
@@ -332,7 +164,7 @@ class Run:
     conflict: str = ""
     stale: tuple[str, ...] = ()
     iterations: tuple[Iteration, ...] = ()
-    spend: Spend = Spend()
+    spend: Spend = NOTHING
     asked: int = 0
     calls: tuple[Call, ...] = ()
     started: float | None = None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from kpd.measure.bench import Bench
 from kpd.model.events import Timed
-from kpd.model.nouns import Finding
+from kpd.model.profiles import Finding
 from kpd.profile import assembly, counters, remarks, rules, speed
 from kpd.profile.cpu_rules import CPU_RULES, NEAR_PCT
 from kpd.profile.profile import Profile

@@ -9,7 +9,7 @@ from kpd.measure.bench import Bench, Launches
 from kpd.measure.cuda import ptxas
 from kpd.model.events import Timed
 from kpd.model.metrics import METRICS, PER_CASE, of_case, parted
-from kpd.model.nouns import CaseTime, Finding
+from kpd.model.profiles import CaseTime, Finding
 from kpd.profile import rules, speed
 from kpd.profile.gpu_rules import GPU_RULES, HALF_BUSY_PCT
 from kpd.profile.ncu import advice, cases, child, collect

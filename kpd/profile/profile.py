@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kpd.measure.bench import Bench
 from kpd.model.events import Timed
-from kpd.model.nouns import Advice, Finding
+from kpd.model.profiles import Advice, Finding
 from kpd.profile.rules import Rule
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kpd.model.nouns import Finding, Severity
+from kpd.model.profiles import Finding, Severity
 
 ORDER: dict[Severity, int] = {"high": 0, "medium": 1, "low": 2}
 MOST_NAMED = 3  # cases named in a message

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from kpd.measure.score import Work
 from kpd.model.metrics import of_case
-from kpd.model.nouns import CaseTime
+from kpd.model.profiles import CaseTime
 
 ALWAYS_MEMORY = 1.0
 """No processor computes fewer floating-point operations than this for each byte its memory delivers."""

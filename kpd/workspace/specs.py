@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
-from kpd.model.nouns import Budget, Need
+from kpd.model.nouns import Budget
+from kpd.model.places import Need
 from kpd.workspace import expr
 from kpd.workspace.strict import Count, Few, Filled, NotNegative, Percent, Positive, Seconds, Text
 

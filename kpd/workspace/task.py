@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 
-from kpd.model.nouns import Need, TaskCard
+from kpd.model.nouns import TaskCard
+from kpd.model.places import Need
 from kpd.workspace import commands, expr, sections
 from kpd.workspace.paths import Outside, Workspace, inside
 from kpd.workspace.shipped import shipped

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.nouns import Advice
+from kpd.model.profiles import Advice
 from tui.numbers import percent
 from tui.panes.parts import heading
 from tui.text import BLANK, Part, clean, line, wrapped

@@ -3,7 +3,8 @@
 from textual.content import Content
 
 from kpd.model.detail import Detail
-from kpd.model.nouns import CaseTime, Iteration
+from kpd.model.nouns import Iteration
+from kpd.model.profiles import CaseTime
 from tui.numbers import change, count, figure, percent
 from tui.panes.parts import heading
 from tui.table import Cell, Column, table

@@ -8,7 +8,8 @@ from itertools import groupby
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.nouns import Check, Device, HostCard, Run
+from kpd.model.nouns import Run
+from kpd.model.places import Check, Device, HostCard
 from tui import hosts, marks
 from tui.keys import written
 from tui.numbers import figure

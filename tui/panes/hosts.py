@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.nouns import HostCard
+from kpd.model.places import HostCard
 from kpd.workspace.config import LOCAL
 from tui import hosts, marks
 from tui.numbers import count, figure

@@ -3,7 +3,8 @@
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.nouns import Run, Spend
+from kpd.model.nouns import Run
+from kpd.model.spending import Spend
 from tui import money
 from tui.details import Cost
 from tui.numbers import compact, count

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from kpd.model.metrics import describe
-from kpd.model.nouns import Finding
+from kpd.model.profiles import Finding
 from tui import marks
 from tui.details import Problem
 from tui.numbers import change, compact, count

@@ -7,7 +7,7 @@ from kpd.agents.prompt.fences import fenced
 from kpd.hosts.plain import plain
 from kpd.knowledge.efficacy import NEVER, Efficacy, by_efficacy
 from kpd.model.metrics import METRICS, grouped, of_case, parted
-from kpd.model.nouns import Advice, Finding
+from kpd.model.profiles import Advice, Finding
 
 ALWAYS = (
     "sm_pct", "dram_pct", "l2_pct", "sectors_per_load", "sectors_per_store", "shared_conflict_pct", "occupancy_pct",

@@ -15,7 +15,7 @@ from typing import Literal
 
 from kpd.agents.prompt.blocks import Prompt
 from kpd.model.codec import CodecError, decode, encode
-from kpd.model.nouns import Purpose
+from kpd.model.spending import Purpose
 
 RECORD = "prompt.json"
 VERSION = 1

@@ -8,7 +8,7 @@ from kpd.hosts.preflight.checks import checks, compiler_of
 from kpd.hosts.preflight.gpus import usable
 from kpd.hosts.preflight.probe import Facts, measuring_cpu
 from kpd.hosts.preflight.trial import Tried
-from kpd.model.nouns import Check, Device, HostCard
+from kpd.model.places import Check, Device, HostCard
 from kpd.workspace.config import RECORDED, HostConfig
 
 

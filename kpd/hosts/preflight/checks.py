@@ -8,7 +8,7 @@ from kpd.hosts.preflight import gpu_checks
 from kpd.hosts.preflight.probe import COMPILERS, Facts
 from kpd.hosts.preflight.trial import Tried
 from kpd.hosts.recorded.recording import BadRecording, header
-from kpd.model.nouns import Check
+from kpd.model.places import Check
 from kpd.workspace.config import LOCAL, RECORDED, HostConfig
 
 LEAST_DISK = 1 << 30

@@ -3,7 +3,7 @@
 from kpd.hosts.preflight.gpus import Gpu, chosen, listed, too_old, usable
 from kpd.hosts.preflight.probe import Facts
 from kpd.hosts.preflight.trial import Tried
-from kpd.model.nouns import Check
+from kpd.model.places import Check
 from kpd.workspace.config import HostConfig
 
 SMI_REMEDIES = {

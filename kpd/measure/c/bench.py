@@ -13,7 +13,7 @@ from kpd.measure.c.toolchain import choose
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.where import Where
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
 

@@ -22,7 +22,7 @@ from kpd.measure.made import Made
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import Work
 from kpd.measure.where import Where
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
 

@@ -11,7 +11,7 @@ from kpd.measure.cuda.roofline import measure_roofline
 from kpd.measure.roofline import Roofline, work
 from kpd.measure.score import Work
 from kpd.measure.where import Where
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from kpd.workspace.expr import ExprError, Expression
 from kpd.workspace.task import Task, TaskError
 

@@ -13,7 +13,7 @@ from kpd.measure.cuda.sources import layer
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.where import Where
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from kpd.workspace.task import Task
 
 

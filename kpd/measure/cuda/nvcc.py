@@ -10,7 +10,7 @@ from kpd.hosts.preflight.gpu_checks import NO_NVCC
 from kpd.hosts.preflight.gpus import too_old
 from kpd.hosts.preflight.probe import Facts
 from kpd.measure.compiling import first_error
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 
 STANDARD = "-std=c++17"
 HOST_COMPILERS = ("gcc", "cc", "clang")

@@ -6,7 +6,7 @@ from kpd.measure.cuda.nvcc import Toolchain
 from kpd.measure.driver.harness import native
 from kpd.measure.roofline import Roofline, measured
 from kpd.measure.where import Where
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 
 LIMIT_S = 120.0
 SOURCE = "cuda/roofline.cu"

@@ -15,7 +15,7 @@ from kpd.measure.roofline import Roofline, work
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
 from kpd.measure.where import Where
-from kpd.model.nouns import Device
+from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
 

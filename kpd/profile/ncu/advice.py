@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kpd.hosts.plain import plain
-from kpd.model.nouns import Advice
+from kpd.model.profiles import Advice
 from kpd.profile.ncu.launches import Launch, Said
 
 LONGEST = 700

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from kpd.hosts.plain import plain
 from kpd.measure.bench import Launches
 from kpd.model.metrics import of_case
-from kpd.model.nouns import Advice
+from kpd.model.profiles import Advice
 from kpd.profile.ncu.launches import Launch
 from kpd.profile.ncu.metrics import CURATED, DURATION, Counter
 

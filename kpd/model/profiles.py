@@ -1,0 +1,53 @@
+"""What measuring and profiling say of a candidate: times of cases, findings of rules, a vendor's advice."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that fired: the evidence it saw, and what to do about it. `rule` also names the skill file."""
+
+    rule: str
+    severity: Severity
+    message: str
+    action: str
+    evidence: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a vendor's profiler says by itself: `rule` is its own name for it, `level` how it means it.
+
+    OPT is something to gain, WRN something wrong, INF for information. `speedup_pct` is the share of the task's time
+    that it expects to be saved, None where it gives none; `cases` those it was said of. `agrees` is the id of the local
+    finding that says the same, empty without one.
+    """
+
+    rule: str
+    level: Literal["OPT", "INF", "WRN"]
+    text: str
+    speedup_pct: float | None = None
+    cases: tuple[str, ...] = ()
+    agrees: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTime:
+    """One case of a task: median time of a call in microseconds, and what the machine's roofline allows for it.
+
+    On a GPU also the candidate's time on the device alone, without what a launch costs the CPU, and its time a call
+    with its data in the L2.
+    """
+
+    case: str
+    candidate_us: float
+    incumbent_us: float
+    gain_pct: float
+    bytes: float | None = None
+    flops: float | None = None
+    roofline_us: float | None = None
+    device_us: float | None = None
+    warm_us: float | None = None

@@ -1,0 +1,58 @@
+"""What calls to models use and cost."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of calls to a model: `input` is what was neither written to its prompt cache nor read from it."""
+
+    input: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    output: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.cache_write + other.cache_write,
+            self.cache_read + other.cache_read,
+            self.output + other.output,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.input + self.cache_write + self.cache_read + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What calls to a model came to, in US dollars; `unpriced` counts those of models whose price is not known."""
+
+    calls: int = 0
+    usage: Usage = Usage()
+    usd: float = 0.0
+    unpriced: int = 0
+
+    def with_call(self, usage: Usage, usd: float | None) -> "Spend":
+        return Spend(self.calls + 1, self.usage + usage, self.usd + (usd or 0.0), self.unpriced + (usd is None))
+
+
+NOTHING = Spend()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call to a model that is under way, and what it can cost at most: so much is taken to be spent already.
+
+    `number` counts the calls of its run from 1 on; `most_usd` is None where the model has no known price.
+    """
+
+    number: int
+    iteration: int
+    purpose: Purpose
+    model: str
+    most_usd: float | None = None
