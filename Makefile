@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 TASK   ?= tasks/rmsnorm_silu_cpu
+# Tests wait for daemons and compilers more than they compute: three workers keep two cores busy.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile
 
 .PHONY: start test lint slow snapshots clean
 
@@ -10,7 +12,7 @@ start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
 
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -19,7 +21,7 @@ lint: $(VENV)/.installed-dev
 
 # What takes longer than a few seconds a test.
 slow: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 # After a wanted change of a screen; look at the pictures before committing them.
 snapshots: $(VENV)/.installed-dev

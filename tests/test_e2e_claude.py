@@ -63,6 +63,7 @@ def test_a_run_from_findings_to_an_accepted_kernel(daemon: RealDaemon, workspace
     assert (workspace.memory / "PATTERNS.md").exists()
 
 
+@pytest.mark.slow
 def test_what_does_not_build_goes_back_and_every_answer_is_kept(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(Reply(reply("nonsense")), Reply(reply("worse")), Reply(reply(1)))
     with beside(workspace, script) as server:
@@ -91,6 +92,7 @@ def test_a_reply_that_cannot_be_used_comes_back_once(daemon: RealDaemon, workspa
     assert (second["outcome"], "unusable reply" in second["reason"]) == ("failed", True)
 
 
+@pytest.mark.slow
 def test_trouble_of_the_service_is_waited_for(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(
         Status(529, "overloaded_error"), Broken("cut", reply(1), after=8), Reply(reply(1), stop="end_turn")
@@ -107,6 +109,7 @@ def test_trouble_of_the_service_is_waited_for(daemon: RealDaemon, workspace: Wor
     assert [bill["usd"] > 0 for bill in bills] == [False, True, True], "what was refused costs nothing"
 
 
+@pytest.mark.slow
 def test_a_bad_key_pauses_the_run_until_it_is_mended(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(Status(401, "authentication_error", "invalid x-api-key"), Reply(reply(1)))
     with beside(workspace, script):
@@ -118,6 +121,7 @@ def test_a_bad_key_pauses_the_run_until_it_is_mended(daemon: RealDaemon, workspa
         assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
 
 
+@pytest.mark.slow
 def test_a_call_that_could_cost_too_much_is_not_made(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Reply(reply(1))), "max_usd_per_run = 0.00001\n") as server:
         daemon.start()
@@ -130,6 +134,7 @@ def test_a_call_that_could_cost_too_much_is_not_made(daemon: RealDaemon, workspa
         assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] == "improved"
 
 
+@pytest.mark.slow
 def test_the_day_has_a_limit_too_which_pauses(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Reply(reply(1))), "max_usd_per_day = 0.00001\n") as server:
         daemon.start()
@@ -180,6 +185,7 @@ def test_hostile_replies_change_nothing_but_their_own_iteration(
     assert not Path("/tmp/owned").exists()
 
 
+@pytest.mark.slow
 def test_prompts_and_the_key_are_not_in_the_daemon_s_log(
     daemon: RealDaemon, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

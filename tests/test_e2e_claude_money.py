@@ -3,6 +3,8 @@
 import threading
 import time
 
+import pytest
+
 from kpd.workspace.paths import Workspace
 from tests.anthropic_server import Asked, Behaviour, Broken, Reply, Status
 from tests.model_service import beside
@@ -27,6 +29,7 @@ def test_a_call_that_a_killed_daemon_was_making_is_on_the_bill(daemon: RealDaemo
     assert daemon.query("cost")["runs"][0]["cut"] == 1
 
 
+@pytest.mark.slow
 def test_what_a_person_puts_right_in_the_config_holds_when_the_run_goes_on(
     daemon: RealDaemon, workspace: Workspace
 ) -> None:
@@ -43,6 +46,7 @@ def test_what_a_person_puts_right_in_the_config_holds_when_the_run_goes_on(
         assert [asked.body["model"] for asked in server.asked] == ["claude-sonnet-9", "claude-sonnet-5-5"]
 
 
+@pytest.mark.slow
 def test_a_paused_run_asks_nothing(daemon: RealDaemon, workspace: Workspace) -> None:
     paused = threading.Event()
 

@@ -91,6 +91,7 @@ def test_an_agent_with_nothing_left_leaves_the_turns_to_the_others(daemon: RealD
     assert (ended["outcome"], ended["reason"].count("have been proposed")) == ("no_gain", 2)
 
 
+@pytest.mark.slow
 def test_a_repair_keeps_what_it_does_not_say_again(daemon: RealDaemon, workspace: Workspace) -> None:
     first = reply("nonsense", "MEMO: [call_in_loop] once is enough", more=TUNE)
     second = Reply(f"MEMO: with a semicolon\n\n```c kernel.c\n{KERNEL.format(repeat='worse')}```\n")
@@ -144,6 +145,7 @@ def test_every_answer_has_a_file_of_its_own(daemon: RealDaemon, workspace: Works
     assert len(daemon.events("faulted")) == 2, "an unusable answer is no attempt at the fault"
 
 
+@pytest.mark.slow
 def test_a_daemon_killed_while_it_asks_again_goes_on_there(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(NO, Broken("stall", reply(8), after=9), Reply(reply(1)))) as server:
         daemon.start()
@@ -160,6 +162,7 @@ def test_a_daemon_killed_while_it_asks_again_goes_on_there(daemon: RealDaemon, w
     assert [path.read_text() for path in home.glob("reply_again*")] == [reply(1)]
 
 
+@pytest.mark.slow
 def test_without_money_for_a_repair_the_fault_stands(daemon: RealDaemon, workspace: Workspace) -> None:
     dear = Reply(reply("nonsense"), usage={"output_tokens": 10_000_000})
     with beside(workspace, in_turn(dear)) as server:

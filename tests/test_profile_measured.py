@@ -39,4 +39,6 @@ async def test_a_naive_kernel_is_told_what_is_wrong_with_it(tmp_path: Path) -> N
     assert "latency bound" in profiler.bottleneck(metrics)
     fired = {found.rule for found in profiler.findings(metrics)}
     assert {"call_in_loop", "not_vectorised"} <= fired
-    assert ("far_below_bandwidth" in fired) == (metrics["memory_roofline_pct"] < 50), "a busy machine has a lower roof"
+    assert ("far_below_bandwidth" in fired) == (metrics.get("memory_roofline_pct", 100.0) < 50), (
+        "a busy machine has another roof"
+    )
