@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.cli.report import report
 from kpd.workspace.paths import Workspace
 from tests.anthropic_script import Asked, Behaviour, Broken, Reply, Status
 from tests.model_service import KEY, beside
@@ -44,6 +45,9 @@ def test_a_run_from_findings_to_an_accepted_kernel(daemon: RealDaemon, workspace
         assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
     first = daemon.query("show", iteration="r1.1")
     assert first["iteration"]["outcome"] == "accepted"
+    told = "\n".join(report(first, 100, False))
+    assert "aims at     call_in_loop" in told
+    assert f"${first['iteration']['spend']['usd']:.4f} for" in told
     assert first["iteration"]["aims"] == ["call_in_loop"]
     assert first["iteration"]["expected"] == {"metric": "ipc", "direction": "up", "gain_pct": 80.0}
     folder = workspace.iteration_folder("scale", "r1", 1)

@@ -51,11 +51,18 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if run["device"]:
         yield from _field("device", run["device"], limit)
     yield from _field("memo", it["memo"] or "none", limit)
+    if it["aims"]:
+        yield from _field("aims at", ", ".join(it["aims"]), limit)
     if it["expected"]:
         yield from _field("expected", _expected(shown), limit)
     if detail["proposed"] and detail["proposed"]["point"]:
         point = ", ".join(f"{name} = {value}" for name, value in detail["proposed"]["point"].items())
         yield from _field("point", point, limit)
+    if it["tune"]:
+        unsure = "; ".join(f"{name} = {', '.join(values)}" for name, values in it["tune"].items())
+        yield from _field("unsure of", f"{unsure} (left to a sweep)", limit)
+    if it["spend"]["calls"]:
+        yield from _field("cost", _cost(it["spend"]), limit)
     if verdict := it["verdict"]:
         confidence = f"{100 * verdict['gain']['confidence']:g} %, {verdict['processes']} processes"
         yield from _field("verdict", f"{verdict['word']}: {words.gain(verdict)} at {confidence}", limit)
@@ -71,6 +78,12 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("bottleneck", it["bottleneck"], limit)
     if it["flags"]:
         yield from _field("flagged", "; ".join(it["flags"]), limit)
+
+
+def _cost(spend: Answer) -> str:
+    tokens = sum(spend["usage"].values())
+    unknown = " + ?" if spend["unpriced"] else ""
+    return f"{words.dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {words.counted(spend['calls'], 'call')}"
 
 
 def _since_baseline(shown: Answer) -> str:
