@@ -64,9 +64,11 @@ class ChildChannel:
         return self._process.returncode
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
+        doomed = False
         while data := await stderr.read(CHUNK):
             self._words.add(data)
-            if self._words.endless:
+            if self._words.endless and not doomed:
+                doomed = True  # Popen looks whether the child lives before it kills again: asyncio would miss its end
                 with contextlib.suppress(ProcessLookupError):  # it has just left
                     self._process.kill()
 
