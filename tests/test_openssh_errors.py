@@ -29,7 +29,7 @@ async def refused(place: Place, **more) -> HostError:
     with pytest.raises(HostError) as caught:
         async with asyncio.timeout(30):
             await transport.open()
-    assert place.processes() == [] and list(place.folder.iterdir()) == []
+    await until(lambda: place.processes() == []) and list(place.folder.iterdir()) == []
     return caught.value
 
 

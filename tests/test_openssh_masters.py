@@ -31,7 +31,7 @@ async def test_a_job_from_nothing_to_its_result_and_no_process_is_left(tmp_path:
         assert [path.stat().st_mode & 0o777 for path in place.folder.iterdir()] == [0o600]
         master = psutil.Process(place.master(place.own()))
         assert os.getsid(master.pid) != os.getsid(0) and master.terminal() is None
-    assert place.processes() == []
+    await until(lambda: place.processes() == [])
     assert list(place.folder.iterdir()) == []
 
 
@@ -68,7 +68,7 @@ async def test_the_master_is_kept_between_channels_and_a_dead_one_is_replaced(pl
     await third.close()
     await transport.close()
     await transport.close()
-    assert place.processes() == []
+    await until(lambda: place.processes() == [])
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ async def test_a_master_whose_daemon_was_killed_is_taken_over(place: Place) -> N
     assert place.master(place.own()) == master
     await channel.close()
     await transport.close()
-    assert place.processes() == []
+    await until(lambda: place.processes() == [])
 
 
 async def test_a_master_ends_with_the_last_transport_that_uses_it(place: Place) -> None:
@@ -181,7 +181,7 @@ async def test_a_master_ends_with_the_last_transport_that_uses_it(place: Place) 
     await channel.close()
     await (await new.open()).close()
     await new.close()
-    assert place.processes() == [] and list(place.folder.iterdir()) == []
+    await until(lambda: place.processes() == []) and list(place.folder.iterdir()) == []
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ async def test_a_try_that_is_given_up_leaves_nothing(place: Place) -> None:
         opening.cancel()
         with pytest.raises(asyncio.CancelledError):
             await opening
-        assert place.processes() == []
+        await until(lambda: place.processes() == [])
 
 
 @pytest.mark.slow
