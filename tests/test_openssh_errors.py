@@ -12,6 +12,7 @@ from kpd.hosts.link import Link
 from kpd.hosts.openssh.master import destination
 from kpd.hosts.openssh.sayings import ByHand, explain
 from tests.sshd import make_key, ssh_config, sshd
+from tests.test_hosts_support import until
 from tests.test_openssh_support import Place, commands_in, place_at, run
 
 BY_HAND = ByHand("ssh box", "ssh -fNM -S /s box")
@@ -29,7 +30,8 @@ async def refused(place: Place, **more) -> HostError:
     with pytest.raises(HostError) as caught:
         async with asyncio.timeout(30):
             await transport.open()
-    await until(lambda: place.processes() == []) and list(place.folder.iterdir()) == []
+    await until(lambda: place.processes() == [])
+    assert list(place.folder.iterdir()) == []
     return caught.value
 
 

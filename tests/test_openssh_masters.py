@@ -181,7 +181,8 @@ async def test_a_master_ends_with_the_last_transport_that_uses_it(place: Place) 
     await channel.close()
     await (await new.open()).close()
     await new.close()
-    await until(lambda: place.processes() == []) and list(place.folder.iterdir()) == []
+    await until(lambda: place.processes() == [])
+    assert list(place.folder.iterdir()) == []
 
 
 @pytest.mark.slow
