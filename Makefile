@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 TASK   ?= tasks/rmsnorm_silu_cpu
-# Tests wait for daemons and compilers more than they compute: three workers keep two cores busy.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile
+# Two test files at a time: more would disturb what is measured.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: start test lint slow snapshots clean
 

@@ -96,6 +96,7 @@ def test_anybody_can_be_the_agent_by_mailbox(daemon: RealDaemon, workspace: Work
     assert daemon.query("show", iteration="r1.1")["iteration"]["memo"] == "once is enough"
 
 
+@pytest.mark.slow
 def test_prepared_candidates_are_proposed_in_their_order(daemon: RealDaemon, workspace: Workspace) -> None:
     for name, repeat, memo in (("01_half", 4, "MEMO: half"), ("02_once", 1, "MEMO: [call_in_loop] once")):
         folder = workspace.root / "candidates" / name

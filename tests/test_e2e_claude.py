@@ -147,6 +147,7 @@ def test_the_day_has_a_limit_too_which_pauses(daemon: RealDaemon, workspace: Wor
         assert not server.asked
 
 
+@pytest.mark.slow
 def test_a_sweep_explores_what_claude_was_unsure_of(daemon: RealDaemon, workspace: Workspace) -> None:
     unsure = reply(4, "MEMO: fewer, how few a search may say", more="\n```toml\n[tune]\nREPEAT = [4, 2, 1]\n```\n")
     with beside(workspace, in_turn(Reply(unsure), Reply(reply(3, "MEMO: three")))):

@@ -14,6 +14,7 @@ from tests.test_e2e_claude import in_turn, reply
 __all__ = ["daemon", "workspace"]
 
 
+@pytest.mark.slow
 def test_a_call_that_a_killed_daemon_was_making_is_on_the_bill(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Broken("stall", reply(1), after=20), Reply(reply(1)))) as server:
         daemon.start()

@@ -38,6 +38,7 @@ def begun(daemon: RealDaemon) -> list[str]:
     return [event["body"]["agent"] for event in daemon.events("iteration_started")]
 
 
+@pytest.mark.slow
 def test_what_the_operator_says_is_left_by_the_sweep_for_claude(daemon: RealDaemon, workspace: Workspace) -> None:
     note = "no more loops, please: REPEAT=2"
 
