@@ -46,7 +46,7 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  asks {clean(fact.model)}{most}"
         case e.Unusable():
             return _BAD, f"the answer cannot be used: {clean(fact.message)}"
-        case e.Billed() if not fact.usage.total and not fact.cut:
+        case e.Billed() if fact.refused:
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  refused by the service, {clean(fact.model)}"
         case e.Billed():
             lost = "broken off, " if fact.cut else ""

@@ -6,12 +6,13 @@ block anew. So it is asked for that: to repeat the end of what it has written fi
 
 import re
 
+from kpd.knowledge.markdown import open_fence
+
 LEAST, MOST = 24, 400
 """How many characters of the end are repeated: few enough to be typed without a slip, enough to be told apart."""
 REACH = 20_000
 """How far back a repetition is looked for that is longer than what was asked for."""
 
-FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 OPENED_ANEW = re.compile(
     r"\s*(?:(?! {0,3}(?:```|~~~))[^\n]*\S[^\n]*\n\s*)?^ {0,3}(?:`{3,}|~{3,})[^\n]*\n", re.MULTILINE
 )
@@ -77,19 +78,9 @@ def _without_fence(before: str, after: str) -> tuple[str | None, str | None]:
     Inside a block a fence that names something cannot close it, so it was opened anew; one without a name may be the
     end of the block.
     """
-    found = OPENED_ANEW.match(after) if _inside_block(before) else None
+    found = OPENED_ANEW.match(after) if open_fence(before) else None
     if found is None:
         return None, None
     rest = after[found.end() :]
     name = found[0].strip().rsplit("\n", 1)[-1].strip(" `~")
     return (None, rest) if name else (rest, None)
-
-
-def _inside_block(text: str) -> bool:
-    opened = ""
-    for fence, info in FENCE.findall(text):
-        if not opened:
-            opened = fence
-        elif fence.startswith(opened) and not info.strip():
-            opened = ""
-    return bool(opened)

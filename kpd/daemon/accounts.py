@@ -11,8 +11,7 @@ from kpd.model.spending import Spend
 
 def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
     """A run's account. `iterations` has those that cost something, `cut` counts the calls that broke off."""
-    bills = [event.fact for event in events if isinstance(event.fact, Billed)]
-    bills = [bill for bill in bills if bill.usage.total or bill.cut]  # what was refused costs nothing
+    bills = [event.fact for event in events if isinstance(event.fact, Billed) and not event.fact.refused]
     sums: dict[str, dict[str, Spend]] = {"purposes": defaultdict(Spend), "models": defaultdict(Spend)}
     for bill in bills:
         for by, name in (("purposes", bill.purpose), ("models", bill.model)):

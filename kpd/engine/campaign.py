@@ -145,7 +145,7 @@ class Campaign:
                 return
 
     async def _follow_settings(self) -> None:
-        """A key, a model or a limit that a person has put right holds from the next question on."""
+        """What a person has put right in [claude] holds from the next iteration on, or when the run resumes."""
         if (now := self._settings().claude) != self.config.claude:
             self.config = replace(self.config, claude=now)
             await self._let_go()

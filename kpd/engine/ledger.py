@@ -1,12 +1,14 @@
-"""The accounts of one run: what calls to models cost, each in the event log as it ends, and what may still be spent."""
+"""The accounts of one run: each call to a model is in the log before it is made and when it has ended.
+
+So what may still be spent is known of calls under way, too, and of those whose end nobody saw.
+"""
 
 import time
-from datetime import UTC, datetime
 
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
-from kpd.model.spending import Purpose, Spend, Usage
+from kpd.model.spending import Purpose, Usage
 from kpd.workspace.config import ClaudeConfig
 
 
@@ -28,13 +30,12 @@ class RunLedger:
                 f"the price of {model} is not known, so the limits in dollars cannot be held",
                 f'give it in [claude.prices."{model}"] of config.toml, or set max_usd_per_run and max_usd_per_day to 0',
             )
-        today = state.days.get(datetime.fromtimestamp(time.time(), UTC).date().isoformat(), Spend())
-        under_way = sum(other.reserved_usd for other in state.runs.values())
+        today = state.spent_on(time.time()).usd + sum(other.reserved_usd for other in state.runs.values())
         cost = most_usd or 0.0
         if of_run and (spent := run.spend.usd + run.reserved_usd) + cost > of_run:
             raise OverBudget(_over("the run", spent, of_run, cost), "run")
-        if of_day and (spent := today.usd + under_way) + cost > of_day:
-            over = _over("today", spent, of_day, cost)
+        if of_day and today + cost > of_day:
+            over = _over("today", today, of_day, cost)
             raise OverBudget(f"{over}; resume after midnight (UTC), or once max_usd_per_day is higher", "day")
         call = run.asked + 1
         self._journal.emit(e.Asked(self._run, self._iteration, call, purpose, model, most_usd))

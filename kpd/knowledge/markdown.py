@@ -46,11 +46,11 @@ def lines(text: str, own: re.Pattern[str]) -> Iterator[Line]:
         if own.fullmatch(text_line):
             fence = ""
         elif fence:
-            fence = "" if _closes(text_line, fence) else fence
+            fence = _after(text_line, fence)
             yield Line(text_line)
             continue
-        elif (opened := _FENCE.fullmatch(text_line)) and not (opened[1][0] == "`" and "`" in opened[2]):
-            fence = opened[1]
+        else:
+            fence = _after(text_line, fence)
         found = _HEADING.fullmatch(text_line)
         yield Line(text_line, len(found[1]), found[2]) if found else Line(text_line)
 
@@ -63,6 +63,19 @@ def cut(text: str, limit: int) -> str:
     return f"{whole}\n…" if whole else text[: max(limit - 1, 0)] + "…"
 
 
-def _closes(line: str, fence: str) -> bool:
+def open_fence(text: str) -> str:
+    """The fence that `text` leaves open, empty where it leaves none."""
+    fence = ""
+    for line in text.split("\n"):
+        fence = _after(line, fence)
+    return fence
+
+
+def _after(line: str, fence: str) -> str:
+    """The fence that is open after `line`, with `fence` open before it."""
     found = _FENCE.fullmatch(line)
-    return found is not None and found[1].startswith(fence) and not found[2].strip()
+    if found is None:
+        return fence
+    if fence:
+        return "" if found[1].startswith(fence) and not found[2].strip() else fence
+    return "" if found[1][0] == "`" and "`" in found[2] else found[1]

@@ -226,6 +226,11 @@ class Billed(IterationFact):
     cut: bool = False
     call: int = 0
 
+    @property
+    def refused(self) -> bool:
+        """Whether nothing was answered, so that nothing is to be paid."""
+        return not self.usage.total and not self.cut
+
 
 @dataclass(frozen=True, slots=True)
 class StepFact(IterationFact):

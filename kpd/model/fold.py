@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kpd.model import events as e
 from kpd.model.nouns import Iteration, Notice, Run, State, Steering
-from kpd.model.spending import Call, Spend
+from kpd.model.spending import Call, day_of
 
 NOTICES_KEPT = 50
 F = TypeVar("F", bound=e.Fact)
@@ -277,10 +276,10 @@ def _billed(state: State, at: float, fact: e.Billed) -> State:
     found = run.iteration(fact.iteration) if run is not None else None
     if run is None or found is None:
         return state
-    if not fact.usage.total and not fact.cut:  # refused: nothing was answered, nothing is to be paid
-        return _run(state, fact.run, calls=tuple(call for call in run.calls if call.number != fact.call))
+    state = _run(state, fact.run, calls=tuple(call for call in run.calls if call.number != fact.call))
+    if fact.refused:
+        return state
     state = _iteration(state, fact, spend=found.spend.with_call(fact.usage, fact.usd))
-    calls = tuple(call for call in run.calls if call.number != fact.call)
-    state = _run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd), calls=calls)
-    day = datetime.fromtimestamp(at, UTC).date().isoformat()
-    return replace(state, days={**state.days, day: state.days.get(day, Spend()).with_call(fact.usage, fact.usd)})
+    state = _run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd))
+    today = state.spent_on(at).with_call(fact.usage, fact.usd)
+    return replace(state, days={**state.days, day_of(at): today})

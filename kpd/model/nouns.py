@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kpd.model.places import ANY, HostCard, Need
-from kpd.model.spending import NOTHING, Call, Spend
+from kpd.model.spending import NOTHING, Call, Spend, day_of
 
 StepName = Literal["propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record"]
 STEPS: tuple[StepName, ...] = (
@@ -230,6 +230,10 @@ class State:
     runs: dict[str, Run] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     days: dict[str, Spend] = field(default_factory=dict)
+
+    def spent_on(self, at: float) -> Spend:
+        """What was spent on the day of the Unix time `at`."""
+        return self.days.get(day_of(at), NOTHING)
 
     @property
     def queue(self) -> tuple[Run, ...]:

@@ -1,6 +1,7 @@
 """What calls to models use and cost."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal
 
 Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness"]
@@ -42,6 +43,11 @@ class Spend:
 
 
 NOTHING = Spend()
+
+
+def day_of(at: float) -> str:
+    """The day on which money is counted that is spent at the Unix time `at`: 2026-11-21, UTC."""
+    return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 import re
 
+from kpd.knowledge.markdown import open_fence
+
 SHORTEST = 3
 _TICKS = re.compile(r"`+")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
 
 def fenced(text: str, info: str = "") -> str:
@@ -20,15 +21,8 @@ def fenced(text: str, info: str = "") -> str:
 
 def closed(text: str) -> str:
     """`text` with the fence closed that it leaves open, if it does: what follows it is none of it."""
-    open_fence = ""
-    for line in text.splitlines():
-        if (found := _FENCE.match(line)) is None:
-            continue
-        if not open_fence:
-            open_fence = found[1]
-        elif found[1].startswith(open_fence) and not found[2].strip():
-            open_fence = ""
-    return f"{text}\n{open_fence}" if open_fence else text
+    fence = open_fence(text)
+    return f"{text}\n{fence}" if fence else text
 
 
 def quoted(text: str) -> str:
