@@ -1,26 +1,59 @@
 """Every fact kpd records. An `Event` is a fact with its place in the log; the log is the truth, all else is a fold.
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
+What operators do is in `acts`, and stands here beside all else.
 """
 
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model.acts import (
+    AgainAsked as AgainAsked,
+)
+from kpd.model.acts import (
+    AgentChanged as AgentChanged,
+)
+from kpd.model.acts import (
+    Approved as Approved,
+)
+from kpd.model.acts import (
+    BudgetChanged as BudgetChanged,
+)
+from kpd.model.acts import (
+    Declined as Declined,
+)
+from kpd.model.acts import (
+    MemoGiven as MemoGiven,
+)
+from kpd.model.acts import (
+    QueueOrdered as QueueOrdered,
+)
+from kpd.model.acts import (
+    ReviewAsked as ReviewAsked,
+)
+from kpd.model.acts import (
+    ReviewSet as ReviewSet,
+)
+from kpd.model.acts import (
+    RolledBack as RolledBack,
+)
+from kpd.model.acts import (
+    RuleSet as RuleSet,
+)
+from kpd.model.acts import (
+    Steered as Steered,
+)
+from kpd.model.acts import (
+    SteeringConsumed as SteeringConsumed,
+)
+from kpd.model.fact import Fact as Fact
+from kpd.model.fact import IterationFact as IterationFact
+from kpd.model.fact import RunFact as RunFact
+from kpd.model.fact import StepFact as StepFact
 from kpd.model.nouns import Budget, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
 from kpd.model.profiles import Advice, CaseTime, Finding
 from kpd.model.spending import Purpose, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """Base of all facts; `kind` is the name in the log and on the wire."""
-
-    @classmethod
-    def kind(cls) -> str:
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
-
 
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
 
@@ -83,17 +116,13 @@ class QueueReleased(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class RunFact(Fact):
-    run: str
-
-
-@dataclass(frozen=True, slots=True)
 class RunQueued(RunFact):
     task: str
     agent: str
     host: str
     budget: Budget
     by: str = ""
+    approve: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,21 +162,6 @@ class RunEnded(RunFact):
 
 
 @dataclass(frozen=True, slots=True)
-class Steered(RunFact):
-    """The operator's line `note`; the same number again replaces the text, an empty text withdraws it."""
-
-    note: int
-    text: str
-    by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SteeringConsumed(RunFact):
-    notes: tuple[int, ...]
-    iteration: int
-
-
-@dataclass(frozen=True, slots=True)
 class OperatorEdited(RunFact):
     """The operator saved editable files; `files` is the folder now (path → sha256), measured as the next iteration."""
 
@@ -184,15 +198,14 @@ class BaselineStale(RunFact):
 
 
 @dataclass(frozen=True, slots=True)
-class IterationFact(RunFact):
-    iteration: int
-
-
-@dataclass(frozen=True, slots=True)
 class IterationStarted(IterationFact):
+    """`again` and `thorough` are as in `Iteration`."""
+
     agent: str
     parent: int
     edit: str = ""
+    again: int | None = None
+    thorough: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,14 +243,6 @@ class Billed(IterationFact):
     def refused(self) -> bool:
         """Whether nothing was answered, so that nothing is to be paid."""
         return not self.usage.total and not self.cut
-
-
-@dataclass(frozen=True, slots=True)
-class StepFact(IterationFact):
-    """What a finished step found; `seconds` is its wall time, `overhead_s` the part that was kpd's own work."""
-
-    seconds: float
-    overhead_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,22 +362,6 @@ class Accepted(IterationFact):
     files: dict[str, str]
     by: str = "kpd"
     override: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RolledBack(IterationFact):
-    """The incumbent is iteration `iteration` again; nothing is erased."""
-
-    files: dict[str, str]
-    by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoGiven(IterationFact):
-    """The operator's own words on an iteration."""
-
-    text: str
-    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

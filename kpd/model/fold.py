@@ -1,24 +1,24 @@
 """The pure fold: `fold(state, event)` is the only way a `State` changes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
 
 from kpd.model import events as e
-from kpd.model.nouns import Iteration, Notice, Run, State, Steering
+from kpd.model import fold_acts
+from kpd.model.folders import FOLDERS, folds, on_iteration, on_run
+from kpd.model.nouns import Iteration, Notice, Run, State
 from kpd.model.spending import Call, day_of
 
 NOTICES_KEPT = 50
-F = TypeVar("F", bound=e.Fact)
-Folder = Callable[[State, float, Any], State]
-_FOLDERS: dict[type[e.Fact], Folder] = {}
+_BESIDES = (fold_acts,)
+"""Modules that put their part of the fold into the registry when they are imported."""
 
 
 def fold(state: State, event: e.Event) -> State:
     """The state after `event`. An event the state has already seen changes nothing."""
     if event.seq <= state.seq:
         return state
-    folder = _FOLDERS.get(type(event.fact))
+    folder = FOLDERS.get(type(event.fact))
     after = folder(state, event.at, event.fact) if folder else state
     return replace(after, seq=event.seq, at=event.at)
 
@@ -30,73 +30,50 @@ def fold_all(events: Iterable[e.Event], state: State | None = None) -> State:
     return state
 
 
-def _folds(*facts: type[F]) -> Callable[[Callable[[State, float, F], State]], Callable[[State, float, F], State]]:
-    def register(folder: Callable[[State, float, F], State]) -> Callable[[State, float, F], State]:
-        for fact in facts:
-            _FOLDERS[fact] = folder
-        return folder
-
-    return register
-
-
-def _run(state: State, run_id: str, **changes: Any) -> State:
-    run = state.runs.get(run_id)
-    return state if run is None else replace(state, runs={**state.runs, run_id: replace(run, **changes)})
-
-
-def _iteration(state: State, fact: e.IterationFact, **changes: Any) -> State:
-    run = state.runs.get(fact.run)
-    if run is None or (found := run.iteration(fact.iteration)) is None:
-        return state
-    at = run.iterations.index(found) if run.iterations[-1] is not found else len(run.iterations) - 1
-    changed = (*run.iterations[:at], replace(found, **changes), *run.iterations[at + 1 :])
-    return _run(state, fact.run, iterations=changed)
-
-
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
 
 
-@_folds(e.DaemonStarted)
+@folds(e.DaemonStarted)
 def _daemon_started(state: State, at: float, fact: e.DaemonStarted) -> State:
     return replace(state, version=fact.version, pid=fact.pid, workspace=fact.workspace)
 
 
-@_folds(e.DaemonStopped)
+@folds(e.DaemonStopped)
 def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
     return replace(state, pid=None)
 
 
-@_folds(e.Noticed)
+@folds(e.Noticed)
 def _noticed(state: State, at: float, fact: e.Noticed) -> State:
     return replace(state, notices=(*state.notices, Notice(at, fact.level, fact.text))[-NOTICES_KEPT:])
 
 
-@_folds(e.TaskLoaded)
+@folds(e.TaskLoaded)
 def _task_loaded(state: State, at: float, fact: e.TaskLoaded) -> State:
     return replace(state, tasks={**state.tasks, fact.card.name: fact.card})
 
 
-@_folds(e.TaskRemoved)
+@folds(e.TaskRemoved)
 def _task_removed(state: State, at: float, fact: e.TaskRemoved) -> State:
     return replace(state, tasks={name: card for name, card in state.tasks.items() if name != fact.task})
 
 
-@_folds(e.HostProbed)
+@folds(e.HostProbed)
 def _host_probed(state: State, at: float, fact: e.HostProbed) -> State:
     return replace(state, hosts={**state.hosts, fact.card.name: fact.card})
 
 
-@_folds(e.HostRemoved)
+@folds(e.HostRemoved)
 def _host_removed(state: State, at: float, fact: e.HostRemoved) -> State:
     return replace(state, hosts={name: card for name, card in state.hosts.items() if name != fact.host})
 
 
-@_folds(e.QueueHeld)
+@folds(e.QueueHeld)
 def _queue_held(state: State, at: float, fact: e.QueueHeld) -> State:
     return replace(state, held=fact.reason)
 
 
-@_folds(e.QueueReleased)
+@folds(e.QueueReleased)
 def _queue_released(state: State, at: float, fact: e.QueueReleased) -> State:
     return replace(state, held="")
 
@@ -104,182 +81,158 @@ def _queue_released(state: State, at: float, fact: e.QueueReleased) -> State:
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@_folds(e.RunQueued)
+@folds(e.RunQueued)
 def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
-    run = Run(fact.run, fact.task, fact.agent, fact.host, fact.budget, queued=at)
+    run = Run(fact.run, fact.task, fact.agent, fact.host, fact.budget, queued=at, approve=fact.approve)
     return replace(state, runs={**state.runs, fact.run: run})
 
 
-@_folds(e.RunStarted)
+@folds(e.RunStarted)
 def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     run = state.runs.get(fact.run)
     if run is None:
         return state
     place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
-    return _run(state, fact.run, status="running", started=at, reason="", waiting="", **place)
+    return on_run(state, fact.run, status="running", started=at, reason="", waiting="", **place)
 
 
-@_folds(e.RunWaits)
+@folds(e.RunWaits)
 def _run_waits(state: State, at: float, fact: e.RunWaits) -> State:
-    return _run(state, fact.run, waiting=fact.reason)
+    return on_run(state, fact.run, waiting=fact.reason)
 
 
-@_folds(e.RunPaused)
+@folds(e.RunPaused)
 def _run_paused(state: State, at: float, fact: e.RunPaused) -> State:
-    return _run(state, fact.run, status="paused", reason=fact.reason, infra=fact.infra, waiting="")
+    return on_run(state, fact.run, status="paused", reason=fact.reason, infra=fact.infra, waiting="")
 
 
-@_folds(e.RunResumed)
+@folds(e.RunResumed)
 def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
-    return _run(state, fact.run, status="running", reason="", infra=False)
+    return on_run(state, fact.run, status="running", reason="", infra=False)
 
 
-@_folds(e.RunEnded)
+@folds(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
     ended = {"outcome": fact.outcome, "reason": fact.reason, "ended": at}
-    return _run(state, fact.run, status="ended", infra=False, waiting="", **ended)
+    return on_run(state, fact.run, status="ended", infra=False, waiting="", **ended)
 
 
-@_folds(e.Steered)
-def _steered(state: State, at: float, fact: e.Steered) -> State:
-    run = state.runs.get(fact.run)
-    if run is None:
-        return state
-    notes = {line.note: line for line in run.steering}
-    if fact.text:
-        notes[fact.note] = Steering(fact.note, fact.text, fact.by, at)
-    else:
-        notes.pop(fact.note, None)
-    return _run(state, fact.run, steering=tuple(notes.values()))
-
-
-@_folds(e.SteeringConsumed)
-def _steering_consumed(state: State, at: float, fact: e.SteeringConsumed) -> State:
-    run = state.runs.get(fact.run)
-    if run is None:
-        return state
-    lines = (replace(s, consumed_by=fact.iteration) if s.note in fact.notes else s for s in run.steering)
-    return _run(state, fact.run, steering=tuple(lines))
-
-
-@_folds(e.OperatorEdited)
+@folds(e.OperatorEdited)
 def _operator_edited(state: State, at: float, fact: e.OperatorEdited) -> State:
-    return _run(state, fact.run, pending_edit=fact.files, folder=fact.files, conflict=fact.conflict)
+    return on_run(state, fact.run, pending_edit=fact.files, folder=fact.files, conflict=fact.conflict)
 
 
-@_folds(e.TaskPinned)
+@folds(e.TaskPinned)
 def _task_pinned(state: State, at: float, fact: e.TaskPinned) -> State:
-    return _run(state, fact.run, pinned=fact.protected, folder=fact.editable)
+    return on_run(state, fact.run, pinned=fact.protected, folder=fact.editable)
 
 
-@_folds(e.FolderKnown)
+@folds(e.FolderKnown)
 def _folder_known(state: State, at: float, fact: e.FolderKnown) -> State:
-    return _run(state, fact.run, folder=fact.files, pending_edit={}, conflict="")
+    return on_run(state, fact.run, folder=fact.files, pending_edit={}, conflict="")
 
 
-@_folds(e.BaselineStale)
+@folds(e.BaselineStale)
 def _baseline_stale(state: State, at: float, fact: e.BaselineStale) -> State:
-    return _run(state, fact.run, stale=fact.files)
+    return on_run(state, fact.run, stale=fact.files)
 
 
 # ── iterations ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@_folds(e.IterationStarted)
+@folds(e.IterationStarted)
 def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> State:
     run = state.runs.get(fact.run)
     if run is None:
         return state
-    begun = Iteration(fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit)
+    begun = Iteration(
+        fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit, again=fact.again, thorough=fact.thorough
+    )
     edit = {"pending_edit": {}, "conflict": ""} if fact.edit else {}
-    return _run(state, fact.run, iterations=(*run.iterations, begun), **edit)
+    again = run.again if fact.again is None else run.again[1:]
+    return on_run(state, fact.run, iterations=(*run.iterations, begun), again=again, **edit)
 
 
-@_folds(e.StepStarted)
+@folds(e.StepStarted)
 def _step_started(state: State, at: float, fact: e.StepStarted) -> State:
-    return _iteration(state, fact, step=fact.step, step_started=at, attempt=fact.attempt)
+    return on_iteration(state, fact, step=fact.step, step_started=at, attempt=fact.attempt)
 
 
-@_folds(e.Proposed)
+@folds(e.Proposed)
 def _proposed(state: State, at: float, fact: e.Proposed) -> State:
     of_agent = {"memo": fact.memo, "expected": fact.expected, "point": fact.point, "aims": fact.aims, "tune": fact.tune}
-    return _iteration(state, fact, **of_agent)
+    return on_iteration(state, fact, **of_agent)
 
 
-@_folds(e.Screened)
+@folds(e.Screened)
 def _screened(state: State, at: float, fact: e.Screened) -> State:
-    return _iteration(state, fact, flags=fact.flags)
+    return on_iteration(state, fact, flags=fact.flags)
 
 
-@_folds(e.Timed)
+@folds(e.Timed)
 def _timed(state: State, at: float, fact: e.Timed) -> State:
-    return _iteration(state, fact, score=fact.score, roofline_pct=fact.roofline_pct)
+    return on_iteration(state, fact, score=fact.score, roofline_pct=fact.roofline_pct)
 
 
-@_folds(e.Judged)
+@folds(e.Judged)
 def _judged(state: State, at: float, fact: e.Judged) -> State:
-    return _iteration(state, fact, verdict=fact.verdict)
+    return on_iteration(state, fact, verdict=fact.verdict)
 
 
-@_folds(e.Explained)
+@folds(e.Explained)
 def _explained(state: State, at: float, fact: e.Explained) -> State:
     rules = tuple(finding.rule for finding in fact.findings)
-    return _iteration(state, fact, bottleneck=fact.bottleneck, rules=rules)
+    return on_iteration(state, fact, bottleneck=fact.bottleneck, rules=rules)
 
 
-@_folds(e.Faulted)
+@folds(e.Faulted)
 def _faulted(state: State, at: float, fact: e.Faulted) -> State:
     """What the steps have found was of the candidate at fault; what its agent said of it holds until it says more."""
-    return _iteration(state, fact, flags=(), score=None, roofline_pct=None, verdict=None, bottleneck="", rules=())
+    return on_iteration(
+        state, fact, flags=(), score=None, roofline_pct=None, verdict=None, bottleneck="", rules=(), review=""
+    )
 
 
-@_folds(e.IterationEnded)
+@folds(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
     """An iteration that was given up gives back the operator's notes that it took: the next one reads them."""
     ended = {"outcome": fact.outcome, "reason": fact.reason, "exhausted": fact.exhausted}
-    state = _iteration(state, fact, step=None, ended=at, **ended)
+    state = on_iteration(state, fact, step=None, ended=at, **ended)
     run = state.runs.get(fact.run)
     if run is None or fact.outcome not in ("skipped", "interrupted"):
         return state
     lines = (replace(s, consumed_by=None) if s.consumed_by == fact.iteration else s for s in run.steering)
-    return _run(state, fact.run, steering=tuple(lines))
+    return on_run(state, fact.run, steering=tuple(lines))
 
 
-@_folds(e.Accepted)
+@folds(e.Accepted)
 def _accepted(state: State, at: float, fact: e.Accepted) -> State:
-    state = _iteration(state, fact, override=fact.override)
-    return _run(state, fact.run, incumbent=fact.iteration, files=fact.files)
+    """What a person decided can be undone until kpd accepts something else."""
+    run = state.runs.get(fact.run)
+    before = run.incumbent if run is not None and fact.override else None
+    state = on_iteration(state, fact, override=fact.override)
+    return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
 
 
-@_folds(e.RolledBack)
-def _rolled_back(state: State, at: float, fact: e.RolledBack) -> State:
-    return _run(state, fact.run, incumbent=fact.iteration, files=fact.files)
-
-
-@_folds(e.MemoGiven)
-def _memo_given(state: State, at: float, fact: e.MemoGiven) -> State:
-    return _iteration(state, fact, memo=fact.text)
-
-
-@_folds(e.Asked)
+@folds(e.Asked)
 def _asked(state: State, at: float, fact: e.Asked) -> State:
     run = state.runs.get(fact.run)
     if run is None:
         return state
     call = Call(fact.call, fact.iteration, fact.purpose, fact.model, fact.most_usd)
-    return _run(state, fact.run, asked=max(run.asked, fact.call), calls=(*run.calls, call))
+    return on_run(state, fact.run, asked=max(run.asked, fact.call), calls=(*run.calls, call))
 
 
-@_folds(e.Billed)
+@folds(e.Billed)
 def _billed(state: State, at: float, fact: e.Billed) -> State:
     run = state.runs.get(fact.run)
     found = run.iteration(fact.iteration) if run is not None else None
     if run is None or found is None:
         return state
-    state = _run(state, fact.run, calls=tuple(call for call in run.calls if call.number != fact.call))
+    state = on_run(state, fact.run, calls=tuple(call for call in run.calls if call.number != fact.call))
     if fact.refused:
         return state
-    state = _iteration(state, fact, spend=found.spend.with_call(fact.usage, fact.usd))
-    state = _run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd))
+    state = on_iteration(state, fact, spend=found.spend.with_call(fact.usage, fact.usd))
+    state = on_run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd))
     today = state.spent_on(at).with_call(fact.usage, fact.usd)
     return replace(state, days={**state.days, day_of(at): today})

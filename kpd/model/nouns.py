@@ -20,6 +20,8 @@ RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
 """Outcomes that use up a run's budget; infrastructure trouble, skips and interruptions do not."""
 RunStatus = Literal["queued", "running", "paused", "ended"]
+Stand = Literal["pinned", "banned", "plain"]
+"""What an operator makes of a rule: agents hear of it first, never, or by its severity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,15 @@ class Steering:
 
 
 @dataclass(frozen=True, slots=True)
+class Again:
+    """An operator's wish to see iteration `of` once more; `thorough`, with all processes that a verdict can use."""
+
+    of: int
+    thorough: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskCard:
     """A task as the daemon last read it; `error` is set when its folder is refused."""
 
@@ -99,7 +110,9 @@ class Iteration:
 
     `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `aims` are the rules that its
     agent meant to silence; `tune` are parameters of its files that the agent was unsure of, for a sweep to explore.
-    `exhausted`: the agent had nothing left to propose, for the rest of its run.
+    `exhausted`: the agent had nothing left to propose, for the rest of its run. `again` is the iteration whose files it
+    measures once more, `thorough` with all processes. `review` is what has become of a candidate that waited for a
+    person; empty where none was asked.
     """
 
     number: int
@@ -126,6 +139,9 @@ class Iteration:
     rules: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     exhausted: bool = False
+    again: int | None = None
+    thorough: bool = False
+    review: Literal["", "waits", "approved", "declined"] = ""
     ended: float | None = None
 
 
@@ -139,7 +155,10 @@ class Run:
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
     if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
     `waiting` says what the run waits for, when that ends without a person. `asked` counts its calls to models, of which
-    `calls` are those under way.
+    `calls` are those under way. `approve`: candidates wait for a person. `model` is the operator's, in place of the
+    config's; `stands` are the rules that are pinned or banned. `again` are iterations to be measured once more, the
+    next one first. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders the
+    queue, the lowest first.
     """
 
     id: str
@@ -167,6 +186,12 @@ class Run:
     spend: Spend = NOTHING
     asked: int = 0
     calls: tuple[Call, ...] = ()
+    approve: bool = False
+    model: str = ""
+    stands: dict[str, Stand] = field(default_factory=dict)
+    again: tuple[Again, ...] = ()
+    before: int | None = None
+    turn: int = 0
     started: float | None = None
     ended: float | None = None
 
@@ -238,7 +263,8 @@ class State:
     @property
     def queue(self) -> tuple[Run, ...]:
         """Runs that wait for their turn, in order."""
-        return tuple(run for run in self.runs.values() if run.status == "queued")
+        waiting = (run for run in self.runs.values() if run.status == "queued")
+        return tuple(sorted(waiting, key=lambda run: run.turn))
 
     @property
     def begun(self) -> tuple[Run, ...]:
