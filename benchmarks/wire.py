@@ -23,8 +23,7 @@ from kpd.client import ask
 from kpd.daemon.journal import Journal
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
-from kpd.model import codec
-from kpd.model import events as e
+from kpd.model import codec, events as e
 from kpd.model.nouns import Budget, Gain, State, Verdict
 from kpd.model.profiles import CaseTime, Finding
 from kpd.subscription import Client

@@ -8,8 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from kpd import __version__
-from kpd import messages as m
+from kpd import __version__, messages as m
 from kpd.client import own_socket
 from kpd.messages import Beat, Dropped, Live, Welcome
 from kpd.model import codec

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.agents.agent import Context
 from kpd.agents.prompt.anchor import MOST_LINES, Anchored, anchored, differing, parent_of

@@ -1,8 +1,7 @@
 """Which skills are shown in full: the severest always, and as much as can be in the order of before."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.agents.prompt.bodies import MOST, ROOM, Shown, following, shown, wanted
 from kpd.model.nouns import Iteration

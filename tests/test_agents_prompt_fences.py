@@ -1,8 +1,7 @@
 """What others have written cannot get out of its fence, or pose as what it is not."""
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kpd.agents.fences import take_apart
 from kpd.agents.prompt.fences import closed, fenced, legible, quoted

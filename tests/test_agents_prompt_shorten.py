@@ -4,8 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.agents.agent import Failure
 from kpd.agents.prompt.blocks import Block, Prompt

@@ -10,8 +10,7 @@ from kpd.agents.prompt import harness, history, measured
 from kpd.agents.prompt.machine import described, kind_of
 from kpd.model.profiles import Advice, Finding
 from tests.asked import shipped
-from tests.prompted import attempt, context
-from tests.prompted import measured as of_h100
+from tests.prompted import attempt, context, measured as of_h100
 from tests.samples import run_of
 
 

@@ -1,8 +1,7 @@
 """Pieces of an answer, joined: any text, cut anywhere, whatever of its end the model repeats."""
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from kpd.claude.joining import LEAST, MOST, ending, join
 

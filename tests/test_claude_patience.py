@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.claude.asking import MOST_BREAKS
 from kpd.claude.errors import OverBudget, Unavailable

@@ -3,8 +3,7 @@
 import datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.claude.prices import cost, known, price, table
 from kpd.claude.stream import Garbled, Heard

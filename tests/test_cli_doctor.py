@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.cli import checks
 from kpd.cli.main import main
@@ -21,8 +20,7 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.daemon.views import Sources, answer
-from kpd.model import codec
-from kpd.model import events as e
+from kpd.model import codec, events as e
 from kpd.model.places import Check, HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace

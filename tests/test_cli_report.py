@@ -10,8 +10,7 @@ from kpd.cli import hosts, log, status
 from kpd.cli.events import brief
 from kpd.cli.report import advice, report
 from kpd.cli.text import clean, width
-from kpd.model import codec
-from kpd.model import events as e
+from kpd.model import codec, events as e
 from kpd.model.detail import Detail
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Notice, Run, TaskCard, Verdict
 from kpd.model.places import Device, HostCard

@@ -4,8 +4,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kpd.cli import words
 from kpd.cli.text import clean, cut, line, pad, paint, plain, table, width, wrapped

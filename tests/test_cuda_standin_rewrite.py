@@ -3,8 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.cuda_standin.rewrite import RewriteError, rewrite
 from tests.cuda_standin.tokens import parts, tokenize

@@ -1,7 +1,6 @@
 """What of a log goes back to an agent."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.engine.steps import MOST_FEEDBACK, feedback
 

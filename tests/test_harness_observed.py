@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.harness.configs import representative
 from kpd.harness.observed import ObservedError, parse_table, read_table

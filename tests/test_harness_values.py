@@ -4,8 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kpd.harness.expressions import evaluate
 from kpd.harness.launches import launches, resolve

@@ -1,8 +1,7 @@
 """What nvidia-smi, nvcc and ncu print on real boxes, on broken ones, and on hostile ones."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.hosts.plain import plain
 from kpd.hosts.preflight import gpus

@@ -8,8 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
 from kpd.hosts.host import Host

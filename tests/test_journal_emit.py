@@ -4,8 +4,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kpd.daemon import journal as journal_module
 from kpd.daemon.journal import LIVE_CHARACTERS, Journal, Message, load_state

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kpd.measure.judge import FEWEST, LOOKS, BadSamples, decide, judge
 from kpd.measure.samples import CaseSample, ProcessSample, samples_from_json, samples_to_json

@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.knowledge import memory
 from kpd.knowledge.compact import AT_ONCE, LONGEST_REPLY, compact

@@ -7,8 +7,7 @@ from random import Random
 from statistics import median
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.knowledge.efficacy import Efficacy, aimed_at, by_efficacy, efficacy
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Outcome, Run, Verdict

@@ -1,7 +1,6 @@
 """A memory file as people leave it: entries stay entries, and what people wrote is never lost."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.knowledge.notebook import read_notebook
 

@@ -5,8 +5,7 @@ import math
 import string
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.measure.command.result import BadResult, CaseResult, complaint, last_object, result
 

@@ -5,8 +5,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.measure.bench import Incorrect
 from kpd.measure.command.result import CaseResult, Result

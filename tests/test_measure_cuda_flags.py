@@ -1,8 +1,7 @@
 """The allow-list of nvcc's flags."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.measure.cuda.flags import ALLOWED
 from kpd.measure.flags import FlagError

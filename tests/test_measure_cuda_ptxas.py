@@ -1,8 +1,7 @@
 """What ptxas says of a build, from toolkits old and new."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.measure.cuda.ptxas import Function, metrics, parse, plain_name
 

@@ -1,8 +1,7 @@
 """The machine's own limits: interpolated sensibly, and measured for real."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.measure.c.roofline import measure_roofline
 from kpd.measure.roofline import Roofline

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.measure.samples import CaseSample, ProcessSample, samples_from_json, samples_to_json
 from kpd.model.codec import CodecError

@@ -1,11 +1,9 @@
 """Every fact survives the log and the wire; what is not a fact does not get in."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from kpd.model import codec
-from kpd.model import events as e
+from kpd.model import codec, events as e
 from kpd.model.fold import fold_all
 from kpd.model.nouns import State
 from tests.model_strategies import any_fact, logs

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import get_args
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.model import events as e
 from kpd.model.detail import Detail, detail

@@ -4,8 +4,7 @@ import math
 import string
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.knowledge.skills import SECTIONS, load_skills
 from kpd.model.metrics import METRICS

@@ -1,8 +1,7 @@
 """NVIDIA's advice: each piece once, the best first, in plain words, and beside it what our own rules found."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.measure.bench import Launches
 from kpd.model.profiles import Advice

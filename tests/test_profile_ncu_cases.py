@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.measure.bench import Launches
 from kpd.model.metrics import GPU_METRICS, PER_CASE, describe

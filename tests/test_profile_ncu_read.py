@@ -1,8 +1,7 @@
 """A report says the same through NVIDIA's reader and through what ncu exports; a broken one harms nobody."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.profile.ncu import pages
 from kpd.profile.ncu.advice import clean

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.hosts.recorded.calls import pages
 from kpd.hosts.recorded.scrub import LEAST, PLAYED_GPU, Scrub

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.daemon import outbox as outbox_module
-from kpd.daemon import server as server_module
+from kpd.daemon import outbox as outbox_module, server as server_module
 from kpd.daemon.journal import Journal
 from kpd.daemon.outbox import MAX_LIVE
 from kpd.model import events as e

@@ -5,8 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kpd.hosts.ssh.known_hosts import KnownHosts, add, fingerprint, matches, names_of
 from tests.sshd import make_key

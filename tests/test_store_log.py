@@ -8,8 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kpd.daemon import store as store_module
 from kpd.daemon.store import MIGRATIONS, Store, StoreError

@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from textual.app import App
 from textual.content import Content
@@ -15,8 +14,7 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration
 from kpd.model.spending import Spend, Usage
 from kpd.subscription import DaemonError, Live
-from tests import tui_agents as agents
-from tests import tui_logs as logs
+from tests import tui_agents as agents, tui_logs as logs
 from tests.samples import run_of
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
@@ -24,8 +22,7 @@ from tui import bars, money
 from tui.details import Efficacy, Show, Shown
 from tui.outline import Place
 from tui.output import Output
-from tui.panes import log as journal
-from tui.panes import memo, overview, rules
+from tui.panes import log as journal, memo, overview, rules
 from tui.panes.next import next_lines
 from tui.story import sentence
 from tui.view import View

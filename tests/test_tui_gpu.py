@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -14,8 +13,7 @@ from kpd.model.detail import Detail, detail
 from kpd.model.metrics import METRICS
 from kpd.model.profiles import Advice, CaseTime
 from kpd.profile.changes import changes
-from tests import tui_gpu as gpu
-from tests import tui_logs as logs
+from tests import tui_gpu as gpu, tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui import numbers
 from tui.details import Show, Shown

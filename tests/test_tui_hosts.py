@@ -3,14 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.model import events as e
 from kpd.model.nouns import State
 from kpd.model.places import Check, HostCard
-from tests import tui_fleet as fleet
-from tests import tui_logs as logs
+from tests import tui_fleet as fleet, tui_logs as logs
 from tests.test_tui_pure import plain, view_of
 from tui import asking, hosts
 from tui.actions import BY_ID, reason

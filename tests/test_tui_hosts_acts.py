@@ -10,8 +10,7 @@ import pytest
 from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.subscription import DaemonError
-from tests import tui_fleet as fleet
-from tests import tui_logs as logs
+from tests import tui_fleet as fleet, tui_logs as logs
 from tests.test_tui_pure import plain
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui import bars

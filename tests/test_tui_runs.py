@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from kpd.model import events as e
 from kpd.model.places import Device
-from tests import tui_fleet as fleet
-from tests import tui_logs as logs
+from tests import tui_fleet as fleet, tui_logs as logs
 from tests.test_tui_pure import plain, view_of
 from tui import asking, bars, marks
 from tui.outline import Place, newest

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests import tui_agents as agents
-from tests import tui_fleet as fleet
-from tests import tui_gpu as gpu
-from tests import tui_logs as logs
+from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 
 SMALL, LARGE, WIDE = (80, 24), (120, 36), (140, 40)

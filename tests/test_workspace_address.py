@@ -1,8 +1,7 @@
 """What the operator may write as a host's address."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.workspace.address import HOST, USER, Address
 

@@ -4,8 +4,7 @@ import os
 from pathlib import Path, PurePosixPath
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kpd.workspace import paths
 from kpd.workspace.paths import Outside, Workspace, WorkspaceError, inside

@@ -1,8 +1,7 @@
 """Files in two sections: only the kernel section is ever taken from a candidate."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kpd.workspace.sections import ProtectedSection, SectionError, marked, splice, split
 

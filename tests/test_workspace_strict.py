@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kpd.workspace.strict import MOST_BYTES, ConfigError, Count, Document, Filled, NotNegative, read_toml
 

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Self
 
-from kpd import __version__
-from kpd import messages as m
+from kpd import __version__, messages as m
 from kpd.daemon.journal import Journal, Message
 from kpd.daemon.outbox import GRACE_S, Outbox
 from kpd.daemon.peer import peer_uid

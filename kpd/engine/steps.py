@@ -9,8 +9,7 @@ from kpd.claude.errors import OverBudget
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.waiting import tell
-from kpd.measure import judge as verdicts
-from kpd.measure import score
+from kpd.measure import judge as verdicts, score
 from kpd.measure.bench import Incorrect, Object
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest

@@ -6,11 +6,9 @@ from typing import Any, Literal
 
 from kpd.hosts.host import Host
 from kpd.measure.bench import Bench, Say
-from kpd.measure.c import bench as c
-from kpd.measure.c import flags as c_flags
+from kpd.measure.c import bench as c, flags as c_flags
 from kpd.measure.command import bench as command
-from kpd.measure.cuda import bench as cuda
-from kpd.measure.cuda import flags as cuda_flags
+from kpd.measure.cuda import bench as cuda, flags as cuda_flags
 from kpd.measure.flags import AllowList
 from kpd.model.places import Device, Need
 from kpd.workspace import commands

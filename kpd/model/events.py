@@ -9,47 +9,20 @@ from typing import Literal
 
 from kpd.model.acts import (
     AgainAsked as AgainAsked,
-)
-from kpd.model.acts import (
     AgentChanged as AgentChanged,
-)
-from kpd.model.acts import (
     Approved as Approved,
-)
-from kpd.model.acts import (
     BudgetChanged as BudgetChanged,
-)
-from kpd.model.acts import (
     Declined as Declined,
-)
-from kpd.model.acts import (
     MemoGiven as MemoGiven,
-)
-from kpd.model.acts import (
     QueueOrdered as QueueOrdered,
-)
-from kpd.model.acts import (
     ReviewAsked as ReviewAsked,
-)
-from kpd.model.acts import (
     ReviewSet as ReviewSet,
-)
-from kpd.model.acts import (
     RolledBack as RolledBack,
-)
-from kpd.model.acts import (
     RuleSet as RuleSet,
-)
-from kpd.model.acts import (
     Steered as Steered,
-)
-from kpd.model.acts import (
     SteeringConsumed as SteeringConsumed,
 )
-from kpd.model.fact import Fact as Fact
-from kpd.model.fact import IterationFact as IterationFact
-from kpd.model.fact import RunFact as RunFact
-from kpd.model.fact import StepFact as StepFact
+from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.nouns import Budget, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
 from kpd.model.profiles import Advice, CaseTime, Finding

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kpd.model import events as e
-from kpd.model import fold_acts
+from kpd.model import events as e, fold_acts
 from kpd.model.folders import FOLDERS, folds, on_iteration, on_run
 from kpd.model.nouns import Iteration, Notice, Run, State
 from kpd.model.spending import Call, day_of
