@@ -1,43 +1,11 @@
 """What the CUDA driver reports of a GPU's clocks, with a library that stands in for NVML and answers from a list."""
 
-import subprocess
-
 import pytest
 
+from tests import nvml_standin
 from tests.cuda_driver import Driver, build
 
 pytestmark = pytest.mark.slow
-
-# Each reading asks for all five figures, the clock of the SMs first. The first reading comes while nothing runs yet.
-NVML = """
-static int reading;
-int nvmlInit_v2(void) { return 0; }
-int nvmlDeviceGetCount_v2(unsigned *count) { *count = 1; return 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { *device = &reading; return index; }
-int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) { (void)uuid; *device = &reading; return 0; }
-int nvmlDeviceGetClockInfo(void *device, int which, unsigned *mhz) {
-    static const unsigned sm[] = {345, 1905, 1980, 1710};
-    (void)device;
-    reading += which == 1;
-    *mhz = which == 1 ? sm[reading <= 4 ? reading - 1 : 3] : 2619;
-    return 0;
-}
-int nvmlDeviceGetPowerUsage(void *device, unsigned *mw) {
-    (void)device;
-    *mw = reading == 3 ? 650000 : 500000;
-    return 0;
-}
-int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *c) {
-    (void)device;
-    *c = sensor + (reading > 4 ? 44 : 40 + reading);
-    return 0;
-}
-int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons) {
-    (void)device;
-    *reasons = reading == 1 ? 1 : reading == 2 ? 4 : reading == 3 ? 64 : 0;
-    return 0;
-}
-"""
 
 
 @pytest.fixture(scope="module", name="driver")
@@ -47,12 +15,7 @@ def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 
 @pytest.fixture(name="nvml")
 def _nvml(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = driver.folder / "nvml"
-    folder.mkdir(exist_ok=True)
-    (folder / "nvml.c").write_text(NVML)
-    command = ["gcc", "-shared", "-fPIC", "-Wall", "nvml.c", "-o", "libnvidia-ml.so.1"]
-    subprocess.run(command, cwd=folder, check=True)
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(nvml_standin.build(driver.folder / "nvml")))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
 

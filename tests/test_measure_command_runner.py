@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from kpd.measure import jobs
 from kpd.measure.command.runs import START, sources
 from kpd.measure.screen import tripwires
+from tests import nvml_standin
 from tests.test_hosts_link import oldest_python
 
 GONE = jobs.GONE
@@ -168,3 +170,23 @@ def test_a_plain_triton_kernel_is_not_flagged() -> None:
     task = Path(__file__).parent.parent / "tasks"
     for path in ("rmsnorm_silu_triton/kernel.py", "layernorm_pilot/src/layernorm.py"):
         assert tripwires({}, {path: (task / path).read_bytes()}, ()) == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NVML's library has this name on Linux")
+def test_a_gpu_says_how_it_was_while_a_command_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it said before the command had begun to compute is left out."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(nvml_standin.build(tmp_path / "nvml")))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-1")
+    run, _ = ran(tmp_path, "sleep 0.5")
+    seen = run["telemetry"]
+    assert seen["sm_mhz"] == [1710, 1980]
+    assert (seen["mem_mhz"], seen["power_w"], seen["temp_c"]) == ([2619, 2619], [500.0, 650.0], [42, 44])
+    assert seen["reasons"] == 4 | 64
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "another")
+    shutil.rmtree(tmp_path / "job")
+    assert ran(tmp_path, "sleep 0.1")[0]["telemetry"] is None, "the library knows no such device"
+
+
+def test_without_nvml_nothing_is_said_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-1")
+    assert ran(tmp_path, "true")[0]["telemetry"] is None

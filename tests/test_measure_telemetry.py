@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.driver import telemetry
+from kpd.measure import telemetry
 from kpd.measure.driver.timing import CaseReport, taint
 from kpd.measure.samples import Batches, ProcessSample, Telemetry, samples_from_json, samples_to_json
 from kpd.model.codec import decode
@@ -73,3 +73,20 @@ def test_old_files_and_reports_without_it_are_read() -> None:
     assert (sample.warm, sample.device_ns, sample.telemetry) == (None, None, None)
     old = b'{"version":1,"samples":[{"process":0,"cases":{"c":{"reps":1,"a_ns":[1,2],"b_ns":[3,4]}},"taint":""}]}'
     assert samples_from_json(old) == (ProcessSample(0, {"c": sample}),)
+
+
+@pytest.mark.parametrize(("reasons", "tainted"), [(0, False), (4, False), (0x08, True), (0x20, True), (0x80, True)])
+def test_a_pair_of_runs_is_tainted_by_a_gpu_that_was_slowed_down(reasons: int, tainted: bool) -> None:
+    """A clock that fell between the kernels of somebody's own benchmark is none of its business."""
+    seen = Telemetry((345, 1980), (2619, 2619), (90, 650), (40, 88), reasons)
+    assert bool(telemetry.lowered("a run", seen)) == tainted
+
+
+def test_two_readings_make_one_spread() -> None:
+    cool, hot = (
+        Telemetry((1700, 1980), (2619, 2619), (90, 650), (40, 50), 4),
+        Telemetry((1500, 1900), (2619, 2619), (80, 600), (45, 88), 32),
+    )
+    assert telemetry.both(cool, hot) == Telemetry((1500, 1980), (2619, 2619), (80, 650), (40, 88), 36)
+    assert telemetry.both(None, hot) == hot
+    assert telemetry.both(None, None) is None

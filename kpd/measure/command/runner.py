@@ -18,12 +18,14 @@ from typing import Any, Iterator, NamedTuple  # noqa: UP035 - evaluated under Py
 
 from kpd.hosts.helper.children import Children
 from kpd.hosts.helper.files import remove
+from kpd.measure.command.nvml import Gpu
 
 TOLD = (256 << 10, 16 << 10)  # bytes of stdout and of stderr, from their ends, that are reported
 KEPT = 1 << 20  # bytes of each log that stay on the host, from its end
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 PYCACHE = "PYTHONPYCACHEPREFIX"
 SHOWN = 10  # names of touched files that are reported
+LOOK_S = 0.05  # between readings of what the GPU says of itself
 
 
 class Order(NamedTuple):
@@ -72,14 +74,16 @@ def run(order: Order, side: str, number: int, children: Children) -> "dict[str, 
         raise Gone(f"the tree {order.trees[side]} was changed")
     (place / "tmp").mkdir()
     logs = [Path("out", f"{number}{side}.{stream}").resolve() for stream in ("stdout", "stderr")]
+    gpu = Gpu(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
     started = time.monotonic()
     with guarded(order, side):
-        rc, timeout = execute(order, side, place, logs, children)
+        rc, timeout = execute(order, side, place, logs, children, gpu)
     seconds = time.monotonic() - started
     touched = [name for name in order.protected if sha256(home / name) != before[name]]
     remove(place)
     return {
         "side": side, "rc": rc, "timeout": timeout, "seconds": round(seconds, 6), "touched": touched[:SHOWN],
+        "telemetry": gpu.said(),
         "stdout": tail(logs[0], TOLD[0]), "stderr": tail(logs[1], TOLD[1]),
     }  # fmt: skip
 
@@ -125,7 +129,9 @@ def discard(path: Path) -> None:
             path.unlink()
 
 
-def execute(order: Order, side: str, place: Path, logs: "list[Path]", children: Children) -> "tuple[int, bool]":
+def execute(
+    order: Order, side: str, place: Path, logs: "list[Path]", children: Children, gpu: Gpu
+) -> "tuple[int, bool]":
     """The command's exit status (negative for a signal), and whether its time was over. Ends all that it has begun."""
     home, scratch = place / "task", place / "tmp"
     env = dict(os.environ, TMPDIR=str(scratch.resolve()))
@@ -146,7 +152,8 @@ def execute(order: Order, side: str, place: Path, logs: "list[Path]", children: 
     deadline = time.monotonic() + order.limit_s
     child = children.spawn(become)
     while children.status(child) is None and not children.asked and time.monotonic() < deadline:
-        children.nap(deadline - time.monotonic())
+        gpu.look()
+        children.nap(min(LOOK_S, deadline - time.monotonic()))
     status = children.status(child)
     children.end(child)
     if status is None:

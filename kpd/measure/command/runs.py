@@ -9,6 +9,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.command.result import BadResult, Result, complaint, last_object, result
+from kpd.measure.samples import Telemetry
 from kpd.model.codec import CodecError, decode
 
 PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/command")
@@ -16,6 +17,7 @@ MODULES = (
     "kpd/hosts/helper/children",
     "kpd/hosts/helper/files",
     "kpd/hosts/helper/processes",
+    "kpd/measure/command/nvml",
     "kpd/measure/command/runner",
 )
 START = (
@@ -34,6 +36,7 @@ class Run:
     """One run as the runner reports it. `side` is a letter of the order, `rc` negative for a signal.
 
     `touched` are the protected files that are no longer what they were. `stdout` and `stderr` are their ends.
+    `telemetry` is the GPU's while the command computed on it, where that is known.
     """
 
     side: str
@@ -43,6 +46,7 @@ class Run:
     touched: tuple[str, ...]
     stdout: str
     stderr: str
+    telemetry: Telemetry | None = None
 
 
 @dataclass(frozen=True, slots=True)

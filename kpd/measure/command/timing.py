@@ -11,7 +11,8 @@ from kpd.measure.bench import Incorrect, Say
 from kpd.measure.command.result import CaseResult, Result
 from kpd.measure.command.runs import Run, report, unreported
 from kpd.measure.reports import reports
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import CaseSample, ProcessSample, Telemetry
+from kpd.measure.telemetry import both, lowered
 from kpd.model.codec import CodecError
 
 Direction = Literal["lower", "higher"]
@@ -36,6 +37,7 @@ async def time_pairs(
     taken = 0
     pair: dict[str, Result] = {}
     taint = ""
+    seen: list[Telemetry | None] = []
     try:
         async with contextlib.aclosing(reports(host, spec, say)) as lines:
             async for line in lines:
@@ -46,11 +48,13 @@ async def time_pairs(
                 if taken == len(sides) or run.side != sides[taken]:
                     raise CodecError("a run that was not asked for")
                 pair[run.side] = read(run)
-                taint = taint or line.taint
+                seen.append(run.telemetry)
+                taint = taint or line.taint or _slowed(run)
                 taken += 1
                 if taken % 2 == 0:
-                    yield sample(first + taken // 2 - 1, pair["a"], pair["b"], direction, taint)
-                    pair, taint = {}, ""
+                    taken_pair = sample(first + taken // 2 - 1, pair["a"], pair["b"], direction, taint, both(*seen))
+                    pair, taint, seen = {}, "", []
+                    yield taken_pair
     except CodecError as err:
         raise HostError("host", f"{host.name}: job {spec.id} did not report: {err}") from err
 
@@ -63,12 +67,20 @@ async def _refuse_end(host: Host, result: JobResult, missing: int) -> None:
         raise await unreported(host, result, f"{missing} runs are missing")
 
 
-def sample(process: int, incumbent: Result, candidate: Result, direction: Direction, taint: str = "") -> ProcessSample:
+def _slowed(run: Run) -> str:
+    """A benchmark of its own has its pauses, in which a clock may fall: only trouble counts."""
+    return "" if run.telemetry is None else lowered(f"a run of side {run.side}", run.telemetry)
+
+
+def sample(
+    process: int, incumbent: Result, candidate: Result, direction: Direction, taint: str = "",
+    telemetry: Telemetry | None = None,
+) -> ProcessSample:  # fmt: skip
     """Two runs as one observation. Raises Incorrect when they did not time the same cases."""
     if incumbent.cases.keys() != candidate.cases.keys():
         names = ", ".join(sorted(incumbent.cases.keys() ^ candidate.cases.keys()))
         raise Incorrect(f"candidate and incumbent were timed on different cases: {names}")
-    score = CaseSample(1, (cost(incumbent.score, direction),), (cost(candidate.score, direction),))
+    score = CaseSample(1, (cost(incumbent.score, direction),), (cost(candidate.score, direction),), telemetry=telemetry)
     cases = {name: _case(case, candidate.cases[name]) for name, case in incumbent.cases.items()}
     return ProcessSample(process, cases, taint, score)
 

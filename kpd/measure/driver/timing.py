@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
-from kpd.measure import jobs
+from kpd.measure import jobs, telemetry
 from kpd.measure.bench import Incorrect, Say
-from kpd.measure.driver import telemetry
 from kpd.measure.driver.check import (
     Problem,
     describe,
