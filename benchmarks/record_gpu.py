@@ -9,7 +9,8 @@ nvidia-smi, nvcc, ncu and the programs that nvcc makes behind a tape (kpd/hosts/
 answer. Needs an NVIDIA GPU and nvcc; without ncu, or without the permission to count, the recording has no counters.
 
 OUT becomes a folder to give as `recording` of a host with transport = "recorded"; then
-`kpd run TASK --host NAME --agent recorded` plays the run.
+`kpd run TASK --host NAME --agent recorded` plays the run. It is played here first: a recording that does not come to
+what was measured (because other work disturbed it, or because answers are missing) is refused.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from own_daemon import own_daemon
+from play_recording import Gist, difference, gist, play
 
 from kpd import __version__
 from kpd.agents import space
@@ -82,15 +84,18 @@ def main() -> None:
         scratch = args.workspace or own
         words = private_words(scratch, programs)
         tape = lay(Path(scratch).resolve() / "tape", Settings(str(out), gpu.name, programs, words, gpu.uuid))
-        os.environ["PATH"] = f"{tape}{os.pathsep}{os.environ['PATH']}"
+        path = os.environ["PATH"]
+        os.environ["PATH"] = f"{tape}{os.pathsep}{path}"
         workspace = Workspace(Path(scratch).resolve() / "workspace")
         shutil.copytree(source, workspace.tasks / task.name)
         workspace.config.write_text(f'[run]\nhost = "local"\n[hosts.local]\ngpus = ["{gpu.uuid}"]\n')
+        player = AGENTS[GIVEN]
         if given:
             AGENTS[GIVEN] = lambda config, of: Given(given)
         budget = {"iterations": args.iterations or len(given) or None, "patience": len(given) or None}
         facts = asyncio.run(run(workspace, task, GIVEN if given else "sweep", budget))
         candidates = tuple(measured(workspace, task, facts))
+        os.environ["PATH"], AGENTS[GIVEN] = path, player
     finish(out, Recording(
         version=1, kpd=__version__, made=datetime.now(UTC).date().isoformat(), device=gpu.name, arch=gpu.arch,
         driver=gpu.driver, cuda=cuda_of(said(programs, "nvcc", "--version")),
@@ -99,6 +104,7 @@ def main() -> None:
     ))  # fmt: skip
     print(load(out))
     refuse_private(out, words)
+    refuse_another(gist(facts), source, out)
 
 
 def arguments() -> argparse.Namespace:
@@ -198,6 +204,16 @@ def refuse_private(out: Path, words: Sequence[str]) -> None:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         if seen := [word for word in words if len(word) >= LEAST and word.encode() in data]:
             sys.exit(f"{path} holds {', '.join(seen)}: do not publish it as it is")
+
+
+def refuse_another(was: Gist, source: Path, out: Path) -> None:
+    """Play it, and see that it comes to what was measured."""
+    try:
+        said = difference(was, play(source, out))
+    except RuntimeError as err:
+        said = str(err)
+    if said:
+        sys.exit(f"{out} does not play as it was recorded, so record it again: {said}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 """A whole run recorded on a machine that passes for one with a GPU, and played on one without: the same run again."""
 
+import importlib
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +15,7 @@ import pytest
 
 from kpd.daemon.store import Store
 from kpd.hosts.recorded.scrub import PLAYED_GPU
-from kpd.model.codec import event_to_json
+from kpd.model.codec import event_to_json, fact_from
 from kpd.workspace.paths import Workspace
 from tests import recorded_gpu
 from tests.cuda_measured import LOOP, RIGHT, kernel, task_folder
@@ -134,6 +138,46 @@ def test_a_damaged_recording_is_trouble_with_the_host(daemon: RealDaemon) -> Non
     down = daemon.until(lambda: [c for c in daemon.query("hosts") if c["trouble"] == "config"], "the host's trouble")
     assert "answers.jsonl:1" in down[0]["error"]
     assert "correct `recording` in config.toml" in down[0]["error"]
+
+
+def lacking(made: Made, folder: Path) -> Path:
+    """The recording with one answer to the odd processes of its first contest, and many to the even ones."""
+    shutil.copytree(made.recording, folder)
+    path = folder / "answers.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    timed = {at: key for at, line in enumerate(lines) if (key := timings_key(line))}
+    (_, odd), (second, _), *_ = timed.items()
+    for at in [at for at, key in timed.items() if key == odd][1:]:
+        lines[at] = lines[second]
+    path.write_text("".join(lines))
+    return folder
+
+
+def timings_key(line: str) -> str:
+    answer = json.loads(line)
+    return str(answer["key"]) if answer["words"] == "timings of this pair" else ""
+
+
+def test_a_recording_that_lacks_a_process_never_plays(made: Made, tmp_path: Path) -> None:
+    recording = lacking(made, tmp_path / "recording")
+    program = recorded_gpu.ROOT / "benchmarks" / "play_recording.py"
+    env = {**os.environ, "PATH": recorded_gpu.bare(), "PYTHONPATH": str(recorded_gpu.ROOT)}
+    done = subprocess.run(
+        [sys.executable, program, made.task, recording], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "the recording has no more timings of this pair: it has 1" in done.stderr
+
+
+def test_the_recorder_refuses_what_plays_otherwise(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(recorded_gpu.ROOT / "benchmarks")
+    monkeypatch.setenv("PATH", recorded_gpu.bare())
+    recorder = importlib.import_module("record_gpu")
+    was = recorder.gist([fact_from(event["kind"], json.dumps(event["body"])) for event in made.events])
+    recorder.refuse_another(was, made.task, made.recording)
+    was[4]["disturbed"] += 1  # by other processes, say, whom nobody sees in a recording
+    with pytest.raises(SystemExit, match=r"not play as it was recorded.* disturbed of iteration 4: \d+ became \d+"):
+        recorder.refuse_another(was, made.task, made.recording)
 
 
 def test_the_recording_is_small_and_says_nothing_of_who_made_it(made: Made) -> None:

@@ -140,6 +140,18 @@ def test_processes_that_start_together_print_in_their_order(tapes: tuple[Run, Ru
     assert play("\n".join([*backwards, "wait"]), "r1.1.1-time0").stdout == said
 
 
+def test_after_a_process_without_an_answer_there_is_none(tapes: tuple[Run, Run]) -> None:
+    """Else a recording that lacks the third process would be played as far as the job's end lets the others come."""
+    record, play = tapes
+    for run in tapes:
+        run(f"{BUILD}; cd $out/..; {LINK}", "r1.1.1-time0")
+    for number in (1, 2, 4, 6):
+        record(timed(number, "ba"[number % 2]).replace(f"a{number}.so", "a.so"), "r1.1.1-time0")
+    done = [play(timed(number, "ba"[number % 2]), "r1.1.1-time0") for number in range(1, 5)]
+    assert [bool(one.stdout) for one in done] == [True, True, False, False]
+    assert {one.stderr for one in done[2:]} == {"kpd: the recording has no more timings of this pair: it has 1\n"}
+
+
 @pytest.mark.parametrize("changed", ["kernel.cu", "shape.h", "kpd/unit.cu", "README"])
 def test_a_build_is_known_by_the_task_s_code(tapes: tuple[Run, Run], tmp_path: Path, changed: str) -> None:
     record, play = tapes

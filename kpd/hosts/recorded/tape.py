@@ -19,12 +19,15 @@ from typing import NamedTuple
 
 from kpd.hosts.recorded.calls import OTHERS, OUTSIDE, Call, call, mark, named, pages
 from kpd.hosts.recorded.scrub import Scrub
-from kpd.hosts.recorded.shelf import Damaged, Shelf
+from kpd.hosts.recorded.shelf import Answer, Damaged, Shelf
 from kpd.hosts.unanswered import UNANSWERED
 
 RECORDED = " (recorded)"
 """Stands behind a GPU's name wherever kpd is told it."""
 SETTINGS = "settings.json"
+OVER = ".over"
+"""In a job's folder: why one of its ordered calls has had no answer. Those after it have none, whatever is recorded for
+them: their job is about to end, and how many of them still report would depend on who is quicker."""
 TURN_S = 60.0
 """How long a call waits for those before it, which only have to print."""
 _START = (
@@ -72,6 +75,10 @@ def main(folder: str, program: str, *arguments: str) -> None:
         sys.exit(_refuse(f"the tape cannot go on: {err}"))
 
 
+class Unanswered(Exception):
+    """The recording has no answer to this call; the message says why."""
+
+
 class Tape:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
@@ -102,16 +109,12 @@ class Tape:
     def play(self, asked: Call, program: str) -> int:
         """The recorded answer; UNANSWERED, and why, when there is none. Raises OSError."""
         try:
-            answers = self.shelf.find(asked.key)
-            at = _asked(asked.key) if asked.ordered else len(answers) - 1
-            if not answers:
-                return _refuse(f"this recording does not hold {asked.words}")
-            if at >= len(answers):
-                return _refuse(f"the recording has no more {asked.words}: it has {len(answers)}")
-            answer = answers[at]
+            answer = self._answer(asked)
             stdout, stderr = self.shelf.text(answer["stdout"]), self.shelf.text(answer["stderr"])
             if answer["report"]:
                 asked.target.write_bytes(self.shelf.blob(answer["report"]))
+        except Unanswered as err:
+            return _refuse(str(err))
         except Damaged as err:
             return _refuse(f"this recording is damaged: {err}")
         if asked.makes == "object" and answer["status"] == 0:
@@ -122,6 +125,22 @@ class Tape:
             stdout = stdout.replace(self.settings.device, self.settings.device + RECORDED)
         _say(stdout.encode(), stderr.encode())
         return int(answer["status"])
+
+    def _answer(self, asked: Call) -> Answer:
+        """Raises Unanswered, Damaged, OSError."""
+        over = Path.cwd() / OVER
+        if asked.ordered and over.exists():
+            raise Unanswered(over.read_text())
+        answers = self.shelf.find(asked.key)
+        at = _asked(asked.key) if asked.ordered else len(answers) - 1
+        if answers and at < len(answers):
+            return answers[at]
+        why = f"this recording does not hold {asked.words}"
+        if answers:
+            why = f"the recording has no more {asked.words}: it has {len(answers)}"
+        if asked.ordered:
+            over.write_text(why)
+        raise Unanswered(why)
 
     def _mark(self, made: Call) -> None:
         """What follows the end of an object is passed over by all who load it."""
