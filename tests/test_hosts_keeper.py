@@ -11,6 +11,7 @@ import pytest
 from kpd.hosts.errors import HostError, HostErrorKind
 from kpd.hosts.host import Host, Piece
 from kpd.hosts.job import JobResult, Notes, waiting
+from kpd.hosts.keeper import Pace
 from kpd.hosts.link import Channel, Link
 from kpd.hosts.local import Local
 from tests.test_hosts_support import at, helper_pid, host_at, spec, until
@@ -169,7 +170,7 @@ async def test_a_host_that_never_answers_is_unreachable(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexec sleep 60\n")
     python.chmod(0o755)
-    host = Host("box", PurePosixPath(tmp_path), Local(str(python)), connect_s=0.2)
+    host = Host("box", PurePosixPath(tmp_path), Local(str(python)), pace=Pace(connect_s=0.2))
     host.start()
     await host.tried(0)
     assert host.trouble is not None and host.trouble.kind == "unreachable" and "0.2 s" in host.trouble.message
@@ -240,6 +241,37 @@ async def test_a_long_upload_is_not_taken_for_a_dead_link(tmp_path: Path) -> Non
     assert (await link.ask("running")).fields == {"jobs": []}
     assert link.up
     channel.writer = writer
+    await link.close()
+
+
+class SlowChannel:
+    """Gives a KiB in 10 ms."""
+
+    def __init__(self, inner: Channel) -> None:
+        self._inner = inner
+        self.writer = inner.writer
+        self.close = inner.close
+
+    @property
+    def reader(self) -> "SlowChannel":
+        return self
+
+    async def read(self, n: int) -> bytes:
+        await asyncio.sleep(0.01)
+        return await self._inner.reader.read(min(n, 1024))
+
+    async def readexactly(self, n: int) -> bytes:
+        await asyncio.sleep(n / 1024 * 0.01)
+        return await self._inner.reader.readexactly(n)
+
+
+async def test_a_long_answer_is_not_taken_for_a_dead_link(tmp_path: Path) -> None:
+    link = Link("box", SlowChannel(await Local().open()), heartbeat_s=0.05, patience_s=0.4)
+    await link.start()
+    await link.ask("hello", root=str(tmp_path))
+    answer = await link.ask("run", b"head -c 150000 /dev/zero", limit_s=10.0)
+    assert answer.body == bytes(150_000)
+    assert link.up
     await link.close()
 
 

@@ -11,7 +11,7 @@ from kpd.hosts.errors import HostError
 # Loaded in this order, so that each finds what it imports.
 MODULES = (
     "wire", "files", "store", "processes", "children", "lock", "smi", "gpu", "lease", "supervisor", "folder", "follow",
-    "jobs", "clean", "tunnel", "runs", "serve",
+    "jobs", "clean", "tunnel", "runs", "holders", "serve",
 )  # fmt: skip
 PACKAGES = ("kpd", "kpd.hosts", "kpd.hosts.helper")
 

@@ -6,7 +6,7 @@ It goes over the helper's own channel, so it works over every transport and wher
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from kpd.hosts.errors import HostError
@@ -20,11 +20,14 @@ PATIENCE_S = 0.05  # between looks at whether it has taken them
 
 
 @contextlib.asynccontextmanager
-async def forward(host: Host, listen: Path, to: str) -> AsyncIterator[None]:
+async def forward(
+    host: Host, listen: Path, to: str, broken: Callable[[HostError], None] = lambda err: None
+) -> AsyncIterator[None]:
     """While the context lasts, connections to the unix socket `listen` here reach the unix socket `to` on the host.
 
     `listen` must lie in a folder that only its owner can enter. A connection that breaks with the link is closed; the
-    next one uses the next link. Raises OSError if `listen` cannot be bound.
+    next one uses the next link. `broken` is told why, before the client sees the end: no link, or nobody there who
+    listens. Raises OSError if `listen` cannot be bound.
     """
     open_now: set[asyncio.Task[None]] = set()
 
@@ -33,8 +36,12 @@ async def forward(host: Host, listen: Path, to: str) -> AsyncIterator[None]:
         assert task is not None
         open_now.add(task)
         try:
-            with contextlib.suppress(HostError, OSError):  # either end is gone: the other one sees its own end
+            # The client here is gone, and the far end sees its own end; or the forwarding is over, which is no error,
+            # though asyncio's streams would report it as one.
+            with contextlib.suppress(OSError, asyncio.CancelledError):
                 await _carry(await host.linked(), to, reader, writer)
+        except HostError as err:
+            broken(err)
         finally:
             open_now.discard(task)
             writer.close()

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import PurePosixPath
 from typing import Any
@@ -12,9 +12,10 @@ from uuid import uuid4
 from kpd.hosts.content import Content
 from kpd.hosts.errors import LOST, HostError, HostKey
 from kpd.hosts.job import JobResult, JobSpec, Lease, Notes, Piece, Ran, Stream, Tail, waiting
-from kpd.hosts.keeper import CONNECT_S, Keeper
+from kpd.hosts.keeper import USUAL, Keeper, Pace
 from kpd.hosts.link import Frame, Link, Transport
-from kpd.hosts.preflight import probe
+from kpd.hosts.preflight import glance, probe
+from kpd.model.places import Telemetry
 
 __all__ = ["Host", "JobResult", "JobSpec", "Lease", "Piece", "Ran"]
 
@@ -45,7 +46,7 @@ class Host:
         leases: str = LEASES,
         holder: str = "kpd",
         tolerate: tuple[str, ...] = (),
-        connect_s: float = CONNECT_S,
+        pace: Pace = USUAL,
         cuda_home: str = "",
     ) -> None:
         self.name = name
@@ -60,7 +61,7 @@ class Host:
         self._rtt_s = 0.0
         self.machine = 0  # counts the machines, and their restarts, that have been behind the link
         self._boot = b""
-        self._keeper = Keeper(name, transport, self._greet, connect_s)
+        self._keeper = Keeper(name, transport, self._greet, pace)
         self._content = Content(name, self._ask)
         self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs whose end has been asked for and not yet seen
 
@@ -253,6 +254,14 @@ class Host:
         said = await self.job(JobSpec(id, probe.script(self.cuda_home, self.leases), probe.LIMIT_S))
         await self.forget(id)
         return probe.facts(facts, said.stdout.decode(errors="replace"), self.skew_s, self.rtt_s)
+
+    async def glance(self, devices: Sequence[str], gpus: bool) -> dict[str, Telemetry]:
+        """What these devices do right now, by their ids: two round trips, one without `gpus`. Disturbs nothing."""
+        said = await self.run(glance.script(), glance.LIMIT_S) if gpus else None
+        figures = glance.figures(said)
+        pids = [one.pid for seen in figures.values() for one in seen.computes]
+        owners = (await self._ask("holders", devices=list(devices), pids=pids)).fields
+        return glance.telemetry(devices, figures, owners, self.tolerate, time.time(), self.skew_s)
 
     async def _greet(self, link: Link) -> None:
         begun = time.time()

@@ -6,16 +6,33 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from kpd.hosts.errors import LOST, HostError
-from kpd.hosts.link import Frame, Link, Transport
+from kpd.hosts.link import HEARTBEAT_S, PATIENCE_S, Frame, Link, Transport
 
-CONNECT_S = 30.0  # for the host to answer, let us in and start the helper
-FIRST_S, MOST_S, GROWTH = 1.0, 60.0, 1.5  # the pause after a failed try, and how it grows
+FIRST_S, GROWTH = 1.0, 1.5  # the pause after a failed try, and how it grows
 SELDOM_S: dict[str, float | None] = {"auth": 300.0, "host_key": None}  # too many failed logins get a client banned
 STEADY_S = 0.25  # a link that lived so long was a good one: after its loss the first try comes at once
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How patient a link is, in seconds.
+
+    `connect_s` is what a host has to answer, let us in and start the helper; `heartbeat_s` and `patience_s` are those
+    of a `Link`; `most_s` is the longest pause between two tries.
+    """
+
+    connect_s: float = 30.0
+    heartbeat_s: float = HEARTBEAT_S
+    patience_s: float = PATIENCE_S
+    most_s: float = 60.0
+
+
+USUAL = Pace()
 
 
 class Keeper:
@@ -31,7 +48,7 @@ class Keeper:
         name: str,
         transport: Transport,
         greet: Callable[[Link], Awaitable[None]],
-        connect_s: float = CONNECT_S,
+        pace: Pace = USUAL,
     ) -> None:
         self.name = name
         self.transport = transport
@@ -40,7 +57,7 @@ class Keeper:
         self._was_up = False
         self.changed: Callable[[], None] = lambda: None
         self._greet = greet
-        self._connect_s = connect_s
+        self._pace = pace
         self._link: Link | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
@@ -116,8 +133,8 @@ class Keeper:
             except HostError as err:
                 self.tries += 1
                 self._tell(err)
-                await self._rest(pause if err.kind in LOST else SELDOM_S.get(err.kind, MOST_S))
-                pause = min(pause * GROWTH, MOST_S)
+                await self._rest(pause if err.kind in LOST else SELDOM_S.get(err.kind, USUAL.most_s))
+                pause = min(pause * GROWTH, self._pace.most_s)
                 continue
             since = time.monotonic()
             self._link = link
@@ -132,13 +149,13 @@ class Keeper:
                 pause = FIRST_S
             else:
                 await self._rest(pause)
-                pause = min(pause * GROWTH, MOST_S)
+                pause = min(pause * GROWTH, self._pace.most_s)
 
     async def _connected(self) -> Link:
         """Raises HostError, whatever went wrong: nobody else would notice that the keeping has ended."""
         try:
-            async with asyncio.timeout(self._connect_s):
-                link = Link(self.name, await self.transport.open())
+            async with asyncio.timeout(self._pace.connect_s):
+                link = Link(self.name, await self.transport.open(), self._pace.heartbeat_s, self._pace.patience_s)
                 try:
                     await link.start()
                     await self._greet(link)
@@ -148,7 +165,7 @@ class Keeper:
         except HostError:
             raise
         except TimeoutError as err:
-            raise HostError("unreachable", f"{self.name}: no answer within {self._connect_s:g} s") from err
+            raise HostError("unreachable", f"{self.name}: no answer within {self._pace.connect_s:g} s") from err
         except Exception as err:
             log.exception("%s: connecting failed in a way that kpd does not know", self.name)
             raise HostError("host", f"{self.name}: connecting failed: {err!r}", "see the daemon's log") from err

@@ -202,13 +202,23 @@ class Link:
                 if head + size > MAX_FRAME:
                     raise ValueError(f"a frame of {head + size} bytes is over the limit")
                 header = json.loads(await reader.readexactly(head))
-                body = await reader.readexactly(size) if size else b""
                 self._alive_at = time.monotonic()
+                body = await self._body(size)
                 self._deliver(header, body)
         except (EOFError, OSError, ValueError, KeyError, TypeError) as err:
             words = await self._close_channel()
             said = f": {words}" if words else "" if isinstance(err, EOFError) else f": {err}"
             self._fail(HostError("helper_died", f"{self.host}: the link to the helper broke{said}"))
+
+    async def _body(self, size: int) -> bytes:
+        """Piece by piece, so that a slow answer is seen to move."""
+        body = bytearray()
+        while len(body) < size:
+            piece = await self._channel.reader.read(size - len(body))
+            # At the end `read` says nothing of how it came; `readexactly` raises what it was.
+            body += piece or await self._channel.reader.readexactly(1)
+            self._alive_at = time.monotonic()
+        return bytes(body)
 
     async def _watch(self) -> None:
         """Pings, so that a far side that is frozen or cut off without a word is noticed."""

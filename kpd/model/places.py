@@ -1,6 +1,6 @@
 """Where measurements are made: hosts and devices as they were probed, and what a task needs of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -20,12 +20,52 @@ class Need:
 ANY = Need()
 
 
+Whose = Literal["kpd", "tolerated", "foreign", "unseen"]
+"""A process of a job of this user's kpd, one that the config lets stay, anybody else's, or one that its host lists and
+cannot see: another container's, kpd's own in the eyes of another, or gone a moment ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computes:
+    """A process that computes on a GPU; `memory_mib` is None where the driver does not say."""
+
+    pid: int
+    name: str
+    memory_mib: int | None = None
+    whose: Whose = "foreign"
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """How a device was at the Unix time `at`, by kpd's clock. What is None or empty its host did not say.
+
+    `holder` is who has its lease, in the words of the lock's file, `since` that Unix time; `unlocked` says why nobody
+    knows. `slowed` are the driver's reasons for a clock below the usual one. `trouble` says why a GPU has no figures.
+    """
+
+    at: float
+    holder: str = ""
+    since: float = 0.0
+    unlocked: str = ""
+    sm_mhz: float | None = None
+    memory_mhz: float | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    temperature_c: float | None = None
+    memory_used_mib: float | None = None
+    busy_pct: float | None = None
+    slowed: tuple[str, ...] = ()
+    computes: tuple[Computes, ...] = ()
+    trouble: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """What one measurement at a time runs on: a GPU, or the CPU that measurements are pinned to.
 
     `id` is "cpu", or the GPU's UUID; `arch` is "sm_90" and the like, or the CPU's machine; `pci` is the bus id.
     Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements of a GPU; those of a CPU are on its host's card.
+    `telemetry` is what it did when its host was last looked at in full.
     """
 
     id: str
@@ -36,6 +76,17 @@ class Device:
     memory_mib: int = 0
     bandwidth_gbs: float | None = None
     peak_gflops: float | None = None
+    telemetry: Telemetry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at a host that is up: what its devices did, by their ids. `rtt_ms` is a round trip to its helper."""
+
+    host: str
+    at: float
+    rtt_ms: float | None = None
+    devices: dict[str, Telemetry] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

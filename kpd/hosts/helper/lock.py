@@ -74,6 +74,17 @@ class Lock:
             raise self.trouble(err) from err
         return True
 
+    def free(self) -> bool:
+        """Whether nobody has the lock. It is had with others for a moment, so whoever comes then waits as long."""
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+        except BlockingIOError:
+            return False
+        except OSError as err:
+            raise self.trouble(err) from err
+        return True
+
     def wait_turn(self) -> None:
         """What a child does with the lock that it shares with its parent: it waits in the kernel's queue and ends."""
         os.closerange(3, self.file)  # above all the job's `alive`

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kpd.hosts.helper.clean import Cleaner
 from kpd.hosts.helper.files import Refused, trouble
+from kpd.hosts.helper.holders import Holders
 from kpd.hosts.helper.jobs import Jobs
 from kpd.hosts.helper.runs import Runs
 from kpd.hosts.helper.store import Store
@@ -78,7 +79,8 @@ class Helper:
         self.root = place.resolve()
         self.store = Store(self.root)
         self.jobs = Jobs(self.store, Path(leases).expanduser(), self.wire, self.selector)
-        self.parts = [self, self.tunnels, self.runs, self.jobs, Cleaner(self.jobs)]
+        holders = Holders(Path(leases).expanduser())
+        self.parts = [self, self.tunnels, self.runs, self.jobs, Cleaner(self.jobs), holders]
         return {"root": str(self.root), "pid": os.getpid(), "clock": time.time()}
 
     def op_ping(self, request: int, body: bytes) -> Header:

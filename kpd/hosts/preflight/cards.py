@@ -1,5 +1,6 @@
 """A host's card: what it is, its devices and its checks, whether it answers or not."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kpd.hosts.errors import LOST, REMEDIES, HostError, UnknownHostKey
@@ -8,7 +9,7 @@ from kpd.hosts.preflight.checks import checks, compiler_of
 from kpd.hosts.preflight.gpus import usable
 from kpd.hosts.preflight.probe import Facts, measuring_cpu
 from kpd.hosts.preflight.trial import Tried
-from kpd.model.places import Check, Device, HostCard
+from kpd.model.places import Check, Device, HostCard, Telemetry
 from kpd.workspace.config import RECORDED, HostConfig
 
 
@@ -23,8 +24,17 @@ def devices(facts: Facts, config: HostConfig) -> tuple[Device, ...]:
     return tuple(found) if config.transport == RECORDED else (cpu, *found)
 
 
-def host_card(name: str, config: HostConfig, facts: Facts, tried: Tried | None = None) -> HostCard:
-    """The card of a host that answers. What kpd has measured of it is the caller's to add."""
+def host_card(
+    name: str,
+    config: HostConfig,
+    facts: Facts,
+    tried: Tried | None = None,
+    seen: Mapping[str, Telemetry] | None = None,
+) -> HostCard:
+    """The card of a host that answers, with what its devices were `seen` to do. What kpd has measured of it is the
+    caller's to add.
+    """
+    known = seen or {}
     compiler = compiler_of(facts)
     return HostCard(
         name=name,
@@ -37,7 +47,7 @@ def host_card(name: str, config: HostConfig, facts: Facts, tried: Tried | None =
         error="" if compiler else f"no C compiler; {REMEDIES['no_compiler']}",
         address=config.address,
         rtt_ms=round(facts["rtt_s"] * 1000, 3),
-        devices=devices(facts, config),
+        devices=tuple(replace(one, telemetry=known.get(one.id)) for one in devices(facts, config)),
         checks=checks(facts, config, tried),
     )
 

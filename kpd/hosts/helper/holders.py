@@ -1,0 +1,53 @@
+"""Who has which device at this moment, and whose processes are whose: looked at without waiting for any of it."""
+
+import os
+from pathlib import Path
+
+from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.lock import Lock, lock_path
+from kpd.hosts.helper.processes import exists, folder_of
+from kpd.hosts.helper.wire import Header
+
+MOST = 256  # devices, and processes, of one question
+
+
+class Holders:
+    """Answers for the folder of locks that this helper's jobs use."""
+
+    def __init__(self, leases: Path) -> None:
+        self.leases = leases
+
+    def op_holders(self, request: int, body: bytes, devices: "list[str]", pids: "list[int]") -> Header:
+        """`leases` by device: who holds it, an empty holder and pid 0 for nobody, or why that cannot be told.
+
+        `owners` by pid: "kpd" for a process of this user's jobs, "other", or "unseen" where there is none of this pid.
+        """
+        return {
+            "leases": {device: self.holder(device) for device in devices[:MOST]},
+            "owners": {str(pid): owner(pid) for pid in pids[:MOST]},
+        }
+
+    def holder(self, device: str) -> Header:
+        try:
+            lock = Lock(lock_path(self.leases, device))
+            if not os.path.lexists(str(lock.path)):  # a look makes no files
+                return {"holder": "", "pid": 0, "since": 0.0}
+            lock.open()
+        except Refused as err:
+            return {"error": err.message}
+        try:
+            # Shared, and let go of at once: who measures has it alone, and who comes meanwhile gets it right after.
+            if lock.free():
+                return {"holder": "", "pid": 0, "since": 0.0}
+            said = lock.said()
+            return {"holder": said["holder"] or "somebody", "pid": said["pid"], "since": said["since"]}
+        except Refused as err:
+            return {"error": err.message}
+        finally:
+            lock.close()
+
+
+def owner(pid: int) -> str:
+    if folder_of(pid) is not None:
+        return "kpd"
+    return "other" if exists(pid) else "unseen"
