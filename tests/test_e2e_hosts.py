@@ -205,7 +205,7 @@ def test_a_shutdown_begins_nothing_and_says_nothing_more(daemon: RealDaemon, rem
     daemon.command("run", task="scale", host="box")
     daemon.command("run", task="scale", host="local")
     daemon.until_event("step_started", iteration=1, step="check")
-    daemon.command("shutdown")
+    daemon.command("shutdown", now=True)
     assert daemon.wait() == 0
     daemon.start()
     kinds = [event["kind"] for event in daemon.events()]

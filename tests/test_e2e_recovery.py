@@ -73,7 +73,7 @@ def test_a_shutdown_kills_the_step_and_the_next_daemon_waits(daemon: RealDaemon,
     daemon.start()
     daemon.command("run", task="scale")
     daemon.until_event("step_started", step="time")
-    daemon.command("shutdown")
+    daemon.command("shutdown", now=True)
     assert daemon.wait() == 0
     assert not leftovers(workspace)
     daemon.start()

@@ -103,7 +103,7 @@ NEARLY: dict[str, list[dict[str, float]]] = {
     "poor_coalescing": [{"coalescing_load_pct": 75}, {"coalescing_load_pct": 0}, {"sectors_per_load": 1}],
     "uncoalesced_store": [{"coalescing_store_pct": 75}, {"coalescing_store_pct": 0}, {"sectors_per_store": 1}],
     "smem_bank_conflicts": [{"shared_conflict_pct": 5.5}, {"shared_conflicts_load": 1e5}],
-    "low_tensor_use": [{"tensor_pct": 50}, {"tensor_pct": 1.9}, {"tensor_pct": 0, "fma_pct": 59}, {"dram_pct": 80}],
+    "low_tensor_use": [{"tensor_pct": 50}, {"tensor_pct": 4.9}, {"tensor_pct": 0, "fma_pct": 59}, {"dram_pct": 80}],
     "register_spill": [{"spill_store_bytes": 0, "spill_load_bytes": 0}],
     "local_memory": [{"local_requests": 0}, {"local_requests": 1000}],
     "low_waves_per_sm": [{"waves": 2}, {"dram_pct": 85}],

@@ -48,12 +48,13 @@ class Base:
 class Context:
     """All an agent may know.
 
-    `incumbent` holds the editable files to start from, `folder` those that a person left. `metrics`, `findings`,
-    `bottleneck` and `advice` are of the incumbent; `changes` is what moved in `last`, the newest iteration that was
-    profiled, against what it had been measured against. `runs` are all runs there are. `home` is the iteration's own
-    folder; `keep` puts an artefact (prompt.md, reply.md) into it. `say` shows live output, `waits` the reason while the
-    agent waits for somebody (empty when it goes on); `ready` is awaited before anything that costs money, since the
-    operator may have paused the run. `ledger` keeps the accounts of calls that cost money.
+    `incumbent` holds the editable files to start from, `folder` those to propose as they are. `metrics`, `findings`,
+    `bottleneck` and `advice` are of the incumbent, without findings of rules that the operator has banned; `changes` is
+    what moved in `last`, the newest iteration that was profiled, against what it had been measured against. `runs` are
+    all runs there are. `home` is the iteration's own folder; `keep` puts an artefact (prompt.md, reply.md) into it.
+    `say` shows live output, `waits` the reason while the agent waits for somebody (empty when it goes on); `ready` is
+    awaited before anything that costs money, since the operator may have paused the run. `ledger` keeps the accounts of
+    calls that cost money.
     """
 
     task: Task

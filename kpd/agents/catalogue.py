@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from kpd.agents.again import Again
 from kpd.agents.agent import Agent
 from kpd.agents.claude import Claude
 from kpd.agents.knowing import whole_prompt
@@ -20,6 +21,7 @@ AGENTS: dict[str, Callable[[Config, str], Agent]] = {
     "operator": lambda config, of: AsTheyAre(),
     "recorded": lambda config, of: Recorded(config),
     "baseline": lambda config, of: AsTheyAre(),
+    "again": lambda config, of: Again(),
 }
 """Each is made of the config and of what its name has after a colon."""
 CHOICES = {

@@ -5,9 +5,10 @@ from kpd.agents.handlers.catalogue import hints
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.known import Known
 from kpd.agents.reply import FORMAT, SEARCH
+from kpd.agents.stands import heard
 from kpd.knowledge import memory, patterns
 from kpd.knowledge.efficacy import efficacy
-from kpd.knowledge.skills import load_skills
+from kpd.knowledge.skills import Skills, load_skills
 
 PATTERNS = 1500
 """Characters of what was found on other tasks."""
@@ -20,7 +21,7 @@ def known(context: Context, earlier: str) -> Known:
     fired = [finding.rule for finding in context.findings]
     return Known(
         FORMAT + (SEARCH if "sweep" in context.run.agents else ""),
-        load_skills(context.workspace),
+        Skills({id: skill for id, skill in load_skills(context.workspace).by_id.items() if heard(context.run, id)}),
         earlier,
         avoid,
         wanted,

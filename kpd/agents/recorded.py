@@ -7,6 +7,8 @@ from kpd.agents.agent import Context, Exhausted, Proposal
 from kpd.hosts.recorded.recording import BadRecording, load
 from kpd.workspace.config import RECORDED, Config
 
+NAME = "recorded"
+
 
 class Recorded:
     """Each iteration of the run takes the next candidate, whatever became of the one before."""
@@ -27,7 +29,7 @@ class Recorded:
             raise Exhausted(str(err)) from err
         if recording.task != context.task.name:
             raise Exhausted(f"the recording that {context.run.host} plays is of {recording.task}")
-        own = [it for it in context.run.iterations if it.agent == context.run.agent and it.number < context.number]
+        own = [it for it in context.run.iterations if it.agent == NAME and it.number < context.number]
         if len(own) >= len(recording.candidates):
             raise Exhausted(f"all {len(recording.candidates)} candidates of the recording have been played")
         found = recording.candidates[len(own)]

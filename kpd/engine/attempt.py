@@ -19,12 +19,16 @@ from kpd.workspace.task import Task
 
 
 class Fault(Exception):
-    """The candidate's own fault, in words its agent can act on: one line, and in `feedback` what else may help it."""
+    """The candidate's own fault, in words its agent can act on: one line, and in `feedback` what else may help it.
 
-    def __init__(self, outcome: Outcome, message: str, feedback: str = "") -> None:
+    A `final` one ends the iteration: it is not for its agent to mend.
+    """
+
+    def __init__(self, outcome: Outcome, message: str, feedback: str = "", final: bool = False) -> None:
         super().__init__(message)
         self.outcome = outcome
         self.feedback = feedback
+        self.final = final
         self.step: StepName = "propose"
 
 

@@ -49,6 +49,7 @@ class Campaign:
         self.control = Control(journal, run_id)
         self.over = asyncio.Event()
         self._agents: dict[str, Agent] = {}
+        self._named = ""
 
     @property
     def run(self) -> Run:
@@ -145,9 +146,14 @@ class Campaign:
                 return
 
     async def _follow_settings(self) -> None:
-        """What a person has put right in [claude] holds from the next iteration on, or when the run resumes."""
-        if (now := self._settings().claude) != self.config.claude:
-            self.config = replace(self.config, claude=now)
+        """What a person has changed in [claude], or for this run, holds from the next iteration on.
+
+        Also when the run resumes: a model that cannot be asked is replaced so.
+        """
+        run, now = self.run, self._settings().claude
+        now = replace(now, model=run.model or now.model)
+        if (now, run.agent) != (self.config.claude, self._named):
+            self.config, self._named = replace(self.config, claude=now), run.agent
             await self._let_go()
 
     async def _let_go(self) -> None:
@@ -180,7 +186,8 @@ class Campaign:
         run = self.run
         parent = step.number if run.incumbent is None else run.incumbent
         edit = taskfolder.name_of(run.pending_edit) if step.agent == "operator" else ""
-        self.journal.emit(e.IterationStarted(self.run_id, step.number, step.agent, parent, edit))
+        begun = e.IterationStarted(self.run_id, step.number, step.agent, parent, edit, step.of, step.thorough)
+        self.journal.emit(begun)
         waiting = tuple(line.note for line in run.steering if line.consumed_by is None)
         reads = held.reads_steering and not plan.explores(run, step.agent)
         if waiting and reads:

@@ -48,6 +48,22 @@ class Conductor:
         for campaign in self.campaigns.values():
             campaign.control.wake()
 
+    def finish(self) -> tuple[str, ...]:
+        """Begin nothing more, and cut what only waits; in words, the steps that come to their end yet."""
+        self._closing = True
+        left = []
+        for campaign in self.campaigns.values():
+            campaign.control.finish()
+            current = campaign.run.current
+            if campaign.control.in_step and not campaign.run.waiting and current is not None:
+                left.append(f"{current.step} of {campaign.run_id}.{current.number}")
+        return tuple(left)
+
+    async def finished(self) -> None:
+        """After `finish`: when nothing is under way any more."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
     async def shut_down(self) -> None:
         """Cancel the steps under way and wait until their processes are gone; the runs are left as they are."""
         self._closing = True

@@ -1,7 +1,8 @@
-"""How an operator reaches into a run: pause between steps, skip an iteration, stop now."""
+"""How an operator reaches into a run: pause between steps, skip an iteration, stop now, end after the step."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from kpd.engine.journal import Journal, run_of
@@ -28,6 +29,8 @@ class Control:
         self._changed = asyncio.Event()
         self._task: asyncio.Future[Any] | None = None
         self._wanted: Interrupted | None = None
+        self.in_step = False
+        self._finishing = False
 
     def wake(self) -> None:
         """Something that a waiting run looks at has changed."""
@@ -40,8 +43,31 @@ class Control:
             self._task.cancel()
         self.wake()
 
+    def finish(self) -> None:
+        """The daemon is to end: the step under way may come to its end, unless all it does is wait; nothing follows."""
+        self._finishing = True
+        if not self.in_step or run_of(self._journal, self._run).waiting:
+            self.interrupt("shutdown", "")
+        self.wake()
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """A step is under way, which `finish` leaves alone."""
+        self.in_step = True
+        try:
+            yield
+        finally:
+            self.in_step = False
+
     async def boundary(self) -> None:
         """Between steps: raise what was asked for, wait while the run is paused or the queue is held."""
+        self._raise_wanted()
+        if self._finishing:
+            raise Interrupted("shutdown", "")
+        await self.ready()
+
+    async def ready(self) -> None:
+        """Within a step, before what costs money: the same, but that a step may go on while the daemon finishes it."""
         await self.wait_until(lambda: run_of(self._journal, self._run).status == "running" and not self._held())
 
     async def wait_until(self, ready: Callable[[], bool]) -> None:
@@ -50,6 +76,8 @@ class Control:
             self._raise_wanted()
             if ready():
                 return
+            if self._finishing:
+                raise Interrupted("shutdown", "")
             self._changed.clear()
             await self._changed.wait()
 

@@ -2,16 +2,14 @@
 
 import re
 import shutil
-import time
 from pathlib import Path
 
 from kpd.agents import catalogue
-from kpd.engine import edits, taskfolder
+from kpd.engine import edits
 from kpd.engine.campaign import Campaign, end_run
 from kpd.engine.conductor import Conductor
 from kpd.engine.fleet import Fleet
 from kpd.engine.journal import Journal, run_of
-from kpd.knowledge import memory
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.workspace.config import ANY, Config
@@ -35,7 +33,7 @@ class Engine:
         self.workspace = workspace
         self.config = config
         self.journal = journal
-        self.fleet = Fleet(workspace, journal, self._wake)
+        self.fleet = Fleet(workspace, journal, self.wake)
         self.conductor = Conductor(workspace, config, journal, self.fleet)
 
     async def serve(self) -> None:
@@ -47,14 +45,14 @@ class Engine:
         """New settings: for the next run, and for every host that no run is on."""
         self.config = self.conductor.config = config
         self.fleet.use(config.hosts)
-        self._wake()
+        self.wake()
 
     async def shut_down(self) -> None:
         """Cancel the steps under way, wait until their processes are gone, let go of the hosts."""
         await self.conductor.shut_down()
         await self.fleet.close()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         self.conductor.wake()
 
     def _campaign(self, run: Run) -> Campaign | None:
@@ -62,8 +60,11 @@ class Engine:
 
     # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def enqueue(self, task: Task, agent: str, host: str, budget: Budget, by: str) -> str:
-        """Queue a run of `task`; a task that only ships with kpd is first copied into the workspace."""
+    def enqueue(self, task: Task, agent: str, host: str, budget: Budget, by: str, approve: bool = False) -> str:
+        """Queue a run of `task`; a task that only ships with kpd is first copied into the workspace.
+
+        With `approve` its candidates wait for a person.
+        """
         if reason := catalogue.refusal(agent):
             choices = ", ".join(catalogue.CHOICES.values())
             raise Refused(reason, f"agents: {choices}; several take turns, as in claude,sweep")
@@ -76,8 +77,8 @@ class Engine:
         if self.journal.state.tasks.get(task.name) != (now := card(load_task(live))):
             self.journal.emit(e.TaskLoaded(now))  # it has just been made, and the watcher has not seen it yet
         run = self._new_run(task.name)
-        self.journal.emit(e.RunQueued(run, task.name, agent, host, budget, by))
-        self._wake()
+        self.journal.emit(e.RunQueued(run, task.name, agent, host, budget, by, approve))
+        self.wake()
         return run
 
     def _new_run(self, task: str) -> str:
@@ -105,7 +106,7 @@ class Engine:
         if run is not None:
             self.fleet.nudge(run.host)
         self.look_at_folders()
-        self._wake()
+        self.wake()
 
     def steer(self, run: Run, text: str, note: int | None, by: str) -> int:
         """Queue a line for the next iteration; with `note`, replace that line, or withdraw it if `text` is empty."""
@@ -149,46 +150,7 @@ class Engine:
             self.fleet.end_leftovers(run.host)
         if was_active and self.journal.state.held and not self.journal.state.begun:
             self.journal.emit(e.QueueReleased(by))  # it was held for this run
-        self._wake()
-
-    def accept(self, run: Run, it: Iteration, reason: str, by: str) -> None:
-        """The operator's override: what was built, checked and timed becomes the incumbent, marked as such."""
-        name = f"{run.id}.{it.number}"
-        if it.number == run.incumbent:
-            raise Refused(f"{name} is the incumbent already")
-        if it.outcome is None:
-            raise Refused(f"{name} is still under way")
-        if it.outcome in ("baseline", "accepted"):
-            raise Refused(f"{name} was accepted before", f"kpd rollback {name}")
-        if it.score is None:
-            raise Refused(f"{name} was never timed: it did not build, or its results are wrong")
-        files = self._writable(run, it, force=False)
-        override = reason or f"accepted by {by} against the verdict"
-        self.journal.emit(e.Accepted(run.id, it.number, taskfolder.hashes(files), by, override))
-        edits.show(self.workspace, self.journal, run.id, files)
-        self._remember(run, it, override)
-
-    def rollback(self, run: Run, it: Iteration, force: bool, by: str) -> None:
-        """Make an accepted iteration (or the baseline) the incumbent again; appends, erases nothing.
-
-        Rolling back to the incumbent itself writes it into the task folder once more. With `force` an edit that waits
-        there is kept in the run folder instead of being measured.
-        """
-        name = f"{run.id}.{it.number}"
-        if it.outcome not in ("accepted", "baseline") and not it.override:
-            raise Refused(f"{name} was never accepted", "kpd log shows the accepted iterations")
-        if it.number == run.incumbent and run.folder == run.files and not force:
-            raise Refused(f"{name} is the incumbent already")
-        files = self._writable(run, it, force)
-        self.journal.emit(e.RolledBack(run.id, it.number, taskfolder.hashes(files), by))
-        edits.show(self.workspace, self.journal, run.id, files)
-        self._remember(run, it, f"by {by}")
-        self._wake()
-
-    def _remember(self, run: Run, it: Iteration, reason: str) -> None:
-        """What a person decided is part of what was learnt. `run` is as it was before. Raises OSError."""
-        device = self.fleet.device_of(run)
-        memory.overruled(self.workspace, run, it, reason, time.time(), device.arch if device else "")
+        self.wake()
 
     def memo(self, run: Run, it: Iteration, text: str, by: str) -> None:
         """The operator's own words on an iteration."""
@@ -198,27 +160,6 @@ class Engine:
         IterationFolder(self.workspace.iteration_folder(run.task, run.id, it.number)).write(
             "memo.md", text.strip() + "\n"
         )
-
-    def _writable(self, run: Run, it: Iteration, force: bool) -> dict[str, bytes]:
-        """The iteration's files, when the task folder may take them. Raises Refused, TaskError, OSError."""
-        other = next((r for r in self.journal.state.runs.values() if edits.is_open(r) and r.task == run.task), run)
-        if other.id != run.id:
-            raise Refused(f"{other.id} works on {run.task} now", f"stop {other.id}, or roll that run back")
-        editable = edits.snapshot_of(self.workspace, run).editable
-        candidate = IterationFolder(self.workspace.iteration_folder(run.task, run.id, it.number))
-        files, live = candidate.read_candidate(editable), self.workspace.tasks / run.task
-        if force:
-            now = taskfolder.present(live, editable)
-            edits.keep(self.workspace, run, now)
-            self.journal.emit(e.FolderKnown(run.id, taskfolder.hashes(now)))
-            return files
-        try:
-            taskfolder.refuse_to_lose(live, files, run)
-        except taskfolder.Conflict as err:
-            theirs, ours = live / editable[0], candidate.candidate / editable[0]
-            remedy = f"compare {theirs} with {ours}; --force keeps a copy of your version in the run folder and goes on"
-            raise Refused(str(err), remedy) from err
-        return files
 
     # ── the workspace changed on disk ─────────────────────────────────────────────────────────────────────────────
 
@@ -233,7 +174,7 @@ class Engine:
         for run in tuple(self.journal.state.runs.values()):
             if edits.is_open(run) and (tasks is None or run.task in tasks):
                 edits.look(self.workspace, self.journal, run)
-        self._wake()
+        self.wake()
 
     # ── finding things ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +19,8 @@ from kpd.hosts.preflight.trial import try_counters
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
 from kpd.model.nouns import Run
-from kpd.model.places import Device, HostCard
-from kpd.workspace.config import HostConfig
+from kpd.model.places import Device, HostCard, Look, Telemetry
+from kpd.workspace.config import RECORDED, HostConfig
 from kpd.workspace.paths import Workspace
 
 CLEAN_EVERY_S = 86_400.0
@@ -27,6 +28,7 @@ KEPT_S = 7 * 86_400.0  # how long a host keeps finished jobs and content that no
 KEPT_BYTES = 10 << 30  # and how much of them
 CLOSE_S = 10.0  # for all hosts to be let go of
 CHECK_S = 30.0  # to look at a host for a person who waits for it
+GLANCE_S = 15.0  # for what a host's devices do at this moment
 TRIAL_S = 60.0  # for the GPU to be free for one launch under the profiler
 CONNECTING = "connecting"
 SHORT_S = 1.0  # a wait for a device that is not worth an event
@@ -105,6 +107,28 @@ class Fleet:
         if host.up:
             await self._probe(name, host)
 
+    async def glance(self, name: str) -> Look | None:
+        """What the devices of a host do right now, for somebody who watches: nothing of it is kept. None while the host
+        is down, or does not answer.
+        """
+        host = self.hosts[name]
+        if not host.up:
+            return None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GLANCE_S):
+                return await self._seen(host, self.card(name))
+        return None
+
+    async def _seen(self, host: Host, card: HostCard) -> Look:
+        """A recording says nothing of a GPU's present, and a host that cannot be looked at so may work all the same."""
+        gpus = card.transport != RECORDED and any(device.kind == "gpu" for device in card.devices)
+        devices: dict[str, Telemetry] = {}
+        try:
+            devices = await host.glance([device.id for device in card.devices], gpus)
+        except HostError as err:
+            log.warning("the devices of host %s could not be looked at: %s", host.name, err)
+        return Look(host.name, time.time(), round(host.rtt_s * 1000, 3), devices)
+
     def nudge(self, name: str) -> None:
         """Look at the host again now, if it is down."""
         host = self.hosts.get(name)
@@ -179,9 +203,10 @@ class Fleet:
     async def _probe(self, name: str, host: Host) -> None:
         config = self._configs[name]
         facts = await host.probe()
-        self._found(host, host_card(name, config, facts))
+        seen = (await self._seen(host, host_card(name, config, facts))).devices
+        self._found(host, host_card(name, config, facts, seen=seen))
         tried = await try_counters(host, facts, config.gpus, TRIAL_S)
-        self._found(host, host_card(name, config, facts, tried))
+        self._found(host, host_card(name, config, facts, tried, seen))
 
     async def _housekeeping(self, host: Host) -> None:
         """What goes wrong with it says nothing about the host: runs can go on."""

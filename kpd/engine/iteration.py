@@ -11,6 +11,7 @@ from kpd.engine import edits, taskfolder
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.hosting import Again, trouble
 from kpd.engine.report import write_report
+from kpd.engine.review import approved
 from kpd.engine.steps import STEPS, Step
 from kpd.hosts.errors import HostError
 from kpd.knowledge import memory
@@ -19,6 +20,8 @@ from kpd.model.detail import Detail, detail
 from kpd.model.nouns import Outcome, StepName
 
 T = TypeVar("T")
+GATE: StepName = "stage"
+"""The first step that does something with a candidate: before it a person may want to look."""
 
 
 async def iterate(at: Attempt) -> None:
@@ -34,7 +37,7 @@ async def iterate(at: Attempt) -> None:
             found = await _steps(at, found)
         except Fault as err:
             # An answer that could not be used has been asked for again already.
-            mendable = at.agent.repairs and err.step != "propose"
+            mendable = at.agent.repairs and err.step != "propose" and not err.final
             if mendable and at.number_of_attempt <= at.run.budget.fix_attempts:
                 again = e.Faulted(at.run_id, at.number, err.step, at.number_of_attempt, str(err), err.feedback)
                 at.journal.emit(again)
@@ -49,6 +52,8 @@ async def iterate(at: Attempt) -> None:
 async def _steps(at: Attempt, found: Detail) -> Detail:
     for name, step in STEPS:
         if not found.has(name):
+            if name == GATE:
+                await approved(at)
             fact = await _journalled(at, name, partial(_timed, at, step, found))
             at.journal.emit(fact)
             found = found.with_fact(fact)
@@ -68,7 +73,8 @@ async def _journalled(at: Attempt, name: StepName, step: Callable[[], Awaitable[
     await at.control.boundary()
     at.journal.emit(e.StepStarted(at.run_id, at.number, name, at.number_of_attempt))
     try:
-        return await step()
+        with at.control.step():
+            return await step()
     except Fault as fault:
         fault.step = name
         raise
@@ -104,6 +110,8 @@ def _outcome(at: Attempt, found: Detail) -> tuple[Outcome, str]:
     verdict = found.judged.verdict
     if at.is_baseline:
         return "baseline", f"against itself: {verdict.gain.low:+.2f} … {verdict.gain.high:+.2f} %"
+    if at.iteration.again is not None and at.candidate() == at.files_of(at.parent):
+        return "rejected", f"the incumbent against itself: {verdict.reason}"
     if verdict.accepted and found.accepted is None and at.run.incumbent != at.parent:
         return "rejected", f"{verdict.reason}, but {at.run_id}.{at.run.incumbent} became the incumbent meanwhile"
     return "accepted" if verdict.accepted else "rejected", verdict.reason

@@ -1,6 +1,6 @@
 """Which device a run may have: a pure function of the hosts as they are known, the task's need, and what is taken."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,16 +28,32 @@ def place(
 
     A run that has begun goes on where it began, and nowhere else: times of two devices are never compared.
     """
-    names = [run.host]
-    if run.host in ("", ANY):  # a recording has answers to what was recorded alone: a run there is asked for by name
-        names = [name for name, card in hosts.items() if card.transport != RECORDED]
     reasons = []
-    for name in names:
+    for name in _names(run, hosts):
         found = _on(hosts.get(name), run, kind, need, taken)
         if isinstance(found, Device):
             return Place(name, found)
         reasons.append(f"{name}: {found}")
     return "; ".join(reasons) or "there is no host"
+
+
+def could_have(
+    run: Run, kind: Literal["cpu", "gpu"], need: Need, hosts: Mapping[str, HostCard]
+) -> Iterator[tuple[str, Device]]:
+    """The devices that fit a run that has not begun, with their hosts: also where nobody can be reached just now."""
+    for name in _names(run, hosts):
+        card = hosts.get(name)
+        for device in card.devices if card is not None else ():
+            if device.kind == kind and _fits(device, need):
+                yield name, device
+
+
+def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
+    """The hosts that the run may be on."""
+    if run.host not in ("", ANY):
+        return [run.host]
+    # A recording has answers to what was recorded alone: a run there is asked for by name.
+    return [name for name, card in hosts.items() if card.transport != RECORDED]
 
 
 def _on(

@@ -1,6 +1,7 @@
 """What a run does next: a pure function of the run, so that a restart decides the same."""
 
 from dataclasses import dataclass
+from itertools import takewhile
 from math import prod
 
 from kpd.model.nouns import Iteration, Run, RunOutcome
@@ -8,11 +9,16 @@ from kpd.model.nouns import Iteration, Run, RunOutcome
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """Begin (or, after a restart, go on with) iteration `number` by `agent`."""
+    """Begin (or, after a restart, go on with) iteration `number` by `agent`.
+
+    With `of` it proposes once more what that iteration did; `thorough` is as in `Iteration`.
+    """
 
     number: int
     agent: str
     resumed: bool = False
+    of: int | None = None
+    thorough: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +37,18 @@ class End:
 
 
 SWEEP = "sweep"
+AGAIN = "again"
+OPERATORS = ("baseline", "operator", AGAIN)
+"""Whose candidates are not an agent's: what a person has made, or has seen before."""
 MOST_EXPLORED = 8
 """Points of one iteration's parameters that a sweep tries before the next agent's turn."""
 
 
 def next_of(run: Run, direction: str = "lower") -> Iterate | Wait | End:
-    """An unfinished iteration first, then the baseline, then the operator's edit, then the agent, within the budget."""
+    """An unfinished iteration first, then the baseline, then what the operator wants: an edit, something once more.
+
+    Then the agent, within the budget.
+    """
     if (current := run.current) is not None:
         return Iterate(current.number, current.agent, resumed=True)
     number = run.iterations[-1].number + 1 if run.iterations else 0
@@ -46,6 +58,8 @@ def next_of(run: Run, direction: str = "lower") -> Iterate | Wait | End:
         return Iterate(number, "baseline")
     if run.pending_edit:
         return Iterate(number, "operator")
+    if run.again:
+        return Iterate(number, AGAIN, of=run.again[0].of, thorough=run.again[0].thorough)
     if (reason := _spent(run, direction)) is not None:
         return End(result(run), reason)
     if run.agent == "operator":
@@ -66,7 +80,7 @@ def explored(run: Run, number: int) -> Iteration | None:
     None when that has left none, or could not be measured.
     """
     for it in reversed(run.iterations):
-        if it.number < number and it.agent not in (SWEEP, "operator"):
+        if it.number < number and it.agent not in (SWEEP, *OPERATORS):
             return it if it.tune and it.score is not None else None
     return None
 
@@ -112,20 +126,25 @@ def result(run: Run) -> RunOutcome:
 
 
 def _spent(run: Run, direction: str) -> str | None:
-    """Why the run may not go on. To its patience an iteration and what a sweep explores of it are one attempt."""
-    done, budget = run.counted, run.budget
+    """Why the run may not go on. To its patience an iteration and what a sweep explores of it are one attempt.
+
+    What is measured once more uses up neither iterations nor patience; a gain that it shows counts as any other.
+    """
+    budget = run.budget
     best = run.best
     if best is not None and best.score is not None and budget.stop_score is not None:
         reached = best.score <= budget.stop_score if direction == "lower" else best.score >= budget.stop_score
         if reached:
             return f"stop score {budget.stop_score:g} reached: {best.score:g}"
-    if len(done) >= budget.iterations:
+    if len(run.counted) >= budget.iterations:
         return f"budget of {budget.iterations} iterations used"
-    without = 0
-    for it in reversed(done):
-        if it.outcome == "accepted":
-            break
-        without += not explores(run, it.agent)
+    without = in_vain(run)
     if without >= budget.patience and not _exploring(run):
         return f"{without} iterations without a gain (patience {budget.patience})"
     return None
+
+
+def in_vain(run: Run) -> int:
+    """How much of the run's patience is used up."""
+    since = takewhile(lambda it: it.outcome != "accepted", reversed(run.iterations))
+    return sum(it.counts and not explores(run, it.agent) for it in since)

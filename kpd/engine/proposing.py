@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from kpd.agents import space
 from kpd.agents.agent import BadReply, Base, Context, Failure, Proposal
 from kpd.agents.remarks import remarks
+from kpd.agents.stands import heard
 from kpd.engine import taskfolder
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.edits import edit_folder
@@ -66,17 +68,17 @@ def context_of(at: Attempt, failure: Failure | None) -> Context:
         run=run,
         number=at.number,
         incumbent=_start(at),
-        folder=edit_folder(at.workspace, run, at.iteration.edit) if at.iteration.edit else at.task.folder,
+        folder=_folder(at),
         home=at.folder.folder,
         workspace=at.workspace,
         say=at.say("agent"),
         keep=at.keep,
         waits=lambda reason: tell(at.journal, at.run, reason),
-        ready=at.control.boundary,
+        ready=at.control.ready,
         ledger=RunLedger(at.journal, at.config.claude, at.run_id, at.number),
         device=at.bench.device.name,
         arch=at.bench.device.arch,
-        findings=known.explained.findings if known.explained else (),
+        findings=tuple(one for one in known.explained.findings if heard(run, one.rule)) if known.explained else (),
         metrics=known.profiled.metrics if known.profiled else {},
         bottleneck=known.explained.bottleneck if known.explained else "",
         advice=known.profiled.advice if known.profiled else (),
@@ -87,6 +89,13 @@ def context_of(at: Attempt, failure: Failure | None) -> Context:
         failure=failure,
         base=Base(unsure.number, at.files_of(unsure.number), unsure.tune) if unsure else None,
     )
+
+
+def _folder(at: Attempt) -> Path:
+    """Where the files lie that are proposed as they are."""
+    if at.iteration.edit:
+        return edit_folder(at.workspace, at.run, at.iteration.edit)
+    return at.task.folder if at.iteration.again is None else at.folder_of(at.iteration.again).candidate
 
 
 def usable(at: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal]:

@@ -105,7 +105,7 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
     try:
         samples = await contest(
             at.bench, incumbent.job, candidate.job, at.job, at.run.budget.min_gain_pct, at.say("job"),
-            lambda taken: at.keep(TIMING, samples_to_json(taken)),
+            lambda taken: at.keep(TIMING, samples_to_json(taken)), at.iteration.thorough,
         )  # fmt: skip
     except Incorrect as err:
         raise Fault("rejected", f"incorrect while timed: {err}") from err

@@ -1,4 +1,4 @@
-"""What runs wait for without a person: said on the run, and forgotten when it has come."""
+"""What runs wait for while they are not paused: said on the run, and forgotten when it has come."""
 
 from kpd.engine.journal import Journal, holding
 from kpd.model import events as e

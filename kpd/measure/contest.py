@@ -21,8 +21,10 @@ async def contest(
     min_gain_pct: float,
     say: Say,
     keep: Callable[[tuple[ProcessSample, ...]], None],
+    thorough: bool = False,
 ) -> tuple[ProcessSample, ...]:
     """All samples, disturbed ones too; `keep` is told after every one. `job` names a job on the host.
+    `thorough` goes on to the last look, however clear it is before.
 
     One job would run all processes that a verdict can ever need, and is ended as soon as the verdict is settled. It has
     the same name after a restart, so what it reported is read, not measured again; where it was ended before the
@@ -32,7 +34,7 @@ async def contest(
     samples: tuple[ProcessSample, ...] = ()
     jobs: list[str] = []
     try:
-        while decide(samples, min_gain_pct):
+        while decide(samples, min_gain_pct, thorough):
             jobs.append(job(f"time{len(jobs)}"))
             first, processes = len(samples), MOST - len(samples)
             async with aclosing(bench.time(incumbent, candidate, jobs[-1], first, processes, say)) as taken:
@@ -40,7 +42,7 @@ async def contest(
                     samples += (sample,)
                     keep(samples)
                     _refuse_disturbed(samples)
-                    if not decide(samples, min_gain_pct):
+                    if not decide(samples, min_gain_pct, thorough):
                         break
     except (HostError, BadSamples) as err:
         for name in jobs:  # what is asked for again is to be measured again, not read again

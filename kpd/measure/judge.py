@@ -39,14 +39,15 @@ def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
     return Verdict(found.word, found.gain, len(ratios), accepted, reason)
 
 
-def decide(samples: Iterable[ProcessSample], min_gain_pct: float) -> int:
-    """How many more processes the verdict needs; 0 when it is settled. Raises BadSamples.
+def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool = False) -> int:
+    """How many more processes the verdict needs; 0 when it is settled, or `thorough` has all that there may be.
 
     Tainted samples do not count, so their retakes are asked for; when to give up on those is the caller's to say.
+    Raises BadSamples.
     """
     ratios = _ratios(clean(samples))
     missing = next((look - len(ratios) for look in LOOKS if look > len(ratios)), 0)
-    if missing == 0 or len(ratios) not in LOOKS:
+    if thorough or missing == 0 or len(ratios) not in LOOKS:
         return missing
     found = _look(ratios, min_gain_pct)
     hopeless = len(ratios) >= FEWEST and found.gain.high < min_gain_pct

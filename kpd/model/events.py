@@ -1,7 +1,7 @@
 """Every fact kpd records. An `Event` is a fact with its place in the log; the log is the truth, all else is a fold.
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
-What operators do is in `acts`, and stands here beside all else.
+What operators do is in `acts`, what a person should look at in `watched`; both stand here beside all else.
 """
 
 from dataclasses import dataclass, field
@@ -25,8 +25,10 @@ from kpd.model.acts import (
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.nouns import Budget, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
+from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.profiles import Advice, CaseTime, Finding
 from kpd.model.spending import Purpose, Usage
+from kpd.model.watched import DeviceIdle as DeviceIdle, StepStalled as StepStalled
 
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
 
@@ -40,7 +42,10 @@ class DaemonStarted(Fact):
 
 @dataclass(frozen=True, slots=True)
 class DaemonStopped(Fact):
+    """`rested`: no step was cut short, so that the next daemon goes on by itself."""
+
     reason: str
+    rested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class RunStarted(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RunWaits(RunFact):
-    """The run waits for something that comes without a person: a device, a link. An empty reason: not any more."""
+    """The run waits for a device, a link, or a person's approval. An empty reason: not any more."""
 
     reason: str
 

@@ -44,7 +44,21 @@ def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
 
 @folds(e.Noticed)
 def _noticed(state: State, at: float, fact: e.Noticed) -> State:
-    return replace(state, notices=(*state.notices, Notice(at, fact.level, fact.text))[-NOTICES_KEPT:])
+    return _with_notice(state, Notice(at, fact.level, fact.text))
+
+
+@folds(e.DeviceIdle)
+def _device_idle(state: State, at: float, fact: e.DeviceIdle) -> State:
+    return _with_notice(state, Notice(at, "warning", fact.text))
+
+
+@folds(e.StepStalled)
+def _step_stalled(state: State, at: float, fact: e.StepStalled) -> State:
+    return _with_notice(state, Notice(at, "warning", fact.text))
+
+
+def _with_notice(state: State, notice: Notice) -> State:
+    return replace(state, notices=(*state.notices, notice)[-NOTICES_KEPT:])
 
 
 @folds(e.TaskLoaded)
@@ -75,6 +89,11 @@ def _queue_held(state: State, at: float, fact: e.QueueHeld) -> State:
 @folds(e.QueueReleased)
 def _queue_released(state: State, at: float, fact: e.QueueReleased) -> State:
     return replace(state, held="")
+
+
+@folds(e.PlaybackChanged)
+def _playback_changed(state: State, at: float, fact: e.PlaybackChanged) -> State:
+    return replace(state, playback=fact.playback)
 
 
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -32,7 +32,9 @@ def _steering_consumed(state: State, at: float, fact: acts.SteeringConsumed) -> 
 @folds(acts.RolledBack)
 def _rolled_back(state: State, at: float, fact: acts.RolledBack) -> State:
     run = state.runs.get(fact.run)
-    before = run.incumbent if run is not None else None
+    if run is None:
+        return state
+    before = run.before if fact.iteration == run.incumbent else run.incumbent  # written once more, nothing was decided
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kpd.model.places import ANY, HostCard, Need
+from kpd.model.playback import Playback
 from kpd.model.spending import NOTHING, Call, Spend, day_of
 
 StepName = Literal["propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record"]
@@ -144,6 +145,11 @@ class Iteration:
     review: Literal["", "waits", "approved", "declined"] = ""
     ended: float | None = None
 
+    @property
+    def counts(self) -> bool:
+        """Whether it uses up its run's budget: what a person wanted to see once more does not."""
+        return self.outcome in COUNTED and self.again is None
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -154,7 +160,7 @@ class Run:
     task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
     if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
-    `waiting` says what the run waits for, when that ends without a person. `asked` counts its calls to models, of which
+    `waiting` says what the run waits for, without being paused. `asked` counts its calls to models, of which
     `calls` are those under way. `approve`: candidates wait for a person. `model` is the operator's, in place of the
     config's; `stands` are the rules that are pinned or banned. `again` are iterations to be measured once more, the
     next one first. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders the
@@ -214,7 +220,7 @@ class Run:
     @property
     def counted(self) -> tuple[Iteration, ...]:
         """The iterations that count against the budget."""
-        return tuple(it for it in self.iterations if it.outcome in COUNTED)
+        return tuple(it for it in self.iterations if it.counts)
 
     @property
     def baseline(self) -> Iteration | None:
@@ -242,7 +248,10 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All anyone sees: the fold of every event up to `seq`. `days` is what was spent on each day (2026-11-21, UTC)."""
+    """All anyone sees: the fold of every event up to `seq`. `days` is what was spent on each day (2026-11-21, UTC).
+
+    `playback` is set where none of it happens now, because a recorded run is being played.
+    """
 
     seq: int = 0
     at: float = 0.0
@@ -255,6 +264,7 @@ class State:
     runs: dict[str, Run] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     days: dict[str, Spend] = field(default_factory=dict)
+    playback: Playback | None = None
 
     def spent_on(self, at: float) -> Spend:
         """What was spent on the day of the Unix time `at`."""

@@ -85,9 +85,9 @@ GPU_RULES: tuple[Rule, ...] = (
         "low_tensor_use",
         "medium",
         ("tensor_pct", "fma_pct", "dram_pct"),
-        # Only where tensor cores are used (their pipe also runs some integer multiplications), or where the FMA
-        # pipes do so much that they should perhaps be.
-        lambda m: m["tensor_pct"] < 50 and (m["tensor_pct"] >= 2 or m["fma_pct"] >= 60) and m["dram_pct"] < BUSY_PCT,
+        # Only where tensor cores are used (their pipe also runs some integer multiplications: 3 % of the time in a
+        # transpose on an H100), or where the FMA pipes do so much that they should perhaps be.
+        lambda m: m["tensor_pct"] < 50 and (m["tensor_pct"] >= 5 or m["fma_pct"] >= 60) and m["dram_pct"] < BUSY_PCT,
         "the tensor pipes work {tensor_pct:.0f} % of the time, the FMA pipes {fma_pct:.0f} %",
         "give matrix products to the tensor cores (mma, wgmma, tcgen05), and feed them with copies that run ahead",
     ),

@@ -19,6 +19,7 @@ HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 # A faster refresh costs so much of a core that it would disturb local timings.
 MOST_REFRESH_HZ = 2.0
+THIN_REFRESH_HZ = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class HostConfig:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What a run does when neither its command nor its task says otherwise."""
+    """What a run does when neither its command nor its task says otherwise. `approve`: candidates wait for a person."""
 
     agent: Text = "sweep"
     host: Text = ANY
@@ -58,6 +59,7 @@ class RunConfig:
     min_gain_pct: Percent = 2.0
     fix_attempts: Count = 8
     profile: Literal["checked", "accepted", "never"] = "checked"
+    approve: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +99,23 @@ class TuiConfig:
 
     theme: str = ""
     refresh_hz: NotNegative = MOST_REFRESH_HZ
+    low_bandwidth: bool = False
     keys: dict[str, Text] = field(default_factory=dict)
+
+    def thin(self) -> "TuiConfig":
+        """The same for a thin line."""
+        return replace(self, low_bandwidth=True, refresh_hz=min(self.refresh_hz, THIN_REFRESH_HZ))
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyConfig:
-    """`command` is an argument list, run without a shell; empty means that nobody is told."""
+    """`command` is an argument list, run without a shell; empty means that nobody is told.
+
+    A device that work waits for is told of after `idle_minutes`; 0: never.
+    """
 
     command: tuple[str, ...] = ()
+    idle_minutes: NotNegative = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +153,7 @@ def load_config(ws: Workspace) -> Config:
     if not 0 < config.tui.refresh_hz <= MOST_REFRESH_HZ:
         message = f"'refresh_hz' in [tui] must be above 0 and at most {MOST_REFRESH_HZ:g}"
         raise document.error(message, "more would disturb the timings of a local host", "tui", "refresh_hz")
-    return config
+    return replace(config, tui=config.tui.thin()) if config.tui.low_bandwidth else config
 
 
 def _found(ws: Workspace, host: HostConfig) -> HostConfig:

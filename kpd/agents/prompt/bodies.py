@@ -8,6 +8,8 @@ beginning is lost anyway; then, from the end, what still is too much.
 
 A finding of low severity is a symptom: its line says all. Its body is shown where nothing worse has fired.
 
+What the operator has pinned stands before all of these, whether it fires or not, and however little room that leaves.
+
 The set follows from the run alone, so a restarted daemon shows the same. Efficacy takes no part in it: that changes
 while other runs go on. It orders the findings in the user's turn.
 """
@@ -15,6 +17,7 @@ while other runs go on. It orders the findings in the user's turn.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from kpd.agents.stands import pinned
 from kpd.model.nouns import Run
 from kpd.profile.catalogue import RULES
 
@@ -38,16 +41,21 @@ def shown(run: Run, number: int, fired: Sequence[str], sizes: Mapping[str, int],
     `sizes` are those of the bodies there are, in tokens; iteration `anew` was the first to be shown the source as it
     stands in the prompt.
     """
+    first = tuple(rule for rule in pinned(run) if rule in sizes)
+    others = {skill: size for skill, size in sizes.items() if skill not in first}
+    room, most = ROOM - sum(sizes[skill] for skill in first), MOST - len(first)
     bodies: tuple[str, ...] = ()
     early: tuple[str, ...] | None = None
     for asked, rules in (*_earlier(run, number), (number, fired)):
-        bodies = following(bodies, wanted(rules, sizes), sizes, ROOM)
+        bodies = following(bodies, wanted(rules, others), others, room, most)
         early = bodies if early is None and asked >= anew else early
     kept = tuple(skill for skill in bodies if skill in (early or ()))
-    return Shown(kept, tuple(skill for skill in bodies if skill not in kept))
+    return Shown((*first, *kept), tuple(skill for skill in bodies if skill not in kept))
 
 
-def following(before: Sequence[str], wanted: Sequence[str], sizes: Mapping[str, int], room: int) -> tuple[str, ...]:
+def following(
+    before: Sequence[str], wanted: Sequence[str], sizes: Mapping[str, int], room: int, most: int = MOST
+) -> tuple[str, ...]:
     """The bodies of a question whose findings want these, the severest first, after one that showed those `before`.
 
     The first that is wanted is among them, even if it alone takes more than the room.
@@ -55,7 +63,7 @@ def following(before: Sequence[str], wanted: Sequence[str], sizes: Mapping[str, 
 
     def fit(skills: Iterable[str]) -> bool:
         chosen = set(skills)
-        return len(chosen) <= MOST and sum(sizes.get(skill, 0) for skill in chosen) <= room
+        return len(chosen) <= most and sum(sizes.get(skill, 0) for skill in chosen) <= room
 
     kept = [skill for skill in before if skill in sizes]
     if not fit([*kept, *wanted[:1]]):

@@ -1,7 +1,7 @@
 """What this run has tried so far: a line an iteration, how far it has come, and what moved in the last."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 
 from kpd.agents.agent import Context
 from kpd.agents.prompt.blocks import Block
@@ -73,5 +73,5 @@ def _parts(it: Iteration, agent: str) -> Iterator[str]:
 
 def _in_vain(run: Run) -> int:
     """Iterations in a row, the last ones, without an accepted one: those that count, as in the plan of the run."""
-    ended = run.counted
-    return next((at for at, it in enumerate(reversed(ended)) if it.outcome == "accepted"), len(ended))
+    since = takewhile(lambda it: it.outcome != "accepted", reversed(run.iterations))
+    return sum(it.counts for it in since)

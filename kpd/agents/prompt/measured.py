@@ -1,7 +1,7 @@
 """What was measured of the incumbent, for the user's turn: the bottleneck, its cases, what fired, the counters."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kpd.agents.prompt.fences import fenced
 from kpd.hosts.plain import plain
@@ -71,16 +71,22 @@ def launch(metrics: Mapping[str, float]) -> str:
     )
 
 
-def findings(fired: Iterable[Finding], known: Mapping[str, Efficacy], advice: Iterable[Advice] = ()) -> Iterator[str]:
+def findings(
+    fired: Iterable[Finding],
+    known: Mapping[str, Efficacy],
+    advice: Iterable[Advice] = (),
+    first: Collection[str] = (),
+) -> Iterator[str]:
     """What fired, the severest first, and within a severity what has helped most before: what it saw, and what to do.
 
+    The rules that are to be told `first` come before all others.
     A ✓ where the vendor's profiler says the same, with the share of the time that it expects to be saved.
     """
     agreed: dict[str, float] = {}
     for piece in advice:
         if piece.agrees:
             agreed[piece.agrees] = max(agreed.get(piece.agrees, 0.0), piece.speedup_pct or 0.0)
-    ordered = by_efficacy(fired, known)
+    ordered = _ordered(fired, known, first)
     for at, finding in enumerate(ordered[:MOST_FINDINGS], 1):
         text = f"{at}. [{finding.rule}] {finding.severity}: {plain(finding.message, 300)}"
         text += f" → {plain(finding.action, 300)}" if at <= MOST_ACTIONS else ""
@@ -105,7 +111,16 @@ def _tried(found: Efficacy) -> str:
     return f" (attempts at it: {found.tried}, accepted {found.accepted}{gain})"
 
 
-def counters(metrics: Mapping[str, float], fired: Iterable[Finding], known: Mapping[str, Efficacy]) -> Iterator[str]:
+def _ordered(fired: Iterable[Finding], known: Mapping[str, Efficacy], first: Collection[str]) -> tuple[Finding, ...]:
+    return tuple(sorted(by_efficacy(fired, known), key=lambda finding: finding.rule not in first))
+
+
+def counters(
+    metrics: Mapping[str, float],
+    fired: Iterable[Finding],
+    known: Mapping[str, Efficacy],
+    first: Collection[str] = (),
+) -> Iterator[str]:
     """A line a group: a few that always tell, the largest stalls, and what the findings look at that are not told.
 
     What a told finding looks at stands in its own words. With the range over the cases where that is wide.
@@ -113,7 +128,7 @@ def counters(metrics: Mapping[str, float], fired: Iterable[Finding], known: Mapp
     stalls = {name: value for name, value in metrics.items() if name.startswith("stall_") and not parted(name)[1]}
     waits = [name for name in stalls if name not in ("stall_selected", "stall_not_selected")]
     most = sorted(waits, key=lambda name: -stalls[name])[:STALLS]
-    rest = by_efficacy(fired, known)[MOST_FINDINGS:]
+    rest = _ordered(fired, known, first)[MOST_FINDINGS:]
     wanted = {*ALWAYS, *most, *(name for finding in rest for name in finding.evidence)}
     there = (name for name in METRICS if name in wanted - ELSEWHERE and math.isfinite(metrics.get(name, math.nan)))
     for group, of_group in grouped(there).items():

@@ -15,6 +15,7 @@ from kpd.agents.prompt.anchor import Anchored
 from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import closed, fenced, legible, quoted
 from kpd.agents.prompt.known import Known
+from kpd.agents.stands import pinned
 from kpd.hosts.plain import plain
 from kpd.knowledge.markdown import cut
 from kpd.knowledge.skills import SECTIONS, Skill
@@ -35,7 +36,8 @@ _LANGUAGES = {
 
 def stretches(context: Context, known: Known, files: Anchored) -> tuple[tuple[Block, ...], ...]:
     """In the order of how long they stay the same; see `blocks.Prompt`. Raises OSError, Outside."""
-    texts = {id: _body(skill) for id, skill in known.skills.by_id.items()}
+    first = pinned(context.run)
+    texts = {id: _body(skill, id in first) for id, skill in known.skills.by_id.items()}
     sizes = {id: block.tokens for id, block in texts.items()}
     fired = [found.rule for found in context.findings]
     shown = bodies.shown(context.run, context.number, fired, sizes, files.anew)
@@ -132,11 +134,14 @@ def _signal(line: str) -> str:
     return f"{id}: {textwrap.shorten(clause, LONGEST_SIGNAL, placeholder=' …')}"
 
 
-def _body(skill: Skill) -> Block:
-    """What helps and what does not; what causes it the evidence and the source show. Where it is from is for people."""
+def _body(skill: Skill, pinned: bool) -> Block:
+    """What helps and what does not; what causes it the evidence and the source show. Where it is from is for people.
+
+    What is pinned stays, however short the prompt must be.
+    """
     lines = skill.body[skill.body.index(FIXES) :].splitlines()
     body = "\n".join(line for line in lines if line and not line.startswith("Sources:"))
-    return Block(f"skill:{skill.id}", closed(f"## [{skill.id}]\n{_items(body)}"), short="")
+    return Block(f"skill:{skill.id}", closed(f"## [{skill.id}]\n{_items(body)}"), short=None if pinned else "")
 
 
 def _items(body: str) -> str:

@@ -9,6 +9,7 @@ from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import fenced, legible, quoted
 from kpd.agents.prompt.known import Known
 from kpd.agents.prompt.system import source
+from kpd.agents.stands import pinned
 from kpd.hosts.plain import plain
 from kpd.knowledge.markdown import cut
 
@@ -19,13 +20,14 @@ SHORT_LOG = 1500
 
 def proposing(context: Context, known: Known, shown: Anchored) -> Iterator[Block]:
     """For the next candidate: what holds the incumbent back, what was tried, what the operator wants."""
+    first = pinned(context.run)
     yield Block("bottleneck", "\n".join(_standing(context)))
     if shown.lines:
         yield Block("patch", _patched(shown))
     if context.findings:
-        fired = "\n".join(measured.findings(context.findings, known.efficacy, context.advice))
+        fired = "\n".join(measured.findings(context.findings, known.efficacy, context.advice, first))
         yield Block("findings", f"## What fired, the most pressing first\n{fired}")
-    if told := "\n".join(measured.counters(context.metrics, context.findings, known.efficacy)):
+    if told := "\n".join(measured.counters(context.metrics, context.findings, known.efficacy, first)):
         yield Block("counters", f"## Counters (their range over the cases)\n{told}", short="")
     if advice := measured.advice(context.advice):
         yield Block("advice", f"## NVIDIA's profiler besides\n{advice}", short="")

@@ -1,0 +1,34 @@
+"""The review gate: where a run asks for it, a person looks at a candidate before anything is done with it."""
+
+from kpd.engine.attempt import Attempt, Fault
+from kpd.engine.plan import OPERATORS
+from kpd.engine.waiting import tell
+from kpd.model import events as e
+from kpd.model.approval import for_approval
+
+
+async def approved(at: Attempt) -> None:
+    """Wait until a person has approved the candidate, if one is to. Raises Fault when it is declined, Interrupted.
+
+    All that it waits for is in the log, so that another daemon waits for the same.
+    """
+    if at.iteration.review == "":
+        if not at.run.approve or at.iteration.agent in OPERATORS:
+            return
+        at.journal.emit(e.ReviewAsked(at.run_id, at.number))
+    said = for_approval(at.run_id, at.number)
+    try:
+        while at.iteration.review == "waits":
+            await at.control.boundary()
+            tell(at.journal, at.run, said)  # again after a pause, which forgets it
+            await at.control.wait_until(lambda: at.iteration.review != "waits" or at.run.waiting != said)
+    finally:
+        tell(at.journal, at.run, "")
+    if at.iteration.review == "declined":
+        raise Fault("rejected", _declined(at), final=True)
+
+
+def _declined(at: Attempt) -> str:
+    facts = (event.fact for event in at.journal.events(at.run_id, at.number))
+    last = [fact for fact in facts if isinstance(fact, e.Declined)][-1]
+    return f"declined by {last.by}: {last.reason}" if last.reason else f"declined by {last.by}"

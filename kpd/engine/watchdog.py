@@ -1,0 +1,145 @@
+"""Work that could go on and does not: devices that nothing is measured on, steps that take far too long.
+
+All of it follows from the state and from when it was first seen so, by the caller's clock: nothing here waits.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import median
+
+from kpd.engine.journal import Journal
+from kpd.engine.placing import could_have
+from kpd.measure.catalogue import device_of
+from kpd.model import events as e
+from kpd.model.nouns import Run, State, StepName
+
+STALL_TIMES = 10.0
+LEAST_STALL_S = 600.0
+"""A step has stalled after so many times its usual, and never before so long."""
+GAP_S = 150.0
+"""What is not seen for so long is over. A run that tries a busy device again and again waits all the same."""
+
+Key = tuple[str, ...]
+Usual = Callable[[str, StepName], float | None]
+"""The seconds that a step of a run usually takes; None where it has not been taken yet."""
+
+
+@dataclass(slots=True)
+class Standing:
+    """A device that nothing is measured on. `cause` stays the same where `reason` only counts other seconds."""
+
+    host: str
+    device: str
+    device_id: str
+    cause: str
+    reason: str
+    runs: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        return "idle", self.host, self.device_id, self.cause
+
+
+def standing(state: State) -> list[Standing]:
+    """The devices that work waits for although nothing is measured on them."""
+    found: dict[tuple[str, str], Standing] = {}
+    used = set()
+    for run in state.begun:
+        place = run.host, run.device_id or "cpu"
+        cause, reason = _kept_by(state, run)
+        if cause:
+            found[place] = Standing(run.host, run.device, place[1], cause, reason, [run.id])
+        else:
+            used.add(place)
+    tasks = {run.task for run in state.begun}
+    for run in state.queue:
+        card = state.tasks.get(run.task)
+        if run.task in tasks or card is None or card.error:
+            continue
+        for host, device in could_have(run, device_of(card.language, card.need), card.need, state.hosts):
+            place = host, device.id
+            if place not in used:
+                reason = _held(state) or run.waiting or state.hosts[host].error or f"{run.id} has not begun"
+                cause = "held" if state.held else "queued"
+                found.setdefault(place, Standing(host, device.name, device.id, cause, reason)).runs.append(run.id)
+    return list(found.values())
+
+
+def _kept_by(state: State, run: Run) -> tuple[str, str]:
+    """What keeps a run that has begun from going on, in a word and in a sentence; empty where it goes on.
+
+    What a person has paused waits for that person, who knows.
+    """
+    if state.held:
+        return "held", _held(state)
+    if run.status == "paused":
+        return (f"{run.id} paused", run.reason) if run.infra else ("", "")
+    return (f"{run.id} waits", run.waiting) if run.waiting else ("", "")
+
+
+def _held(state: State) -> str:
+    return f"the queue is held: {state.held}" if state.held else ""
+
+
+def under_way(state: State) -> Iterator[tuple[Run, Key]]:
+    """The steps that are being taken, each with what tells it from all others."""
+    for run in state.begun:
+        current = run.current
+        goes_on = run.status == "running" and not run.waiting and not state.held
+        if goes_on and current is not None and current.step is not None:
+            yield run, ("step", run.id, str(current.number), str(current.attempt), current.step)
+
+
+class Watchdog:
+    """Tells each standstill once, and again only after it was over."""
+
+    def __init__(self) -> None:
+        self._since: dict[Key, float] = {}
+        self._seen: dict[Key, float] = {}
+        self._told: set[Key] = set()
+        self._usual: dict[Key, float | None] = {}
+
+    def look(self, state: State, at: float, idle_s: float, usual: Usual) -> list[e.DeviceIdle | e.StepStalled]:
+        """What a person should know now and was not told yet. `at` is in seconds; no device is idle with `idle_s` 0."""
+        devices = {one.key: one for one in standing(state)} if idle_s else {}
+        steps = {key: run for run, key in under_way(state)}
+        self._note((*devices, *steps), at)
+        news: list[e.DeviceIdle | e.StepStalled] = []
+        for key, one in devices.items():
+            lasted = at - self._since[key]
+            if lasted >= idle_s and self._first(key):
+                runs = tuple(one.runs)
+                news.append(e.DeviceIdle(one.host, one.device, one.device_id, lasted, runs, one.reason))
+        for key, run in steps.items():
+            current, lasted = run.current, at - self._since[key]
+            if current is None or current.step is None or lasted < LEAST_STALL_S or key in self._told:
+                continue
+            if key not in self._usual:  # read once: while the step is under way no other of its kind is taken
+                self._usual[key] = usual(run.id, current.step)
+            usually = self._usual[key]
+            if lasted > STALL_TIMES * (usually or 0.0) and self._first(key):
+                news.append(e.StepStalled(run.id, current.number, current.step, lasted, usually))
+        return news
+
+    def _note(self, present: tuple[Key, ...], at: float) -> None:
+        for key in present:
+            self._since.setdefault(key, at)
+            self._seen[key] = at
+        for key in [key for key, seen in self._seen.items() if at - seen > GAP_S]:
+            del self._since[key], self._seen[key]
+            self._told.discard(key)
+            self._usual.pop(key, None)
+
+    def _first(self, key: Key) -> bool:
+        """Whether it is told for the first time, which it is with this."""
+        if key in self._told:
+            return False
+        self._told.add(key)
+        return True
+
+
+def usual_s(journal: Journal, run: str, step: StepName) -> float | None:
+    """The median of what the step has taken in the run so far, in seconds. Raises JournalError."""
+    facts = (event.fact for event in journal.events(run))
+    taken = [fact.seconds for fact in facts if isinstance(fact, e.StepFact) and e.STEP_OF[type(fact)] == step]
+    return median(taken) if taken else None

@@ -1,0 +1,35 @@
+"""A recorded run that is played again for somebody to watch: what it is of, and how it is being played."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kpd.model.fact import Fact
+
+PlaybackState = Literal["playing", "paused", "over"]
+
+
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """All other facts in the log are a recording's: they happened on `device`, on the day `made` (2026-11-21, UTC).
+
+    `begins` and `ends` are the Unix times of its first and its last event. `speed` says how many recorded seconds pass
+    in one; long waits are cut short besides.
+    """
+
+    device: str
+    made: str
+    begins: float
+    ends: float
+    speed: int
+    state: PlaybackState
+
+    @property
+    def label(self) -> str:
+        return f"recording · {self.device} · {self.made}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybackChanged(Fact):
+    """What follows is a recording's; or somebody plays it in another way."""
+
+    playback: Playback

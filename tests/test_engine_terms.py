@@ -1,0 +1,314 @@
+"""What an operator changes while a run goes on: its budget, its agents, its rules, its place in the queue."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from kpd.cli.main import main
+from kpd.client import DaemonError
+from kpd.daemon.commands import carry_out
+from kpd.daemon.journal import Journal
+from kpd.daemon.store import Store
+from kpd.daemon.verdicts import least_gain
+from kpd.daemon.views import Sources, answer
+from kpd.engine.engine import Engine
+from kpd.engine.plan import End, Iterate, Wait, next_of
+from kpd.model import events as e
+from kpd.model.nouns import Budget, Gain, Verdict
+from kpd.workspace.config import Config
+from kpd.workspace.paths import Workspace
+from tests.real_daemon import RealDaemon, daemon, workspace
+
+__all__ = ["daemon", "workspace"]
+
+BUDGET = Budget(iterations=4, patience=3, min_gain_pct=2.0, stop_score=1.5, fix_attempts=8, usd=5.0)
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    """An engine with one run that has a baseline, and nobody who conducts it."""
+    (tmp_path / "ws").mkdir()
+    with Store(tmp_path / "events.db") as store:
+        journal = Journal(store)
+        journal.emit(e.RunQueued("r1", "scale", "claude", "local", BUDGET))
+        journal.emit(e.RunStarted("r1", "EPYC", "local", "cpu"))
+        iterated(journal, 0, "baseline")
+        yield Engine(Workspace(tmp_path / "ws"), Config(), journal)
+
+
+def iterated(journal: Journal, number: int, outcome: Any, agent: str = "claude") -> None:
+    journal.emit(e.IterationStarted("r1", number, agent if number else "baseline", 0))
+    if outcome in ("baseline", "accepted"):
+        journal.emit(e.Accepted("r1", number, {"kernel.c": "0"}))
+    journal.emit(e.IterationEnded("r1", number, outcome, "because"))
+
+
+async def told(engine: Engine, verb: str, **args: Any) -> Any:
+    return await carry_out(engine, verb, args, "ada")
+
+
+def last(engine: Engine) -> e.Fact:
+    return list(engine.journal.events())[-1].fact
+
+
+# ── budget ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_budget_changes_where_it_is_told_to_and_nowhere_else(engine: Engine) -> None:
+    assert await told(engine, "budget", iterations=9, usd=0) == {"run": "r1"}
+    assert last(engine) == e.BudgetChanged("r1", replace(BUDGET, iterations=9, usd=0.0), "ada")
+    await told(engine, "budget", stop_score=0)
+    assert engine.journal.state.runs["r1"].budget.stop_score is None
+    before = engine.journal.state.seq
+    await told(engine, "budget", iterations=9)
+    assert engine.journal.state.seq == before, "what changes nothing is no news"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {}, {"iterations": 0}, {"patience": -1}, {"min_gain_pct": 100}, {"min_gain_pct": -0.1}, {"usd": -1},
+        {"stop_score": -2}, {"fix_attempts": 0}, {"iterations": "many"}, {"iterations": 2.5}, {"minutes": 3},
+        {"run": "r7", "iterations": 3},
+    ],
+)  # fmt: skip
+async def test_a_budget_that_is_none_is_refused(engine: Engine, args: dict[str, Any]) -> None:
+    with pytest.raises(DaemonError):
+        await told(engine, "budget", **args)
+    assert engine.journal.state.runs["r1"].budget == BUDGET
+
+
+@pytest.mark.parametrize(
+    ("verb", "args"),
+    [
+        ("budget", {"iterations": 9}),
+        ("agent", {"agent": "sweep"}),
+        ("rule", {"rule": "bank_conflicts", "stand": "pinned"}),
+    ],
+)
+async def test_a_run_that_has_ended_keeps_its_terms(engine: Engine, verb: str, args: dict[str, Any]) -> None:
+    engine.journal.emit(e.RunEnded("r1", "stopped", "stopped by ada"))
+    with pytest.raises(DaemonError, match="r1 has ended: stopped by ada"):
+        await told(engine, verb, **args)
+
+
+async def test_a_smaller_budget_ends_the_run_after_the_iteration_under_way(engine: Engine) -> None:
+    for number in (1, 2):
+        iterated(engine.journal, number, "rejected")
+    engine.journal.emit(e.IterationStarted("r1", 3, "claude", 0))
+    await told(engine, "budget", iterations=1)
+    assert next_of(engine.journal.state.runs["r1"]) == Iterate(3, "claude", resumed=True)
+    engine.journal.emit(e.IterationEnded("r1", 3, "rejected", "slower"))
+    assert next_of(engine.journal.state.runs["r1"]) == End("no_gain", "budget of 1 iterations used")
+    await told(engine, "budget", iterations=9, patience=9)
+    assert next_of(engine.journal.state.runs["r1"]) == Iterate(4, "claude")
+
+
+async def test_a_verdict_is_derived_again_with_the_gain_that_was_asked_for_then(engine: Engine) -> None:
+    journal = engine.journal
+    assert isinstance(journal, Journal)
+    verdict = Verdict("faster", Gain(3.0, 2.5, 3.5), 7, True, "faster")
+    await told(engine, "budget", min_gain_pct=1)
+    journal.emit(e.IterationStarted("r1", 1, "claude", 0))
+    journal.emit(e.Judged("r1", 1, 0.1, 0.1, verdict))
+    await told(engine, "budget", min_gain_pct=50)
+    journal.emit(e.IterationStarted("r1", 2, "claude", 0))
+    journal.emit(e.Judged("r1", 2, 0.1, 0.1, verdict))
+    run = journal.state.runs["r1"]
+    assert [least_gain(journal.store, run, number) for number in (1, 2)] == [1.0, 50.0]
+
+
+# ── agents ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_another_agent_has_the_next_iteration_and_not_the_one_under_way(engine: Engine) -> None:
+    engine.journal.emit(e.IterationStarted("r1", 1, "claude", 0))
+    await told(engine, "agent", agent="sweep")
+    assert next_of(engine.journal.state.runs["r1"]) == Iterate(1, "claude", resumed=True)
+    engine.journal.emit(e.IterationEnded("r1", 1, "rejected", "slower"))
+    assert next_of(engine.journal.state.runs["r1"]) == Iterate(2, "sweep")
+    await told(engine, "agent", agent="operator")
+    assert isinstance(next_of(engine.journal.state.runs["r1"]), Wait)
+
+
+async def test_a_model_is_the_run_s_own_until_it_is_the_config_s_again(engine: Engine) -> None:
+    await told(engine, "agent", model="claude-haiku-5-5")
+    assert last(engine) == e.AgentChanged("r1", "claude", "claude-haiku-5-5", "ada")
+    await told(engine, "agent", agent="claude,sweep")
+    assert last(engine) == e.AgentChanged("r1", "claude,sweep", "claude-haiku-5-5", "ada")
+    await told(engine, "agent", model="")
+    assert last(engine) == e.AgentChanged("r1", "claude,sweep", "", "ada")
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        ({}, "neither an agent nor a model"),
+        ({"agent": "nobody"}, "no agent 'nobody'"),
+        ({"agent": "claude,operator"}, "takes no turns"),
+        ({"agent": "claude,claude"}, "twice"),
+        ({"model": "two words"}, "is no model's name"),
+        ({"model": "-rf"}, "is no model's name"),
+        ({"model": "x" * 200}, "is no model's name"),
+        ({"model": "claude\x1b[2J"}, "is no model's name"),
+        ({"model": "of-a-price-that-nobody-knows"}, "the price of of-a-price-that-nobody-knows is not known"),
+        ({"agent": "sweep", "model": "claude-haiku-5-5"}, "sweep asks no model"),
+    ],
+)
+async def test_an_agent_or_a_model_that_is_none_is_refused(engine: Engine, args: dict[str, Any], why: str) -> None:
+    with pytest.raises(DaemonError, match=why):
+        await told(engine, "agent", **args)
+    assert (engine.journal.state.runs["r1"].agent, engine.journal.state.runs["r1"].model) == ("claude", "")
+
+
+# ── rules ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_rule_is_pinned_or_banned_until_it_is_plain_again(engine: Engine) -> None:
+    assert await told(engine, "rule", rule="poor_coalescing", stand="pinned") == {
+        "run": "r1",
+        "rule": "poor_coalescing",
+    }
+    await told(engine, "rule", rule="spills_in_loop", stand="banned")
+    assert engine.journal.state.runs["r1"].stands == {"poor_coalescing": "pinned", "spills_in_loop": "banned"}
+    found = {rule["id"]: rule["stand"] for rule in answer("rules", {}, Sources(engine.journal.state, engine.workspace))}
+    assert (found["poor_coalescing"], found["spills_in_loop"], found["low_occupancy"]) == ("pinned", "banned", "plain")
+    await told(engine, "rule", rule="poor_coalescing", stand="plain")
+    assert engine.journal.state.runs["r1"].stands == {"spills_in_loop": "banned"}
+
+
+async def test_a_skill_of_the_workspace_is_as_good_as_a_rule(engine: Engine) -> None:
+    engine.workspace.skills.mkdir()
+    body = "**Signal**: on Fridays\n\n**Root causes**\n- a\n\n**Fixes**\n- b\n\n**Anti-patterns**\n- c\n"
+    (engine.workspace.skills / "our_own.md").write_text(body)
+    await told(engine, "rule", rule="our_own", stand="pinned")
+    assert engine.journal.state.runs["r1"].stands == {"our_own": "pinned"}
+
+
+async def test_a_rule_that_nobody_knows_is_refused_with_those_that_sound_like_it(engine: Engine) -> None:
+    with pytest.raises(DaemonError, match="no rule 'poor_coalesing'") as refused:
+        await told(engine, "rule", rule="poor_coalesing", stand="pinned")
+    assert "did you mean poor_coalescing" in refused.value.remedy
+    with pytest.raises(DaemonError, match="no rule 'x'"):
+        await told(engine, "rule", rule="x", stand="banned")
+    with pytest.raises(DaemonError):
+        await told(engine, "rule", rule="poor_coalescing", stand="hidden")
+
+
+# ── the queue ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["up", "down", "top", "bottom"])), max_size=12))
+@settings(max_examples=30, deadline=None)
+def test_a_move_moves_one_run_and_the_others_keep_their_order(moves: list[tuple[int, str]]) -> None:
+    async def all_of_them(folder: Path) -> None:
+        with Store(folder / "events.db") as store:
+            journal = Journal(store)
+            for number in range(1, 6):
+                journal.emit(e.RunQueued(f"r{number}", f"t{number}", "sweep", "any", BUDGET))
+            engine = Engine(Workspace(folder), Config(), journal)
+            for index, to in moves:
+                before = [run.id for run in journal.state.queue]
+                moved = before[index]
+                done = await carry_out(engine, "move", {"run": moved, "to": to}, "ada")
+                after = [run.id for run in journal.state.queue]
+                wanted = {"up": max(index - 1, 0), "down": min(index + 1, 4), "top": 0, "bottom": 4}[to]
+                assert (after.index(moved), done) == (wanted, {"run": moved, "place": wanted + 1})
+                assert [one for one in after if one != moved] == [one for one in before if one != moved]
+            journal.emit(e.RunQueued("r6", "t6", "sweep", "any", BUDGET))
+            assert [run.id for run in journal.state.queue][-1] == "r6", "who comes later is last"
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(all_of_them(Path(folder)))
+
+
+async def test_only_what_waits_can_be_moved(engine: Engine) -> None:
+    with pytest.raises(DaemonError, match=r"r1 is not in the queue \(running\)"):
+        await told(engine, "move", run="r1", to="up")
+    with pytest.raises(DaemonError):
+        await told(engine, "move", run="r1", to="sideways")
+
+
+# ── all the way ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+NAMES_ITS_MODEL = """
+import asyncio, sys
+from pathlib import Path
+from kpd.agents import catalogue
+from kpd.agents.agent import Exhausted
+from kpd.daemon.process import serve
+from kpd.workspace.paths import Workspace
+
+root = Path(sys.argv[1])
+
+class Named:
+    repairs = reads_steering = False
+
+    def __init__(self, model):
+        self.model = model
+
+    async def propose(self, context):
+        context.keep("model.txt", self.model)
+        (root / f"asked_{context.number}").touch()
+        while not (root / f"answer_{context.number}").exists():
+            await asyncio.sleep(0.02)
+        raise Exhausted("it only says who it is")
+
+    async def close(self):
+        (root / f"closed_{self.model}").touch()
+
+catalogue.AGENTS["claude"] = lambda config, of: Named(config.claude.model)
+asyncio.run(serve(Workspace(root)))
+"""
+"""A daemon in which `claude` says which model it would ask, and proposes nothing."""
+
+
+def test_a_change_holds_from_the_next_iteration_on(
+    daemon: RealDaemon, workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def kpd(*words: str) -> str:
+        assert main(["-w", str(workspace.root), *words]) == 0
+        said = capsys.readouterr()
+        return said.out + said.err
+
+    daemon.start(NAMES_ITS_MODEL)
+    daemon.command("run", task="scale", agent="claude,mailbox", iterations=8, patience=8)
+    folder = workspace.iteration_folder("scale", "r1", 1)
+    daemon.until((workspace.root / "asked_1").exists, "the first question")
+    assert "from the next iteration on claude,mailbox proposes with claude-haiku-5-5" in kpd(
+        "agent", "r1", "--model", "claude-haiku-5-5"
+    )
+    assert kpd("agent") == "r1: claude,mailbox with claude-haiku-5-5\n"
+    assert "not_vectorised is banned in r1" in kpd("rules", "ban", "not_vectorised")
+    assert "far_below_bandwidth is pinned in r1" in kpd("rules", "pin", "far_below_bandwidth", "--run", "r1")
+    assert "division_in_loop is pinned" in kpd("rules", "pin", "division_in_loop")
+    assert "not_vectorised (" in kpd("rules") and "· banned" in kpd("rules")
+    assert not (workspace.root / "closed_claude-sonnet-5-5").exists(), "an iteration is its agent's until its end"
+    (workspace.root / "answer_1").touch()
+
+    prompt = workspace.iteration_folder("scale", "r1", 2) / "prompt.md"
+    daemon.until(prompt.exists, "the prompt of the other agent")
+    assert (folder / "model.txt").read_text() == "claude-sonnet-5-5"
+    assert (workspace.root / "closed_claude-sonnet-5-5").exists(), "the next one is made anew"
+    fired = [found["rule"] for found in daemon.query("show", iteration="r1.0")["detail"]["explained"]["findings"]]
+    assert {"not_vectorised", "far_below_bandwidth"} <= set(fired), "people still see what fired"
+    told = prompt.read_text()
+    assert "not_vectorised" not in told and "banned" not in told
+    assert told.index("## [division_in_loop]") > told.index("## [far_below_bandwidth]") > 0
+    assert "1. [far_below_bandwidth]" in told
+
+    lines = kpd("budget", "--iterations", "3")
+    assert "the budget of r1 (running) is now:" in lines
+    assert ["iterations", "3", "0", "3"] in [line.split() for line in lines.splitlines()]
+    kpd("agent", "operator")
+    daemon.command("skip")
+    daemon.until_event("iteration_ended", iteration=2)
+    kpd("budget", "--stop-score", "1e9")
+    assert daemon.until_event("run_ended")["body"]["reason"].startswith("stop score 1e+09 reached"), "it waits no more"
