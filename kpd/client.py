@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from kpd import __version__
-from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon
+from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon, named
 
-__all__ = ["DaemonError", "NoDaemon", "ask", "own_socket"]
+__all__ = ["DaemonError", "NoDaemon", "ask", "operator", "own_socket"]
 
 
 def ask(
@@ -23,15 +23,16 @@ def ask(
     args: dict[str, Any] | None = None,
     client: str = "cli",
     timeout: float = 60.0,
+    by: str = "",
 ) -> Any:
     """The daemon's answer to one query or command; a command's comes after its effect.
 
-    Waits at most `timeout` seconds for each line. Raises NoDaemon when nobody listens at `path`, DaemonError for
-    everything else that goes wrong.
+    `by` is who does it, for all others to see; without it, `client`. Waits at most `timeout` seconds for each line.
+    Raises NoDaemon when nobody listens at `path`, DaemonError for everything else that goes wrong.
     """
     own_socket(path)
     key = "what" if kind == "query" else "verb"
-    hello = {"op": "hello", "id": 1, "protocol": PROTOCOL, "version": __version__, "client": client}
+    hello = {"op": "hello", "id": 1, "protocol": PROTOCOL, "version": __version__, "client": client, "by": by}
     request = {"op": kind, "id": 2, key: name, "args": args or {}}
     line = json.dumps(request)
     if len(line) >= MAX_REQUEST:
@@ -55,6 +56,19 @@ def ask(
             raise DaemonError("infra", message, "kpd status shows what it does") from err
         except OSError as err:
             raise DaemonError("infra", f"the connection to the daemon was lost: {err}") from err
+
+
+def operator() -> str:
+    """Who is at this terminal, as all others are told: $KPD_OPERATOR, or as in ada@laptop:pts/3."""
+    if chosen := named(os.environ.get("KPD_OPERATOR", "")):
+        return chosen
+    user = os.environ.get("USER") or os.environ.get("LOGNAME") or str(os.getuid())
+    terminal = ""
+    for stream in (0, 1, 2):
+        with contextlib.suppress(OSError):  # a pipe, a file, or closed
+            terminal = f":{os.ttyname(stream).removeprefix('/dev/')}"
+            break
+    return named(f"{user}@{socket.gethostname().partition('.')[0]}{terminal}")
 
 
 def own_socket(path: Path) -> None:

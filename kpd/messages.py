@@ -6,7 +6,7 @@ from typing import Any, Literal
 from kpd.model import codec
 from kpd.model.events import Event
 from kpd.model.nouns import State
-from kpd.wire import PROTOCOL, DaemonError, ErrorCode
+from kpd.wire import PROTOCOL, DaemonError, ErrorCode, LiveOutput
 
 # ── client to daemon ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -18,12 +18,14 @@ class Hello:
     version: str = "?"
     client: str = "?"
     read_only: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
     id: int
     after: int = 0
+    live: LiveOutput = "full"
 
 
 @dataclass(frozen=True, slots=True)

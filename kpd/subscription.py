@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
+import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,21 +13,39 @@ from kpd import __version__, messages as m
 from kpd.client import own_socket
 from kpd.messages import Beat, Dropped, Live, Welcome
 from kpd.model import codec
-from kpd.wire import MAX_REQUEST, PROTOCOL, SILENCE_S, DaemonError, NoDaemon
+from kpd.wire import MAX_REQUEST, PROTOCOL, SILENCE_S, DaemonError, LiveOutput, NoDaemon
 
 __all__ = ["Beat", "Client", "DaemonError", "Dropped", "Live", "NoDaemon", "Welcome"]
 
 MAX_PUSH = 512 * 1024 * 1024  # bytes of a daemon's line: a snapshot may be large
 MAX_LIVE = 1000  # live messages that may wait for a reader that does not come
+CHUNK = 256 * 1024  # bytes read at once
+CLOSE_S = 1.0  # for what was sent last to go out
 
 
 class Client:
-    """One connection to the daemon. Queries and commands may be asked while `messages` is read elsewhere."""
+    """One connection to the daemon. Queries and commands may be asked while `messages` is read elsewhere.
 
-    def __init__(self, path: Path, name: str, read_only: bool = False) -> None:
+    `by` is who commands are put down to, `live` how much output `messages` has. `explain` is asked what a lost
+    connection really means, where the daemon's socket is not the end of the way.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        read_only: bool = False,
+        by: str = "",
+        live: LiveOutput = "full",
+        explain: Callable[[DaemonError], DaemonError] = lambda err: err,
+    ) -> None:
         self._path = path
         self._name = name
         self._read_only = read_only
+        self._by = by
+        self._live = live
+        self._explain = explain
+        self._heard_at = 0.0  # when the last byte came
         self._numbers = 1
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._pushed: deque[m.Push] = deque()
@@ -51,19 +70,18 @@ class Client:
         """Raises NoDaemon when nobody listens, DaemonError when the daemon refuses this client."""
         own_socket(self._path)
         try:
-            reader, self._writer = await asyncio.open_unix_connection(self._path, limit=MAX_PUSH)
+            reader, self._writer = await asyncio.open_unix_connection(self._path, limit=CHUNK)
         except (FileNotFoundError, ConnectionRefusedError) as err:
             raise NoDaemon() from err
         except OSError as err:
             raise DaemonError("infra", f"cannot reach the daemon at {self._path}: {err}") from err
         self._reader = asyncio.create_task(self._read(reader), name="kpd client")
-        hello = m.Hello(self._next_number(), PROTOCOL, __version__, self._name, self._read_only)
+        hello = m.Hello(self._next_number(), PROTOCOL, __version__, self._name, self._read_only, self._by)
         try:
-            async with asyncio.timeout(SILENCE_S):
-                answer = await self._ask(hello)
-        except TimeoutError as err:
+            answer = await self._ask_soon(hello)
+        except DaemonError:
             await self.close()
-            raise _silent() from err
+            raise
         return codec.decode(codec.encode(answer), Welcome)
 
     async def query(self, what: str, **args: Any) -> Any:
@@ -80,7 +98,7 @@ class Client:
         Ends when the client is closed. Raises DaemonError when the connection is lost, cut off by the daemon, or
         silent for SILENCE_S; a new client may then go on from the last event's number.
         """
-        await self._ask(m.Subscribe(self._next_number(), after))
+        await self._ask_soon(m.Subscribe(self._next_number(), after, self._live))
         while True:
             while self._pushed:
                 message = self._pushed.popleft()
@@ -95,11 +113,7 @@ class Client:
             if self._ended is not None:
                 raise self._ended
             self._news.clear()
-            try:
-                async with asyncio.timeout(SILENCE_S):
-                    await self._news.wait()
-            except TimeoutError as err:
-                raise _silent() from err
+            await self._hear()
 
     async def close(self) -> None:
         self._closing = True
@@ -107,13 +121,35 @@ class Client:
         if self._writer is not None:
             self._writer.close()
             with contextlib.suppress(OSError):
-                await self._writer.wait_closed()
+                try:
+                    async with asyncio.timeout(CLOSE_S):
+                        await self._writer.wait_closed()
+                except TimeoutError:  # a frozen daemon takes nothing
+                    self._writer.transport.abort()
         if self._reader is not None:
             await self._reader
 
     def _next_number(self) -> int:
         self._numbers += 1
         return self._numbers
+
+    async def _hear(self) -> None:
+        """Until there is news. A long message that is under way is no silence."""
+        while not self._news.is_set():
+            left = self._heard_at + SILENCE_S - time.monotonic()
+            if left <= 0:
+                raise self._explain(_silent())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._news.wait()
+
+    async def _ask_soon(self, request: m.Request) -> Any:
+        """As `_ask`, of what is answered at once."""
+        try:
+            async with asyncio.timeout(SILENCE_S):
+                return await self._ask(request)
+        except TimeoutError as err:
+            raise self._explain(_silent()) from err
 
     async def _ask(self, request: m.Request) -> Any:
         if self._writer is None:
@@ -135,7 +171,7 @@ class Client:
         """Hand each line to whom it concerns until the connection ends; then everybody who waits learns why."""
         ended = DaemonError("infra", "the daemon has ended the connection", "kpd status shows whether it still runs")
         try:
-            while (line := await reader.readline()).endswith(b"\n"):
+            async for line in self._lines(reader):
                 message = m.received(line)
                 if isinstance(message, m.Reply):
                     self._answer(message)
@@ -143,15 +179,31 @@ class Client:
                     self._keep(message)
         except DaemonError as err:
             ended = err
-        except (OSError, ValueError) as err:  # readline raises ValueError on a line above the limit
+        except OSError as err:
             ended = DaemonError("infra", f"the connection to the daemon was lost: {err}")
-        self._ended = ended
+        self._ended = ended = self._explain(ended)
         self._news.set()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ended)
         if self._writer is not None:
             self._writer.close()
+
+    async def _lines(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        """Whole lines as they come, each with its end. Every byte is a sign of life, also one in mid-line."""
+        begun: list[bytes] = []
+        size = 0
+        self._heard_at = time.monotonic()
+        while data := await reader.read(CHUNK):
+            self._heard_at = time.monotonic()
+            *ends, rest = data.split(b"\n")
+            for end in ends:
+                yield b"".join((*begun, end, b"\n"))
+                begun, size = [], 0
+            begun.append(rest)
+            size += len(rest)
+            if size > MAX_PUSH:
+                raise DaemonError("protocol", f"the daemon sent more than {MAX_PUSH} bytes without an end of line")
 
     def _answer(self, reply: m.Reply) -> None:
         if reply.id is None:

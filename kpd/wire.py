@@ -2,10 +2,15 @@
 
 One JSON object a line, UTF-8. The client speaks first, and its first line is a `hello`:
 
-    {"id": 1, "op": "hello", "protocol": 1, "version": "0.1.0", "client": "tui", "read_only": false}
-    {"id": 2, "op": "subscribe", "after": 120}
+    {"id": 1, "op": "hello", "protocol": 1, "version": "0.1.0", "client": "tui", "read_only": false, "by": "ada@laptop"}
+    {"id": 2, "op": "subscribe", "after": 120, "live": "full"}
     {"id": 3, "op": "query", "what": "show", "args": {"iteration": "r3.7"}}
     {"id": 4, "op": "command", "verb": "pause", "args": {}}
+
+Only `protocol` of hello and `id` are needed; what a daemon does not know, it ignores. `by` is who the facts of this
+connection's commands are put down to (without it, the client's name), as `named` leaves it. To a `read_only`
+connection every command is refused. `live` is how much output comes: "full", "brief" (of each stream the last line
+every BRIEF_S, for thin lines), or "none".
 
 Each is answered by {"id": n, "ok": true, "result": …} or {"id": n, "ok": false, "error": {code, message, remedy}}, a
 command after its effect. An error with id null concerns the connection, which ends with it. A subscriber also gets
@@ -25,12 +30,27 @@ from typing import Literal
 
 PROTOCOL = 1
 MAX_REQUEST = 256 * 1024  # bytes of a client's line
-HEARTBEAT_S = 5.0
+HEARTBEAT_S = 2.0
 SILENCE_S = 3 * HEARTBEAT_S  # after which a client takes its daemon for hung
+
+BRIEF_S = 2.0  # between two lines of one stream of brief output
+MOST_NAME = 64  # characters of an operator's name
+
+LiveOutput = Literal["full", "brief", "none"]
 
 # protocol: not a message of this protocol · usage: a wrong argument · unknown: no such thing · refused: not now, not
 # by you · infra: a disk, a host, a lost connection · internal: a defect of kpd · no_daemon: nobody listens
 ErrorCode = Literal["protocol", "usage", "unknown", "refused", "infra", "internal", "no_daemon"]
+
+
+def named(text: str) -> str:
+    """An operator's or a client's name, fit for one line anywhere; empty if nothing is left of it, or it is kpd's own.
+
+    Letters, digits and ._@:/+- stay: no markup, no control characters, and nothing that stacks or reorders.
+    """
+    kept = "".join(char if char.isalnum() or char in "._@:/+-" else " " for char in text[: 4 * MOST_NAME])
+    name = " ".join(kept.split())[:MOST_NAME].strip()
+    return "" if name.lower() == "kpd" else name
 
 
 class DaemonError(Exception):

@@ -84,7 +84,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
         assert main(["-w", str(root), "task", "new", "axpy"]) == 0
         yield made
-        made.kpd("shutdown")
+        made.kpd("shutdown", "--now")
 
 
 def test_the_daemon_in_the_foreground_queues_and_ends_with_its_signal(place: Place) -> None:

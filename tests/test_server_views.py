@@ -275,7 +275,7 @@ def test_without_samples_there_is_no_verdict_to_derive(asked: Asked) -> None:
 def test_rules_and_skills(asked: Asked) -> None:
     rules = asked.ask("rules")
     so_far = {"fired", "tried", "accepted", "median_gain_pct"}
-    assert {"id", "severity", "finding", "action"} | so_far == set(rules[0])
+    assert {"id", "severity", "finding", "action", "stand"} | so_far == set(rules[0])
     listed = asked.ask("skills")
     assert {"id", "signal"} == set(listed[0])
     first = listed[0]["id"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kpd.cli.outcome import INFRA, CliError
-from kpd.client import NoDaemon, ask
+from kpd.client import NoDaemon, ask, operator
 from kpd.workspace.paths import Workspace
 
 
@@ -34,4 +34,5 @@ def _from_log(ws: Workspace, what: str, args: dict[str, Any]) -> Any:
 
 def command(ws: Workspace, verb: str, **args: Any) -> Any:
     """Have the daemon do something; arguments that are None are left out. Raises DaemonError."""
-    return ask(ws.socket, "command", verb, {name: value for name, value in args.items() if value is not None})
+    given = {name: value for name, value in args.items() if value is not None}
+    return ask(ws.socket, "command", verb, given, by=operator())

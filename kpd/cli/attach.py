@@ -1,5 +1,7 @@
-"""kpd attach: the UI on a running daemon."""
+"""kpd attach: the UI on a running daemon, here or on another machine."""
 
+import importlib
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 
@@ -12,15 +14,27 @@ from kpd.workspace.paths import Workspace
 
 
 def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--ssh", metavar="[USER@]HOST[:PORT]", help="the daemon is on that machine, and so is what -w names"
+    )
+    parser.add_argument("--accept-new", action="store_true", help="with --ssh: trust a host key that nobody knows yet")
     parser.add_argument("--read-only", action="store_true", help="look, without being able to change anything")
+    parser.add_argument("--low-bandwidth", action="store_true", help="for a thin line, as [tui] low_bandwidth")
 
 
 def execute(args: Namespace) -> int:
+    if args.ssh is not None:
+        require_terminal(f"ssh {args.ssh} kpd status, kpd log and kpd show print the same as text")
+        import asyncio
+
+        return asyncio.run(_over_ssh(args))
+    if args.accept_new:
+        raise CliError("--accept-new is for --ssh")
     ws = workspace(args)
     require_terminal("kpd status, kpd log and kpd show print the same as text")
     if not listens(ws):
         raise NoDaemon()
-    return open_ui(ws, read_only=args.read_only)
+    return open_ui(ws, args.read_only, args.low_bandwidth)
 
 
 def require_terminal(remedy: str) -> None:
@@ -29,13 +43,38 @@ def require_terminal(remedy: str) -> None:
         raise CliError("the UI needs a terminal, and this is none", remedy)
 
 
-def open_ui(ws: Workspace, read_only: bool) -> int:
+def open_ui(ws: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
     """Show the UI until the operator leaves it, then say what goes on."""
-    from tui import app
+    from tui.app import run
 
-    code = app.run(ws, read_only=read_only)
+    code = run(ws, read_only, low_bandwidth)
     if listens(ws):
         narrate("detached: the daemon goes on. kpd attach comes back, kpd shutdown ends it.")
     else:
         narrate("the daemon has ended. kpd start starts it again; nothing is lost.")
     return code
+
+
+async def _over_ssh(args: Namespace) -> int:
+    """The link is made before the UI has the terminal, so that what is wrong with it is said in plain lines."""
+    import asyncio
+
+    from kpd.cli.far import reached
+
+    drawing = asyncio.create_task(asyncio.to_thread(importlib.import_module, "tui.app"))  # while the far side answers
+    async with reached(args.ssh, args.workspace or os.environ.get("KPD_WORKSPACE"), args.accept_new) as far:
+        await drawing
+        from tui.app import cockpit
+        from tui.feed import Feed, dialling
+
+        tui = far.config.tui.thin() if args.low_bandwidth else far.config.tui
+        dial = dialling(lambda: far.socket, args.read_only, "brief" if tui.low_bandwidth else "full", far.explain)
+
+        async def connect() -> Feed:
+            await far.linked()
+            return await dial()
+
+        app = cockpit(connect, far.name, tui, args.read_only, far.complaint)
+        await app.run_async()
+    narrate(f"detached: the daemon on {args.ssh} goes on.")
+    return app.return_code or 0

@@ -15,6 +15,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--agent", metavar="A", help=who)
     parser.add_argument("--host", metavar="H", help="a host of config.toml")
     parser.add_argument("--iterations", metavar="N", type=count, help="attempts, not counting the baseline")
+    gate = "have candidates wait for kpd approve before they are built"
+    parser.add_argument("--approve", action="store_true", default=None, help=gate)
 
 
 def task_name(ws: Workspace, given: str) -> str:
@@ -35,6 +37,6 @@ def enqueue(ws: Workspace, args: Namespace, task: str) -> str:
     """Queue a run of `task` with the options given, and return its id. Raises DaemonError."""
     options = {
         name: getattr(args, name, None)
-        for name in ("agent", "host", "iterations", "patience", "min_gain_pct", "stop_score", "usd")
+        for name in ("agent", "host", "iterations", "patience", "min_gain_pct", "stop_score", "usd", "approve")
     }
     return str(command(ws, "run", task=task, **options)["run"])

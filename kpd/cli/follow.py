@@ -31,7 +31,7 @@ def recorded(ws: Workspace, run: str | None = None, after: int = 0) -> Iterator[
 
 async def follow(ws: Workspace, after: int) -> AsyncIterator[Event]:
     """Every event after `after`, then each new one; never ends by itself. Raises DaemonError."""
-    async with Client(ws.socket, "cli", read_only=True) as client:
+    async with Client(ws.socket, "cli", read_only=True, live="none") as client:
         async for message in client.messages(after):
             if isinstance(message, State):
                 # Too far behind to be sent the events one by one: they are read from the log.

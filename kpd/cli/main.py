@@ -26,6 +26,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
     (
         "begin",
         (
+            Verb("demo", "watch a recorded run on a GPU: nothing else is needed", "demo"),
             Verb("init", "make a workspace: config, example tasks, skills", "init"),
             Verb("start", "start the daemon if none runs, queue tasks, open the UI", "start"),
             Verb("attach", "open the UI on the running daemon", "attach"),
@@ -54,8 +55,18 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("steer", "give the agent a line for its next iteration", "steer"),
             Verb("skip", "abandon the iteration under way", "control"),
             Verb("stop", "end the run now, killing what it has running", "control"),
+            Verb("review", "have candidates wait for you before they are built, or no longer", "review"),
+            Verb("approve", "let a candidate that waits be built", "review"),
+            Verb("decline", "end a candidate that waits, with a reason for its agent", "review"),
+            Verb("edit", "make a candidate of your own in $EDITOR", "edit"),
+            Verb("retry", "measure what an iteration proposed once more", "again"),
+            Verb("remeasure", "the same, with as many processes as a verdict can use", "again"),
+            Verb("budget", "what a run may spend and what is left, or change it", "budget"),
+            Verb("agent", "change who proposes, or the model that is asked", "agent"),
+            Verb("move", "give a run another place in the queue", "move"),
             Verb("accept", "make an iteration the incumbent against its verdict", "decide"),
             Verb("rollback", "make an earlier accepted iteration the incumbent again", "decide"),
+            Verb("undo", "take back the last accept or rollback", "undo"),
             Verb("memo", "put your own words on an iteration", "memo"),
         ),
     ),
@@ -65,14 +76,14 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("task", "make, check and list tasks", "task"),
             Verb("skills", "the skill files that rules point to", "skills"),
             Verb("memory", "what earlier runs of a task found", "memory"),
-            Verb("rules", "the rules that explain a profile", "rules"),
+            Verb("rules", "the rules that explain a profile; pin or ban one for a run's agents", "rules"),
         ),
     ),
     (
         "serve",
         (
             Verb("daemon", "run the daemon in the foreground", "daemon"),
-            Verb("shutdown", "end the daemon", "shutdown"),
+            Verb("shutdown", "end the daemon after the steps under way, or at once", "shutdown"),
         ),
     ),
 )

@@ -1,6 +1,7 @@
 """Argument parsing that ends with exit code 64 and one line, as every other usage error does."""
 
 import argparse
+import math
 from typing import NoReturn
 
 from kpd.cli.outcome import CliError
@@ -41,4 +42,15 @@ def count(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
+    return value
+
+
+def amount(text: str) -> float:
+    """An argument that must be a number, 0 or above."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number, at least 0, not {text!r}")
     return value

@@ -51,6 +51,11 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if run["device"]:
         yield from _field("device", run["device"], limit)
     yield from _field("memo", it["memo"] or "none", limit)
+    if asks := words.approval(run["id"], it):
+        yield from _field("waits", asks, limit)
+    if it["again"] is not None:
+        thorough = ", with as many processes as a verdict can use" if it["thorough"] else ""
+        yield from _field("again", f"what {run['id']}.{it['again']} proposed{thorough}", limit)
     if it["aims"]:
         yield from _field("aims at", ", ".join(it["aims"]), limit)
     if it["expected"]:

@@ -1,25 +1,42 @@
-"""kpd rules: what kpd concludes from a profile and when, and what has come of acting on it."""
+"""kpd rules: what kpd concludes from a profile and when, what has come of it, and which ones agents are to hear of."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from kpd.cli.ask import query, workspace
-from kpd.cli.outcome import OK
+from kpd.cli.ask import command, query, workspace
+from kpd.cli.outcome import OK, CliError
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, columns, out, out_json, wrapped
+from kpd.cli.text import clean, columns, narrate, out, out_json, plain, wrapped
+
+STANDS = {
+    "pin": ("pinned", "agents hear of it first, and of what helps against it"),
+    "ban": ("banned", "agents hear of it no more"),
+    "plain": ("plain", "agents hear of it when it fires"),
+}
 
 
 def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("stand", nargs="?", choices=tuple(STANDS), help="what to make of a rule in a run")
+    parser.add_argument("rule", nargs="?", metavar="RULE", help="a rule's id, as the table has it")
+    parser.add_argument("--run", metavar="RUN", help="a run's id; the active one if left out")
     add_json(parser)
 
 
 def execute(args: Namespace) -> int:
-    rules = query(workspace(args), "rules")
+    if args.stand:
+        if not args.rule:
+            raise CliError(f"which rule to {args.stand}?", f"kpd rules {args.stand} RULE; kpd rules lists them")
+        stand, means = STANDS[args.stand]
+        done = command(workspace(args), "rule", rule=args.rule, stand=stand, run=args.run)
+        narrate(f"{plain(args.rule)} is {stand} in {done['run']}: from its next iteration on {means}")
+        return OK
+    rules = query(workspace(args), "rules", run=args.run)
     if args.json:
         out_json(rules)
         return OK
     for rule in clean(rules):
-        out(f"{rule['id']} ({rule['severity']})")
+        stand = f" · {rule['stand']}" if rule["stand"] != "plain" else ""
+        out(f"{rule['id']} ({rule['severity']}){stand}")
         for paragraph in (rule["finding"], f"→ {rule['action']}", *_so_far(rule)):
             for text in wrapped(paragraph, columns(), "    "):
                 out(text)

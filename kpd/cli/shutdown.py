@@ -1,4 +1,4 @@
-"""kpd shutdown: end the daemon; what was under way waits in the log for the next one."""
+"""kpd shutdown: end the daemon after the steps under way, or at once; the next daemon goes on with what is left."""
 
 import fcntl
 import time
@@ -7,30 +7,37 @@ from pathlib import Path
 
 from kpd.cli.ask import command, workspace
 from kpd.cli.outcome import INFRA, OK, CliError
-from kpd.cli.text import narrate
+from kpd.cli.text import line, narrate
 from kpd.wire import NoDaemon
 
 GONE_WITHIN_S = 30.0
+STEP_WITHIN_S = 600.0
+"""How long this command waits for steps to come to their end. The daemon itself waits for as long as they take."""
 POLL_S = 0.02
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """No options of its own."""
+    parser.add_argument("--now", action="store_true", help="cut the steps under way; they are begun again after resume")
 
 
 def execute(args: Namespace) -> int:
     ws = workspace(args)
     try:
-        command(ws, "shutdown")
+        finishes = command(ws, "shutdown", now=args.now or None).get("finishes")
     except NoDaemon:
         narrate(f"no daemon runs for {ws.root}")
         return OK
-    deadline = time.monotonic() + GONE_WITHIN_S
+    if finishes:
+        narrate(f"the daemon ends after {line(' and '.join(finishes))}; kpd shutdown --now ends it at once")
+    deadline = time.monotonic() + GONE_WITHIN_S + (STEP_WITHIN_S if finishes else 0)
     while not _released(ws.lock):
         if time.monotonic() > deadline:
-            raise CliError(f"the daemon has not ended after {GONE_WITHIN_S:g} s", f"its log is {ws.log}", INFRA)
+            raise CliError(
+                "the daemon has not ended yet", f"kpd shutdown --now cuts it short; its log is {ws.log}", INFRA
+            )
         time.sleep(POLL_S)
-    narrate("the daemon has ended; what was under way waits for the next one")
+    then = "what was under way waits for kpd resume" if args.now else "the next one goes on with what is left"
+    narrate(f"the daemon has ended; {then}")
     return OK
 
 

@@ -24,14 +24,18 @@ def execute(args: Namespace) -> int:
     if args.json:
         out_json(answer)
         return OK
-    for text in report(clean(answer), time.time(), columns(), colours()):
+    now = answer["at"] if answer.get("playback") else time.time()  # a recording has its own
+    for text in report(clean(answer), now, columns(), colours()):
         out(text)
     return OK
 
 
 def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) -> Iterator[str]:
     """The answer of `status` as lines; `now` is Unix time."""
-    if status["pid"] is None:
+    if playback := status.get("playback"):
+        label = f"recording · {playback['device']} · {playback['made']}"
+        yield f"▶ {label} · {playback['state']}, {playback['speed']}×, in {status['workspace']}"
+    elif status["pid"] is None:
         yield paint("○ no daemon; kpd start, or kpd daemon to keep it in the foreground", "yellow", colour)
     else:
         yield f"● kpd {status['version']}, process {status['pid']}, {status['workspace']}"

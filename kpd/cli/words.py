@@ -81,8 +81,11 @@ def outcome(iteration: dict[str, Any]) -> str:
 def now(run: dict[str, Any], at: float) -> str:
     """What the run is doing: its iteration's step and for how long, or why it waits."""
     current = run["current"]
+    asks = approval(run["id"], current) if current else ""
     if run["status"] == "paused":
-        return str(run["reason"])
+        return f"{run['reason']}; {asks}" if asks else str(run["reason"])
+    if asks:
+        return f"waits: {asks}"
     if run["waiting"]:
         return f"waits: {run['waiting']}"
     if run["status"] == "queued":
@@ -92,6 +95,15 @@ def now(run: dict[str, Any], at: float) -> str:
     attempt = f", attempt {current['attempt']}" if current["attempt"] > 1 else ""
     since = f" for {duration(at - current['step_started'])}" if current["step"] else ""
     return f"iteration {current['number']}: {current['step'] or 'starting'}{since}{attempt}"
+
+
+def approval(run_id: str, iteration: dict[str, Any]) -> str:
+    """That the iteration's candidate waits for a person, and how to let it go on; empty for others."""
+    if iteration["review"] != "waits" or iteration["outcome"] is not None:
+        return ""
+    from kpd.model.approval import for_approval
+
+    return for_approval(run_id, iteration["number"])
 
 
 def run_state(run: dict[str, Any]) -> str:

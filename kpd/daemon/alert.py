@@ -1,10 +1,11 @@
-"""`[notify] command`: tells a person that a run has ended or waits for them."""
+"""`[notify] command`: tells a person that a run has ended, stands still or waits for them."""
 
 import asyncio
 import os
 
 from kpd.engine.journal import Journal
 from kpd.model import events as e
+from kpd.model.approval import for_approval
 
 LIMIT_S = 30
 
@@ -16,9 +17,18 @@ def worth_telling(fact: e.Fact) -> str | None:
             return f"{run} ended: {outcome.replace('_', ' ')} ({reason})"
         case e.RunPaused(run=run, reason=reason, infra=True):
             return f"{run} waits for you: {reason}"
+        case e.ReviewAsked(run=run, iteration=number):
+            return for_approval(run, number)
         case e.QueueHeld(reason=reason):
-            return f"the queue waits for you: {reason}"
+            return held(reason)
+        case e.DeviceIdle() | e.StepStalled():
+            return fact.text
     return None
+
+
+def held(reason: str) -> str | None:
+    """The sentence for a queue that is held for this reason; None for one that is not."""
+    return f"the queue waits for you: {reason}" if reason else None
 
 
 async def tell(command: tuple[str, ...], text: str, journal: Journal) -> None:

@@ -2,86 +2,52 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from kpd.daemon.arguments import (
+    AcceptArgs,
+    AgainArgs,
+    AgentArgs,
+    ApproveArgs,
+    BudgetArgs,
+    CheckHostsArgs,
+    DeclineArgs,
+    EditArgs,
+    MemoArgs,
+    MoveArgs,
+    OnHost,
+    OnRun,
+    ProfileArgs,
+    ReviewArgs,
+    RollbackArgs,
+    RuleArgs,
+    RunArgs,
+    SteerArgs,
+    TrustArgs,
+)
 from kpd.daemon.references import iteration_ref, run_ref
+from kpd.engine import acts, decisions, terms
 from kpd.engine.engine import Engine, Refused
 from kpd.engine.reprofile import in_full
 from kpd.hosts.errors import HostError
 from kpd.model.codec import CodecError, decode, encode
-from kpd.model.nouns import Run
+from kpd.model.nouns import Iteration, Run
 from kpd.wire import DaemonError
-from kpd.workspace.specs import BudgetSpec
-from kpd.workspace.strict import Text
 from kpd.workspace.task import TaskError
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunArgs(BudgetSpec):
-    """A budget given here goes before the task's, which goes before config.toml's."""
-
-    task: Text
-    agent: str | None = None
-    host: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OnRun:
-    run: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SteerArgs:
-    text: str = ""
-    note: int | None = None
-    run: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptArgs:
-    iteration: str
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RollbackArgs:
-    iteration: str
-    force: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class MemoArgs:
-    iteration: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileArgs:
-    iteration: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckHostsArgs:
-    host: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OnHost:
-    host: str
-
-
-@dataclass(frozen=True, slots=True)
-class TrustArgs:
-    host: str
-    fingerprint: str
+A = TypeVar("A", bound="DataclassInstance")
 
 
 async def _run(engine: Engine, args: RunArgs, by: str) -> dict[str, Any]:
     task = engine.task(args.task)
     run = engine.config.run
     budget = args.over(task.budget.over(engine.config.budget()))
-    return {"run": engine.enqueue(task, args.agent or run.agent, args.host or run.host, budget, by)}
+    approve = run.approve if args.approve is None else args.approve
+    return {"run": engine.enqueue(task, args.agent or run.agent, args.host or run.host, budget, by, approve)}
 
 
 async def _pause(engine: Engine, args: OnRun, by: str) -> dict[str, Any]:
@@ -121,16 +87,75 @@ async def _stop(engine: Engine, args: OnRun, by: str) -> dict[str, Any]:
     return {"run": run.id}
 
 
+async def _review(engine: Engine, args: ReviewArgs, by: str) -> dict[str, Any]:
+    run = _live(engine, args.run)
+    acts.review(engine, run, args.on, by)
+    return {"run": run.id, "on": args.on}
+
+
+async def _approve(engine: Engine, args: ApproveArgs, by: str) -> dict[str, Any]:
+    run, it = _waiting(engine, args.iteration)
+    acts.approve(engine, run, it, by)
+    return {"run": run.id, "iteration": it.number}
+
+
+async def _decline(engine: Engine, args: DeclineArgs, by: str) -> dict[str, Any]:
+    run, it = _waiting(engine, args.iteration)
+    acts.decline(engine, run, it, args.reason.strip(), by)
+    return {"run": run.id, "iteration": it.number}
+
+
+async def _again(engine: Engine, args: AgainArgs, by: str) -> dict[str, Any]:
+    run, it = iteration_ref(engine.journal.state, args.iteration)
+    acts.again(engine, run, it, args.thorough, by)
+    return {"run": run.id, "iteration": it.number}
+
+
+async def _edit(engine: Engine, args: EditArgs, by: str) -> dict[str, Any]:
+    run = _live(engine, args.run)
+    acts.edit(engine, run, args.files)
+    return {"run": run.id}
+
+
+async def _budget(engine: Engine, args: BudgetArgs, by: str) -> dict[str, Any]:
+    run = _live(engine, args.run)
+    given = {name: value for name in terms.BUDGET if (value := getattr(args, name)) is not None}
+    terms.budget(engine, run, given, by)
+    return {"run": run.id}
+
+
+async def _agent(engine: Engine, args: AgentArgs, by: str) -> dict[str, Any]:
+    run = _live(engine, args.run)
+    terms.agent(engine, run, args.agent, args.model, by)
+    return {"run": run.id}
+
+
+async def _rule(engine: Engine, args: RuleArgs, by: str) -> dict[str, Any]:
+    run = _live(engine, args.run)
+    terms.rule(engine, run, args.rule, args.stand, by)
+    return {"run": run.id, "rule": args.rule}
+
+
+async def _move(engine: Engine, args: MoveArgs, by: str) -> dict[str, Any]:
+    run = run_ref(engine.journal.state, args.run)
+    return {"run": run.id, "place": terms.move(engine, run, args.to, by)}
+
+
 async def _accept(engine: Engine, args: AcceptArgs, by: str) -> dict[str, Any]:
     run, it = iteration_ref(engine.journal.state, args.iteration)
-    engine.accept(run, it, args.reason.strip(), by)
+    decisions.accept(engine, run, it, args.reason.strip(), by)
     return {"run": run.id, "iteration": it.number}
 
 
 async def _rollback(engine: Engine, args: RollbackArgs, by: str) -> dict[str, Any]:
     run, it = iteration_ref(engine.journal.state, args.iteration)
-    engine.rollback(run, it, args.force, by)
+    decisions.rollback(engine, run, it, args.force, by)
     return {"run": run.id, "iteration": it.number}
+
+
+async def _undo(engine: Engine, args: OnRun, by: str) -> dict[str, Any]:
+    run = _live(engine, args.run)
+    return {"run": run.id, "iteration": decisions.undo(engine, run, by).number}
 
 
 async def _memo(engine: Engine, args: MemoArgs, by: str) -> dict[str, Any]:
@@ -166,8 +191,18 @@ COMMANDS: dict[str, tuple[type[Any], Callable[[Engine, Any, str], Awaitable[dict
     "steer": (SteerArgs, _steer),
     "skip": (OnRun, _skip),
     "stop": (OnRun, _stop),
+    "review": (ReviewArgs, _review),
+    "approve": (ApproveArgs, _approve),
+    "decline": (DeclineArgs, _decline),
+    "again": (AgainArgs, _again),
+    "edit": (EditArgs, _edit),
+    "budget": (BudgetArgs, _budget),
+    "agent": (AgentArgs, _agent),
+    "rule": (RuleArgs, _rule),
+    "move": (MoveArgs, _move),
     "accept": (AcceptArgs, _accept),
     "rollback": (RollbackArgs, _rollback),
+    "undo": (OnRun, _undo),
     "memo": (MemoArgs, _memo),
     "profile": (ProfileArgs, _profile),
     "check_hosts": (CheckHostsArgs, _check_hosts),
@@ -181,13 +216,9 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
     if verb not in COMMANDS:
         raise DaemonError("unknown", f"no command {verb!r}", f"commands: {', '.join(COMMANDS)}, shutdown")
     kind, act = COMMANDS[verb]
-    known = [field.name for field in fields(kind)]
-    if strange := [name for name in args if name not in known]:
-        raise DaemonError("usage", f"{verb} takes no {strange[0]!r}", f"it takes {', '.join(known)}")
+    given = checked(verb, kind, args)
     try:
-        return await act(engine, decode(encode(args), kind), by)
-    except CodecError as err:
-        raise DaemonError("usage", f"{verb}: {err}") from err
+        return await act(engine, given, by)
     except Refused as err:
         raise DaemonError("refused", str(err), err.remedy) from err
     except TaskError as err:
@@ -198,6 +229,17 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
         raise DaemonError("infra", f"{err.filename or verb}: {err.strerror or err}", "check the disk") from err
 
 
+def checked(verb: str, kind: type[A], args: dict[str, Any]) -> A:
+    """The arguments of `verb` as it takes them. Raises DaemonError."""
+    known = [field.name for field in fields(kind)]
+    if strange := [name for name in args if name not in known]:
+        raise DaemonError("usage", f"{verb} takes no {strange[0]!r}", f"it takes {', '.join(known)}")
+    try:
+        return decode(encode(args), kind)
+    except CodecError as err:
+        raise DaemonError("usage", f"{verb}: {err}") from err
+
+
 def _live(engine: Engine, name: str | None) -> Run:
     """The run that is named, else the one that holds a device, else the newest. Raises Refused when that is unclear."""
     state = engine.journal.state
@@ -206,6 +248,19 @@ def _live(engine: Engine, name: str | None) -> Run:
     if len(state.begun) > 1:
         raise Refused(f"{_names(state.begun)} are under way", "say which one you mean")
     return state.begun[0]
+
+
+def _waiting(engine: Engine, name: str | None) -> tuple[Run, Iteration]:
+    """The candidate that is named, else the only one that waits for a person. Raises Refused when that is unclear."""
+    state = engine.journal.state
+    if name:
+        return iteration_ref(state, name)
+    found = [(run, it) for run in state.begun if (it := acts.waiting(run)) is not None]
+    if not found:
+        raise Refused("no candidate waits for a person", "kpd review on has those to come wait")
+    if len(found) > 1:
+        raise Refused(f"{_names([run for run, _ in found])} have candidates that wait", "say which one, as in r3.7")
+    return found[0]
 
 
 def _host(engine: Engine, name: str) -> str:

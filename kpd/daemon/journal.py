@@ -46,7 +46,10 @@ class Journal:
 
         Raises StoreError (disk full, …) or CodecError (a fact that could not be read back); the state is unchanged.
         """
-        at = time.time()
+        return self.record(fact, time.time())
+
+    def record(self, fact: Fact, at: float) -> Event:
+        """As `emit`, for a fact that came about at the Unix time `at`."""
         # Folded before it is written: a fact that the fold cannot take must not stop every later start.
         fold(self._folded, Event(self._folded.seq + 1, at, fact))
         event = self.store.append(fact, at)

@@ -1,12 +1,12 @@
 """What kpd knows apart from any run, as answers: the rules, the skills, a task's memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kpd.knowledge import memory
 from kpd.knowledge.efficacy import NEVER, efficacy
 from kpd.knowledge.skills import load_skills
-from kpd.model.nouns import Run
+from kpd.model.nouns import Run, Stand
 from kpd.profile.catalogue import RULES
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Outside, Workspace, inside
@@ -14,8 +14,11 @@ from kpd.workspace.paths import Outside, Workspace, inside
 MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
 
 
-def rules(runs: Iterable[Run]) -> list[dict[str, Any]]:
-    """Every rule, with what has come of it in `runs`; `median_gain_pct` is null where nothing was measured."""
+def rules(runs: Iterable[Run], stands: Mapping[str, Stand]) -> list[dict[str, Any]]:
+    """Every rule, with what has come of it in `runs`, and how it stands with an operator.
+
+    `median_gain_pct` is null where nothing was measured.
+    """
     known = efficacy(runs)
     found = []
     for rule in RULES:
@@ -30,6 +33,7 @@ def rules(runs: Iterable[Run]) -> list[dict[str, Any]]:
                 "tried": so_far.tried,
                 "accepted": so_far.accepted,
                 "median_gain_pct": so_far.median_pct,
+                "stand": stands.get(rule.id, "plain"),
             }
         )
     return found

@@ -7,13 +7,16 @@ import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from typing import Literal
 
 from kpd import __version__
-from kpd.daemon import alert, commands, lock, notify, recovery, survey, views
+from kpd.daemon import alert, commands, glances, lock, notify, recovery, survey, views
+from kpd.daemon.arguments import ShutdownArgs
 from kpd.daemon.journal import Journal, Listener
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.daemon.watcher import Watcher
+from kpd.daemon.watching import Watching
 from kpd.engine import ledger
 from kpd.engine.engine import Engine
 from kpd.engine.journal import holding
@@ -35,14 +38,51 @@ class Daemon:
         self.journal = journal
         self.engine = Engine(workspace, config, journal)
         self.ending = asyncio.Event()
+        self.rested = False
+        self._finishing: asyncio.Task[None] | None = None
+        self._held_told = ""
         self._background: set[asyncio.Task[None]] = set()
         journal.subscribe(self._alert)
+        journal.subscribe(self._wait_no_more)
 
-    async def serve(self, clean_end: bool) -> None:
-        """Until `ending` is set."""
+    def end(self, now: bool = False) -> tuple[str, ...]:
+        """End once the steps under way have come to their end, which are told; or `now`, which cuts them."""
+        if now:
+            self.ending.set()
+            return ()
+        left = self.engine.conductor.finish()
+        if self._finishing is None:
+            self._finishing = asyncio.create_task(self._finish())
+            if left:
+                notify.stopping()
+                text = f"the daemon ends after {' and '.join(left)}; kpd shutdown --now ends it at once"
+                self._say("info", text)
+        return left
+
+    def on_signal(self) -> None:
+        """SIGTERM or SIGINT: the first lets the steps under way come to their end, the second does not."""
+        self.end(now=self._finishing is not None)
+
+    def on_hangup(self) -> None:
+        """SIGHUP: config.toml is read again, whether it was saved or not."""
+        if not self._reload():
+            self._say("info", "config.toml was read again: nothing in it has changed")
+
+    async def _finish(self) -> None:
+        await self.engine.conductor.finished()
+        self.rested = not self.ending.is_set()
+        self.ending.set()
+
+    def _say(self, level: Literal["info", "warning", "error"], text: str) -> None:
+        log.log(getattr(logging, level.upper()), "%s", text)
+        with holding(self.journal):
+            self.journal.emit(e.Noticed(level, text))
+
+    async def serve(self, ended: recovery.Ended) -> None:
+        """Until `ending` is set. `ended` is how the daemon before this one did."""
         async with AsyncExitStack() as stack:
             survey.survey_tasks(self.workspace, self.journal)
-            recovery.hold_unfinished(self.journal, clean_end)
+            recovery.hold_unfinished(self.journal, ended)
             ledger.settle(self.journal)
             self.engine.look_at_folders()
             server = Server(self.workspace.make_socket_folder(), self.journal, self._query, self._command)
@@ -51,6 +91,7 @@ class Daemon:
             engine = asyncio.create_task(self.engine.serve())
             engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve
             stack.push_async_callback(self._end_engine, engine)
+            stack.callback(Watching(self.journal, lambda: self.engine.config.notify).close)
             notify.ready()
             await self.ending.wait()
             notify.stopping()
@@ -63,12 +104,13 @@ class Daemon:
             await engine
 
     async def _query(self, what: str, args: dict[str, object]) -> object:
+        if what == "glance":
+            return await glances.answer(self.engine.fleet, args)
         return await asyncio.to_thread(views.answer, what, args, views.Sources(self.journal.state, self.workspace))
 
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:
         if verb == "shutdown":
-            self.ending.set()
-            return {}
+            return {"finishes": self.end(commands.checked(verb, ShutdownArgs, args).now)}
         return await commands.carry_out(self.engine, verb, args, by)
 
     def on_change(self, paths: frozenset[Path]) -> None:
@@ -82,22 +124,32 @@ class Daemon:
     def _on_lost(self, reason: str) -> None:
         self.journal.emit(e.Noticed("error", f"edits are not seen any more: {reason}"))
 
-    def _reload(self) -> None:
+    def _reload(self) -> bool:
+        """Whether there was anything new, which has been told."""
         try:
             config = load_config(self.workspace)
             if config == self.engine.config:
-                return
+                return False
             self.engine.configure(config)
         except ConfigError as err:
-            self.journal.emit(e.Noticed("error", f"{err}; the former settings stay in force"))
+            self._say("error", f"{err}; the former settings stay in force")
         else:
-            self.journal.emit(
-                e.Noticed("info", "config.toml was read again: for the next run, and for hosts that no run is on")
-            )
+            self._say("info", "config.toml was read again: for the next run, and for hosts that no run is on")
+        return True
+
+    def _wait_no_more(self, message: e.Event | Live | State) -> None:
+        """While the daemon ends: a step that has come to wait, perhaps for hours, is not waited for."""
+        if self._finishing is not None and isinstance(message, e.Event) and isinstance(message.fact, e.RunWaits):
+            self.engine.conductor.finish()
 
     def _alert(self, message: e.Event | Live | State) -> None:
         command = self.engine.config.notify.command
-        text = alert.worth_telling(message.fact) if isinstance(message, e.Event) else None
+        text = None
+        if isinstance(message, e.Event):
+            text, self._held_told = alert.worth_telling(message.fact), ""
+        elif isinstance(message, State) and message.held != self._held_told:
+            self._held_told = message.held  # in memory alone: no event says it
+            text = alert.held(message.held)
         if command and text:
             task = asyncio.ensure_future(alert.tell(command, text, self.journal))
             self._background.add(task)
@@ -107,6 +159,7 @@ class Daemon:
 async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int:
     """Be the workspace's daemon until SIGTERM, SIGINT or `shutdown`. Returns the exit code.
 
+    The first of these signals lets the steps under way come to their end, a second one does not.
     `listeners` are told everything that the journal publishes, after it is durable.
     Raises AlreadyRunning, StoreError, ConfigError, WorkspaceError, OSError before anything has begun.
     """
@@ -114,17 +167,18 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
     config = load_config(workspace)
     with lock.hold(workspace.lock):
         journal = Journal(Store(workspace.store))
-        clean_end = journal.state.pid is None
+        ended = recovery.how_it_ended(journal)
         for listener in listeners:
             journal.subscribe(listener)
         journal.emit(e.DaemonStarted(__version__, os.getpid(), str(workspace.root)))
         daemon = Daemon(workspace, config, journal)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, daemon.ending.set)
+            loop.add_signal_handler(number, daemon.on_signal)
+        loop.add_signal_handler(signal.SIGHUP, daemon.on_hangup)
         try:
-            await daemon.serve(clean_end)
-            journal.emit(e.DaemonStopped("shut down"))
+            await daemon.serve(ended)
+            journal.emit(e.DaemonStopped("shut down", daemon.rested))
         finally:
             journal.close()
     return 0

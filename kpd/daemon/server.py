@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from kpd import __version__, messages as m
+from kpd.daemon.brief import Brief
 from kpd.daemon.journal import Journal, Message
 from kpd.daemon.outbox import GRACE_S, Outbox
 from kpd.daemon.peer import peer_uid
 from kpd.daemon.store import StoreError
-from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError
+from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, named
 
 CATCH_UP = 2000  # events; a subscriber further behind gets a snapshot
 MAX_OPEN = 32  # requests of one client under way; further ones wait unread
@@ -88,6 +89,7 @@ class Server:
             await sender
         finally:
             self._clients.discard(client)
+            client.brief.end()
             listener.cancel()
             sender.cancel()
             writer.transport.abort()
@@ -118,7 +120,8 @@ class Server:
             ours = f"this daemon is kpd {__version__} with protocol {PROTOCOL}"
             theirs = f"the client is kpd {hello.version} with protocol {hello.protocol}"
             raise DaemonError("protocol", f"{ours}, {theirs}", "kpd shutdown, then kpd start with the newer one")
-        client.name = hello.client
+        client.name = named(hello.client) or "?"
+        client.by = named(hello.by) or client.name
         client.read_only = hello.read_only
         state = self._journal.state
         client.outbox.put(
@@ -131,6 +134,7 @@ class Server:
                 raise DaemonError("protocol", "hello was said already")
             case m.Subscribe():
                 client.outbox.put(m.reply_line(request.id, {"seq": self._journal.state.seq}))
+                client.live = request.live
                 self._catch_up(client, request.after)
             case m.Query() | m.Command():
                 task = asyncio.create_task(self._answer(client, request))
@@ -143,9 +147,10 @@ class Server:
             if isinstance(request, m.Query):
                 result = await self._on_query(request.what, request.args)
             elif client.read_only:
-                raise DaemonError("refused", "this client may only read", "attach without --read-only")
+                remedy = "attach without --read-only"
+                raise DaemonError("refused", f"this client may only read: {request.verb:.40} is not done", remedy)
             else:
-                result = await self._on_command(request.verb, request.args, client.name)
+                result = await self._on_command(request.verb, request.args, client.by)
             line = m.reply_line(request.id, result)
         except DaemonError as err:
             line = m.error_line(request.id, err)
@@ -171,15 +176,17 @@ class Server:
         client.outbox.put_snapshot(m.push_line(state))
 
     def _publish(self, message: Message) -> None:
-        subscribers = [client.outbox for client in self._clients if client.subscribed]
+        subscribers = [client for client in self._clients if client.subscribed]
         if not subscribers:
             return
         line = m.push_line(message)
-        for outbox in subscribers:
-            if isinstance(message, m.Live):
-                outbox.put_live(line)
-            else:
-                outbox.put(line)
+        for client in subscribers:
+            if not isinstance(message, m.Live):
+                client.outbox.put(line)
+            elif client.live == "full":
+                client.outbox.put_live(line)
+            elif client.live == "brief":
+                client.brief.hear(message)
 
     async def _beat(self) -> None:
         while True:
@@ -196,8 +203,11 @@ class _Client:
     def __init__(self, task: asyncio.Task[None], outbox: Outbox) -> None:
         self.task = task
         self.outbox = outbox
+        self.brief = Brief(outbox)
         self.name = "?"
+        self.by = "?"
         self.read_only = True
+        self.live: LiveOutput = "full"
         self.subscribed = False
         self.open: set[asyncio.Task[None]] = set()
 

@@ -5,7 +5,7 @@ null, except `iteration`, `name`, `id` and `task` where they stand first. A run 
 `files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`.
 
     status    {version, pid (null: no daemon), workspace, seq, at, held, active, begun, queued, runs: {id: Run},
-               hosts: {name: HostCard}, tasks: {name: TaskCard}, notices}
+               hosts: {name: HostCard}, tasks: {name: TaskCard}, notices, playback: Playback or null}
     queue     {held, active, begun, queued}            active: the newest of those begun, or null
     log       [{seq, at, kind, body}]                  limit=200, run: the newest events, oldest first
     events    [{seq, at, kind, body}]                  after=0, limit=1000, run, iteration: the next events
@@ -15,7 +15,10 @@ null, except `iteration`, `name`, `id` and `task` where they stand first. A run 
     rederive  {recorded, rederived}                    iteration: the verdict as judged, and from timing.json again
     hosts     [HostCard]
     tasks     [TaskCard]
-    rules     [{id, severity, finding, action, fired, tried, accepted, median_gain_pct (null: nothing measured)}]
+    rules     [{id, severity, finding, action, fired, tried, accepted, median_gain_pct (null: nothing measured), stand}]
+                                                       run: whose operator pinned or banned them; else the active one
+    terms     {run, status, agent, model, stands, budget, counted, in_vain, usd, score}   run: what it goes on under,
+                                                       and what of its budget is used: iterations, patience, dollars
     cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, purposes, models, iterations}]}   run
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
@@ -24,7 +27,7 @@ null, except `iteration`, `name`, `id` and `task` where they stand first. A run 
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -33,9 +36,8 @@ from kpd.daemon.accounts import account
 from kpd.daemon.journal import load_state
 from kpd.daemon.references import iteration_ref, run_ref
 from kpd.daemon.store import Store
-from kpd.measure.final import FINAL, Final, held_out
-from kpd.measure.judge import BadSamples, judge
-from kpd.measure.samples import samples_from_json
+from kpd.daemon.terms import terms
+from kpd.daemon.verdicts import rederived
 from kpd.model import codec
 from kpd.model.detail import Detail, detail
 from kpd.model.events import Billed, Event
@@ -160,6 +162,7 @@ def _status(sources: Sources, args: Nothing) -> Any:
         "hosts": state.hosts,
         "tasks": state.tasks,
         "notices": state.notices,
+        "playback": state.playback,
     }
 
 
@@ -252,17 +255,9 @@ def _file(sources: Sources, args: FileOf) -> Any:
 
 def _rederive(sources: Sources, args: OfIteration) -> Any:
     run, iteration = iteration_ref(sources.state, args.iteration)
-    folder = sources.folder(run, iteration.number)
-    try:
-        rederived = judge(samples_from_json(folder.read("timing.json")), run.budget.min_gain_pct)
-        with suppress(FileNotFoundError):
-            final = codec.decode(folder.read(FINAL), Final)
-            rederived = held_out(rederived, final, run.budget.min_gain_pct)
-    except FileNotFoundError as err:
-        raise DaemonError("unknown", f"{run.id}.{iteration.number} was not timed") from err
-    except (OSError, codec.CodecError, BadSamples) as err:
-        raise DaemonError("infra", f"timing.json of {run.id}.{iteration.number} gives no verdict: {err}") from err
-    return {"recorded": iteration.verdict, "rederived": rederived}
+    with _log_of(sources, run.id) as log:
+        found = rederived(log, sources.folder(run, iteration.number), run, iteration.number)
+    return {"recorded": iteration.verdict, "rederived": found}
 
 
 def _parent(run: Run, iteration: Iteration) -> Iteration | None:
@@ -277,6 +272,17 @@ def _brief(run: Run) -> dict[str, Any]:
 
 def _frame(event: Event) -> dict[str, Any]:
     return {"seq": event.seq, "at": event.at, "kind": event.fact.kind(), "body": event.fact}
+
+
+def _rules(sources: Sources, args: OfRun) -> Any:
+    state = sources.state
+    of = run_ref(state, args.run) if args.run else state.active
+    return library.rules(state.runs.values(), of.stands if of is not None else {})
+
+
+def _live(state: State, name: str | None) -> Run:
+    """The run that is named, else the newest that holds a device, else the newest."""
+    return state.active or run_ref(state) if name is None else run_ref(state, name)
 
 
 def _plain(value: Any) -> Any:
@@ -296,7 +302,8 @@ _VIEWS: dict[str, tuple[type[Any], Callable[[Sources, Any], Any]]] = {
     "cost": (OfRun, _cost),
     "hosts": (Nothing, lambda sources, args: list(sources.state.hosts.values())),
     "tasks": (Nothing, lambda sources, args: list(sources.state.tasks.values())),
-    "rules": (Nothing, lambda sources, args: library.rules(sources.state.runs.values())),
+    "rules": (OfRun, _rules),
+    "terms": (OfRun, lambda sources, args: terms(_live(sources.state, args.run))),
     "skills": (Nothing, lambda sources, args: library.skills(sources.workspace)),
     "skill": (Named, lambda sources, args: library.skill(sources.workspace, args.id)),
     "memory": (OfTask, lambda sources, args: library.memory_of(sources.workspace, args.task)),

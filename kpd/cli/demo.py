@@ -1,0 +1,108 @@
+"""kpd demo: a recorded run on a real GPU through the same screens, for who has none, or has two minutes."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import kpd
+from kpd.cli.ask import workspace
+from kpd.cli.attach import require_terminal
+from kpd.cli.outcome import INFRA, OK, CliError
+from kpd.cli.text import narrate, out, plain
+from kpd.demo.playhead import SPEEDS
+from kpd.workspace.paths import Workspace, WorkspaceError
+
+if TYPE_CHECKING:
+    from kpd.workspace.config import TuiConfig
+
+SHIPPED = Path(kpd.__file__).parent / "demo" / "h100.tar.xz"
+ENDS_WITHIN_S = 10.0
+OTHER = "--recording FILE plays another one"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--recording", metavar="FILE", help="another recording than the one that comes with kpd")
+    parser.add_argument("--speed", type=int, choices=SPEEDS, help="recorded seconds in one; by default it takes 2 min")
+    parser.add_argument("--headless", action="store_true", help="no UI: play for kpd attach and all other verbs")
+
+
+def execute(args: Namespace) -> int:
+    path = Path(args.recording).expanduser() if args.recording else SHIPPED
+    if args.headless:
+        return _headless(path, args.speed)
+    require_terminal("kpd demo --headless plays for kpd attach in another terminal")
+    with played(path, args.speed) as ws:
+        from tui.app import KpdApp
+        from tui.feed import dialling
+
+        app = KpdApp(dialling(lambda: ws.socket), ws.root.name, _looks(args))
+        app.run()
+    narrate("That was a recording. kpd init and kpd start begin a run of your own; in a checkout, make start.")
+    return app.return_code or 0
+
+
+def _looks(args: Namespace) -> "TuiConfig":
+    """How the operator wants the UI to be, where they are in a workspace of their own."""
+    from kpd.workspace.config import TuiConfig, load_config
+
+    try:
+        return load_config(workspace(args)).tui
+    except WorkspaceError:
+        return TuiConfig()
+
+
+@contextmanager
+def played(recording: Path, speed: int | None) -> Iterator[Workspace]:
+    """The player in a process of its own, while the block lasts. Raises CliError."""
+    command = [sys.executable, "-m", "kpd.demo.process", str(recording.absolute()), *([str(speed)] if speed else [])]
+    paths = [str(Path(kpd.__file__).resolve().parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    with tempfile.TemporaryFile() as said:
+        # A session of its own: what the terminal tells its processes when it goes is not for the player.
+        child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, env=env, start_new_session=True
+        )
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            line = child.stdout.readline()
+            if not line:
+                said.seek(0)
+                raise CliError("the player ended at once", said.read().decode(errors="replace")[-400:].strip(), INFRA)
+            answer = json.loads(line)
+            if "error" in answer:
+                raise CliError(plain(answer["error"]), OTHER, INFRA)
+            yield Workspace(Path(answer["workspace"]))
+        finally:
+            child.stdin.close()
+            try:
+                child.wait(ENDS_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+            child.stdout.close()
+
+
+def _headless(recording: Path, speed: int | None) -> int:
+    """Play in the foreground until a signal."""
+    from kpd.demo.process import play
+    from kpd.demo.recording import BadRecording
+
+    try:
+        play(recording, speed, _tell)
+    except BadRecording as err:
+        raise CliError(plain(str(err)), OTHER, INFRA) from err
+    return OK
+
+
+def _tell(ws: Workspace) -> None:
+    out(str(ws.root))
+    sys.stdout.flush()
+    narrate(f"plays in {ws.root}, which is there as long as this: kpd attach -w {ws.root} opens the UI")

@@ -1,0 +1,109 @@
+"""kpd edit: the operator's own candidate, in the operator's own editor."""
+
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from kpd.cli.ask import command, query, workspace
+from kpd.cli.outcome import DAEMON_CODES, FAILED, INFRA, OK, CliError
+from kpd.cli.parser import nearest
+from kpd.cli.text import line, narrate
+from kpd.client import DaemonError
+from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import read_files
+
+_PLACE = re.compile(r"r[1-9][0-9]*(\.[0-9]+)?|[0-9]+")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    what = "a run or an iteration to start from; the active run's incumbent if left out"
+    parser.add_argument("place", nargs="?", metavar="RUN|ITER", help=what)
+    parser.add_argument("file", nargs="?", metavar="FILE", help="an editable file, where the task has several")
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    place, name = args.place, args.file
+    if name is None and place is not None and not _PLACE.fullmatch(place):
+        place, name = None, place
+    run, number = _start(ws, place)
+    card = query(ws, "status")["tasks"].get(run["task"])
+    if card is None or card["error"]:
+        raise CliError(f"the task {run['task']} is {'broken' if card else 'gone'}", "kpd status")
+    files = _files(ws, run, number, card["editable"])
+    chosen = _chosen(name, list(files))
+    copy = Path(tempfile.mkdtemp(prefix="kpd-edit-")) / Path(chosen).name
+    copy.write_text(files[chosen], newline="")
+    _let_edit(copy)
+    try:
+        text = copy.read_bytes().decode()
+    except UnicodeDecodeError as err:
+        raise CliError("that is not UTF-8 text any more", f"it is kept in {copy}", FAILED) from err
+    if text == files[chosen]:
+        shutil.rmtree(copy.parent)
+        narrate("nothing changed")
+        return OK
+    try:
+        command(ws, "edit", run=run["id"], files={**files, chosen: text})
+    except DaemonError as err:
+        # The only usage error that a text can bring about is its length.
+        remedy = f"save it as {ws.tasks / run['task'] / chosen} yourself" if err.code == "usage" else err.remedy
+        remedy = f"{remedy}; what you wrote is kept in {copy}" if remedy else f"what you wrote is kept in {copy}"
+        raise CliError(err.message, remedy, DAEMON_CODES.get(err.code, INFRA)) from err
+    shutil.rmtree(copy.parent)
+    narrate(f"{chosen} is in the task folder: {run['id']} measures it next")
+    return OK
+
+
+def _start(ws: Workspace, place: str | None) -> tuple[dict[str, Any], int | None]:
+    """The run that an edit is for, and the iteration whose files it starts from: None before there is any."""
+    if place is not None and not (place.startswith("r") and "." not in place):
+        shown = query(ws, "show", iteration=place)
+        return shown["run"], shown["iteration"]["number"]
+    status = query(ws, "status")
+    runs = status["runs"]
+    begun = [run["id"] for run in status["begun"]]
+    if place is None and len(begun) > 1:
+        raise CliError(f"{' and '.join(begun)} are under way", "say which one: kpd edit RUN", FAILED)
+    chosen = place or (begun[0] if begun else next(reversed(runs), None))
+    if chosen not in runs:
+        raise CliError(f"no run {place!r}" if place else "no run yet", nearest(place or "", list(runs)[-10:]))
+    return runs[chosen], runs[chosen]["incumbent"]
+
+
+def _files(ws: Workspace, run: dict[str, Any], number: int | None, editable: list[str]) -> dict[str, str]:
+    """The candidate's editable files as text. Raises CliError."""
+    folder = ws.tasks / run["task"]
+    if number is not None:
+        folder = ws.iteration_folder(run["task"], run["id"], number) / "candidate"
+    try:
+        return {name: data.decode() for name, data in read_files(folder, editable).items()}
+    except UnicodeDecodeError as err:
+        raise CliError(f"the editable files in {folder} are not all UTF-8 text", "edit the task folder itself") from err
+
+
+def _chosen(name: str | None, files: list[str]) -> str:
+    """The file to open: the one that is named, else the first. Raises CliError."""
+    if name is None:
+        return files[0]
+    if name not in files:
+        raise CliError(f"{line(name)} is not an editable file", nearest(name, files))
+    return name
+
+
+def _let_edit(copy: Path) -> None:
+    """Until the editor has ended. Raises CliError."""
+    import subprocess  # only this verb needs it
+
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    try:
+        code = subprocess.run([*editor, str(copy)]).returncode
+    except OSError as err:
+        raise CliError(f"{editor[0]} cannot be run: {err.strerror}", "set $EDITOR", INFRA) from err
+    if code:
+        raise CliError(f"{editor[0]} exited {code}: nothing is sent", f"what you wrote is in {copy}", FAILED)

@@ -1,0 +1,147 @@
+"""The UI's way to a daemon on this machine: one that is frozen is noticed, and nothing waits for it."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from kpd import subscription
+from kpd.model import codec
+from kpd.model.nouns import State
+from kpd.subscription import Client
+from kpd.wire import DaemonError
+from kpd.workspace.config import load_config
+from kpd.workspace.paths import Workspace
+from tests.attached import Watched
+from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.test_cli_start import Place, Terminal, place
+from tests.test_wire_client import WELCOME
+from tui.feed import dialling
+
+__all__ = ["daemon", "place", "workspace"]
+
+
+@pytest.mark.slow
+async def test_a_daemon_that_is_stopped_is_a_banner_and_comes_back(daemon: RealDaemon) -> None:
+    daemon.start()
+    assert daemon.process is not None
+    async with Watched(dialling(lambda: daemon.workspace.socket)).going() as ui:
+        daemon.process.send_signal(signal.SIGSTOP)
+        try:
+            # More than the socket takes: the connection cannot even be closed in an orderly way.
+            asking = [asyncio.create_task(ui.feed.command("steer", text="x" * 200_000)) for _ in range(40)]
+            await ui.is_down("silent")
+            told = await asyncio.gather(*asking, return_exceptions=True)
+            assert all(isinstance(error, DaemonError) for error in told), "whoever waits for an answer is told"
+        finally:
+            daemon.process.send_signal(signal.SIGCONT)
+        await ui.is_up()
+        assert (await ui.feed.query("status"))["pid"] == daemon.process.pid
+
+
+@pytest.mark.slow
+async def test_a_daemon_that_was_stopped_before(daemon: RealDaemon) -> None:
+    daemon.start()
+    assert daemon.process is not None
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(DaemonError, match="silent"):
+            await dialling(lambda: daemon.workspace.socket)()
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+
+
+async def test_a_long_message_under_way_is_no_silence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscription, "SILENCE_S", 1.0)
+    state = State(workspace="x" * 100_000)
+    line = b'{"snapshot":' + codec.encode(state) + b"}\n"
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(WELCOME % 2)
+        await reader.readline()
+        writer.write(b'{"id":3,"ok":true,"result":{"seq":0}}\n')
+        for start in range(0, len(line), len(line) // 20):
+            writer.write(line[start : start + len(line) // 20])
+            await asyncio.sleep(0.1)
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+
+    listener = await asyncio.start_unix_server(talk, folder / "s")
+    async with Client(folder / "s", "test") as client:
+        messages = client.messages()
+        assert await anext(messages) == state
+        with pytest.raises(DaemonError, match="silent"):
+            await anext(messages)
+    listener.close()
+
+
+# ── a thin line ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("table", "hz"),
+    [
+        ("", 2.0),
+        ("low_bandwidth = true", 0.5),
+        ("low_bandwidth = true\nrefresh_hz = 0.1", 0.1),
+        ("refresh_hz = 1.5", 1.5),
+    ],
+)
+def test_a_thin_line_slows_the_screen_down(tmp_path: Path, table: str, hz: float) -> None:
+    (tmp_path / "config.toml").write_text(f"[tui]\n{table}\n")
+    config = load_config(Workspace(tmp_path)).tui
+    assert config.refresh_hz == hz
+    assert config.thin().refresh_hz == min(hz, 0.5)
+    assert config.thin() == config.thin().thin()
+
+
+def said_to(listener: socket.socket, lines: list[dict[str, object]], enough: threading.Event) -> None:
+    """Take connections as a daemon would, and keep what the first one that speaks says."""
+    while True:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rwb") as stream:
+            for number, line in enumerate(stream, start=2):
+                lines.append(json.loads(line))
+                stream.write(WELCOME % number if number == 2 else b'{"id":%d,"ok":true,"result":{"seq":0}}\n' % number)
+                stream.flush()
+                if len(lines) == 2:
+                    enough.set()
+                    return
+
+
+@pytest.mark.parametrize(
+    ("options", "live", "read_only"), [((), "full", False), (("--low-bandwidth", "--read-only"), "brief", True)]
+)
+def test_what_the_ui_asks_the_daemon_for(place: Place, options: tuple[str, ...], live: str, read_only: bool) -> None:
+    place.env["KPD_OPERATOR"] = "ada"
+    lines: list[dict[str, object]] = []
+    enough = threading.Event()
+    with socket.socket(socket.AF_UNIX) as listener:
+        path = place.ws.make_socket_folder()
+        listener.bind(str(path))
+        listener.listen()
+        threading.Thread(target=said_to, args=(listener, lines, enough), daemon=True).start()
+        terminal = Terminal(place, "attach", *options)
+        assert enough.wait(60)
+        terminal.press("q")
+        terminal.until("detached")
+        assert terminal.code() == 0
+        path.unlink()
+    hello, subscribe = lines
+    assert (hello["op"], hello["client"], hello["by"], hello["read_only"]) == ("hello", "tui", "ada", read_only)
+    assert (subscribe["op"], subscribe["live"]) == ("subscribe", live)
+
+
+def test_ssh_costs_nobody_else_anything() -> None:
+    program = "import sys, kpd.cli.attach; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not set(done.stdout.split()) & {"asyncio", "asyncssh", "textual", "msgspec", "kpd.cli.far", "kpd.hosts"}

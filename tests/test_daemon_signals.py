@@ -1,0 +1,289 @@
+"""How a daemon ends, and what the next one makes of it: real signals to real processes."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.client import DaemonError
+from kpd.daemon.journal import Journal
+from kpd.daemon.process import Daemon
+from kpd.daemon.store import Store
+from kpd.engine.control import Control, Interrupted
+from kpd.model import events as e
+from kpd.model.nouns import Budget
+from kpd.workspace.config import Config, NotifyConfig
+from kpd.workspace.paths import Workspace
+from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.unit_file import BadUnit, read_unit
+
+__all__ = ["daemon", "workspace"]
+
+UNIT = Path(__file__).parent.parent / "docs" / "kpd.service"
+SLOW_TO_BEGIN = """
+import asyncio, sys
+from pathlib import Path
+from kpd.agents import catalogue
+from kpd.agents.operator import AsTheyAre
+from kpd.daemon.process import serve
+from kpd.workspace.paths import Workspace
+
+root = Path(sys.argv[1])
+
+class Slow(AsTheyAre):
+    async def propose(self, context):
+        (root / "asked").touch()
+        while not (root / "answer").exists():
+            await asyncio.sleep(0.02)
+        return await super().propose(context)
+
+catalogue.AGENTS["baseline"] = lambda config, of: Slow()
+asyncio.run(serve(Workspace(root)))
+"""
+"""A daemon that proposes a baseline once the test says so: until then that step is under way, and waits for nobody."""
+
+
+@pytest.fixture
+def asked(daemon: RealDaemon, workspace: Workspace) -> Iterator[RealDaemon]:
+    """A daemon whose run is in the middle of its first step."""
+    daemon.start(SLOW_TO_BEGIN)
+    daemon.command("run", task="scale", agent="sweep", iterations=1)
+    daemon.until((workspace.root / "asked").exists, "the agent to be asked")
+    yield daemon
+
+
+def said(daemon: RealDaemon, text: str) -> Any:
+    return daemon.until(
+        lambda: next((one for e in daemon.events("noticed") if text in (one := e["body"]["text"])), None), text
+    )
+
+
+def send(daemon: RealDaemon, number: signal.Signals) -> None:
+    assert daemon.process is not None
+    daemon.process.send_signal(number)
+
+
+def test_a_signal_lets_the_step_end_and_the_next_daemon_goes_on_by_itself(
+    asked: RealDaemon, workspace: Workspace
+) -> None:
+    send(asked, signal.SIGTERM)
+    assert said(asked, "the daemon ends after propose of r1.0; kpd shutdown --now")
+    assert asked.command("run", task="scale", agent="sweep", iterations=1) == {"run": "r2"}, "it still takes commands"
+    (workspace.root / "answer").touch()
+    assert asked.wait() == 0
+    asked.start(SLOW_TO_BEGIN)
+    assert asked.query("status")["held"] == ""
+    asked.until_event("iteration_ended", run="r1", outcome="baseline")
+    assert [event["body"]["iteration"] for event in asked.events("proposed")] == [0], "it was asked once"
+    stopped = next(event["seq"] for event in asked.events("daemon_stopped"))
+    begun = [event["body"]["step"] for event in asked.events("step_started") if event["seq"] < stopped]
+    assert begun == ["propose"], "nothing began after the step"
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_it_now_and_the_next_daemon_waits_for_a_person(
+    asked: RealDaemon, workspace: Workspace, second: signal.Signals
+) -> None:
+    send(asked, signal.SIGTERM)
+    assert said(asked, "the daemon ends after propose")
+    send(asked, second)
+    assert asked.wait() == 0
+    (workspace.root / "answer").touch()
+    asked.start(SLOW_TO_BEGIN)
+    assert "the daemon was shut down, r1 was at iteration 0, propose" in asked.query("status")["held"]
+    asked.command("resume")
+    asked.until_event("proposed")
+
+
+def test_a_run_that_a_person_has_paused_stays_paused(asked: RealDaemon, workspace: Workspace) -> None:
+    asked.command("pause")
+    send(asked, signal.SIGINT)
+    assert said(asked, "the daemon ends after propose of r1.0")
+    (workspace.root / "answer").touch()
+    assert asked.wait() == 0
+    asked.start()
+    status = asked.query("status")
+    assert (status["held"], status["runs"]["r1"]["status"]) == ("", "paused")
+    assert asked.command("shutdown") == {"finishes": []}, "what is paused is at rest"
+    assert asked.wait() == 0
+
+
+@pytest.mark.slow
+def test_a_step_that_only_waits_is_not_waited_for(daemon: RealDaemon, workspace: Workspace) -> None:
+    daemon.start()
+    daemon.command("run", task="scale", agent="mailbox", iterations=1)
+    prompt = workspace.iteration_folder("scale", "r1", 1) / "prompt.md"
+    daemon.until(prompt.exists, "the question")
+    daemon.until_event("run_waits")
+    send(daemon, signal.SIGTERM)
+    assert daemon.wait() == 0
+    daemon.start()
+    assert daemon.query("status")["held"] == ""
+    kernel = (workspace.tasks / "scale" / "kernel.c").read_text().replace("REPEAT 8", "REPEAT 1")
+    (prompt.parent / "reply.md").write_text(f"MEMO: once\n```c kernel.c\n{kernel}```\n")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+
+
+def test_a_daemon_without_work_ends_at_once(daemon: RealDaemon) -> None:
+    daemon.start()
+    with pytest.raises(DaemonError, match="shutdown takes no 'soon'"):
+        daemon.command("shutdown", soon=True)
+    send(daemon, signal.SIGTERM)
+    assert daemon.wait() == 0
+    assert "Traceback" not in daemon.output
+
+
+def test_the_shell_s_word_waits_for_the_step_or_cuts_it(asked: RealDaemon, workspace: Workspace) -> None:
+    def shutdown(*more: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "kpd.cli.main", "-w", str(workspace.root), "shutdown", *more]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+    patient = shutdown()
+    assert patient.stderr is not None
+    assert patient.stderr.readline() == "the daemon ends after propose of r1.0; kpd shutdown --now ends it at once\n"
+    assert asked.command("shutdown") == {"finishes": ["propose of r1.0"]}, "to ask once more is no second signal"
+    now = shutdown("--now")
+    _, words = now.communicate(timeout=60)
+    assert (now.returncode, words) == (0, "the daemon has ended; what was under way waits for kpd resume\n")
+    assert patient.wait(60) == 0
+    assert asked.wait() == 0
+    again = shutdown()
+    _, words = again.communicate(timeout=60)
+    assert (again.returncode, words) == (0, f"no daemon runs for {workspace.root}\n")
+
+
+def test_a_hangup_has_the_config_read_and_says_what_came_of_it(daemon: RealDaemon, workspace: Workspace) -> None:
+    daemon.start()
+    send(daemon, signal.SIGHUP)
+    assert said(daemon, "config.toml was read again: nothing in it has changed")
+    workspace.config.write_text("[notify]\nidle_minuets = 3\n")
+    send(daemon, signal.SIGHUP)
+    wrong = said(daemon, "idle_minuets")
+    assert "config.toml:2" in wrong and wrong.endswith("the former settings stay in force")
+    workspace.config.write_text('[notify]\nidle_minutes = 3\ncommand = ["true"]\n')
+    send(daemon, signal.SIGHUP)
+    assert said(daemon, "config.toml was read again: for the next run")
+
+
+# ── one run's part in it ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Store(tmp_path / "events.db") as store:
+        yield Journal(store)
+
+
+@pytest.fixture
+def control(journal: Journal) -> Control:
+    journal.emit(e.RunQueued("r1", "scale", "sweep", "local", Budget()))
+    journal.emit(e.RunStarted("r1", "cpu"))
+    return Control(journal, "r1")
+
+
+async def test_what_waits_between_steps_is_over_when_the_daemon_ends(control: Control) -> None:
+    waiting = asyncio.create_task(control.wait_until(lambda: False))
+    await asyncio.sleep(0)
+    control.finish()
+    with pytest.raises(Interrupted, match="shutdown"):
+        await waiting
+    with pytest.raises(Interrupted, match="shutdown"):
+        await control.boundary()
+
+
+async def test_a_step_may_still_ask_while_the_daemon_ends_unless_it_is_paused(
+    control: Control, journal: Journal
+) -> None:
+    with control.step():
+        control.finish()
+        await control.ready()
+        journal.emit(e.RunPaused("r1", "paused by ada"))
+        with pytest.raises(Interrupted, match="shutdown"):
+            await control.ready()
+
+
+async def test_to_skip_or_stop_a_step_goes_before_its_end(control: Control) -> None:
+    async def step() -> None:
+        with control.step():
+            await asyncio.Event().wait()
+
+    running = asyncio.create_task(control.run(step()))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    control.finish()
+    control.interrupt("skip", "ada")
+    with pytest.raises(Interrupted, match="skip by ada"):
+        await running
+    with pytest.raises(Interrupted, match="shutdown"):
+        await control.boundary()
+
+
+# ── who is told ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_command_runs_once_for_each_time_that_somebody_is_needed(tmp_path: Path, journal: Journal) -> None:
+    heard = tmp_path / "heard"
+    script = ("sh", "-c", f'echo "$KPD_TEXT" >> {heard}')
+    (tmp_path / "ws").mkdir()
+    daemon = Daemon(Workspace(tmp_path / "ws"), Config(notify=NotifyConfig(script)), journal)
+
+    def lines(least: int) -> list[str]:
+        while len(found := heard.read_text().splitlines() if heard.exists() else []) < least:
+            time.sleep(0.02)
+        return sorted(found)
+
+    async def told(*texts: str) -> None:
+        assert await asyncio.to_thread(lines, len(texts)) == sorted(texts)
+
+    full = "the queue waits for you: no space left"
+    for _ in range(3):
+        journal.suspend("no space left")
+    await told(full)
+    journal.emit(e.QueueReleased("ada"))
+    journal.suspend("no space left")
+    await told(full, full)
+    journal.emit(e.RunQueued("r1", "scale", "sweep", "local", Budget()))
+    stalled = e.StepStalled("r1", 3, "time", 900.0)
+    journal.emit(stalled)
+    await told(full, full, stalled.text)
+    assert daemon.engine.config.notify.command == script
+
+
+# ── systemd ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_unit_is_one_that_systemd_takes(tmp_path: Path) -> None:
+    unit = read_unit(UNIT.read_text())
+    assert unit["Service"]["Type"] == "notify"
+    assert unit["Service"]["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert unit["Service"]["KillMode"] == "mixed", "the daemon ends its jobs itself, and only when it must"
+    if (systemd := shutil.which("systemd-analyze")) is not None:
+        shutil.copy(UNIT, tmp_path)
+        command = [systemd, "verify", "--user", "--man=no", str(tmp_path / UNIT.name)]
+        env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Type=notify\n", "before any section"),
+        ("[Unit]\nDescription=a\nDescription=b\n", "twice"),
+        ("[Service]\nTypo=notify\n", "Typo"),
+        ("[Services]\n", "Services"),
+        ("[Service]\nType notify\n", "line 2"),
+        ("[Unit]\nDescription=a\n[Service]\nType=notify\n", "ExecStart"),
+    ],
+)
+def test_a_wrong_unit_is_seen(text: str, wrong: str) -> None:
+    with pytest.raises(BadUnit, match=wrong):
+        read_unit(text)
