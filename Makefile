@@ -1,4 +1,4 @@
-# Two commands: `make start` and `make test`. Both make the virtual environment first if it is missing.
+# `make start`, `make demo` and `make test` make the virtual environment first if it is missing.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -6,10 +6,14 @@ TASK   ?= tasks/rmsnorm_silu_cpu
 # Two test files at a time: more would disturb what is measured.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: start test lint slow snapshots clean
+.PHONY: start demo test lint slow snapshots clean
 
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
+
+# A recorded run on an H100: nothing is built, and nothing measured.
+demo: $(VENV)/.installed
+	$(BIN)/kpd demo
 
 test: $(VENV)/.installed-dev lint
 	$(PYTEST)

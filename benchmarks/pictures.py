@@ -1,0 +1,103 @@
+"""Draw the README's pictures anew: screens of the recording that `kpd demo` plays, as SVG.
+
+    python benchmarks/pictures.py [OUT] [--recording FILE]
+
+OUT is docs/pictures unless another folder is given. The same recording gives the same pictures.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC
+from pathlib import Path
+from typing import NamedTuple
+
+from textual.pilot import Pilot
+
+from kpd.cli.demo import SHIPPED
+from kpd.demo.player import Player
+from kpd.demo.recording import Recording, load
+from kpd.demo.stage import scratch
+from kpd.model import events as e
+from kpd.workspace.config import TuiConfig
+from tui.app import KpdApp
+from tui.feed import dialling
+
+ROOT = Path(__file__).parent.parent
+SIZE = (120, 36)
+
+
+class Picture(NamedTuple):
+    """`pressed` are the keys that lead to the screen from where the recording stands `at`: an iteration and its step.
+
+    Without a step the iteration has ended.
+    """
+
+    name: str
+    at: tuple[int, str]
+    pressed: Sequence[str] = ()
+    theme: str = ""
+
+
+PICTURES = (
+    Picture("overview", (12, "")),
+    Picture("metrics", (7, ""), ("2",)),
+    Picture("memo", (12, "profile"), ("5",)),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Draw the README's pictures anew.")
+    parser.add_argument("out", nargs="?", type=Path, default=ROOT / "docs" / "pictures")
+    parser.add_argument("--recording", type=Path, default=SHIPPED)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    recording = load(args.recording)
+    for picture in PICTURES:
+        svg = asyncio.run(drawn(recording, picture, SIZE))
+        (args.out / f"{picture.name}.svg").write_text(svg)
+        print(args.out / f"{picture.name}.svg", len(svg))
+
+
+async def drawn(recording: Recording, picture: Picture, size: tuple[int, int]) -> str:
+    """The screen as SVG."""
+    with scratch() as workspace, Player(workspace, recording) as player:
+        ready = asyncio.Event()
+        serving = asyncio.create_task(player.serve(ready.set))
+        await ready.wait()
+        player.go_on(is_at(*picture.at))
+        app = KpdApp(dialling(lambda: workspace.socket), "demo", TuiConfig(theme=picture.theme), zone=UTC)
+        async with app.run_test(size=size) as pilot:
+            await at_rest(pilot)
+            for key in picture.pressed:
+                await pilot.press(key)
+                await at_rest(pilot)
+            svg = app.export_screenshot(title="kpd demo")
+        player.end()
+        await serving
+    return svg
+
+
+def is_at(iteration: int, step: str) -> Callable[[e.Fact], bool]:
+    """Whether a fact is the beginning of a step of an iteration, or without a step its end."""
+
+    def found(fact: e.Fact) -> bool:
+        if not isinstance(fact, e.StepStarted if step else e.IterationEnded) or fact.iteration != iteration:
+            return False
+        return not isinstance(fact, e.StepStarted) or fact.step == step
+
+    return found
+
+
+async def at_rest(pilot: Pilot[int]) -> None:
+    """Until everything that was sent is shown, and everything asked for is answered."""
+    app = pilot.app
+    assert isinstance(app, KpdApp)
+    for _ in range(3):
+        await pilot.pause(0.7)
+        if asked := [one for one in app.workers if one.group in ("ask", "send")]:
+            await app.workers.wait_for_complete(asked)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""A recording: one run's events and the files of its workspace, as one archive that can be read on any machine.
+
+It is a tar.xz of plain files, so that anybody can look into it:
+
+    recording.json   About: where it comes from
+    events.jsonl     an Event a line, numbered from 1
+    workspace/       runs/<task>/<run>/… and memory/<task>.md, as the run left them
+
+This is a run as people see it. A recording of kpd.hosts.recorded is another thing: a GPU to measure on.
+"""
+
+import io
+import lzma
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpd.model import codec
+from kpd.model.events import Event
+from kpd.workspace.paths import Outside, inside
+
+FORMAT = 1
+MOST_BYTES = 64 << 20
+"""The most that a recording may hold when it is unpacked."""
+ABOUT, EVENTS, WORKSPACE = "recording.json", "events.jsonl", "workspace/"
+
+
+class BadRecording(Exception):
+    """It cannot be played; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """`made` is the day of the run (2026-11-21, UTC), `kpd` the version it ran under, `command` what began it.
+
+    `device`, `driver` and `cuda` are of the machine.
+    """
+
+    format: int
+    kpd: str
+    made: str
+    device: str
+    driver: str
+    cuda: str
+    task: str
+    run: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`files` are those of the workspace: path → content."""
+
+    about: About
+    events: tuple[Event, ...]
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    format: int
+
+
+def save(recording: Recording, path: Path) -> None:
+    """Write the archive: the same recording gives the same bytes. Raises OSError."""
+    held = {ABOUT: codec.encode(recording.about) + b"\n"}
+    held[EVENTS] = b"".join(codec.event_to_json(event) + b"\n" for event in recording.events)
+    held |= {WORKSPACE + name: data for name, data in recording.files.items()}
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name in sorted(held):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(held[name])
+            entry.mode = 0o644
+            archive.addfile(entry, io.BytesIO(held[name]))
+    path.write_bytes(lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME))
+
+
+def load(path: Path) -> Recording:
+    """Raises BadRecording."""
+    held = _unpacked(path)
+    try:
+        about = held.pop(ABOUT)
+        if (found := codec.decode(about, _Format).format) != FORMAT:
+            raise BadRecording(f"{path} has format {found}, this kpd plays format {FORMAT}")
+        events = tuple(codec.event_from_json(line) for line in held.pop(EVENTS).splitlines())
+        if [event.seq for event in events] != list(range(1, len(events) + 1)) or not events:
+            raise BadRecording(f"{path}: its events are not numbered from 1")
+        files = {_own(path, name): data for name, data in held.items()}
+        return Recording(codec.decode(about, About), events, files)
+    except KeyError as err:
+        raise BadRecording(f"{path} holds no {err.args[0]}: it is no recording") from err
+    except codec.CodecError as err:
+        raise BadRecording(f"{path} cannot be read: {err}") from err
+
+
+def _unpacked(path: Path) -> dict[str, bytes]:
+    """The archive's plain files, read into memory: nothing of it is written anywhere yet. Raises BadRecording."""
+    try:
+        with lzma.open(path) as file:
+            raw = file.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise BadRecording(f"{path} holds more than {MOST_BYTES >> 20} MiB")
+        with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
+            return {entry.name: _content(archive, entry) for entry in archive}
+    except OSError as err:
+        raise BadRecording(f"{path} cannot be read: {err.strerror or err}") from err
+    except (lzma.LZMAError, EOFError, tarfile.TarError) as err:
+        raise BadRecording(f"{path} is no recording: {err}") from err
+
+
+def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
+    file = archive.extractfile(entry) if entry.isreg() else None
+    if file is None:
+        raise BadRecording(f"{entry.name!r} in the recording is no plain file")
+    return file.read()
+
+
+def _own(path: Path, name: str) -> str:
+    """The path in a workspace of an archive's file. Raises BadRecording."""
+    relative = name.removeprefix(WORKSPACE)
+    top = relative.partition("/")[0]
+    try:
+        inside(Path("/"), relative)
+    except Outside as err:
+        raise BadRecording(f"{path} holds a file that it may not: {err}") from err
+    if relative == name or top not in ("runs", "memory"):
+        raise BadRecording(f"{path} holds {name!r}, which is no file of a run")
+    return relative
