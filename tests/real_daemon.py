@@ -96,7 +96,8 @@ class RealDaemon:
 
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
+            for number in (signal.SIGTERM, signal.SIGINT):  # the second one ends it without waiting for a step
+                self.process.send_signal(number)
             try:
                 self.process.wait(20)
             except subprocess.TimeoutExpired:

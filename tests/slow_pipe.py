@@ -14,7 +14,7 @@ class Proxy:
     """Forwards every connection to `127.0.0.1:to`. `p.port` is where it listens.
 
     `delay_s` is added to every byte in each direction without making the pipe thinner, and may be changed at any time.
-    `down` refuses new connections. `passed` counts bytes towards the host.
+    `down` refuses new connections. `passed` counts bytes towards the host, `returned` those from it.
     """
 
     def __init__(self, to: int) -> None:
@@ -23,6 +23,7 @@ class Proxy:
         self.delay_s = 0.0
         self.down = False
         self.passed = 0
+        self.returned = 0
         self._cut_at: int | None = None
         self._moving = asyncio.Event()
         self._moving.set()
@@ -121,6 +122,8 @@ class Proxy:
                     return
                 if to_host:
                     self.passed += len(data)
+                else:
+                    self.returned += len(data)
                 sink.write(data)
                 await sink.drain()
         except OSError:

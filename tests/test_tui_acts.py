@@ -33,7 +33,9 @@ async def press(log: logs.Log, *keys: str, **given: Any) -> tuple[KpdApp, Canned
 async def type_keys(pilot: Pilot[Any], keys: Iterable[str]) -> None:
     for key in keys:
         if key.startswith("type:"):
-            pilot.app.screen.query_one(Input).insert_text_at_cursor(key.removeprefix("type:"))
+            field = pilot.app.focused
+            assert isinstance(field, Input)
+            field.insert_text_at_cursor(key.removeprefix("type:"))
         else:
             await pilot.press(key)
 
@@ -77,7 +79,7 @@ EDITED: list[tuple[list[str], Commands]] = [
     ("log", "acts"),
     [
         (logs.running(), RUNNING), (logs.some(), MEASURED), (logs.paused(), PAUSED), (logs.no_runs(), IDLE),
-        (logs.edited(), EDITED), (logs.held(), [(["u"], [("resume", {})])]),
+        (logs.edited(), EDITED), (logs.held(), [(["r"], [("resume", {})])]),
     ],
     ids=["running", "measured", "paused", "idle", "edited", "held"],
 )  # fmt: skip

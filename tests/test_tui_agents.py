@@ -173,7 +173,8 @@ def test_the_memo_tells_aims_expectation_measurement_parameters_and_cost() -> No
     rows = [line.plain.strip() for line in drawn]
     assert "aims at    far_below_bandwidth, not_vectorised" in rows
     assert "expects    memory traffic up, gain +12.0 %" in rows
-    assert "measured   7.910 → 9.219 GB/s (+16.6 %), gain +14.2 %" in rows
+    assert "measured   ✓ memory traffic 7.910 → 9.219 GB/s (+16.6 %)" in rows
+    assert "✓ gain +14.2 % [+13.5 %, +14.8 %]" in rows
     assert "unsure of  UNROLL = 4, 8, 16; TILE = 32, 64 (left to the sweep)" in rows
     assert "cost       $0.0700 for 15,170 tokens in 2 calls, 32 % from cache" in rows
     columns = {line.plain.index(row[11:]) for line, row in zip(drawn, rows, strict=True) if row[:8] in LABELS}
@@ -191,7 +192,7 @@ def test_before_it_is_measured_there_is_only_the_expectation() -> None:
 
 def test_without_metrics_or_a_sweep_the_gain_and_the_parameters_are_still_told() -> None:
     text = plain(memo.lines(view_of(agents.claude("claude"), at(1)), 90, 40))
-    assert "measured   gain +14.2 %" in text
+    assert "measured   ✓ gain +14.2 %" in text
     assert "unsure of  UNROLL = 4, 8, 16; TILE = 32, 64\n" in text
 
 
@@ -200,7 +201,8 @@ def test_nothing_of_a_memo_is_lost_in_a_narrow_pane(width: int) -> None:
     drawn = memo.lines(shown(agents.claude(), 1), width, 20)
     assert all(line.cell_length <= width for line in drawn)
     text = unfolded(drawn).replace(" ", "")
-    for told in ("far_below_bandwidth,not_vectorised", "7.910→9.219GB/s(+16.6%),gain+14.2%", "TILE=32,64"):
+    came = ("7.910→9.219GB/s(+16.6%)", "gain+14.2%[+13.5%,+14.8%]")
+    for told in ("far_below_bandwidth,not_vectorised", *came, "TILE=32,64"):
         assert told in text
 
 
@@ -230,7 +232,7 @@ def test_the_path_of_a_mailbox_can_be_read_whole(width: int) -> None:
     begins = next(nth for nth, line in enumerate(lines) if line.strip().startswith("/"))
     assert "".join(line.strip() for line in lines[begins:]) == agents.REPLY
     assert " ".join(line.strip() for line in lines[:begins]) == (
-        "waits  for reply.md, the answer to prompt.md beside it; y copies its path:"
+        "waits  for reply.md, the answer to prompt.md beside it; Y copies its path:"
     )
 
 
@@ -245,7 +247,7 @@ def test_a_reply_that_cannot_be_used_is_said_with_its_reason() -> None:
     log = agents.mailbox()
     log.emit(e.RunWaits("r1", f"{agents.ANSWER}; the last one cannot be used: the block of kernel.c is never closed"))
     text = unfolded(next_lines(view_of(log), 47))
-    assert "; the last one cannot be used: the block of kernel.c is never closed; y copies" in text
+    assert "; the last one cannot be used: the block of kernel.c is never closed; Y copies" in text
     assert waits(log.state, log.state.runs["r1"]).path == agents.REPLY
 
 
@@ -256,21 +258,21 @@ def test_only_a_file_in_the_iterations_own_folder_is_offered_for_copying() -> No
     assert found.text == "for /etc/passwd, said a stranger"
 
 
-async def test_y_copies_the_path_that_is_waited_for_else_that_of_the_iterations_folder() -> None:
+async def test_it_copies_the_path_that_is_waited_for_else_that_of_the_iterations_folder() -> None:
     app = app_on(CannedFeed(agents.mailbox()))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        await pilot.press("y")
+        await pilot.press("Y")
         assert app.clipboard == agents.REPLY
         assert agents.REPLY in screen(app)
     app = app_on(CannedFeed(logs.some()))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        await pilot.press("y")
+        await pilot.press("Y")
         assert app.clipboard == f"/home/op/kernels/runs/{logs.TASK}/r1/iter_0005"
         await pilot.press("left", "left")
         await settled(pilot)
-        await pilot.press("y")
+        await pilot.press("Y")
         assert "no iteration is selected" in screen(app)
 
 
@@ -365,7 +367,7 @@ async def test_a_models_words_are_shown_as_they_come_and_followed() -> None:
         feed.push(Live("agent", "r1", 3, "of another iteration\n"), Live("build", "r1", 4, "x" * 100 + "\n"))
         await settled(pilot)
         assert "of another iteration" not in screen(app)
-        assert sum("xxx" in line for line in screen(app).splitlines()) == 1, "what others print is not folded"
+        assert screen(app).count("x") >= 100, "what others print goes on below, and nothing of it is lost"
 
 
 async def test_a_models_words_never_reach_the_terminal_raw() -> None:
@@ -421,11 +423,11 @@ async def test_the_rules_say_what_has_come_of_them_so_far() -> None:
         assert "fired on 5, aimed at by 4, accepted 2" in screen(app)
 
 
-def test_a_rule_that_nobody_has_acted_on_has_no_record() -> None:
+def test_a_rule_that_nobody_has_acted_on_says_so() -> None:
     view = shown(agents.claude(), 1)
     known = (Efficacy("far_below_bandwidth", 7, 0, 0), Efficacy("not_vectorised", 1234, 2, 0))
     text = plain(rules.lines(replace(view, shown=replace(view.shown, rules=known)), 80, 30))
-    assert text.count("so far: ") == 1
+    assert "so far: fired on 7 candidates, none that came after aimed at it" in text
     assert "so far: fired on 1,234, aimed at by 2, accepted 0\n" in text + "\n"
     assert "so far" not in plain(rules.lines(view, 80, 30))
 

@@ -18,12 +18,13 @@ from tests.tui_feed import CannedFeed, app_on, settled
 from tui import numbers
 from tui.details import Show, Shown
 from tui.feed import Link
+from tui.fired import findings
 from tui.gauge import gauge
 from tui.outline import Place, outline
 from tui.panes import metrics, overview, rules
 from tui.panes.advice import advised
 from tui.panes.cases import cases, launching
-from tui.panes.comparison import compared
+from tui.panes.comparison import compared, moved_most
 from tui.panes.sides import Sides, stalls
 from tui.short import LONGEST, SHORT, short
 from tui.text import squeezed
@@ -50,6 +51,11 @@ def plain(lines: list[Content]) -> list[str]:
     return [line.plain.rstrip() for line in lines]
 
 
+def heading(drawn: list[str], title: str) -> int:
+    """The line that a block begins with; the heads of columns may stand beside its title."""
+    return next(nth for nth, text in enumerate(drawn) if text == title or text.startswith(f"{title}  "))
+
+
 def row(lines: list[Content], begins: str) -> str:
     return next(text for text in plain(lines) if text.startswith(begins))
 
@@ -71,15 +77,15 @@ def test_every_pane_fits_its_width(width: int, log: logs.Log, number: int) -> No
 
 
 def test_the_slowest_cases_have_a_column_where_there_is_room_and_none_at_80_columns() -> None:
-    by_width = {width: plain(compared(sides(), (), width))[0].split() for width in (47, 108, 138)}
+    by_width = {width: plain(compared(sides(), width))[0].split()[1:] for width in (47, 108, 138)}
     assert by_width[47] == ["cand.", "inc.", "Δ"]
     assert by_width[108] == ["cand.", "inc.", "Δ", "wide", "tall", "squa…4096", "odd"]
     assert by_width[138] == ["cand.", "inc.", "Δ", "wide", "tall", "squa…4096", "odd", "squa…1024"]
-    assert plain(compared(sides(0), (), 108))[0].split()[:2] == ["cand.", "wide"], "a baseline is compared with nothing"
+    assert plain(compared(sides(0), 108))[0].split()[1:3] == ["cand.", "wide"], "a baseline is compared with nothing"
 
 
 def test_each_metric_has_one_row_with_the_whole_and_its_cases() -> None:
-    drawn = compared(sides(), (), 138)
+    drawn = compared(sides(), 138)
     assert row(drawn, "DRAM, % of peak").split()[-9:] == [
         "72.94", "13.00", "+461", "%", "79.20", "80.22", "80.42", "57.05", "24.11",
     ]  # fmt: skip
@@ -92,7 +98,7 @@ def test_columns_of_cases_keep_whole_names_when_short_ones_do_not_tell_them_apar
     names = ("batch=8 rows=1024 cols=64", "batch=8 rows=2048 cols=64")
     mine = {f"{metric}[{name}]": 1.0 for metric in ("call_us", "gbs", "dram_pct", "l2_pct", "sm_pct") for name in names}
     mine |= {"call_us": 1.0, "gbs": 1.0, "dram_pct": 1.0}
-    head = plain(compared(Sides(mine, {}, {}), (), 138))[0]
+    head = plain(compared(Sides(mine, {}, {}), 138))[0]
     assert all(name in head for name in names)
 
 
@@ -104,28 +110,31 @@ def test_stalls_stand_by_share_and_the_small_ones_in_one_line() -> None:
     assert kept[0].name == "stall_long_scoreboard"
     assert "stall_drain" in {metric.name for metric in kept}, "small now, but it was 45 % before"
     assert sum(of.mine[metric.name] for metric in kept) == pytest.approx(sum(of.mine[one.name] for one in known))
-    drawn = compared(sides(), (), 108)
+    drawn = compared(sides(), 108)
     assert row(drawn, "global or local memory").split()[5:9] == ["54.52", "35.22", "+54.8", "%"]
     assert row(drawn, "10 below 2 % each").split()[6:9] == ["2.601", "0.583", "+346"]
 
 
 def test_what_moved_most_stands_first_in_the_daemons_order() -> None:
     drawn = plain(metrics.lines(view_of(gpu.transposed()), 108, 40))
-    at = drawn.index("Moved most")
-    assert [text[:32].strip() for text in drawn[at + 1 : at + 7]] == [
+    at = heading(drawn, "Moved most")
+    told = (
         "shared memory a block, byte", "sectors that hit in L1, %", "stall: last stores", "bank conflicts, %",
         "useful of stores, %", "waves of blocks",
-    ]  # fmt: skip
+    )  # fmt: skip
+    assert all(text.startswith(label) for text, label in zip(drawn[at + 1 : at + 7], told, strict=True))
     assert "new" in drawn[at + 4]
-    assert drawn.index("Speed") == at + 8, "six rows and a blank"
-    assert "Moved most" not in plain(metrics.lines(view_of(gpu.transposed(), 0), 108, 40))
+    assert drawn[at + 7] == "", "six rows and a blank"
+    assert at < heading(drawn, "Roofline") < heading(drawn, "Speed")
+    assert "Moved most" not in " ".join(plain(metrics.lines(view_of(gpu.transposed(), 0), 108, 40)))
 
 
 def test_what_the_daemon_says_of_changes_is_understood() -> None:
     """The texts name metrics by their labels; were they to read otherwise, nothing would stand above the rest."""
     said = [change.text for change in changes(gpu.metrics("naive"), gpu.metrics("tiled"))]
-    at = (drawn := plain(compared(sides(), said, 108))).index("Moved most")
-    assert all(drawn[at + 1 : at + 7])
+    drawn = plain(moved_most(sides(), said, 108))
+    assert drawn[0].startswith("Moved most")
+    assert len(drawn) == 7
 
 
 def test_sixty_missing_counters_are_one_reason_above_the_table() -> None:
@@ -133,7 +142,7 @@ def test_sixty_missing_counters_are_one_reason_above_the_table() -> None:
     told = " ".join(drawn)
     assert told.count("ERR_NVGPUCTRPERM") == 1
     assert "55 metrics: " in told
-    assert next(nth for nth, text in enumerate(drawn) if "ERR_NVGPUCTRPERM" in text) < drawn.index("Speed")
+    assert next(nth for nth, text in enumerate(drawn) if "ERR_NVGPUCTRPERM" in text) < heading(drawn, "Speed")
     assert told.index("counts no flops") > told.index("Compiler")
 
 
@@ -280,7 +289,7 @@ def test_a_long_or_hostile_piece_is_cut(width: int) -> None:
 def test_a_findings_lines_are_where_they_are_drawn(width: int) -> None:
     view = view_of(gpu.transposed())
     drawn = plain(rules.lines(view, width, 40))
-    for nth, finding in enumerate(rules.findings(view)):
+    for nth, finding in enumerate(findings(view)):
         top, height = rules.span(view, width, nth)
         assert finding.rule in drawn[top]
         assert "".join(drawn[top + height : top + height + 1]) == "", "a blank line follows"

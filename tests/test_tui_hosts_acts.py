@@ -25,9 +25,9 @@ ACTS: list[tuple[list[str], list[tuple[str, dict[str, Any]]]]] = [
     (["c"], [("check_hosts", {"host": None})]),
     (["C"], [("check_hosts", {"host": "gpu3"})]),
     (["7", "up", "R"], [("nudge", {"host": "gpu2"})]),
-    (["ctrl+p", *"retry", "enter"], [("nudge", {"host": "gpu2"})]),
+    (["ctrl+p", *"retry", "space", *"link", "enter"], [("nudge", {"host": "gpu2"})]),
     (["up", "R", "T"], []),
-    (["ctrl+p", *"retry", "enter"], []),
+    (["ctrl+p", *"retry", "space", *"link", "enter"], []),
 ]
 
 

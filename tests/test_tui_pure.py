@@ -12,7 +12,7 @@ from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed
 from tui import asking, bars
 from tui.actions import ACTIONS, BY_ID, reason
-from tui.details import Details, Problem, Show
+from tui.details import Details, Problem, Question, Show
 from tui.feed import Link
 from tui.outline import Outline, Place, exists, newest, outline
 from tui.output import Output
@@ -114,13 +114,13 @@ def test_a_line_without_an_end_does_not_grow_for_ever() -> None:
 async def test_an_answer_is_good_until_the_iterations_next_event() -> None:
     feed, details = CannedFeed(logs.some()), Details()
     details.hear(feed.state)
-    assert details.wants(LAST, "show")
-    await details.ask(feed, LAST, "show")
-    assert not details.wants(LAST, "show")
+    assert details.wants(Question("show", LAST))
+    await details.ask(feed, Question("show", LAST))
+    assert not details.wants(Question("show", LAST))
     details.hear(e.Event(10_000, 0.0, e.MemoGiven("r1", 4, "another iteration")))
-    assert not details.wants(LAST, "show")
+    assert not details.wants(Question("show", LAST))
     details.hear(e.Event(10_001, 0.0, e.MemoGiven("r1", 5, "this one")))
-    assert details.wants(LAST, "show")
+    assert details.wants(Question("show", LAST))
     assert isinstance(details.shown(LAST).show, Show), "the outdated answer is shown until the new one is there"
 
 
@@ -128,19 +128,19 @@ async def test_a_question_without_an_answer_is_a_problem_until_the_next_connecti
     feed = CannedFeed(logs.some(), refuse={"show": DaemonError("infra", "the disk is full", "make room")})
     details = Details()
     details.hear(feed.state)
-    await details.ask(feed, LAST, "show")
+    await details.ask(feed, Question("show", LAST))
     assert details.shown(LAST).show == Problem("the disk is full", "make room")
-    assert not details.wants(LAST, "show")
+    assert not details.wants(Question("show", LAST))
     details.forget_problems()
-    assert details.wants(LAST, "show")
+    assert details.wants(Question("show", LAST))
 
 
 async def test_only_so_many_answers_are_kept() -> None:
     feed, details = CannedFeed(logs.many(200)), Details()
     details.hear(feed.state)
     for number in range(200):
-        await details.ask(feed, Place(logs.TASK, "r1", number), "diff")
-    kept = [number for number in range(200) if not details.wants(Place(logs.TASK, "r1", number), "diff")]
+        await details.ask(feed, Question("diff", Place(logs.TASK, "r1", number)))
+    kept = [number for number in range(200) if not details.wants(Question("diff", Place(logs.TASK, "r1", number)))]
     assert kept == list(range(136, 200))
 
 
@@ -178,7 +178,7 @@ def test_no_pane_is_ever_empty(draw: Any, view: View) -> None:
     [
         (logs.running(), "judge, once time is done"),
         (logs.paused(), "waits  paused by op; r resumes it"),
-        (logs.held(), "the queue is held: u releases it"),
+        (logs.held(), "the queue is held: r releases it"),
         (logs.ended(), "ended  4 iterations without a gain"),
         (logs.some(), "sweep proposes the next candidate"),
         (logs.some().emit(e.Steered("r1", 1, "x", "op")), "steered by 1 note"),
@@ -227,8 +227,8 @@ def test_what_cannot_be_done_says_why() -> None:
     assert why("pause", some) == ""
     assert why("resume", some) == "r1 is not paused"
     assert why("pause", view_of(logs.paused())) == "r1 is paused already"
-    assert why("release", some) == "the queue is not held"
-    assert why("release", view_of(logs.held())) == ""
+    assert why("resume", view_of(logs.ended())) == "r1 has ended"
+    assert why("resume", view_of(logs.held())) == ""
     assert why("skip", some) == "no iteration is under way"
     assert why("skip", running) == ""
     assert why("accept", running) == "r1.6 is still under way"
@@ -270,7 +270,7 @@ def test_the_bars_fit_and_the_footer_always_ends_with_the_way_out(log: logs.Log,
 def test_the_banner_names_what_matters_most() -> None:
     down = Link("down", "no daemon runs for this workspace", "kpd start")
     assert "kpd start" in plain(bars.banner(replace(view_of(logs.held()), link=down), 80))
-    assert "u releases it" in plain(bars.banner(view_of(logs.held()), 80))
+    assert "r releases it" in plain(bars.banner(view_of(logs.held()), 80))
     assert "r resumes it" in plain(bars.banner(view_of(logs.paused()), 80))
     assert bars.banner(view_of(logs.running()), 80) == []
     assert "full" in plain(bars.banner(view_of(logs.running().emit(e.Noticed("error", "the disk is full"))), 80))

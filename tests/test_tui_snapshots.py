@@ -1,15 +1,27 @@
-"""The screens as pictures. `make snapshots` draws them anew after a wanted change; look at them before committing."""
+"""The screens as pictures, each once. `make snapshots` draws them anew after a wanted change; look at them before
+committing. What they do not show is asserted in words, see test_tui_screens.py.
+"""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from kpd.model import events as e
+from kpd.subscription import NoDaemon
+from kpd.workspace.config import TuiConfig
 from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
+from tui.app import KpdApp
+from tui.feed import Feed
 
-SMALL, LARGE, WIDE = (80, 24), (120, 36), (140, 40)
+SMALL, LARGE = (80, 24), (120, 36)
+DARK, LIGHT = "kpd-dark", "kpd-light"
+MOST = 20
+PICTURES = Path(__file__).parent / "__snapshots__"
 Compare = Callable[..., bool]
 
 
@@ -25,53 +37,35 @@ def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return before
 
 
-@pytest.mark.parametrize(
-    ("log", "size", "pressed", "theme"),
-    [
-        pytest.param(logs.empty, SMALL, (), "", id="empty"),
-        pytest.param(logs.running, SMALL, (), "", id="running_small"),
-        pytest.param(logs.running, LARGE, (), "", id="running_large"),
-        pytest.param(logs.some, LARGE, ("down",), "", id="accepted_overview"),
-        pytest.param(logs.some, LARGE, ("2", "down"), "", id="accepted_metrics"),
-        pytest.param(logs.some, SMALL, ("3", "down"), "", id="accepted_rules"),
-        pytest.param(logs.some, LARGE, ("4", "down"), "kpd-light", id="accepted_diff"),
-        pytest.param(logs.paused, LARGE, ("5",), "", id="paused_memo_and_steering_queue"),
-        pytest.param(logs.incorrect, SMALL, (), "", id="incorrect"),
-        pytest.param(logs.held, SMALL, (), "", id="held_after_a_crash"),
-        pytest.param(logs.ended, LARGE, ("left",), "", id="ended"),
-        pytest.param(logs.running, SMALL, ("question_mark",), "", id="help"),
-        pytest.param(logs.running, SMALL, ("S",), "", id="stop_is_confirmed"),
-        pytest.param(logs.edited, SMALL, ("6",), "kpd-okabe-ito", id="log_for_colour_blind_eyes"),
-        pytest.param(fleet.healthy, SMALL, ("7",), "", id="hosts_healthy_small"),
-        pytest.param(fleet.healthy, LARGE, ("7",), "", id="hosts_healthy_large"),
-        pytest.param(fleet.troubled, SMALL, ("7",), "kpd-okabe-ito", id="hosts_troubled_small_okabe_ito"),
-        pytest.param(fleet.troubled, LARGE, ("7",), "", id="hosts_troubled_large"),
-        pytest.param(fleet.troubled, SMALL, ("7", "T"), "", id="hosts_trust_is_confirmed"),
-        pytest.param(fleet.sixteen, SMALL, ("7", "down"), "", id="hosts_sixteen_small"),
-        pytest.param(
-            fleet.sixteen, LARGE, ("7", "up", "up", "up"), "kpd-okabe-ito", id="hosts_sixteen_large_okabe_ito"
-        ),
-        pytest.param(fleet.sixteen, SMALL, ("7", "up", "up"), "", id="hosts_one_down_small"),
-        pytest.param(fleet.waiting, SMALL, (), "", id="waiting_small"),
-        pytest.param(fleet.waiting, LARGE, (), "kpd-okabe-ito", id="waiting_large_okabe_ito"),
-        pytest.param(fleet.two, SMALL, (), "kpd-okabe-ito", id="two_running_small_okabe_ito"),
-        pytest.param(fleet.two, LARGE, ("down",), "", id="two_running_large"),
-        pytest.param(agents.mailbox, SMALL, (), "", id="mailbox_small"),
-        pytest.param(agents.claude, LARGE, ("5", "down", "down"), "kpd-light", id="claude_memo_large_light"),
-        pytest.param(gpu.transposed, SMALL, (), "", id="gpu_overview_small"),
-        pytest.param(gpu.transposed, WIDE, (), "", id="gpu_overview_wide"),
-        pytest.param(gpu.transposed, SMALL, ("2",), "", id="gpu_metrics_small"),
-        pytest.param(gpu.transposed, WIDE, ("2",), "", id="gpu_metrics_wide"),
-        pytest.param(gpu.transposed, SMALL, ("2", "right", "pagedown", "pagedown"), "", id="gpu_stalls_small"),
-        pytest.param(gpu.transposed, WIDE, ("2", "right", "pagedown"), "kpd-okabe-ito", id="gpu_stalls_okabe_ito"),
-        pytest.param(gpu.transposed, WIDE, ("2", "down"), "kpd-light", id="gpu_baseline_metrics_wide"),
-        pytest.param(gpu.transposed, SMALL, ("3",), "", id="gpu_rules_small"),
-        pytest.param(gpu.transposed, WIDE, ("3", "right", "end"), "", id="gpu_advice_wide"),
-        pytest.param(gpu.recorded, SMALL, (), "", id="gpu_recorded_small"),
-        pytest.param(gpu.without_counters, SMALL, (), "", id="gpu_without_counters_small"),
-        pytest.param(gpu.without_counters, WIDE, ("2",), "", id="gpu_without_counters_metrics_wide"),
-    ],
-)
+def review() -> logs.Log:
+    """A candidate that waits for a person."""
+    log = logs.some().begin(6, parent=4).steps("r1", 6, *logs.proposed("r1", 6, "UNROLL=16 with -O3")[:2])
+    return log.emit(e.ReviewAsked("r1", 6)).emit(e.RunWaits("r1", "waiting for your approval of r1.6"))
+
+
+SCREENS = [
+    pytest.param(logs.running, SMALL, (), DARK, id="overview_small"),
+    pytest.param(gpu.transposed, LARGE, (), LIGHT, id="overview_large"),
+    pytest.param(agents.claude, LARGE, ("left",), DARK, id="run_large"),
+    pytest.param(gpu.transposed, SMALL, ("2",), LIGHT, id="metrics_small"),
+    pytest.param(gpu.transposed, LARGE, ("2",), DARK, id="metrics_large"),
+    pytest.param(gpu.transposed, LARGE, ("3",), DARK, id="rules_large"),
+    pytest.param(logs.some, SMALL, ("4", "down"), DARK, id="diff_small"),
+    pytest.param(logs.some, LARGE, ("4", "down", "z", "w"), LIGHT, id="diff_large"),
+    pytest.param(agents.claude, LARGE, ("5", "down", "down"), LIGHT, id="memo_large"),
+    pytest.param(logs.edited, SMALL, ("6",), DARK, id="log_small"),
+    pytest.param(fleet.healthy, SMALL, ("7",), DARK, id="hosts_small"),
+    pytest.param(fleet.eight, LARGE, ("7",), LIGHT, id="hosts_large"),
+    pytest.param(fleet.troubled, SMALL, ("7",), LIGHT, id="hosts_troubled_small"),
+    pytest.param(review, LARGE, (), DARK, id="review_large"),
+    pytest.param(logs.running, SMALL, ("question_mark",), DARK, id="help_small"),
+    pytest.param(logs.running, LARGE, ("ctrl+p",), DARK, id="palette_large"),
+    pytest.param(logs.running, SMALL, ("S",), LIGHT, id="question_small"),
+    pytest.param(logs.empty, SMALL, (), LIGHT, id="empty_small"),
+]
+
+
+@pytest.mark.parametrize(("log", "size", "pressed", "theme"), SCREENS)
 def test_screen(
     snap_compare: Compare,
     log: Callable[[], logs.Log],
@@ -83,5 +77,37 @@ def test_screen(
     assert snap_compare(app, terminal_size=size, run_before=keys(*pressed))
 
 
-def test_without_a_daemon(snap_compare: Compare) -> None:
-    assert snap_compare(app_on(None), terminal_size=SMALL, run_before=keys())
+def test_read_only(snap_compare: Compare) -> None:
+    app = app_on(CannedFeed(logs.held()), read_only=True, theme=DARK)
+    assert snap_compare(app, terminal_size=SMALL, run_before=keys("p"))
+
+
+def test_the_link_is_down(snap_compare: Compare) -> None:
+    feed = CannedFeed(logs.running())
+    feeds: list[Feed] = [feed]
+
+    async def connect() -> Feed:
+        if not feeds:
+            raise NoDaemon()
+        return feeds.pop()
+
+    app = KpdApp(connect, "kernels", TuiConfig(theme=LIGHT, refresh_hz=200.0), zone=UTC, first_wait=0.01)
+
+    async def cut(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        feed.push(NoDaemon())
+        while app.view.link.state != "down":
+            await pilot.pause()
+        await settled(pilot)
+
+    assert snap_compare(app, terminal_size=LARGE, run_before=cut)
+
+
+def test_there_are_few_pictures_and_none_that_no_test_compares() -> None:
+    kept = sorted(path.name for path in PICTURES.rglob("*.svg"))
+    wanted = [f"test_screen[{screen.id}].svg" for screen in SCREENS] + [
+        "test_read_only.svg",
+        "test_the_link_is_down.svg",
+    ]
+    assert kept == sorted(wanted)
+    assert len(kept) <= MOST

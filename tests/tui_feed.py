@@ -21,7 +21,7 @@ from tui.feed import Feed, Message
 
 DIFF = """--- a/kernel.c
 +++ b/kernel.c
-@@ -14,9 +14,15 @@
+@@ -14,8 +14,12 @@
  void kernel(const float *x, const float *w, const float *g, float *y, size_t rows, size_t cols) {
      for (size_t r = 0; r < rows; r++) {
 -        float sum = 0.0f;
@@ -53,6 +53,11 @@ SKILL = """**Root causes**
 
 **Anti-patterns**
 - software prefetch in a loop that the hardware prefetcher already follows
+"""
+KERNEL = """void kernel(float *y, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        y[i] *= 2;
+}
 """
 
 
@@ -102,16 +107,20 @@ class CannedFeed:
             case "diff":
                 return {
                     "text": "" if args["iteration"].endswith(".0") else DIFF,
-                    "from": "r1.1",
+                    "from": args.get("against", "r1.1"),
                     "to": args["iteration"],
                 }
+            case "file":
+                return {"text": KERNEL, "truncated": False}
             case "events":
                 return [_json(event) for event in self._of(args["run"], args["iteration"])]
+            case "log":
+                return [_json(event) for event in self._of(args["run"], kind=e.RunFact)][-args["limit"] :]
             case "cost":
                 run = self.log.state.runs[args["run"]]
                 return _plain({"days": self.log.state.days, "runs": [account(run, self._of(run.id))]})
             case "rules":
-                return _plain(library.rules(self.log.state.runs.values()))
+                return _plain(library.rules(self.log.state.runs.values(), {}))
             case "skill":
                 return {"id": args["id"], "signal": "achieved GB/s far below the measured bandwidth", "body": SKILL}
         raise DaemonError("unknown", f"no such question: {what}")
@@ -128,11 +137,11 @@ class CannedFeed:
     def detail(self, run: str, number: int) -> Detail:
         return detail(self._of(run, number))
 
-    def _of(self, run: str, number: int | None = None) -> list[e.Event]:
+    def _of(self, run: str, number: int | None = None, kind: type[e.RunFact] = e.IterationFact) -> list[e.Event]:
         return [
             event for event in self.log.events
-            if isinstance(event.fact, e.IterationFact) and event.fact.run == run
-            and number in (None, event.fact.iteration)
+            if isinstance(event.fact, kind) and event.fact.run == run
+            and number in (None, getattr(event.fact, "iteration", None))
         ]  # fmt: skip
 
     def _show(self, ref: str) -> Any:
@@ -163,6 +172,7 @@ def app_on(feed: CannedFeed | None, read_only: bool = False, **config: Any) -> K
             raise NoDaemon()
         return feed
 
+    config["theme"] = config.get("theme") or "kpd-dark"  # not what the terminal of the tests can show
     tui = TuiConfig(**{"refresh_hz": 200.0, **config})
     return KpdApp(connect, "kernels", tui, read_only, UTC, first_wait=0.01)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from kpd.hosts import errors
 from kpd.model import events as e
 from kpd.model.nouns import Budget
-from kpd.model.places import Check, Device, HostCard
-from tests.tui_logs import TASK, Log
+from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
+from tests.tui_logs import BEGIN, TASK, Log
 
 FINGERPRINT = "SHA256:uNiVztksCsDhcc0u9e8BgrJXVGDHFlWeMsJ2vNVrv8Q"
 GPU_TASK = "rmsnorm_silu_gpu"
@@ -60,6 +60,29 @@ NEW = down(
 )  # fmt: skip
 
 
+IDLE = Telemetry(
+    0.0, sm_mhz=345, memory_mhz=2619, power_w=71.4, power_limit_w=700, temperature_c=29, memory_used_mib=4, busy_pct=0,
+)  # fmt: skip
+BUSY = replace(
+    IDLE, holder="op@kernels, r1.1.1-time", since=BEGIN, sm_mhz=1980, power_w=412.7, temperature_c=58,
+    memory_used_mib=1830, busy_pct=97, computes=(Computes(4211, "timed", 1826, "kpd"),),
+)  # fmt: skip
+TAKEN = replace(
+    IDLE, sm_mhz=1410, power_w=655.1, temperature_c=87, memory_used_mib=61_440, busy_pct=100, slowed=("too hot",),
+    computes=(Computes(77, "train.py", 61_102), Computes(812, "Xorg", 4, "tolerated")),
+)  # fmt: skip
+
+
+def telling(card: HostCard, *seen: Telemetry, at: float = BEGIN) -> HostCard:
+    """The host as it was looked at; `seen` of its devices, the CPU first."""
+    told = (replace(one, at=at) for one in seen)
+    return replace(card, devices=tuple(map(_with, card.devices, told)))
+
+
+def _with(device: Device, seen: Telemetry) -> Device:
+    return replace(device, telemetry=seen)
+
+
 class FleetLog(Log):
     def hosts(self, *cards: HostCard) -> "FleetLog":
         for card in cards:
@@ -87,7 +110,7 @@ def begin() -> FleetLog:
 
 def healthy() -> FleetLog:
     """One GPU host beside this machine, whose GPU a run has."""
-    card = replace(gpu_host(), bandwidth_gbs=2918.0, peak_gflops=51_200.0)
+    card = replace(telling(gpu_host(), Telemetry(0.0), BUSY), bandwidth_gbs=2918.0, peak_gflops=51_200.0)
     log = FleetLog()
     log.emit(e.DaemonStarted("0.1.0", 4711, "/home/op/kernels"))
     log.tasks()
@@ -102,6 +125,15 @@ def troubled() -> FleetLog:
     log.hosts(gpu_host(), LOST, NEW).on("r1", gpu_host(), gpu_host().devices[1]).baseline()
     log.at_step(1, "time", "UNROLL=4: fewer branches in the first pass")
     return log
+
+
+def eight() -> FleetLog:
+    """A host of eight GPUs, one of them somebody else's, and a queue."""
+    seen = (Telemetry(0.0), BUSY, IDLE, TAKEN, *[IDLE] * 5)
+    card = telling(gpu_host(gpus=8), *seen)
+    log = begin().hosts(card).on("r1", card, card.devices[1]).baseline()
+    log.at_step(1, "time", "UNROLL=4: fewer branches in the first pass")
+    return log.queued("r2", GPU_TASK, "gpu1", "gpu1: train.py (77) computes on it").queued("r3", "transpose_cpu")
 
 
 def sixteen() -> FleetLog:

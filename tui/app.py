@@ -1,9 +1,9 @@
 """The terminal UI: one frozen view, redrawn at most twice a second by news and at once by keys."""
 
 import math
+import os
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from typing import Any, ClassVar
 
@@ -12,28 +12,24 @@ from textual.binding import Binding
 from textual.reactive import var
 from textual.timer import Timer
 
-from kpd.subscription import Client, DaemonError
+from kpd.client import operator
+from kpd.model.events import Event
 from kpd.workspace.config import Config, TuiConfig, load_config
-from kpd.workspace.paths import Workspace, WorkspaceError
+from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
-from tui import asking, themes
-from tui.actions import ACTIONS, BY_ID, Action, path_of, reason
+from tui import editing, keeping, looking, sending, themes
+from tui.actions import ACTIONS, BY_ID, reason
+from tui.deeds import Deed, deed
 from tui.desk import Desk
-from tui.details import What
-from tui.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, follow
-from tui.outline import Place, newest
-from tui.panes import rules
-from tui.screens.palette import PaletteScreen
-from tui.screens.question import QuestionScreen
-from tui.screens.reading import ReadingScreen, help_lines, skill_lines
-from tui.screens.steering import SteeringScreen
+from tui.details import Question
+from tui.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, dialling, follow
+from tui.glances import Glances
+from tui.outline import newest
 from tui.text import clean
-from tui.view import TABS, Said, Tab, View
+from tui.view import TABS, Said, View
 from tui.widgets.board import Board
 from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
-
-_TABS: dict[str, Tab] = {f"tab_{tab}": tab for tab in TABS}
 
 SAID_S = 5.0
 """How long the answer to an act stays in spite of news."""
@@ -58,15 +54,26 @@ class KpdApp(App[int]):
         zone: tzinfo | None = None,
         first_wait: float = FIRST_WAIT_S,
         complaint: str = "",
+        clock: Callable[[], float] = lambda: 0.0,
+        me: str = "",
     ) -> None:
-        """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start."""
-        super().__init__()
+        """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start.
+
+        `clock` tells the Unix time that ages are counted to, in place of the last event's. `me` is what the daemon
+        calls this operator, whose own acts are not told to them.
+        """
+        # Textual takes colours away altogether only where they are those of the terminal; elsewhere it leaves greys.
+        super().__init__(ansi_color=True if themes.no_colour(os.environ) else None)
         self.animation_level = "none"
+        self.feed: Feed | None = None
         self._connect = connect
         self._config = config or TuiConfig()
         self._first_wait = first_wait
+        self._clock = clock
+        self._me = me
         self._desk = Desk()
-        self._feed: Feed | None = None
+        self._glances = Glances()
+        self._deed: Deed | None = None
         self._last_publish = 0.0
         self._said_at = math.inf
         self._due: Timer | None = None
@@ -91,7 +98,7 @@ class KpdApp(App[int]):
         """Put on the theme of the config; what to say if there is none of that name."""
         for theme in themes.THEMES:
             self.register_theme(theme)
-        wanted = self._config.theme or themes.DARK.name
+        wanted = themes.fitting(self._config.theme, self.no_color, self.console.color_system)
         known = wanted in self.available_themes
         self.theme = wanted if known else themes.DARK.name
         names = ", ".join(theme.name for theme in themes.THEMES)
@@ -104,11 +111,13 @@ class KpdApp(App[int]):
     # ── news ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _hear(self, message: Message) -> None:
+        if isinstance(message, Event) and (found := deed(message)) is not None and found.by != self._me:
+            self._deed = found
         if self._desk.hear(message):
             self._publish_soon()
 
     def _linked(self, link: Link, feed: Feed | None) -> None:
-        self._feed = feed
+        self.feed = feed
         if self._desk.linked(link, feed):
             self._publish_soon()
 
@@ -123,23 +132,40 @@ class KpdApp(App[int]):
         self._last_publish = time.monotonic()
         # The answer to an act goes with the first news after a while: a timer of its own would paint an idle screen.
         said = self.view.said if self._last_publish - self._said_at < SAID_S else None
-        self._change(said=said, **self._desk.news())
+        if self._deed is not None and (said is None or said.others):
+            said, self._said_at = Said(str(self._deed), others=True), self._last_publish
+            self._deed = None
+        self.change(said=said, **self._desk.news())
 
-    def _change(self, **fields: Any) -> None:
+    def change(self, **fields: Any) -> None:
         """Show the next view, and ask for what it lacks."""
-        self.view = self._desk.view(self.view, **fields)
-        feed = self._feed
+        self.view = self._desk.view(self.view, **{"now": self._clock(), **fields})
+        feed = self.feed
         if feed is not None:
-            for what in self._desk.wanted(self.view):
-                self.run_worker(self._ask(feed, self.view.at, what), group="ask")
+            for question in self._desk.wanted(self.view):
+                self.run_worker(self._ask(feed, question), group="ask")
 
-    async def _ask(self, feed: Feed, at: Place, what: What) -> None:
-        await self._desk.details.ask(feed, at, what)
-        if at == self.view.at or what == "rules":
-            self._change()
+    async def _ask(self, feed: Feed, question: Question) -> None:
+        first = await self._desk.details.ask(feed, question)
+        if question.at in (self.view.at, self.view.mark) or question.what in ("rules", "acts"):
+            if first:
+                self.change()
+            else:  # what was there is still in sight: no hurry, and under load the next question is a moment away
+                self._publish_soon()
+
+    async def _look_at(self, feed: Feed, host: str) -> None:
+        if await self._glances.ask(feed, host):
+            self.change(looks=self._glances.looks)
+
+    def say(self, text: str, good: bool = True) -> None:
+        self.show_said(Said(clean(text), good))
+
+    def show_said(self, said: Said) -> None:
+        self._said_at = time.monotonic()
+        self.change(said=said)
 
     @property
-    def _board(self) -> Board:
+    def board(self) -> Board:
         return self.screen_stack[0].query_one(Board)
 
     # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -148,181 +174,102 @@ class KpdApp(App[int]):
         """Take the action of this id, or say why it cannot be taken."""
         action = BY_ID[id]
         if (why := reason(action, self.view)) != "":
-            self._say(f"{action.label}: {why}", good=False)
+            self.say(f"{action.label}: {why}", good=False)
             return
         if self.view.said is not None:
-            self._change(said=None)
-        if id in _TABS:
-            self._change(tab=_TABS[id])
-        elif (own := getattr(self, f"_do_{id}", None)) is not None:
-            own()
-        elif action.ask is not None:
-            self._question(action, action.ask(self.view))
+            self.change(said=None)
+        if id in OWN:
+            OWN[id](self)
         else:
-            self._carry_out(action, action.args(self.view, ""))
-
-    def _question(self, action: Action, question: asking.Question) -> None:
-        view = self.view
-
-        def answered(answer: str | None) -> None:
-            if answer is not None:
-                self._carry_out(action, action.args(view, answer))
-
-        self.push_screen(QuestionScreen(question), answered)
-
-    def _carry_out(self, action: Action, args: Mapping[str, Any]) -> None:
-        self.run_worker(self._send(action, args), group="send")
-
-    async def _send(self, action: Action, args: Mapping[str, Any]) -> bool:
-        """Whether the daemon did it; what it said is shown either way."""
-        if self._feed is None:
-            self._say(f"{action.label}: no link to the daemon: `kpd start` brings it back", good=False)
-            return False
-        if action.answer is not None:
-            self._show_said(Said(f"{action.label}: under way", under_way=True))
-        try:
-            result = await self._feed.command(action.verb, **args)
-        except DaemonError as err:
-            self._say(f"{action.label}: {err}", good=False)
-            if action.id == "rollback" and err.code == "refused" and not args.get("force"):
-                self._offer_to_overwrite(action, args, err)
-            return False
-        if action.answer is not None:
-            self._show_said(action.answer(result))
-            return True
-        known = {**result, **args} if isinstance(result, dict) else args
-        self._say(action.told.format_map(_Told(known)))
-        return True
-
-    def _offer_to_overwrite(self, action: Action, args: Mapping[str, Any], err: DaemonError) -> None:
-        def answered(answer: str | None) -> None:
-            if answer is not None:
-                self._carry_out(action, {**args, "force": True})
-
-        self.push_screen(QuestionScreen(asking.overwrite(err.message, err.remedy)), answered)
-
-    def _say(self, text: str, good: bool = True) -> None:
-        self._show_said(Said(clean(text), good))
-
-    def _show_said(self, said: Said) -> None:
-        self._said_at = time.monotonic()
-        self._change(said=said)
-
-    def _do_steer(self) -> None:
-        run = self.view.at.run
-
-        async def send(text: str, note: int | None) -> bool:
-            args = {"run": run, "text": text} | ({} if note is None else {"note": note})
-            steer = BY_ID["steer"]
-            return await self._send(steer if text else replace(steer, told="note {note} is withdrawn"), args)
-
-        self.push_screen(SteeringScreen(run, send).data_bind(KpdApp.view))
-
-    def _do_next_tab(self) -> None:
-        self._change(tab=TABS[(TABS.index(self.view.tab) + 1) % len(TABS)])
-
-    def _do_previous_tab(self) -> None:
-        self._change(tab=TABS[TABS.index(self.view.tab) - 1])
-
-    def _do_focus_left(self) -> None:
-        self._board.focus_left()
-
-    def _do_focus_right(self) -> None:
-        self._board.focus_right()
-
-    def _do_zoom(self) -> None:
-        self._board.zoom()
-
-    def _do_follow(self) -> None:
-        self._change(following=True)
-
-    def _do_skill(self) -> None:
-        fired = rules.findings(self.view)
-        self.run_worker(self._show_skill(fired[self._board.chosen_finding].rule), group="send")
-
-    async def _show_skill(self, rule: str) -> None:
-        if self._feed is None:
-            self._say("skill: no link to the daemon: `kpd start` brings it back", good=False)
-            return
-        try:
-            found = await self._feed.query("skill", id=rule)
-        except DaemonError as err:
-            self._say(f"skill: {err}", good=False)
-            return
-        signal, body = (str(found.get(part, "")) if isinstance(found, dict) else "" for part in ("signal", "body"))
-        self.push_screen(ReadingScreen(f"Skill {rule}", lambda width: skill_lines(signal, body, width)))
-
-    def _do_copy_path(self) -> None:
-        path = path_of(self.view)
-        self.copy_to_clipboard(path)
-        self._say(f"copied, if this terminal allows it: {path}")
-
-    def _do_theme(self) -> None:
-        self.theme = themes.after(self.theme)
-        self._say(f"theme {self.theme}; [tui] theme in config.toml keeps it")
-
-    def _do_palette(self) -> None:
-        def chosen(id: str | None) -> None:
-            if id is not None:
-                self.action_act(id)
-
-        self.push_screen(PaletteScreen(self.view), chosen)
-
-    def _do_help(self) -> None:
-        self.push_screen(ReadingScreen("Keys and signs", lambda width: help_lines(self.view, width)))
-
-    def _do_detach(self) -> None:
-        self.exit(0)
+            sending.take(self, action)
 
     async def action_quit(self) -> None:
         """Textual's own ctrl+q means the same as q."""
-        self._do_detach()
+        self.exit(0)
 
     def action_help_quit(self) -> None:
-        self._say("q leaves this screen; the daemon goes on. S stops the run.")
+        self.say("q leaves this screen; the daemon goes on. S stops the run.")
 
     # ── where the operator goes ───────────────────────────────────────────────────────────────────────────────────
 
     def on_tree_moved(self, message: Tree.Moved) -> None:
         following = message.place == newest(self.view.state) and message.place.iteration is not None
-        self._change(at=message.place, following=following, said=None)
+        self.change(at=message.place, following=following, said=None)
 
     def on_tree_folded(self, message: Tree.Folded) -> None:
         self._desk.fold(message.place, message.open)
-        self._change()
+        self.change()
 
     def on_tree_entered(self) -> None:
-        self._do_focus_right()
+        self.board.focus_right()
 
     def on_hosts_pane_chosen(self, message: HostsPane.Chosen) -> None:
-        self._change(host=message.host, said=None)
+        self.change(host=message.host, said=None)
+
+    def on_overview_pane_ticked(self) -> None:
+        if not self._config.low_bandwidth:
+            self._publish_soon()
+
+    def on_hosts_pane_watched(self, message: HostsPane.Watched) -> None:
+        if self.feed is not None:
+            for host in message.hosts:
+                self.run_worker(self._look_at(self.feed, host), group="look")
 
 
-class _Told(dict[str, Any]):
-    def __missing__(self, key: str) -> str:
-        return "it"
+def _tab(nth: int) -> Callable[[KpdApp], None]:
+    return lambda app: looking.tab(app, TABS[nth])
 
 
-def run(workspace: Workspace, read_only: bool = False) -> int:
+OWN: Mapping[str, Callable[[KpdApp], None]] = {
+    **{f"tab_{tab}": _tab(nth) for nth, tab in enumerate(TABS)},
+    "next_tab": looking.next_tab,
+    "previous_tab": looking.previous_tab,
+    "focus_left": lambda app: app.board.focus_left(),
+    "focus_right": lambda app: app.board.focus_right(),
+    "zoom": lambda app: app.board.zoom(),
+    "follow": looking.follow,
+    "mark": looking.mark,
+    "compare": looking.compare,
+    "against": looking.against,
+    "split": looking.split,
+    "next_hunk": looking.next_hunk,
+    "previous_hunk": looking.previous_hunk,
+    "find": looking.find,
+    "clear": looking.clear,
+    "sort": looking.sort,
+    "theme": looking.theme,
+    "palette": looking.palette,
+    "help": looking.help,
+    "detach": lambda app: app.exit(0),
+    "steer": sending.steer,
+    "rollback": sending.rollback,
+    "skill": sending.skill,
+    "pin": lambda app: sending.stand(app, BY_ID["pin"], "pinned"),
+    "ban": lambda app: sending.stand(app, BY_ID["ban"], "banned"),
+    "edit": editing.edit,
+    "copy_path": keeping.copy_path,
+    "copy_text": keeping.copy_text,
+    "copy_kernel": keeping.copy_kernel,
+    "screenshot": keeping.screenshot,
+    "open_folder": keeping.open_folder,
+}
+"""What the app does itself, by the action's id; all else is a command to the daemon as the table has it."""
+
+
+def cockpit(connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "") -> KpdApp:
+    """The UI for the operator at this terminal, on a daemon that may be anywhere; `name` is its workspace's."""
+    return KpdApp(connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator())
+
+
+def run(workspace: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
     """The UI on the workspace's daemon, until the operator detaches. Gives the exit code."""
-    complaint = ""
+    config, complaint = Config(), ""
     try:
         config = load_config(workspace)
     except ConfigError as err:
-        config, complaint = Config(), str(err)
-
-    async def connect() -> Feed:
-        try:
-            client = Client(workspace.socket, "tui", read_only)
-        except WorkspaceError as err:
-            raise DaemonError("infra", err.message, err.remedy) from err
-        try:
-            await client.connect()
-        except BaseException:
-            await client.close()
-            raise
-        return client
-
-    app = KpdApp(connect, workspace.root.name, config.tui, read_only, complaint=complaint)
+        complaint = str(err)
+    tui = config.tui.thin() if low_bandwidth else config.tui
+    connect = dialling(lambda: workspace.socket, read_only, "brief" if tui.low_bandwidth else "full")
+    app = cockpit(connect, workspace.root.name, tui, read_only, complaint)
     app.run()
     return app.return_code or 0

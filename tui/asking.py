@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from kpd.model.nouns import Iteration, Run
 from tui import marks
 from tui.numbers import count
+from tui.outline import Place
 from tui.text import clean
 from tui.view import View
 
@@ -49,6 +50,22 @@ def accept(view: View) -> Question:
     text.append("It becomes the incumbent, marked as accepted by hand, and kpd writes its files to the task folder.")
     text.append(f"Incumbent now: {run.id}.{run.incumbent}; b on it rolls back.")
     return Question(f"Accept {view.ref} by hand?", tuple(text), "accept", entry="Why")
+
+
+def for_review(view: View) -> list[Place]:
+    """The candidates that wait for a person: the selected one alone if it is one of them."""
+    found = [
+        Place(run.task, run.id, it.number)
+        for run in view.state.begun
+        if (it := run.current) is not None and it.review == "waits"
+    ]
+    return [view.at] if view.at in found else found
+
+
+def decline(view: View) -> Question:
+    ref = for_review(view)[0].ref
+    text = "It ends as rejected and is never built. Its agent reads your reason before it proposes again."
+    return Question(f"Decline {ref}?", (text,), "decline", entry="Why not, or what to do instead")
 
 
 def rollback(view: View) -> Question:

@@ -7,9 +7,12 @@ from textual.style import Style
 
 from kpd.model.nouns import STEPS
 from tui import asking, marks
-from tui.actions import ACTIONS, Action, key, reason
+from tui.action import Action, reason
+from tui.actions import ACTIONS, key
+from tui.filtering import KNOWN, parsed
 from tui.hosts import ordered
 from tui.numbers import count
+from tui.outline import Place
 from tui.panes.next import paused
 from tui.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
 from tui.view import TABS, View
@@ -25,6 +28,8 @@ def header(view: View, width: int) -> list[Content]:
         view.link.state, line(("○ connecting", ".muted"))))  # fmt: skip
     if view.read_only:
         parts.append(line(("read-only", ".warn")))
+    if view.run is not None and view.run.approve and view.run.status != "ended" and not asking.for_review(view):
+        parts.append(line(("review gate", ".accent")))
     right = _now(view, width).truncate(max(0, width - 2), ellipsis=True)
     parts += _hosts(view, width - _length(parts) - right.cell_length - 4)
     left = Content("  ").join(parts)
@@ -119,7 +124,9 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     if link.state == "down":
         return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
     if view.state.held:
-        return "‖", f"held: {first_line(view.state.held)}", f"{key(view, 'release')} releases it"
+        return "‖", f"held: {first_line(view.state.held)}", f"{key(view, 'resume')} releases it"
+    if (review := asking.for_review(view)) and not view.read_only:
+        return "◔", *_reviewed(view, review)
     for stopped in (one for one in view.begun if one.status == "paused"):
         there = "" if stopped.id == view.at.run else "select it, then "
         return "‖", f"{stopped.id} {paused(stopped)}", f"{there}{key(view, 'resume')} resumes it"
@@ -139,6 +146,15 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     return None
 
 
+def _reviewed(view: View, waiting: list[Place]) -> tuple[str, str]:
+    """Who waits for the operator's review, and what they can do."""
+    names = " and ".join(place.ref for place in waiting)
+    decide = f"{key(view, 'approve')} approves, {key(view, 'decline')} declines"
+    if len(waiting) > 1:
+        return f"{names} wait for your review", f"select one, then {decide}"
+    return f"{names} waits for your review", decide
+
+
 def tabs(view: View, width: int) -> list[Content]:
     """The tabs, the open one marked by more than its colour."""
     parts: list[Content] = []
@@ -153,10 +169,32 @@ def tabs(view: View, width: int) -> list[Content]:
 
 
 def prompt(view: View, width: int) -> list[Content]:
-    """The answer to the last act, else the offer to enter a memo."""
+    """What the tree is narrowed to; the answer to the last act, else the offer to enter a memo."""
+    return _narrowed(view, width) + _prompt(view, width)
+
+
+def _narrowed(view: View, width: int) -> list[Content]:
+    """The filter, how many iterations it lets through, and the order that the tree is in."""
+    parts: list[Part] = []
+    if view.filter:
+        unknown = parsed(view.filter).unknown
+        among = f"{view.outline.matching:,} of {count(view.outline.total, 'iteration')}"
+        parts += [("/ ", ".accent"), clip(clean(view.filter), width // 2), (f"  {among}", ".muted")]
+        parts.append((f"  no filter is called {clip(clean(unknown), 16)}: {KNOWN}" if unknown else "", ".warn"))
+    if view.order != "newest":
+        parts.append(
+            (f"  by {view.order}" if parts else f"≡ by {view.order}, {key(view, 'sort')} changes it", ".muted")
+        )
+    if view.filter:
+        parts.append((f"  {key(view, 'clear')} clears it", ".muted"))
+    return [line(" ", *parts).truncate(width, ellipsis=True)] if parts else []
+
+
+def _prompt(view: View, width: int) -> list[Content]:
     if view.said is not None:
         mark = marks.RUNNING if view.said.under_way else marks.DONE if view.said.good else marks.FAILED
-        return _prompted(mark.glyph, mark.style, view.said.text, width)
+        glyph, style = ("»", ".accent") if view.said.others else (mark.glyph, mark.style)
+        return _prompted(glyph, style, view.said.text, width)
     memo = key(view, "memo")
     for run in (one for one in view.begun if one.pending_edit):
         changed = [clean(name) for name, sha in run.pending_edit.items() if sha != run.files.get(name)]
@@ -177,18 +215,23 @@ def _prompted(glyph: str, style: str, text: str, width: int) -> list[Content]:
 def footer(view: View, width: int) -> list[Content]:
     """The acts that matter now, those that cannot be taken greyed; help and detach always stand at the end."""
     ranked = sorted(
-        (one for one in ACTIONS if one.rank and (one.group != "Host" or view.tab == "hosts")),
-        key=lambda one: (one.rank >= 90, bool(reason(one, view)), one.group != "Host", one.rank),
+        (one for one in ACTIONS if one.rank and _belongs(one, view)),
+        key=lambda one: (one.rank >= 90, bool(reason(one, view)), one.group != "Host" and one.rank > 2, one.rank),
     )
     last = [action for action in ranked if action.rank >= 90]
-    room = width - 1 - sum(len(_label(view, action)) + 3 for action in last)
+    room = width - sum(len(_label(view, action)) + 2 for action in last)
     chosen: list[Action] = []
     for action in (one for one in ranked if one.rank < 90):
-        needed = len(_label(view, action)) + 3
+        needed = len(_label(view, action)) + 2
         if needed <= room:
             chosen.append(action)
             room -= needed
     return [Content("  ").join([BLANK, *(_entry(view, action) for action in chosen + last)])]
+
+
+def _belongs(action: Action, view: View) -> bool:
+    """Hosts have their acts in their tab; what can be taken but seldom is left out while it cannot."""
+    return (action.group != "Host" or view.tab == "hosts") and not (action.rare and reason(action, view))
 
 
 def _label(view: View, action: Action) -> str:

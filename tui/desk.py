@@ -8,15 +8,17 @@ from kpd.model.fold import fold
 from kpd.model.nouns import State
 from kpd.subscription import Beat, Dropped, Live
 from tui import hosts
-from tui.details import Details, What
+from tui.against import compared_with
+from tui.details import Details, Question, What
 from tui.feed import Feed, Link, Message
+from tui.filtering import parsed
 from tui.outline import Place, exists, newest, outline
 from tui.output import Output
 from tui.view import Tab, View
 
 _ASKED_BY: dict[Tab, tuple[What, ...]] = {
     "overview": ("show", "cost"), "metrics": ("show",), "rules": ("show", "rules"), "diff": ("diff",),
-    "memo": ("show",), "log": ("events", "show"), "hosts": (),
+    "memo": ("show", "acts"), "log": ("events", "show"), "hosts": (),
 }  # fmt: skip
 
 
@@ -30,12 +32,15 @@ class Desk:
         self._output = Output()
         self._folds: dict[Place, bool] = {}
         self._refold = False
+        self._put_forward: set[Place] = set()
 
     def hear(self, message: Message) -> bool:
         """Take a message; whether there is anything new to show."""
         self.details.hear(message)
         match message:
             case State():
+                if message.seq < self.state.seq:  # the log has begun anew: what is known is of another one
+                    self.details, self._output = Details(), Output()
                 self.state = message
             case Event():
                 self.state = fold(self.state, message)
@@ -66,19 +71,45 @@ class Desk:
     def view(self, before: View, **fields: Any) -> View:
         """The view after `before`: `fields` replaced, and all that follows from them."""
         view = replace(before, **fields)
-        at, rows = view.at, view.outline
+        at = view.at
         if view.following or not exists(view.state, at):
             at = newest(view.state)
-        if self._refold or view.state is not before.state or at.run != before.at.run:
-            rows = outline(view.state, self._folds, at)
-            self._refold = False
-        if not view.following and at not in rows.index:
-            at = at.folder
+        view = self._outlined(before, replace(view, at=at))
+        if view.mark is not None and not exists(view.state, view.mark):
+            view = replace(view, mark=None, against="parent" if view.against == "mark" else view.against)
         host = hosts.chosen(view.state, view.host, looking=before.tab == view.tab == "hosts")
-        return replace(view, at=at, outline=rows, host=host, shown=self.details.shown(at))
+        view = self._for_review(replace(view, host=host))
+        return replace(view, shown=self.details.shown(view.at, compared_with(view), view.mark))
 
-    def wanted(self, view: View) -> list[What]:
+    def _outlined(self, before: View, view: View) -> View:
+        """The rows, made anew only where something that they show has changed; and a selection that is one of them."""
+        same = view.state is before.state and view.at.run == before.at.run
+        refiltered = view.filter != before.filter
+        if not same or self._refold or refiltered or view.order != before.order:
+            rows = outline(view.state, self._folds, view.at, parsed(view.filter), view.order)
+            view = replace(view, outline=rows)
+            self._refold = False
+        if view.following or view.at in view.outline.index:
+            return view
+        at = view.outline.first if refiltered else view.at.folder
+        return replace(view, at=at or view.at)
+
+    def _for_review(self, view: View) -> View:
+        """Whoever follows gets the diff of a candidate that waits for a person before them, once."""
+        it = view.iteration
+        if it is None or it.review != "waits" or not view.following or view.at in self._put_forward:
+            return view
+        self._put_forward.add(view.at)
+        return replace(view, tab="diff", against="parent")
+
+    def wanted(self, view: View) -> list[Question]:
         """The questions that the open tab needs answered; a run that has paid for nothing has no accounts."""
         paid = view.run is not None and view.run.spend.calls
-        asked = (what for what in _ASKED_BY[view.tab] if what != "cost" or paid)
-        return [what for what in asked if self.details.wants(view.at, what)]
+        asked = [
+            Question(what, view.at, compared_with(view) if what == "diff" else None)
+            for what in _ASKED_BY[view.tab]
+            if what != "cost" or paid
+        ]
+        if view.tab == "metrics" and view.mark is not None:
+            asked.append(Question("show", view.mark))
+        return [question for question in asked if self.details.wants(question)]

@@ -1,26 +1,38 @@
 """What the daemon knows beyond the state, most of it of one iteration: asked when looked at, kept until it changes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kpd.model.codec import CodecError, decode, encode, event_from_json
 from kpd.model.detail import Detail
-from kpd.model.events import Billed, Event, IterationEnded, IterationFact
+from kpd.model.events import Billed, Event, IterationEnded, IterationFact, RunFact
 from kpd.model.nouns import Iteration, State
+from kpd.model.profiles import Severity
 from kpd.model.spending import Spend
 from kpd.subscription import DaemonError
 from tui.feed import Feed, Message
 from tui.outline import Place
+from tui.story import act
 
 MOST_KEPT = 64
 MOST_EVENTS = 500
+MOST_ACTED = 500
+"""Events of a run, the newest, that are searched for what operators did."""
 LOST = ("infra", "no_daemon")
 """Codes of errors that say nothing about the question: a lost connection, a disk."""
 
-What = Literal["show", "diff", "events", "cost", "rules"]
-Key = tuple[str, int, What]
-"""A run, an iteration and what is asked of it; `WHOLE` in place of either asks of all of them."""
-WHOLE = ("", -1)
+What = Literal["show", "diff", "events", "cost", "rules", "acts"]
+BILLS, ACTS = -1, -2
+"""In place of an iteration's number: what was paid in a run, and what operators did in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a place; `against` is what a diff compares it with, None for its parent."""
+
+    what: What
+    at: Place
+    against: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +74,32 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Efficacy:
-    """What has come of a rule in all runs: candidates it fired on, iterations that aimed at it, and their gains."""
+    """A rule, and what has come of it in all runs: candidates it fired on, iterations that aimed at it, their gains."""
 
     id: str
     fired: int
     tried: int
     accepted: int
     median_gain_pct: float | None = None
+    severity: Severity = "low"
+    finding: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """The answers for one iteration, `cost` for a run as such; None where none has come yet."""
+    """The answers for one iteration, `cost` for a run as such; None where none has come yet.
+
+    `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events.
+    """
 
     show: Show | Problem | None = None
     diff: Diff | Problem | None = None
     events: tuple[Event, ...] | Problem | None = None
     cost: Cost | Problem | None = None
     rules: tuple[Efficacy, ...] | Problem | None = None
+    acts: tuple[Event, ...] | Problem | None = None
+    marked: Show | Problem | None = None
 
     @property
     def detail(self) -> Detail:
@@ -100,7 +120,7 @@ class Details:
     """Answers, each good until the next event that bears on it; an outdated one is shown until a new one is there."""
 
     def __init__(self) -> None:
-        self._kept: dict[Key, _Kept] = {}
+        self._kept: dict[Question, _Kept] = {}
         self._changed: dict[tuple[str, int], int] = {}
         self._since = 0
 
@@ -109,13 +129,18 @@ class Details:
         if isinstance(message, State):
             self._since = message.seq
             self._changed.clear()
-        elif isinstance(message, Event) and isinstance(message.fact, IterationFact):
-            fact = message.fact
+            return
+        if not isinstance(message, Event):
+            return
+        fact = message.fact
+        if isinstance(fact, RunFact) and act(fact):
+            self._changed[fact.run, ACTS] = message.seq
+        if isinstance(fact, IterationFact):
             self._changed[fact.run, fact.iteration] = message.seq
             if isinstance(fact, Billed):
-                self._changed[fact.run, WHOLE[1]] = message.seq
+                self._changed[fact.run, BILLS] = message.seq
             elif isinstance(fact, IterationEnded):
-                self._changed[WHOLE] = message.seq
+                self._changed[_EVERYWHERE] = message.seq
 
     def forget_problems(self) -> None:
         """A new connection may answer what the old one could not."""
@@ -123,33 +148,36 @@ class Details:
         for kept in self._kept.values():
             kept.asking = -1
 
-    def shown(self, place: Place) -> Shown:
+    def shown(self, at: Place, against: Place | None = None, mark: Place | None = None) -> Shown:
+        """What is known of `at`, its diff being the one against `against`; and of the iteration at `mark`."""
         return Shown(
-            self._value(place, "show"), self._value(place, "diff"), self._value(place, "events"),
-            self._value(place, "cost"), self._value(place, "rules"),
+            self._value(Question("show", at)), self._value(Question("diff", at, against)),
+            self._value(Question("events", at)), self._value(Question("cost", at)), self._value(Question("rules", at)),
+            self._value(Question("acts", at)), None if mark is None else self._value(Question("show", mark)),
         )  # fmt: skip
 
-    def wants(self, place: Place, what: What) -> bool:
+    def wants(self, question: Question) -> bool:
         """Whether this must be asked for now."""
-        key = _key(place, what)
+        key = _key(question)
         if key is None:
             return False
         kept, seq = self._kept.get(key), self._seq(key)
         return kept is None or (kept.seq < seq and kept.asking < seq)
 
-    async def ask(self, feed: Feed, place: Place, what: What) -> None:
-        """Ask, and keep the answer or the reason why there is none."""
-        key = _key(place, what)
+    async def ask(self, feed: Feed, question: Question) -> bool:
+        """Ask, and keep the answer or the reason why there is none; whether it is the first to this question."""
+        key = _key(question)
         assert key is not None
         seq = self._seq(key)
         kept = self._kept.setdefault(key, _Kept(None, -1))
         kept.asking = seq
+        first = kept.value is None
         value: Answer
         try:
-            value = await _answer(feed, place, what)
+            value = await _answer(feed, question)
         except DaemonError as err:
             if err.code in LOST and kept.value is not None:
-                return  # what was known stays in sight, and the next connection asks again
+                return False  # what was known stays in sight, and the next connection asks again
             value = Problem(err.message, err.remedy)
         except CodecError as err:
             value = Problem(f"the daemon's answer cannot be read: {err}", "use one version of kpd")
@@ -157,38 +185,66 @@ class Details:
         self._kept[key] = _Kept(value, seq, seq)
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
+        return first
 
-    def _seq(self, key: Key) -> int:
-        return self._changed.get(key[:2], self._since)
+    def _seq(self, key: Question) -> int:
+        return self._changed.get(_subject(key), self._since)
 
-    def _value(self, place: Place, what: What) -> Any:
-        key = _key(place, what)
+    def _value(self, question: Question) -> Any:
+        key = _key(question)
         kept = None if key is None else self._kept.get(key)
         return None if kept is None else kept.value
 
 
-def _key(place: Place, what: What) -> Key | None:
+_EVERYWHERE = ("", -1)
+
+
+def _key(question: Question) -> Question | None:
     """Under which an answer is kept; None where there is nothing to ask."""
-    if what == "cost":
-        return (place.run, WHOLE[1], what) if place.run and place.iteration is None else None
-    if place.iteration is None:
-        return None
-    return (*WHOLE, what) if what == "rules" else (place.run, place.iteration, what)
+    at = question.at
+    match question.what:
+        case "cost":
+            return question if at.run and at.iteration is None else None
+        case "acts":
+            return replace(question, at=at.folder if at.iteration is not None else at) if at.run else None
+        case "rules":
+            return None if at.iteration is None else replace(question, at=Place())
+    return None if at.iteration is None else question
 
 
-async def _answer(feed: Feed, place: Place, what: What) -> Answer:
-    ref = f"{place.run}.{place.iteration}"
-    match what:
+def _subject(key: Question) -> tuple[str, int]:
+    """What the answer is about: as soon as that changes, it is outdated."""
+    match key.what:
+        case "rules":
+            return _EVERYWHERE
+        case "cost":
+            return key.at.run, BILLS
+        case "acts":
+            return key.at.run, ACTS
+    assert key.at.iteration is not None
+    return key.at.run, key.at.iteration
+
+
+async def _answer(feed: Feed, question: Question) -> Answer:
+    at = question.at
+    match question.what:
         case "show":
-            return decode(encode(await feed.query("show", iteration=ref)), Show)
+            return decode(encode(await feed.query("show", iteration=at.ref)), Show)
         case "diff":
-            found = decode(encode(await feed.query("diff", iteration=ref)), dict[str, Any])
+            against = {} if question.against is None else {"against": question.against.ref}
+            found = decode(encode(await feed.query("diff", iteration=at.ref, **against)), dict[str, Any])
             return Diff(str(found.get("text", "")), str(found.get("from", "")), str(found.get("to", "")))
         case "events":
-            answer = await feed.query("events", run=place.run, iteration=place.iteration, after=0, limit=MOST_EVENTS)
-            return tuple(event_from_json(encode(event)) for event in decode(encode(answer), list[Any]))
+            return _events(await feed.query("events", run=at.run, iteration=at.iteration, after=0, limit=MOST_EVENTS))
+        case "acts":
+            newest = _events(await feed.query("log", run=at.run, limit=MOST_ACTED))
+            return tuple(event for event in newest if act(event.fact))
         case "cost":
-            found = decode(encode(await feed.query("cost", run=place.run)), dict[str, Any])
+            found = decode(encode(await feed.query("cost", run=at.run)), dict[str, Any])
             return decode(encode(found.get("runs")), tuple[Cost])[0]
         case "rules":
             return decode(encode(await feed.query("rules")), tuple[Efficacy, ...])
+
+
+def _events(answer: Any) -> tuple[Event, ...]:
+    return tuple(event_from_json(encode(event)) for event in decode(encode(answer), list[Any]))

@@ -3,11 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from kpd.client import operator
 from kpd.model.events import Event
 from kpd.model.nouns import State
-from kpd.subscription import Beat, DaemonError, Dropped, Live
+from kpd.subscription import Beat, Client, DaemonError, Dropped, Live
+from kpd.wire import LiveOutput
+from kpd.workspace.paths import WorkspaceError
 
 Message = State | Event | Live | Beat | Dropped
 
@@ -39,6 +43,29 @@ class Link:
     remedy: str = ""
 
 
+def dialling(
+    socket: Callable[[], Path],
+    read_only: bool = False,
+    live: LiveOutput = "full",
+    explain: Callable[[DaemonError], DaemonError] = lambda err: err,
+) -> Connect:
+    """Connect to the daemon at `socket`, which is asked for each time, as the operator at this terminal."""
+
+    async def connect() -> Feed:
+        try:
+            client = Client(socket(), "tui", read_only, operator(), live, explain)
+        except WorkspaceError as err:
+            raise DaemonError("infra", err.message, err.remedy) from err
+        try:
+            await client.connect()
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+    return connect
+
+
 async def follow(
     connect: Connect,
     seen: Callable[[], int],
@@ -59,17 +86,18 @@ async def follow(
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT_S)
             continue
-        ended: Exception = DaemonError("infra", "the daemon has closed the connection", "kpd start")
         try:
-            linked(Link("up"), feed)
-            async for message in feed.messages(seen()):
-                wait = first_wait
-                hear(message)
-        except (DaemonError, OSError) as err:
-            ended = err
+            ended: Exception = DaemonError("infra", "the daemon has closed the connection", "kpd start")
+            try:
+                linked(Link("up"), feed)
+                async for message in feed.messages(seen()):
+                    wait = first_wait
+                    hear(message)
+            except (DaemonError, OSError) as err:
+                ended = err
+            linked(_down(ended), None)  # before closing: to let go of a daemon that is frozen takes its time
         finally:
             await feed.close()
-        linked(_down(ended), None)
         await asyncio.sleep(wait)
 
 

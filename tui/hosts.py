@@ -4,9 +4,11 @@ import re
 from collections.abc import Sequence
 
 from kpd.model.nouns import Run, State
-from kpd.model.places import Device, HostCard
+from kpd.model.places import Device, HostCard, Look, Telemetry
+from kpd.workspace.config import ANY
 from tui.numbers import count
 from tui.text import clean
+from tui.view import View
 
 CPU = "cpu"
 
@@ -53,6 +55,33 @@ def holder(state: State, card: HostCard, device: Device) -> Run | None:
     """The run that has the device now; runs of older logs name none, for there was only the CPU."""
     here = (run for run in state.begun if run.host == card.name)
     return next((run for run in here if (run.device_id or CPU) == device.id), None)
+
+
+def look(view: View, card: HostCard) -> Look | None:
+    """The last look at the host while somebody watched."""
+    return view.looks.get(card.name)
+
+
+def telemetry(view: View, card: HostCard, device: Device) -> Telemetry | None:
+    """The newest figures of the device: from a look, or from when its host was checked."""
+    seen = look(view, card)
+    live = None if seen is None else seen.devices.get(device.id)
+    if live is None or device.telemetry is None:
+        return live or device.telemetry
+    return max(live, device.telemetry, key=lambda one: one.at)
+
+
+def round_trip(view: View, card: HostCard) -> float | None:
+    """To the host's helper and back, in milliseconds; None while there is no link."""
+    seen = look(view, card)
+    if card.link != "up":
+        return None
+    return seen.rtt_ms if seen is not None and seen.rtt_ms is not None else card.rtt_ms
+
+
+def queue(state: State, card: HostCard) -> list[Run]:
+    """The runs that wait for this host, or for any, the next one first."""
+    return [run for run in state.queue if run.host in (card.name, "", ANY)]
 
 
 def trouble(card: HostCard) -> tuple[str, str]:

@@ -18,6 +18,7 @@ class Mark:
 
 RUNNING = Mark("…", "running", ".accent")
 WAITING = Mark("◔", "waiting", ".warn")
+REVIEW = Mark("◔", "your review", ".warn")
 PAUSED = Mark("‖", "paused", ".warn")
 HELD = Mark("‖", "held", ".warn")
 DONE = Mark("✓", "done", ".good")
@@ -28,6 +29,8 @@ UP = Mark("●", "up", ".good")
 DOWN = Mark("○", "down", ".bad")
 OFFERED = Mark("!", "new key", ".warn")
 FREE = Mark("·", "free", ".muted")
+TAKEN = Mark("■", "taken", ".warn")
+FOREIGN = Mark("✗", "in use", ".bad")
 
 _OUTCOMES = {
     "baseline": Mark("◆", "baseline", ".strong"),
@@ -64,6 +67,7 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
     (RUNNING, "under way"),
     (WAITING, "for a device, a host, the model service or a reply"),
+    (REVIEW, "the candidate is built once you approve it"),
     (PAUSED, "waits for you"),
     (_OUTCOMES["skipped"], "you skipped it"),
     (_OUTCOMES["interrupted"], "stopped before its end"),
@@ -71,6 +75,8 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (UP, "there is a link to the host"),
     (DOWN, "there is none; Hosts says why, and what to do"),
     (OFFERED, "the host shows a key that nobody has trusted yet"),
+    (TAKEN, "a device whose lease another kpd has"),
+    (FOREIGN, "a GPU that a process of somebody else's computes on"),
     (_CHECKS["off"], "absent on the host, and nothing there needs it"),
 )
 
@@ -119,6 +125,8 @@ def of_run(run: Run, held: bool = False) -> Mark:
         return HELD
     if run.status == "paused":
         return PAUSED
+    if run.current is not None and run.current.review == "waits":
+        return REVIEW
     return WAITING if run.waiting else RUNNING
 
 

@@ -83,6 +83,16 @@ def seconds(value: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def ago(value: float) -> str:
+    """How long ago something was, roughly: `now`, `12 s ago`, `3 min ago`, `2 h ago`, `5 days ago`."""
+    if value < 1.5:
+        return "now"
+    for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if value >= 2 * size or (value >= size and unit != "days"):
+            return f"{value / size:.0f} {unit} ago"
+    return f"{value:.0f} s ago"
+
+
 def clock(at: float, zone: tzinfo | None = None) -> str:
     """The time of day of a moment, in the operator's own zone unless one is given."""
     try:

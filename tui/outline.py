@@ -1,9 +1,16 @@
 """The left pane as plain data: tasks → runs → iterations as rows, and the place the operator is at."""
 
-from collections.abc import Mapping
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, overload
 
 from kpd.model.nouns import Iteration, Run, State, TaskCard
+from tui.filtering import EVERYTHING, Filter
+
+Order = Literal["newest", "gain", "score"]
+ORDERS: tuple[Order, ...] = ("newest", "gain", "score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +26,11 @@ class Place:
         """The row one level up."""
         return Place(self.task, self.run) if self.iteration is not None else Place(self.task)
 
+    @property
+    def ref(self) -> str:
+        """What commands call it: `r3.7`, or `r3`."""
+        return f"{self.run}.{self.iteration}" if self.iteration is not None else self.run
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
@@ -30,11 +42,87 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outline:
-    """The visible rows, newest runs and iterations first, and where each place stands among them."""
+class Section:
+    """A task or a run with the iterations unfolded below it, the oldest first where they are shown `backwards`."""
 
-    rows: tuple[Row, ...] = ()
+    start: int
+    head: Row
+    iterations: Sequence[Iteration] = ()
+    backwards: bool = True
+
+    def row(self, at: int) -> Row:
+        if at == 0:
+            return self.head
+        it = self.iterations[-at] if self.backwards else self.iterations[at - 1]
+        return Row(Place(self.head.place.task, self.head.place.run, it.number), it)
+
+    def at(self, number: int) -> int | None:
+        """The row of an iteration within the section; None where it is folded away or left out."""
+        its = self.iterations
+        if not self.backwards:
+            return next((nth for nth, it in enumerate(its, 1) if it.number == number), None)
+        found = bisect_left(its, number, key=lambda it: it.number)
+        return len(its) - found if found < len(its) and its[found].number == number else None
+
+
+class Rows(Sequence[Row]):
+    """Rows that are made when they are looked at: a run of 10,000 iterations costs no more than one of ten."""
+
+    def __init__(self, sections: Sequence[Section] = ()) -> None:
+        self.sections = sections
+        self._starts = [section.start for section in sections]
+        self._length = sections[-1].start + 1 + len(sections[-1].iterations) if sections else 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | list[Row]:
+        if isinstance(at, slice):
+            return [self[nth] for nth in range(*at.indices(self._length))]
+        at = at + self._length if at < 0 else at
+        if not 0 <= at < self._length:
+            raise IndexError(at)
+        section = self.sections[bisect_right(self._starts, at) - 1]
+        return section.row(at - section.start)
+
+
+class Index(Mapping[Place, int]):
+    """Where each place stands among the rows."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._heads = {section.head.place: section for section in rows.sections}
+
+    def __getitem__(self, place: Place) -> int:
+        head = place if place.iteration is None else place.folder
+        section = self._heads[head]
+        at = 0 if place.iteration is None else section.at(place.iteration)
+        if at is None:
+            raise KeyError(place)
+        return section.start + at
+
+    def __iter__(self) -> Iterator[Place]:
+        return (row.place for row in self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """The visible rows, newest runs first, and where each place stands among them.
+
+    `matching` counts the iterations that the filter lets through, of `total`.
+    """
+
+    rows: Sequence[Row] = ()
     index: Mapping[Place, int] = field(default_factory=dict)
+    matching: int = 0
+    total: int = 0
 
     def step(self, place: Place, by: int) -> Place:
         """The place `by` rows further on, at most the first or last."""
@@ -43,24 +131,44 @@ class Outline:
         at = self.index.get(place, 0) + by
         return self.rows[max(0, min(at, len(self.rows) - 1))].place
 
+    @property
+    def first(self) -> Place | None:
+        """The first iteration in sight, if there is any."""
+        return next((row.place for row in self.rows if row.place.iteration is not None), None)
 
-def outline(state: State, folds: Mapping[Place, bool], at: Place) -> Outline:
-    """What is unfolded: every task, and of its runs the newest, those that have begun and the one at `at`."""
-    rows: list[Row] = []
+
+def outline(
+    state: State, folds: Mapping[Place, bool], at: Place, wanted: Filter = EVERYTHING, order: Order = "newest"
+) -> Outline:
+    """What is unfolded: every task, and of its runs the newest, those that have begun and the one at `at`.
+
+    While a filter is set, what has nothing that it lets through is left out, and what has is unfolded.
+    """
+    sections: list[Section] = []
+    start = matching = total = 0
     runs = _runs_by_task(state)
     for name in sorted({*state.tasks, *runs}):
-        place = Place(name)
-        is_open = folds.get(place, True)
-        rows.append(Row(place, state.tasks.get(name, TaskCard(name)), is_open))
-        if not is_open:
+        card = state.tasks.get(name, TaskCard(name))
+        found: list[tuple[Run, Sequence[Iteration]]] = []
+        for run in reversed(runs.get(name, [])):
+            its = _let_through(run, wanted)
+            matching, total = matching + len(its), total + len(run.iterations)
+            if its or not wanted or wanted.run(run):
+                found.append((run, its))
+        if wanted and not found:
             continue
-        for nth, run in enumerate(reversed(runs.get(name, []))):
+        is_open = folds.get(Place(name), True)
+        sections.append(Section(start, Row(Place(name), card, is_open)))
+        start += 1
+        for nth, (run, its) in enumerate(found if is_open else ()):
             inside = Place(name, run.id)
-            unfolded = folds.get(inside, nth == 0 or run.status in ("running", "paused") or at.run == run.id)
-            rows.append(Row(inside, run, unfolded))
-            if unfolded:
-                rows += [Row(Place(name, run.id, it.number), it) for it in reversed(run.iterations)]
-    return Outline(tuple(rows), {row.place: nth for nth, row in enumerate(rows)})
+            begun = run.status in ("running", "paused")
+            unfolded = folds.get(inside, nth == 0 or begun or at.run == run.id or bool(wanted))
+            shown = _ordered(its, order, card) if unfolded else ()
+            sections.append(Section(start, Row(inside, run, unfolded), shown, order == "newest"))
+            start += 1 + len(shown)
+    rows = Rows(sections)
+    return Outline(rows, Index(rows), matching, total)
 
 
 def newest(state: State) -> Place:
@@ -77,6 +185,27 @@ def exists(state: State, place: Place) -> bool:
         return place.task in state.tasks or any(run.task == place.task for run in state.runs.values())
     run = state.runs.get(place.run)
     return run is not None and (place.iteration is None or run.iteration(place.iteration) is not None)
+
+
+def _let_through(run: Run, wanted: Filter) -> Sequence[Iteration]:
+    return tuple(it for it in run.iterations if wanted.iteration(run, it)) if wanted else run.iterations
+
+
+def _ordered(its: Sequence[Iteration], order: Order, card: TaskCard) -> Sequence[Iteration]:
+    """The best first; what was never measured comes last. In order of age they stay as they are."""
+    if order == "newest":
+        return its
+    sign = -1 if order == "gain" or card.direction == "higher" else 1
+    return sorted(its, key=lambda it: _last_if_unknown(_gain(it) if order == "gain" else it.score, sign))
+
+
+def _gain(it: Iteration) -> float | None:
+    """In percent, of an iteration that was judged against another one; the baseline is judged against itself."""
+    return it.verdict.gain.pct if it.verdict is not None and it.outcome != "baseline" else None
+
+
+def _last_if_unknown(value: float | None, sign: int) -> float:
+    return sign * value if value is not None and math.isfinite(value) else math.inf
 
 
 def _runs_by_task(state: State) -> dict[str, list[Run]]:

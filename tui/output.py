@@ -2,57 +2,106 @@
 
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kpd.subscription import Live
 from tui.text import LONGEST, clean
 
 MOST_LINES = 5_000
+MOST_CHARACTERS = 2_000_000
+"""Of all lines together: a screen that stays open for a week holds no more than that."""
 AGENT = "agent"
 """The channel on which a model's words come."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputLine:
-    """A line as it came; `after` is the number of the last event before it, which tells its place in time."""
+class OutputLine(NamedTuple):
+    """A line as it came; `after` is the number of the last event before it, which tells its place in time.
+
+    `number` counts the lines that have come; 0 is one that is still being written.
+    """
 
     run: str
     iteration: int
     after: int
     channel: str
     text: str
+    number: int = 0
+
+
+@dataclass(slots=True)
+class _Open:
+    """A line that has no end yet; `lost` counts its characters past those that are kept."""
+
+    after: int
+    text: str = ""
+    lost: int = 0
+
+    def grow(self, text: str) -> None:
+        whole = self.text + text
+        self.text = whole[:LONGEST]
+        self.lost += len(whole) - len(self.text)
+
+    @property
+    def shown(self) -> str:
+        return shortened(self.text, self.lost)
+
+
+def shortened(text: str, lost: int = 0) -> str:
+    """A line made safe, and cut with a word on how much is missing."""
+    lost += max(0, len(text) - LONGEST)
+    return clean(text) + (f" … {lost:,} more characters" if lost else "")
 
 
 class Output:
     """The last lines of all channels. A line that is still being written is shown as far as it goes."""
 
-    def __init__(self, most: int = MOST_LINES) -> None:
-        self._lines: deque[OutputLine] = deque(maxlen=most)
-        self._open: dict[tuple[str, str, int], tuple[int, str]] = {}
+    def __init__(self, most: int = MOST_LINES, characters: int = MOST_CHARACTERS) -> None:
+        self._lines: deque[OutputLine] = deque()
+        self._open: dict[tuple[str, str, int], _Open] = {}
+        self._half: set[tuple[str, str, int]] = set()
         self._whole: tuple[OutputLine, ...] | None = ()
+        self._most, self._most_characters = most, characters
+        self._characters = self._count = 0
 
     def hear(self, live: Live, after: int) -> None:
         """Take a piece of output, however it is cut."""
         channel = clean(live.channel)[:12]
         key = (channel, live.run, live.iteration)
-        begun, text = self._open.pop(key, (after, ""))
-        text = (text + live.text).replace("\r\n", "\n")
         # A return at the end may be the first half of a line's end: what it is shows with the next piece.
-        half = "\r" if text.endswith("\r") else ""
-        *whole, rest = text.removesuffix(half).replace("\r", "\n").split("\n")
-        for piece in whole:
-            self._lines.append(OutputLine(live.run, live.iteration, begun, channel, clean(piece)))
-            begun = after
-        if rest or half:
-            self._open[key] = (begun, rest[:LONGEST] + half)
+        text = ("\r" if key in self._half else "") + live.text
+        self._half.discard(key)
+        if text.endswith("\r"):
+            self._half.add(key)
+            text = text[:-1]
+        now = self._open.pop(key, None) or _Open(after)
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        first, *more = text.split("\n")
+        now.grow(first)
+        if more:
+            self._keep(live.run, live.iteration, now.after, channel, now.shown)
+            for piece in more[:-1]:
+                self._keep(live.run, live.iteration, after, channel, shortened(piece))
+            now = _Open(after)
+            now.grow(more[-1])
+        if now.text or key in self._half:
+            self._open[key] = now
         self._whole = None
 
     def lose(self, count: int, after: int) -> None:
         """So many pieces were left out because this terminal was too slow."""
-        self._lines.append(OutputLine("", 0, after, "kpd", f"{count:,} pieces of output left out: too fast to show"))
+        self._keep("", 0, after, "kpd", f"{count:,} pieces of output left out: too fast to show")
         self._whole = None
 
     def lines(self) -> tuple[OutputLine, ...]:
         if self._whole is None:
-            rest = (OutputLine(run, it, begun, ch, clean(text)) for (ch, run, it), (begun, text) in self._open.items())
+            rest = (OutputLine(run, it, now.after, ch, now.shown) for (ch, run, it), now in self._open.items())
             self._whole = (*self._lines, *rest)
         return self._whole
+
+    def _keep(self, run: str, iteration: int, after: int, channel: str, text: str) -> None:
+        self._count += 1
+        self._characters += len(text)
+        self._lines.append(OutputLine(run, iteration, after, channel, text, self._count))
+        while len(self._lines) > self._most or self._characters > self._most_characters:
+            self._characters -= len(self._lines.popleft().text)

@@ -5,6 +5,7 @@ from kpd.model.metrics import Metric
 LONGEST = 20
 
 SHORT = {
+    "roofline_pct": "of the roofline, %",
     "memory_roofline_pct": "roofline, memory, %",
     "compute_roofline_pct": "roofline, compute, %",
     "worst_roofline_pct": "roofline, worst, %",

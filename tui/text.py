@@ -86,6 +86,16 @@ def line(*parts: Part) -> Content:
     return Content.assemble(*(part for part in parts if part))
 
 
+def as_fits(found: Content, more: Sequence[Part], width: int) -> Content:
+    """With those parts that fit, up to the first one that does not: what is left out is left out whole."""
+    for part in more:
+        longer = Content.assemble(found, part)
+        if longer.cell_length > width:
+            break
+        found = longer
+    return found
+
+
 def beside(left: Sequence[Content], right: Sequence[Content], width: int, gap: int = 3) -> list[Content]:
     """Two columns: `left` in `width` cells, `right` after a gap."""
     rows = []

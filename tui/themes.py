@@ -1,6 +1,17 @@
-"""Three looks: a calm dark one, a light one, and one in the Okabe–Ito colours that colour-blind eyes can tell apart."""
+"""The looks: a calm dark one, a light one, the Okabe–Ito colours that colour-blind eyes can tell apart, one for
+terminals of sixteen colours, and one of no colour at all. Signs and words say everything that a colour says.
+"""
+
+from collections.abc import Mapping
 
 from textual.theme import Theme
+
+STYLES = {
+    "input-cursor-text-style": "none",
+    "kpd-bar-style": "none",
+    "kpd-alert-style": "bold",
+    "kpd-off-style": "none",
+}
 
 DARK = Theme(
     name="kpd-dark",
@@ -15,11 +26,11 @@ DARK = Theme(
     surface="#191e24",
     panel="#222932",
     variables={
+        **STYLES,
         "kpd-muted": "#7d8894",
         "kpd-off": "#555f6a",
         "kpd-cursor": "#2c4258",
         "kpd-alert-text": "#14181d",
-        "input-cursor-text-style": "none",
     },
 )
 
@@ -28,8 +39,8 @@ LIGHT = Theme(
     primary="#2f6690",
     secondary="#5b6b7a",
     accent="#1f6f8b",
-    success="#3d7a2c",
-    warning="#96630a",
+    success="#376f27",
+    warning="#8a5a08",
     error="#b3373f",
     foreground="#22292f",
     background="#f7f6f2",
@@ -37,11 +48,11 @@ LIGHT = Theme(
     panel="#e2e0d8",
     dark=False,
     variables={
-        "kpd-muted": "#66717c",
-        "kpd-off": "#a3abb3",
+        **STYLES,
+        "kpd-muted": "#5f6a75",
+        "kpd-off": "#98a1aa",
         "kpd-cursor": "#c9dcea",
         "kpd-alert-text": "#ffffff",
-        "input-cursor-text-style": "none",
     },
 )
 
@@ -59,18 +70,100 @@ OKABE_ITO = Theme(
     surface="#181b1f",
     panel="#22272d",
     variables={
+        **STYLES,
         "kpd-muted": "#8a939c",
         "kpd-off": "#5d666f",
         "kpd-cursor": "#1f4a66",
         "kpd-alert-text": "#121417",
-        "input-cursor-text-style": "none",
     },
 )
 
-THEMES = (DARK, LIGHT, OKABE_ITO)
+DEFAULT = "ansi_default"
+_MARKED = {
+    "ansi-background": DEFAULT,
+    "ansi-foreground": DEFAULT,
+    "border": DEFAULT,
+    "input-cursor-background": DEFAULT,
+    "input-cursor-foreground": DEFAULT,
+    "input-cursor-text-style": "reverse",
+    "input-selection-background": DEFAULT,
+    "input-selection-foreground": DEFAULT,
+    "screen-selection-background": DEFAULT,
+    "screen-selection-foreground": DEFAULT,
+    "kpd-cursor": DEFAULT,
+    "kpd-alert-style": "bold",
+    "kpd-off-style": "dim",
+}
+"""Where there are no tints all stands on the terminal's own background; the style sheet marks it by other means."""
+
+ANSI = Theme(
+    name="kpd-ansi",
+    primary="ansi_blue",
+    secondary="ansi_cyan",
+    accent="ansi_cyan",
+    success="ansi_green",
+    warning="ansi_yellow",
+    error="ansi_red",
+    foreground=DEFAULT,
+    background=DEFAULT,
+    surface=DEFAULT,
+    panel=DEFAULT,
+    boost=DEFAULT,
+    ansi=True,
+    variables={
+        **_MARKED,
+        "kpd-bar-style": "underline",
+        "kpd-muted": "ansi_bright_black",
+        "kpd-off": "ansi_bright_black",
+        "kpd-alert-text": "ansi_black",
+    },
+)
+
+PLAIN = Theme(
+    name="kpd-plain",
+    primary=DEFAULT,
+    secondary=DEFAULT,
+    accent=DEFAULT,
+    success=DEFAULT,
+    warning=DEFAULT,
+    error=DEFAULT,
+    foreground=DEFAULT,
+    background=DEFAULT,
+    surface=DEFAULT,
+    panel=DEFAULT,
+    boost=DEFAULT,
+    ansi=True,
+    variables={
+        **_MARKED,
+        "kpd-bar-style": "reverse",
+        "kpd-alert-style": "bold reverse",
+        "kpd-muted": DEFAULT,
+        "kpd-off": DEFAULT,
+        "kpd-alert-text": DEFAULT,
+    },
+)
+
+THEMES = (DARK, LIGHT, OKABE_ITO, ANSI, PLAIN)
+IN_TURN = (DARK, LIGHT, OKABE_ITO, ANSI)
+
+
+def no_colour(environment: Mapping[str, str]) -> bool:
+    """Whether the operator wants none, see https://no-color.org; set to nothing counts, as it does for Textual."""
+    return "NO_COLOR" in environment
+
+
+def fitting(wanted: str, colourless: bool, colours: str | None) -> str:
+    """The name of the theme to begin with: the config's, else what the terminal can show of `colours` as Rich calls
+    them. Where colours are not wanted at all, no theme of the config brings them back.
+    """
+    if colourless or colours is None:
+        return PLAIN.name
+    return wanted or (ANSI.name if colours in ("standard", "windows") else DARK.name)
 
 
 def after(name: str) -> str:
-    """The name of the theme that follows `name` in the round of kpd's own."""
-    names = [theme.name for theme in THEMES]
+    """The name of the theme that follows `name` in the round of kpd's own; none follows on no colour at all."""
+    if name == PLAIN.name:
+        return name
+    names = [theme.name for theme in IN_TURN]
     return names[(names.index(name) + 1) % len(names)] if name in names else names[0]

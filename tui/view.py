@@ -6,23 +6,25 @@ from datetime import tzinfo
 from typing import Literal
 
 from kpd.model.nouns import Iteration, Run, State, TaskCard
-from kpd.model.places import HostCard
+from kpd.model.places import HostCard, Look
 from tui.details import Shown
 from tui.feed import Link
-from tui.outline import Outline, Place
+from tui.outline import Order, Outline, Place
 from tui.output import OutputLine
 
 Tab = Literal["overview", "metrics", "rules", "diff", "memo", "log", "hosts"]
 TABS: tuple[Tab, ...] = ("overview", "metrics", "rules", "diff", "memo", "log", "hosts")
+Against = Literal["parent", "baseline", "mark"]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The answer to the operator's last act, or that it is `under_way`."""
+    """The answer to the operator's last act, or that it is `under_way`; or what one of the `others` has done."""
 
     text: str
     good: bool = True
     under_way: bool = False
+    others: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +32,11 @@ class View:
     """`at` is the selected place; while `following` it moves on to the newest iteration by itself. `host` is the name
     of the chosen host.
 
-    `keys` holds the keys that the operator has set for actions, by the action's id.
+    `keys` holds the keys that the operator has set for actions, by the action's id. `mark` is the iteration that the
+    operator has marked, `against` what the diff and the metrics compare with, `split` shows the diff side by side.
+    `find` is searched for in the log; `filter` and `order` say which iterations the tree shows, and how. Ages
+    are those at the Unix time `now`, or at the last event where that is later. `looks` are the newest ones at hosts, by
+    name, while the operator watches them.
     """
 
     state: State = field(default_factory=State)
@@ -47,6 +53,19 @@ class View:
     said: Said | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     zone: tzinfo | None = None
+    mark: Place | None = None
+    against: Against = "parent"
+    split: bool = False
+    find: str = ""
+    filter: str = ""
+    order: Order = "newest"
+    now: float = 0.0
+    looks: Mapping[str, Look] = field(default_factory=dict)
+
+    @property
+    def moment(self) -> float:
+        """The Unix time that ages and what has elapsed are counted to; in a recording that of its own."""
+        return self.state.at if self.state.playback is not None else max(self.now, self.state.at)
 
     @property
     def task(self) -> TaskCard | None:
@@ -81,7 +100,7 @@ class View:
     @property
     def ref(self) -> str:
         """What commands call the selected iteration: `r3.7`."""
-        return f"{self.at.run}.{self.at.iteration}" if self.at.iteration is not None else self.at.run
+        return self.at.ref
 
     @property
     def editable(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from tui.numbers import figure
 from tui.text import fit
 
 Direction = Literal["lower", "higher"]
-MOST_SPREAD = 10
+MOST_SPREAD = 16
 ALIKE = 0.01
 """Scores that differ by less than this share may stand on one line."""
 SMALLEST = 1e-9
@@ -50,24 +50,31 @@ def points(run: Run, columns: int, direction: Direction = "lower") -> list[Point
 
 
 def chart(run: Run, width: int, height: int, direction: Direction = "lower") -> list[Content]:
-    """`height` lines: the plot, what had no score at all, and iteration numbers. Empty while nothing has a score."""
+    """`height` lines: the plot, what had no score at all, and iteration numbers. Empty while nothing has a score.
+
+    The score that ends the run is a dotted line, if it is near enough to be on the plot.
+    """
     known = [it.score for it in run.iterations if it.score is not None and math.isfinite(it.score)]
     if not known:
         return []
-    axis = max(cell_len(figure(score)) for score in known) + 2
+    goals = () if run.budget.stop_score is None else (run.budget.stop_score,)
+    axis = max(cell_len(figure(score)) for score in (*known, *goals)) + 2
     columns = max(4, width - axis - 1)
     shown = points(run, columns, direction)
     spread = max(1, min(MOST_SPREAD, columns // len(shown)))
     failed = any(point.failed for point in shown)
     height -= 1 + failed
-    scale = _Scale.over(shown, height)
-    grid = [[(" ", "")] * columns for _ in range(height)]
+    scale = _Scale.over(shown, height, run.budget.stop_score)
+    goal = scale.goal(run.budget.stop_score)
+    grid = [[("┄", ".accent") if row == goal else (" ", "")] * columns for row in range(height)]
     _draw_best(grid, shown, spread, scale)
     _draw_marks(grid, shown, spread, scale, direction)
     lines = []
     for row in range(height):
         label = figure(scale.value(row)) if row in (0, height - 1, height // 2) else ""
-        side = (fit(label, axis - 1, right=True) + " ", ".muted")
+        if row == goal and run.budget.stop_score is not None:
+            label = figure(run.budget.stop_score)
+        side = (fit(label, axis - 1, right=True) + " ", ".accent" if row == goal else ".muted")
         lines.append(Content.assemble(side, ("┤" if label else "│", ".muted"), *_runs(grid[row])))
     if failed:
         fallen = [
@@ -88,12 +95,19 @@ class _Scale:
     height: int
 
     @classmethod
-    def over(cls, shown: Sequence[Point], height: int) -> "_Scale":
-        """From the best score to a little past the worst accepted one: one slow outlier must not flatten the rest."""
+    def over(cls, shown: Sequence[Point], height: int, goal: float | None = None) -> "_Scale":
+        """From the best score to a little past the worst accepted one: one slow outlier must not flatten the rest.
+
+        A `goal` is on it unless that would take more than half of the plot.
+        """
         bests = [_log(point.best) for point in shown if point.best is not None]
         scores = [_log(point.score) for point in shown if point.score is not None]
         low, worst, high = min(scores), max(scores), max(bests or scores)
         high = min(worst, high + (high - low) * 0.25)
+        if goal is not None and goal > 0:
+            wanted = _log(goal)
+            if low - wanted <= high - low and wanted - high <= high - low:
+                low, high = min(low, wanted), max(high, wanted)
         margin = (high - low) * 0.04 or 0.02
         return cls(low - margin, high + margin, height)
 
@@ -103,6 +117,12 @@ class _Scale:
 
     def value(self, row: int) -> float:
         return math.exp(self.high - (self.high - self.low) * row / max(1, self.height - 1))
+
+    def goal(self, score: float | None) -> int | None:
+        """The row of the score that ends the run; None where that is off the plot."""
+        if score is None or score <= 0 or not self.low <= _log(score) <= self.high:
+            return None
+        return self.row(score)
 
     def is_above(self, score: float) -> bool:
         return _log(score) > self.high

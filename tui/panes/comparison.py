@@ -44,19 +44,37 @@ Row = tuple[str, Metric]
 """A label and what it stands for."""
 
 
-def compared(sides: Sides, changes: Sequence[str], width: int) -> list[Content]:
-    """All metrics of all sides as one table, so that their figures stand in the same columns; empty without any.
-
-    `changes` says what moved, the most first, as `Explained` does. Of hundreds of metrics these stand above the rest.
-    """
-    layout = _Layout(sides, width >= WIDE, len(sides.by_case) > MOST_BLOCKS)
+def compared(sides: Sides, width: int) -> list[Content]:
+    """All metrics of all sides as one table, so that their figures stand in the same columns; empty without any."""
+    layout = _layout(sides, width)
     blank: list[Cell] = [""] * (len(layout.columns) - 1)
+    groups = _counted(sides, layout) if layout.counted else _plain(sides, layout)
+    filled = [(title, of, rows) for title, of, rows in groups if rows]
     cells: list[list[Cell]] = []
-    for title, of, rows in _counted(sides, layout, changes) if layout.counted else _plain(sides, layout):
-        if rows:
-            made = [layout.row(of, label, metric) for label, metric in rows]
-            cells += [["", *blank], [(title, ".heading"), *blank], *made]
-    return table(layout.columns, cells, width) if cells else []
+    for title, of, rows in filled:
+        cells += [["", *blank], [(title, ".heading"), *blank]] if cells else []
+        cells += [layout.row(of, label, metric) for label, metric in rows]
+    return _titled(filled[0][0], layout.columns, cells, width) if filled else []
+
+
+def moved_most(sides: Sides, changes: Sequence[str], width: int) -> list[Content]:
+    """What moved the most, as `Explained.changes` has it: the largest first. Empty where nothing did."""
+    layout = replace(_layout(sides, width), by_case=False)
+    rows = layout.labelled(_moved_most(changes, _once(sides)), "stall: ")
+    if not rows or not sides.parent:
+        return []
+    cells = [layout.row(sides, label, metric) for label, metric in rows]
+    return _titled("Moved most", layout.columns, cells, width)
+
+
+def _titled(title: str, columns: Sequence[Column], cells: Sequence[Sequence[Cell]], width: int) -> list[Content]:
+    """A table whose title stands in its head."""
+    head, *rest = table([replace(columns[0], title=title), *columns[1:]], cells, width)
+    return [head.stylize(".heading", 0, len(title)), *rest]
+
+
+def _layout(sides: Sides, width: int) -> "_Layout":
+    return _Layout(sides, width >= WIDE, len(sides.by_case) > MOST_BLOCKS)
 
 
 @dataclass(frozen=True)
@@ -69,32 +87,38 @@ class _Layout:
     sides: Sides
     wide: bool
     counted: bool
+    by_case: bool = True
 
     @property
     def cases(self) -> tuple[str, ...]:
-        return self.sides.cases if self.counted and self.wide else ()
+        return self.sides.cases if self.counted and self.wide and self.by_case else ()
+
+    @property
+    def bars(self) -> bool:
+        return self.counted or self.wide
 
     @property
     def columns(self) -> list[Column]:
         spelt = self.wide and not self.counted
-        now, before, first = ("candidate", "incumbent", "baseline") if spelt else ("cand.", "inc.", "base")
+        now, before = ("candidate", "incumbent") if spelt else ("cand.", "inc.")
+        third = self.sides.third_is if spelt else {"baseline": "base", "marked": "mark"}[self.sides.third_is]
         columns = [Column("", right=False, least=LABEL if self.cases else NARROW_LABEL)]
-        columns += [Column("", right=False, keep=700)] if self.counted else []
+        columns += [Column("", right=False, keep=700)] if self.bars else []
         columns += [Column(now, keep=900)]
         columns += [Column(before, keep=600), Column("Δ", keep=800)] if self.sides.parent else []
-        columns += [Column(first, keep=5)] if self.sides.baseline else []
+        columns += [Column(third, keep=5)] if self.sides.third else []
         return columns + [Column(name, keep=500 - nth) for nth, name in enumerate(_heads(self.cases))]
 
     def row(self, sides: Sides, label: str, metric: Metric) -> list[Cell]:
         share = metric.group == "warp stalls"
-        now, before, first = (_value(side, metric) for side in (sides.mine, sides.parent, sides.baseline))
+        now, before, first = (_value(side, metric) for side in sides.all)
         cells: list[Cell] = [label]
-        if self.counted:
+        if self.bars:
             part = now / 100 if now is not None and (share or metric.unit.startswith("%")) else None
             cells.append(gauge(part, GAUGE if self.wide else 1))
         cells.append(compact(now))
         cells += [compact(before), (moved(now, before), _style(metric, sides))] if sides.parent else []
-        cells += [compact(first)] if sides.baseline else []
+        cells += [compact(first)] if sides.third else []
         for case in self.cases:
             value = _value(sides.mine, replace(metric, name=of_case(metric.name, case)))
             cells.append((compact(value), ".muted") if metric.name in sides.by_case else "")
@@ -102,12 +126,12 @@ class _Layout:
 
     def labelled(self, metrics: Iterable[Metric], stall: str = "") -> list[Row]:
         """`stall` stands before the label of a stall, where no heading says that it is one."""
-        room = LABEL if self.wide else 0
-        rows = []
+        room, rows = LABEL, []
         for metric in metrics:
             before = stall if metric.group == "warp stalls" else ""
             label = before + long(metric)
-            rows.append((label if not self.counted or len(label) <= room else before + short(metric), metric))
+            fits = self.wide and (not self.counted or len(label) <= room)
+            rows.append((label if fits else before + short(metric), metric))
         return rows
 
 
@@ -123,19 +147,24 @@ def _plain(sides: Sides, layout: _Layout) -> Iterator[tuple[str, Sides, list[Row
     yield _others(sides)
 
 
-def _counted(sides: Sides, layout: _Layout, changes: Sequence[str]) -> Iterator[tuple[str, Sides, list[Row]]]:
+def _counted(sides: Sides, layout: _Layout) -> Iterator[tuple[str, Sides, list[Row]]]:
     """Groups of a GPU's metrics: nothing twice, and of the stalls only those that matter."""
-    names = {name for name in sides.names if not parted(name)[1]}
-    if "event_us" in names:
-        names.discard("call_us")
-    names -= {name for name in ALIKE if all(side.get(name) in (None, side.get("roofline_pct")) for side in sides.all)}
-    yield "Moved most", sides, layout.labelled(_moved_most(changes, names), "stall: ")
-    groups = grouped(names)
+    groups = grouped(_once(sides))
     groups["instructions"] = [*groups.pop("counters"), *groups["instructions"]]
     for group, metrics in groups.items():
         of, kept = stalls(sides, metrics) if group == "warp stalls" else (sides, metrics)
         yield _TITLES[group], of, layout.labelled(kept)
     yield _others(sides)
+
+
+def _once(sides: Sides) -> set[str]:
+    """The metrics of all cases, without those that only say again what another one says."""
+    names = {name for name in sides.names if not parted(name)[1]}
+    if "event_us" in names:
+        names.discard("call_us")
+    return names - {
+        name for name in ALIKE if all(side.get(name) in (None, side.get("roofline_pct")) for side in sides.all)
+    }
 
 
 def _moved_most(changes: Sequence[str], names: Iterable[str]) -> list[Metric]:

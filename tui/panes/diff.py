@@ -1,57 +1,90 @@
-"""Diff: what the iteration changed, as a unified diff; + and − stand beside the colours."""
+"""Diff: what the iteration changed against its parent, the baseline or the marked one, unified or side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual.content import Content
 
-from tui.details import Problem
+from tui.actions import key
+from tui.against import nothing_to_compare
+from tui.details import Diff, Problem
 from tui.numbers import MINUS, count
-from tui.panes.parts import heading, nothing_selected, problem, sentence
-from tui.text import BLANK, clean, line, lines_of
+from tui.panes.hunks import laid_out
+from tui.panes.parts import nothing_selected, problem, sentence
+from tui.panes.patch import Patch, parsed
+from tui.rows import Rows
+from tui.text import BLANK, Part, clean, line, wrapped
 from tui.view import View
 
-MOST_LINES = 20_000
+SPLIT_LEAST = 100
+"""Cells that two files beside each other need at least."""
 
 
-def lines(view: View, width: int, height: int) -> list[Content]:
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The lines, and in which of them the hunks begin."""
+
+    lines: Sequence[Content]
+    hunks: tuple[int, ...] = ()
+
+
+def lines(view: View, width: int, height: int) -> Sequence[Content]:
+    return drawn(view, width).lines
+
+
+def drawn(view: View, width: int) -> Drawn:
     if (nothing := nothing_selected(view, width)) is not None:
-        return nothing
-    diff, it = view.shown.diff, view.iteration
-    assert it is not None
+        return Drawn(nothing)
+    if (why := nothing_to_compare(view)) != "":
+        return Drawn(sentence(why, width))
+    diff = view.shown.diff
     if isinstance(diff, Problem):
-        return problem(diff, width)
+        return Drawn(problem(diff, width))
     if diff is None:
-        return sentence("Asking the daemon for the diff.", width)
+        return Drawn(sentence("Asking the daemon for the diff.", width))
     if not diff.text.strip():
-        return sentence(_no_diff(view), width)
-    text = lines_of(diff.text, MOST_LINES)
-    added = sum(one.startswith("+") and not one.startswith("+++ ") for one in text)
-    removed = sum(one.startswith("-") and not one.startswith("--- ") for one in text)
+        return Drawn([*_head(view, diff, parsed(""), width), BLANK, *sentence(_no_difference(view), width)])
+    split = view.split and width >= SPLIT_LEAST
+    head = _head(view, diff, parsed(diff.text), width)
+    sheet = laid_out(diff.text, width, split)
+    body, above = sheet.rows, len(head)
+    rows = Rows(above + len(body), lambda y: head[y] if y < above else body[y - above])
+    return Drawn(rows, tuple(above + begin for begin in sheet.hunks))
+
+
+def foot(view: View, drawn: Drawn, hunk: int) -> Content | None:
+    """Where among the hunks the operator is, and how to go on; nothing where there is only one."""
+    if len(drawn.hunks) < 2:
+        return None
+    keys = f"{key(view, 'next_hunk')} next  {key(view, 'previous_hunk')} previous"
+    return line((f"hunk {hunk + 1:,} of {len(drawn.hunks):,}", ".strong"), ("   " + keys, ".muted"))
+
+
+def _head(view: View, diff: Diff, patch: Patch, width: int) -> list[Content]:
+    """What is compared, how much differs, and what else could be seen here."""
     sides = f"{clean(diff.before)} → {clean(diff.after)}" if diff.before else clean(diff.after)
-    found = [
-        heading(sides, (f"+{added:,}", ".added"), " ", (f"{MINUS}{removed:,}", ".removed"), "  ", ("lines", ".muted"))
-    ]
-    found += [BLANK, *(_styled(one) for one in text)]
-    if diff.text.count("\n") > MOST_LINES:
-        found.append(line((f"the rest is left out: more than {count(MOST_LINES, 'line')}", ".warn")))
-    return found
+    parts: list[Part] = [(sides, ".strong")]
+    if patch.hunks:
+        where = f"  {count(len(patch.files), 'file')}, {count(len(patch.hunks), 'hunk')}"
+        parts += ["  ", (f"+{patch.added:,}", ".added"), " ", (f"{MINUS}{patch.removed:,}", ".removed")]
+        parts.append((where, ".muted"))
+    first = line(*parts)
+    told = wrapped(f"against {_side(view)} · {_else(view, width)}", width, ".muted")
+    return [first.truncate(width, ellipsis=True), *told]
 
 
-def _styled(text: str) -> Content:
-    if text.startswith(("+++ ", "--- ")):
-        return line((text, ".strong"))
-    if text.startswith("@@"):
-        return line((text, ".accent"))
-    if text.startswith("+"):
-        return line((text, ".added"))
-    if text.startswith("-"):
-        return line((text, ".removed"))
-    return line((text, ".muted")) if text.startswith("\\") else line(text)
+def _side(view: View) -> str:
+    return {"parent": "its parent", "baseline": "the baseline", "mark": "the marked one"}[view.against]
 
 
-def _no_diff(view: View) -> str:
-    it = view.iteration
-    assert it is not None
-    if it.number == it.parent:
-        return "The baseline is the task as it came: there is nothing to compare it with."
-    if it.outcome is None and not it.memo:
-        return "The diff against the incumbent appears when the propose step is done."
-    return "This candidate changes nothing in the text of its files."
+def _else(view: View, width: int) -> str:
+    other = f"{key(view, 'against')} another"
+    if view.split and width < SPLIT_LEAST:
+        return f"{other} · side by side takes {SPLIT_LEAST} columns, here are {width}: {key(view, 'zoom')} makes room"
+    return f"{other} · {key(view, 'split')} {'in one column' if view.split else 'side by side'}"
+
+
+def _no_difference(view: View) -> str:
+    if view.against == "parent":
+        return "This candidate changes nothing in the text of its files."
+    return "The files of the two are the same to the letter."

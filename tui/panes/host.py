@@ -1,36 +1,36 @@
 """One host in full: what is the matter with it, its devices and who has them, and what works there."""
 
-import re
 from collections import Counter
-from collections.abc import Sequence
-from itertools import groupby
 
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.nouns import Run
 from kpd.model.places import Check, Device, HostCard
 from tui import hosts, marks
 from tui.keys import written
 from tui.numbers import figure
-from tui.text import BLANK, clean, clip, fit, joined, line, wrapped
+from tui.panes import devices
+from tui.panes.devices import INDENT
+from tui.text import BLANK, beside, clean, clip, fit, line, wrapped
 from tui.view import View
 
-INDENT = 2
 MOST_LABEL = 14
+WIDE, GAP = 150, 4
+"""From this many cells on there are two columns, and what lies between them."""
 
 
 def lines(view: View, card: HostCard, width: int) -> list[Content]:
-    """All that is known of the host, below its headline."""
+    """All that is known of the host, below its headline; checks stand beside the devices where there is room."""
     measured = [_peaks(card), *(f"{clean(one.name)} {peaks}" for one in card.devices if (peaks := _peaks(one)))]
     told = "; ".join(filter(None, measured))
     facts = [card.system, f"measured: {told}" if told else ""]
     found = [row for text in facts if text for row in wrapped(text, width, ".muted", indent=INDENT, most=2)]
     found += _trouble(view, card, width)
-    known = hosts.devices(card)
-    if known:
-        found += [BLANK, line(" " * INDENT, ("Devices", ".heading")), *_devices(view, card, known, width)]
-    return [*found, *_preflight(view, card, width)]
+    if width < WIDE:
+        return [*found, *devices.lines(view, card, width), *_preflight(view, card, width)]
+    half = (width - GAP) // 2
+    left, right = devices.lines(view, card, half), _preflight(view, card, width - half - GAP)
+    return [*found, *beside(left, right, half, GAP)]
 
 
 def _peaks(of: HostCard | Device) -> str:
@@ -65,77 +65,6 @@ def _offered(view: View, card: HostCard, width: int) -> list[Content]:
     found += [row for text in rows for row in wrapped(text, width, ".strong", indent=2 * INDENT, most=3)]
     trust = f"compare it with the host's own, then {_key(view, 'trust', 'T')} trusts it"
     return found + _remedy(trust, width)
-
-
-def _devices(view: View, card: HostCard, known: Sequence[Device], width: int) -> list[Content]:
-    """One line each where all columns fit; else a model's name and facts once, and under it who has which of them."""
-    models = {device: _model(card, device) for device in known}
-    uses = {device: _use(view, card, device) for device in known}
-    names = max(cell_len(clean(device.name)) for device in known)
-    facts = max(cell_len(_facts(models[device], device)) for device in known)
-    if INDENT + names + facts + max(use.cell_length for use in uses.values()) + 6 <= width:
-        return [
-            Content.assemble(
-                " " * INDENT, fit(clean(device.name), names), "   ",
-                (fit(_facts(models[device], device), facts), ".muted"), "   ", uses[device],
-            )
-            for device in known
-        ]  # fmt: skip
-    found = []
-    for (name, model), same in groupby(known, key=lambda device: (clean(device.name), models[device])):
-        alike = list(same)
-        if len(alike) == 1:
-            room = width - INDENT - uses[alike[0]].cell_length - 2
-            found.append(Content.assemble(" " * INDENT, fit(name, room), "  ", uses[alike[0]]))
-            found += wrapped(_facts(model, alike[0]), width, ".muted", indent=2 * INDENT, most=2)
-            continue
-        found += wrapped(f"{len(alike)} × {name}", width, indent=INDENT, most=2)
-        found += wrapped(model, width, ".muted", indent=2 * INDENT, most=2) if model else []
-        found += _flowing([Content.assemble((_pci(one), ".muted"), " ", uses[one]) for one in alike], width)
-    return found
-
-
-def _flowing(cells: Sequence[Content], width: int) -> list[Content]:
-    """Cells of one width, as many in a line as fit."""
-    room = width - 2 * INDENT
-    widest = min(room, max(cell.cell_length for cell in cells))
-    columns = max(1, (room + 2) // (widest + 2))
-    even = [cell.truncate(widest, pad=True) for cell in cells]
-    rows = [even[first : first + columns] for first in range(0, len(even), columns)]
-    return [Content.assemble(" " * 2 * INDENT, joined(row, "  ")) for row in rows]
-
-
-def _model(card: HostCard, device: Device) -> str:
-    """What is the same for all devices of a kind: `sm_90 · 80 GiB`."""
-    pinned = f"CPU {card.cpu}" if device.kind == "cpu" and card.cpu is not None else ""
-    memory = f"{device.memory_mib / 1024:,.0f} GiB" if device.memory_mib else ""
-    return " · ".join(part for part in (clean(device.arch), memory, pinned) if part)
-
-
-def _facts(model: str, device: Device) -> str:
-    """`sm_90 · 80 GiB · 17:00.0`."""
-    return " · ".join(part for part in (model, _pci(device)) if part)
-
-
-def _pci(device: Device) -> str:
-    """The bus id, without its domain where that is the usual one."""
-    return re.sub("^0+:(?=.*:)", "", clean(device.pci))
-
-
-def _use(view: View, card: HostCard, device: Device) -> Content:
-    """Which run has the device; nobody knows while the host is down."""
-    run = hosts.holder(view.state, card, device)
-    if run is not None:
-        return held(view, run)
-    return line((f"{marks.FREE.glyph} {marks.FREE.word}", marks.FREE.style)) if card.link == "up" else BLANK
-
-
-def held(view: View, run: Run) -> Content:
-    """The run that has a device, with its sign."""
-    mark = marks.of_run(run, bool(view.state.held))
-    now = run.current
-    at = f"{run.id}.{now.number}" if now is not None else run.id
-    return line((f"{mark.glyph} {at}", mark.style))
 
 
 def _preflight(view: View, card: HostCard, width: int) -> list[Content]:

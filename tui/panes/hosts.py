@@ -11,12 +11,14 @@ from kpd.model.places import HostCard
 from kpd.workspace.config import LOCAL
 from tui import hosts, marks
 from tui.numbers import count, figure
-from tui.panes import host
-from tui.panes.host import INDENT
+from tui.panes import devices, host
+from tui.panes.devices import INDENT
 from tui.panes.parts import heading, nothing_heard, sentence
 from tui.text import BLANK, clean, clip, joined, line
 from tui.view import View
 
+FOLDED = 2
+"""Lines of a host that is folded."""
 LEAST_REMEDY = 16
 """Cells below which the beginning of a remedy tells nobody anything."""
 
@@ -51,7 +53,7 @@ def page(view: View, width: int, height: int) -> Page:
         if not folded and found and found[-1] is not BLANK:
             found.append(BLANK)
         first = len(found)
-        found += [_headline(card, width, sign), *body]
+        found += [_headline(view, card, width, sign), *body]
         spans[card.name] = range(first, len(found))
         if not folded and card is not cards[-1]:
             found.append(BLANK)
@@ -70,10 +72,11 @@ def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:
     return Content.assemble(found, (longest if fits else f"  {taken} of {len(known):,} taken", ".muted"))
 
 
-def _headline(card: HostCard, width: int, sign: str) -> Content:
+def _headline(view: View, card: HostCard, width: int, sign: str) -> Content:
     """Name, link, round trip, and the way there."""
     mark = marks.of_host(card)
-    rtt = f" {_milliseconds(card.rtt_ms)}" if card.link == "up" and card.rtt_ms is not None else ""
+    known = hosts.round_trip(view, card)
+    rtt = f" {_milliseconds(known)}" if known is not None else ""
     where = "this machine" if card.transport == LOCAL else f"{clean(card.transport)} {clean(card.address)}"
     return line(
         (sign, ".muted"), (f"{mark.glyph} ", mark.style), (clip(clean(card.name), 32), ".strong"),
@@ -106,7 +109,7 @@ def _folded(view: View, card: HostCard, width: int) -> list[Content]:
     tail: list[Content] = []
     for device in hosts.devices(card):
         if (run := hosts.holder(view.state, card, device)) is not None:
-            tail.append(host.held(view, run))
+            tail.append(devices.held(view, run))
     bad = ", ".join(clean(check.name) for check in card.checks if check.state == "bad")
     tail += [line((f"{marks.FAILED.glyph} {bad}", marks.FAILED.style))] if bad else []
     after = joined(tail, "  ").truncate(max(0, room - LEAST_REMEDY), ellipsis=True)

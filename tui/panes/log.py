@@ -1,91 +1,211 @@
 """Log: the step journal of the iteration with its times, and live output where it belongs between the steps."""
 
+import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from textual.content import Content
 
 from kpd.model.events import STEP_OF, Event, StepFact, StepStarted
+from kpd.model.nouns import Notice
 from tui import marks
-from tui.details import Problem
-from tui.numbers import clock
-from tui.output import AGENT, MOST_LINES, OutputLine
-from tui.panes.parts import heading, nothing_selected, problem, sentence
-from tui.story import sentence as told
-from tui.text import BLANK, clean, line, wrapped
+from tui.actions import key
+from tui.details import Problem, Show
+from tui.numbers import clock, count
+from tui.output import OutputLine
+from tui.panes import printed
+from tui.panes.parts import heading, nothing_heard, nothing_selected, problem, sentence
+from tui.rows import Rows
+from tui.story import acted, sentence as told
+from tui.text import BLANK, clean, clip, line, wrapped
 from tui.view import View
 
-GUTTER = 11
-"""Cells before what was printed: its channel, and a rule."""
+ROWS = 1 << 12
+"""More rows than a printed line is ever folded to."""
+
+Timed = tuple[int, float, list[Content]]
+"""An event's number, its time, and how it reads."""
 
 
-def lines(view: View, width: int, height: int) -> list[Content]:
-    if (nothing := nothing_selected(view, width)) is not None:
-        return _notices(view) or nothing
-    events = view.shown.events
-    found: list[Content] = problem(events, width) if isinstance(events, Problem) else []
-    journal = events if isinstance(events, tuple) else ()
-    output = [one for one in view.output if one.run in ("", view.at.run) and one.iteration in (0, view.at.iteration)]
-    output = [one for one in output if one.run == "" or one.iteration == view.at.iteration]
-    found += _merged(view, journal, output, width)
-    if not found:
-        return sentence("The journal of this iteration appears here, with the output of its build and its jobs.", width)
-    if not output and view.iteration is not None and view.iteration.outcome is not None:
-        found += [BLANK, *sentence(_where(view), width)]
-    return found
+class Sheet:
+    """The lines of the log for one view and width; of thousands, those in sight are drawn.
+
+    `keys` tells lines apart when others come and go: those of printed lines grow in the order in which they came,
+    others are negative, or 0 where nobody needs to know. `matches` are the lines that have what is searched for.
+    """
+
+    def __init__(self, view: View, width: int) -> None:
+        self.keys: list[int] = []
+        self.matches: list[int] = []
+        self._entries: list[Content | tuple[OutputLine, int]] = []
+        self._width = width
+        self._wanted = _pattern(view.find)
+        self._made_of = _made_of(view)
+        self._fill(view)
+
+    def holds(self, view: View, width: int) -> bool:
+        """Whether it is still what there is to show: most keys that are pressed change nothing about it."""
+        old, new = self._made_of, _made_of(view)
+        return width == self._width and all(one is other or one == other for one, other in zip(old, new, strict=True))
+
+    def rows(self, here: int | None = None) -> Rows:
+        """The lines to show, with the match in line `here` set off from the others."""
+        return Rows(len(self._entries), lambda y: self._drawn(y, y == here))
+
+    def _drawn(self, y: int, here: bool) -> Content:
+        entry, style = self._entries[y], ".match-here" if here else ".match"
+        gutter = printed.gutter(self._width)
+        if isinstance(entry, Content):
+            spans = self._wanted.finditer(entry.plain) if self._wanted is not None else ()
+            for span in spans:
+                entry = entry.stylize(style, *span.span())
+            return entry
+        one, row = entry
+        content = printed.drawn(one, row, self._width)
+        for nth, begin, end in printed.stretches(one, self._wanted, self._width) if self._wanted is not None else ():
+            if nth == row:
+                content = content.stylize(style, gutter + begin, gutter + end)
+        return content
+
+    # ── what there is to show ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _fill(self, view: View) -> None:
+        width = self._width
+        if (nothing := nothing_heard(view, width)) is not None:
+            self._say(nothing)
+        elif view.iteration is None:
+            self._of_the_daemon(view)
+        else:
+            self._of_the_iteration(view)
+
+    def _of_the_iteration(self, view: View) -> None:
+        it, events = view.iteration, view.shown.events
+        assert it is not None
+        if isinstance(events, Problem):
+            self._say(problem(events, self._width))
+        journal = events if isinstance(events, tuple) else ()
+        output = [
+            one for one in view.output if one.run == "" or (one.run == view.at.run and one.iteration == it.number)
+        ]
+        ended = it.ended or float("inf")
+        notices = [one for one in view.state.notices if it.started <= one.at <= ended]
+        pairs = zip(journal, (*journal[1:], None), strict=False)
+        shown = [
+            self._timed(view, one.seq, one.at, *told(one.fact)) for one, after in pairs if not _goes_on(one, after)
+        ]
+        self._merge(view, shown, notices, output)
+        if not journal and not output:
+            waiting = "The journal of this iteration appears here, with the output of its build and its jobs."
+            self._say(sentence(waiting, self._width))
+        elif not output and it.outcome is not None:
+            self._say([BLANK, *sentence(_where(view), self._width)])
+
+    def _of_the_daemon(self, view: View) -> None:
+        """Without an iteration: what the daemon noticed, and for a run what people did to it and what it prints."""
+        run = view.run
+        self._say([*(nothing_selected(view, self._width) or ()), BLANK])
+        self._say([heading("What the daemon noticed", (f"and what was done to {run.id}" if run else "", ".muted"))])
+        acts = view.shown.acts if isinstance(view.shown.acts, tuple) else ()
+        output = [one for one in view.output if one.run in ("", run.id)] if run is not None else []
+        done = marks.Mark("»", "", ".accent")
+        shown = [self._timed(view, event.seq, event.at, done, acted(event.fact)) for event in acts]
+        self._merge(view, shown, view.state.notices, output)
+        if not shown and not output and not view.state.notices:
+            self._say(sentence("Nothing so far. Warnings and errors appear here, each once.", self._width))
+        if view.state.workspace:
+            where = f"The daemon's own log is {view.state.workspace}/.kpd/daemon.log."
+            self._say([BLANK, *sentence(where, self._width)])
+
+    def _merge(
+        self, view: View, shown: Sequence[Timed], notices: Sequence[Notice], output: Sequence[OutputLine]
+    ) -> None:
+        """Notices by the clock; printed lines after the last event that had happened when they came."""
+        said = printed_so_far = 0
+        for seq, at, told_in in shown:
+            first = printed_so_far
+            while printed_so_far < len(output) and output[printed_so_far].after < seq:
+                printed_so_far += 1
+            self._print(output[first:printed_so_far])
+            while said < len(notices) and notices[said].at < at:
+                self._notice(view, notices[said])
+                said += 1
+            self._say(told_in, -seq)
+        for notice in notices[said:]:
+            self._notice(view, notice)
+        self._print(output[printed_so_far:])
+
+    def _notice(self, view: View, notice: Notice) -> None:
+        below_events = -int(1000 * notice.at)
+        self._say(self._timed(view, 0, notice.at, marks.of_notice(notice.level), notice.text)[2], below_events)
+
+    def _timed(self, view: View, seq: int, at: float, mark: marks.Mark, text: str) -> Timed:
+        """What happened when, over as many lines as it takes."""
+        head = line((f"{clock(at, view.zone)}  ", ".muted"), (f"{mark.glyph} ", mark.style))
+        rows = wrapped(text, self._width - head.cell_length)
+        return seq, at, [(head if nth == 0 else line(" " * head.cell_length)) + one for nth, one in enumerate(rows)]
+
+    def _say(self, lines: Iterable[Content], known: int = 0) -> None:
+        for one in lines:
+            if self._wanted is not None and self._wanted.search(one.plain):
+                self.matches.append(len(self._entries))
+            self._entries.append(one)
+            self.keys.append(known)
+
+    def _print(self, output: Sequence[OutputLine]) -> None:
+        entries, keys, width, wanted = self._entries, self.keys, self._width, self._wanted
+        for one in output:
+            if wanted is not None:
+                self.matches += [len(entries) + row for row in printed.found(one, wanted, width)]
+            for row in range(printed.height(one, width)):
+                entries.append((one, row))
+                keys.append(one.number and one.number * ROWS + row)
 
 
-def _notices(view: View) -> list[Content]:
-    """What the daemon noticed, for a task or a run as a whole; the newest last, as in any log."""
-    if not view.state.notices:
-        return []
-    found = [heading("Notices", ("select an iteration for its own journal", ".muted"))]
-    for notice in view.state.notices:
-        mark = marks.of_notice(notice.level)
-        found.append(
-            line((f"{clock(notice.at, view.zone)}  ", ".muted"), (f"{mark.glyph} ", mark.style), clean(notice.text))
+def lines(view: View, width: int, height: int) -> Sequence[Content]:
+    return Sheet(view, width).rows()
+
+
+def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Content | None:
+    """What was found of what is searched for, and how much there is below a log that was scrolled away from its end."""
+    parts: list[Content] = []
+    if view.find:
+        found = count(len(matches), "line")
+        which = f"{matches.index(at) + 1:,} of {found}" if at in matches else found if matches else "no line has it"
+        keys = "  n next  N previous" if matches else ""
+        end = f"  {key(view, 'clear')} ends"
+        parts.append(line(("/", ".key"), (clip(clean(view.find), 20), ".strong"), f"  {which}", (keys + end, ".muted")))
+    if below > 0:
+        parts.append(
+            line(("‖ ", ".warn"), f"{count(below, 'line')} below", (f"  {key(view, 'follow')} follows", ".muted"))
         )
-    return found
+    return Content("   ").join(parts) if parts else None
+
+
+def _goes_on(event: Event, after: Event | None) -> bool:
+    """Whether this is the beginning of a step whose end comes next: one line a step is enough."""
+    if not isinstance(event.fact, StepStarted) or after is None:
+        return False
+    step, following = event.fact.step, after.fact
+    return step == "record" or (isinstance(following, StepFact) and STEP_OF[type(following)] == step)
+
+
+def _made_of(view: View) -> tuple[object, ...]:
+    """All of a view that the log shows something of."""
+    return (
+        view.output, view.shown.events, view.shown.acts, view.shown.show, view.state.notices, view.at, view.iteration,
+        view.run is None, view.state.seq == 0, view.link.state, view.find, view.zone,
+    )  # fmt: skip
 
 
 def _where(view: View) -> str:
     show = view.shown.show
-    folder = show.folder if show is not None and not isinstance(show, Problem) and show.folder else "its run folder"
+    folder = show.folder if isinstance(show, Show) and show.folder else "its run folder"
     files = "build.log, check.json, timing.json"
     reply = "reply.md, " if view.iteration is not None and view.iteration.spend.calls else ""
     return f"Live output is kept while this screen is open. All of it is in {folder}: {reply}{files}."
 
 
-def _merged(view: View, journal: tuple[Event, ...], output: list[OutputLine], width: int) -> list[Content]:
-    """Output stands after the last event that had happened when it came."""
-    found: list[Content] = []
-    at = 0
-    for nth, event in enumerate(journal):
-        while at < len(output) and output[at].after < event.seq:
-            found += _output(output[at], width)
-            at += 1
-        if _has_result(journal, nth):
-            continue
-        mark, text = told(event.fact)
-        found.append(line((f"{clock(event.at, view.zone)}  ", ".muted"), (f"{mark.glyph} ", mark.style), text))
-    for one in output[at:]:
-        found += _output(one, width)
-    return found
-
-
-def _has_result(journal: tuple[Event, ...], nth: int) -> bool:
-    """Whether this is the beginning of a step whose end comes next: one line a step is enough."""
-    begun = journal[nth].fact
-    following = journal[nth + 1].fact if nth + 1 < len(journal) else None
-    if not isinstance(begun, StepStarted) or following is None:
-        return False
-    return begun.step == "record" or (isinstance(following, StepFact) and STEP_OF[type(following)] == begun.step)
-
-
-@lru_cache(maxsize=2 * MOST_LINES)
-def _output(one: OutputLine, width: int) -> tuple[Content, ...]:
-    """What an agent writes is prose in long lines, and folded; tables and code of other programs are not."""
-    folds = one.channel == AGENT and len(one.text) > width - GUTTER
-    body = wrapped(one.text, width - GUTTER) if folds else [Content(one.text)]
-    return tuple(
-        Content.assemble((f"{one.channel if nth == 0 else '':>8} │ ", ".muted"), text) for nth, text in enumerate(body)
-    )
+@lru_cache(maxsize=4)
+def _pattern(find: str) -> re.Pattern[str] | None:
+    """What is searched for, in either case of its letters."""
+    return re.compile(re.escape(clean(find)), re.IGNORECASE) if clean(find) else None

@@ -1,111 +1,229 @@
-"""Memo: the run as a story, newest first, with the operator's notes and the steering queue on top."""
+"""Memo: the run as a story, newest first, with what is set, and the steering queue, on top."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
+from kpd.model import events as e
 from kpd.model.metrics import describe
 from kpd.model.nouns import Iteration, Run, Steering
 from tui import marks, money
-from tui.details import Show
-from tui.numbers import change, count, figure, moved
+from tui.actions import key
+from tui.details import Problem, Show
+from tui.numbers import change, clock, count, figure, moved
 from tui.panes.next import SWEEP, left_open
 from tui.panes.parts import heading, labelled, nothing_selected, sentence
-from tui.story import verdict_text
+from tui.story import acted, verdict_text
 from tui.text import BLANK, clean, line, wrapped
 from tui.view import View
 
-MOST_TOLD = 100
+MOST_TOLD = 50
 """Iterations told at once; the story ends at the selected one, so the rest is a selection away."""
+ROOMY = 64
+"""From this width on what is set has lines of its own."""
+_ELSEWHERE = (e.Steered, e.MemoGiven)
+"""Acts that the story shows where they belong: the notes as such, the author beside the memo."""
+
+Came = tuple[bool, str]
+"""Whether what came of an expectation is what was expected, and what came."""
 
 
 def lines(view: View, width: int, height: int) -> list[Content]:
     run = view.run
     if run is None or not run.iterations:
         return nothing_selected(view, width) or []
-    found = _steering(run, width)
+    found = [*_set(view, run, width), *_steering(view, run, width)]
     last = view.iteration.number if view.iteration else run.iterations[-1].number
     told = [it for it in run.iterations if it.number <= last]
+    acts = _acts(view, run)
     found.append(heading(f"{run.id} up to iteration {last}", ("newest first", ".muted")))
     for it in reversed(told[-MOST_TOLD:]):
-        found += [BLANK, *_chapter(view, run, it, width)]
+        found += [BLANK, *_chapter(view, run, it, acts.get(it.number, ()), width)]
     if len(told) > MOST_TOLD:
         earlier = count(len(told) - MOST_TOLD, "earlier iteration")
         found += [BLANK, *sentence(f"{earlier}: select one on the left to read the story up to it.", width)]
+    elif before := [row for event in acts.get(-1, ()) for row in _act(view, event, 0, width)]:
+        found += [BLANK, *before]
+    if isinstance(view.shown.acts, Problem):
+        found += [BLANK, *sentence(f"What operators did is not known: {view.shown.acts.message}", width)]
     return found
 
 
-def _steering(run: Run, width: int) -> list[Content]:
+# ── what is set, and what waits ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _set(view: View, run: Run, width: int) -> list[Content]:
+    """What operators have set for the iterations to come; empty where nothing is."""
+    settings = list(_settings(view, run))
+    if not settings:
+        return []
+    if width < ROOMY:
+        return [*wrapped(" · ".join(f"{label}: {text}" for label, text in settings), width, ".muted"), BLANK]
+    rows = [row for label, text in settings for row in labelled(label, text, width)]
+    return [heading("Set by operators"), *rows, BLANK]
+
+
+def _settings(view: View, run: Run) -> Iterator[tuple[str, str]]:
+    if run.approve:
+        yield "review", "candidates wait for a person"
+    if run.model:
+        yield "model", clean(run.model)
+    for stand, label in (("pinned", "pinned"), ("banned", "banned")):
+        if rules := sorted(rule for rule, one in run.stands.items() if one == stand):
+            yield label, ", ".join(map(clean, rules))
+    if run.again:
+        yield (
+            "once more",
+            ", ".join(
+                f"{run.id}.{one.of}{', all processes' if one.thorough else ''}{f' ({clean(one.by)})' if one.by else ''}"
+                for one in run.again
+            ),
+        )
+    if run.before is not None and run.status != "ended":
+        yield "undo", f"{key(view, 'undo')} brings {run.id}.{run.before} back"
+
+
+def _steering(view: View, run: Run, width: int) -> list[Content]:
     queued = [note for note in run.steering if note.consumed_by is None]
     if not queued:
         return []
-    found = [heading("Steering queue", ("for the next iteration; s edits", ".muted"))]
+    edit = "" if view.read_only or run.status == "ended" else f"; {key(view, 'steer')} edits"
+    found = [heading("Steering queue", (f"for the next iteration{edit}", ".muted")).truncate(width, ellipsis=True)]
     for note in queued:
         found += _note(note, width)
     return [*found, BLANK]
 
 
 def _note(note: Steering, width: int) -> list[Content]:
-    by = f"  — {clean(note.by)}" if note.by else ""
-    text = wrapped(note.text + by, width - 5)
+    text = wrapped(_signed(note.text, note.by), width - 5)
     return [
         Content.assemble((f"{note.note:>3}  " if nth == 0 else "     ", ".accent"), one) for nth, one in enumerate(text)
     ]
 
 
-def _chapter(view: View, run: Run, it: Iteration, width: int) -> list[Content]:
+def _signed(text: str, by: str) -> str:
+    return text + (f"  — {clean(by)}" if by else "")
+
+
+# ── the story ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _acts(view: View, run: Run) -> dict[int, list[e.Event]]:
+    """What operators did, by the iteration that was the newest at the time; -1 before the first."""
+    known = view.shown.acts if isinstance(view.shown.acts, tuple) else ()
+    found: dict[int, list[e.Event]] = {}
+    newest = 0
+    for event in sorted(known, key=lambda event: event.seq):
+        while newest < len(run.iterations) and run.iterations[newest].started <= event.at:
+            newest += 1
+        found.setdefault(run.iterations[newest - 1].number if newest else -1, []).append(event)
+    return found
+
+
+def _act(view: View, event: e.Event, indent: int, width: int) -> list[Content]:
+    head = f"{clock(event.at, view.zone)}  "
+    rows = wrapped(acted(event.fact), width - indent - len(head) - 2)
+    return [
+        line(" " * indent, (head if nth == 0 else " " * len(head), ".muted"), ("» " if nth == 0 else "  ", ".accent"))
+        + one
+        for nth, one in enumerate(rows)
+    ]
+
+
+def _chapter(view: View, run: Run, it: Iteration, acts: Sequence[e.Event], width: int) -> list[Content]:
     mark = marks.of_iteration(it, run, bool(view.state.held))
     gain = marks.gain_of(it)
-    found = [
-        line(
-            (f"{it.number:>4}  ", ".strong" if view.at.iteration == it.number else ".muted"),
-            (f"{mark.glyph} {gain + '  ' if gain else ''}{mark.word}", mark.style),
-            (f"   {clean(it.agent)}", ".muted"),
-        ).truncate(width, ellipsis=True)
-    ]
+    head = line(
+        (f"{it.number:>4}  ", ".strong" if view.at.iteration == it.number else ".muted"),
+        (f"{mark.glyph} {gain + '  ' if gain else ''}{mark.word}", mark.style),
+        (f"   {clean(it.agent)}", ".muted"),
+    )
+    found = [head.truncate(width, ellipsis=True)]
     for note in run.steering:
         if note.consumed_by == it.number:
-            found += wrapped(f"steered: {note.text}", width, ".accent", indent=6)
-    found += wrapped(it.memo, width, indent=6) if it.memo else sentence("      no memo yet", width)
-    for label, text in _particulars(view, run, it):
+            found += wrapped(_signed(f"steered: {note.text}", note.by), width, ".accent", indent=6)
+    found += _memo(view, it, width)
+    for label, text in _particulars(run, it):
         found += labelled(label, text, width, ".muted" if label == "cost" else "", indent=6)
+    for nth, (good, text) in enumerate(_came(view, it)):
+        found += _outcome("measured" if nth == 0 else "", good, text, width)
+    if it.spend.calls:
+        found += labelled("cost", money.told(it.spend), width, ".muted", indent=6)
+    found += _review(view, it, width)
     if it.verdict is not None and it.outcome is None:
         found += wrapped(verdict_text(it.verdict), width, ".muted", indent=6)
     if it.override:
         found += wrapped(f"accepted by hand: {it.override}", width, ".warn", indent=6)
     if it.reason:
         found += wrapped(it.reason, width, ".muted", indent=6)
-    return found
+    told = (event for event in acts if not isinstance(event.fact, _ELSEWHERE))
+    return found + [row for event in told for row in _act(view, event, 6, width)]
 
 
-def _particulars(view: View, run: Run, it: Iteration) -> Iterator[tuple[str, str]]:
-    """What the agent aimed at and expected before anything was measured, what came of it, and what it cost."""
+def _memo(view: View, it: Iteration, width: int) -> list[Content]:
+    """With the name of the person who has written it, when one has."""
+    if not it.memo:
+        return wrapped("no memo yet", width, ".muted", indent=6)
+    facts = (one.fact for one in view.shown.acts) if isinstance(view.shown.acts, tuple) else ()
+    authors = [fact.by for fact in facts if isinstance(fact, e.MemoGiven) and fact.iteration == it.number]
+    return wrapped(_signed(it.memo, authors[-1] if authors else ""), width, indent=6)
+
+
+def _particulars(run: Run, it: Iteration) -> Iterator[tuple[str, str]]:
+    """What the agent aimed at and expected before anything was measured."""
+    if it.again is not None:
+        more = ", with all processes" if it.thorough else ""
+        yield "again", f"the files of {run.id}.{it.again} once more{more}"
     if it.aims:
-        yield "aims at", ", ".join(it.aims)
+        yield "aims at", ", ".join(map(clean, it.aims))
+    if it.tune:
+        names = "; ".join(f"{clean(name)} = {', '.join(map(clean, values))}" for name, values in it.tune.items())
+        explores = " (left to the sweep)" if SWEEP in run.agents and left_open(it) else ""
+        yield "unsure of", names + explores
     if it.expected is not None:
         metric = describe(it.expected.metric)
         gain = f", gain {change(it.expected.gain_pct)}" if it.expected.gain_pct is not None else ""
-        yield "expects", f"{metric.label if metric else it.expected.metric} {it.expected.direction}{gain}"
-        if (came := _came(view, it, it.expected.metric)) != "":
-            yield "measured", came
-    if it.tune:
-        names = "; ".join(f"{name} = {', '.join(values)}" for name, values in it.tune.items())
-        explores = " (left to the sweep)" if SWEEP in run.agents and left_open(it) else ""
-        yield "unsure of", names + explores
-    if it.spend.calls:
-        yield "cost", money.told(it.spend)
+        yield "expects", f"{metric.label if metric else clean(it.expected.metric)} {it.expected.direction}{gain}"
 
 
-def _came(view: View, it: Iteration, metric: str) -> str:
-    """The metric before and after, known for the selected iteration, and the gain."""
-    parts = []
+def _outcome(label: str, good: bool, text: str, width: int) -> list[Content]:
+    mark, style = ("✓", ".good") if good else ("✗", ".bad")
+    rows = labelled(label, f"{mark} {text}", width, indent=6)
+    at = rows[0].plain.find(mark)
+    return [rows[0].stylize(style, at, at + 1), *rows[1:]]
+
+
+def _came(view: View, it: Iteration) -> Iterator[Came]:
+    """What came of what was expected: the metric, which is known for the selected iteration, and the gain."""
+    expected = it.expected
+    if expected is None:
+        return
     show = view.shown.show
     if view.at.iteration == it.number and isinstance(show, Show) and show.parent is not None:
-        before, after = (of.profiled.metrics.get(metric) if of.profiled else None for of in (show.parent, show.detail))
-        known = describe(metric)
-        unit = f" {known.unit}" if known is not None and known.unit else ""
+        before, after = (
+            of.profiled.metrics.get(expected.metric) if of.profiled is not None else None
+            for of in (show.parent, show.detail)
+        )  # fmt: skip
         if before is not None and after is not None:
-            parts.append(f"{figure(before)} → {figure(after)}{unit} ({moved(after, before)})")
-    if it.verdict is not None:
-        parts.append(f"gain {marks.gain_of(it)}")
-    return ", ".join(parts)
+            known = describe(expected.metric)
+            unit = f" {known.unit}" if known is not None and known.unit else ""
+            went = after > before if expected.direction == "up" else after < before
+            label = f"{known.label} " if known is not None else ""
+            yield went, f"{label}{figure(before)} → {figure(after)}{unit} ({moved(after, before)})"
+    if it.verdict is not None and it.outcome != "baseline":
+        gain = it.verdict.gain
+        wanted = expected.gain_pct if expected.gain_pct is not None else 0.0
+        # Within what the samples allow: an expectation that lies in the interval has come true.
+        yield gain.high >= wanted and gain.pct > 0, f"gain {change(gain.pct)} [{change(gain.low)}, {change(gain.high)}]"
+
+
+def _review(view: View, it: Iteration, width: int) -> list[Content]:
+    match it.review:
+        case "waits":
+            keys = f"{key(view, 'approve')} has it built, {key(view, 'decline')} declines it"
+            return wrapped(f"◔ waits for a person before it is built: {keys}", width, ".warn", indent=6)
+        case "approved":
+            return wrapped("✓ approved before it was built", width, ".muted", indent=6)
+        case "declined":
+            return wrapped("✗ declined before it was built", width, ".muted", indent=6)
+    return []

@@ -1,18 +1,25 @@
 """What a run does next, what it waits for, and what of its budget is left."""
 
+from statistics import median
+
 from textual.content import Content
 
 from kpd.model.nouns import STEPS, Iteration, Run
 from tui import money
 from tui.actions import key
-from tui.numbers import count, figure
+from tui.numbers import count, figure, seconds
 from tui.output import AGENT
 from tui.text import clean, clip, first_line, line, wrapped
 from tui.view import View
 from tui.waits import folded, waits
 
 MOST_LINES = 5
+LABEL = 12
 SWEEP, OPERATOR = "sweep", "operator"
+NO_AGENTS = ("baseline", OPERATOR, "again")
+"""Whose iterations are a person's wish, or kpd's own."""
+TYPICAL = 20
+"""So many iterations say how long one takes."""
 
 
 def next_lines(view: View, width: int) -> list[Content]:
@@ -34,11 +41,13 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
     if view.link.state == "down":
         return "waits", "no link to the daemon: what you see is the last that was heard", ""
     if view.state.held:
-        return "waits", f"the queue is held: {key(view, 'release')} releases it", ""
+        return "waits", f"the queue is held: {key(view, 'resume')} releases it", ""
     if run.status == "paused":
         return "waits", f"{paused(run)}; {key(view, 'resume')} resumes it", ""
     if run.status == "queued":
         return "waits", first_line(run.waiting) or "for a device that is free", ""
+    if (asked := run.current) is not None and asked.review == "waits":
+        return "waits", _review(view, run, asked), ""
     if run.waiting:
         wanted = waits(view.state, run)
         if wanted.path:
@@ -49,6 +58,13 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
     if run.agent == OPERATOR and run.incumbent is not None and not run.pending_edit:
         return "waits", "for an edit of the task folder: save a file and it is measured", ""
     return "next", _iteration(run), ""
+
+
+def _review(view: View, run: Run, it: Iteration) -> str:
+    """What a person may do with a candidate that waits for one."""
+    keys = [(key(view, act), does) for act, does in (("approve", "builds it"), ("decline", "ends it"))]
+    acts = ", ".join(f"{pressed} {does}" for pressed, does in keys)
+    return f"for your review of {run.id}.{it.number}: {key(view, 'tab_diff')} shows its diff, {acts}"
 
 
 def _step(view: View, run: Run) -> str:
@@ -68,6 +84,9 @@ def _iteration(run: Run) -> str:
     """The iteration that comes next."""
     if run.pending_edit:
         return "your edit of the task folder is measured as an operator iteration"
+    if run.again and run.incumbent is not None:
+        thorough = ", with all processes that a verdict can use" if run.again[0].thorough else ""
+        return f"{run.id}.{run.again[0].of} is measured once more{thorough}"
     queued = sum(note.consumed_by is None for note in run.steering)
     if queued:
         return f"a new iteration, steered by {count(queued, 'note')} of yours"
@@ -81,7 +100,7 @@ def _turn(run: Run) -> str:
     others = [agent for agent in run.agents if agent != SWEEP] or [SWEEP]
     last = next((it.agent for it in reversed(run.iterations) if it.agent in others), others[-1])
     name = clean(others[(others.index(last) + 1) % len(others)])
-    unsure = next((it for it in reversed(run.iterations) if it.agent not in (SWEEP, OPERATOR)), None)
+    unsure = next((it for it in reversed(run.iterations) if it.agent not in (SWEEP, *NO_AGENTS)), None)
     if SWEEP in run.agents and unsure is not None and left_open(unsure):
         return f"sweep, as long as {run.id}.{unsure.number} leaves it {_names(unsure)} to explore; then {name}"
     return f"{name} proposes the next candidate"
@@ -105,26 +124,41 @@ def paused(run: Run) -> str:
 
 def used(run: Run) -> tuple[int, int]:
     """Iterations that count against the budget, and those since the last accepted one."""
-    done = run.counted
     without = 0
-    for it in reversed(done):
+    for it in reversed(run.iterations):
         if it.outcome == "accepted":
             break
-        without += 1
-    return len(done), without
+        without += it.counts
+    return sum(it.counts for it in run.iterations), without
 
 
 def budget(view: View, run: Run, width: int) -> list[Content]:
-    """What is left: iterations, patience, money for models, and how far the stop score is."""
+    """What is left: iterations, patience, money for models and time, and what is accepted or ends the run."""
     limits = run.budget
     done, without = used(run)
+    left = max(0, limits.iterations - done)
     parts = [
-        ("iterations", f"{max(0, limits.iterations - done):,} of {limits.iterations:,} left"),
+        ("iterations", f"{left:,} of {limits.iterations:,} left"),
         ("patience", f"{max(0, limits.patience - without):,} of {limits.patience:,} left"),
-        ("accepts", f"from +{limits.min_gain_pct:g} % on"),
     ]
     if money.costs(run):
-        parts.append(("models", money.left(run, width - 12)))
+        parts.append(("models", money.left(run, width - LABEL)))
+    parts += _time(view, run, left)
+    parts.append(("accepts", f"from +{limits.min_gain_pct:g} % on"))
     if limits.stop_score is not None:
         parts.append(("stops", f"at a score of {figure(limits.stop_score)}"))
-    return [line((f"{what:<12}", ".muted"), clip(text, width - 12)) for what, text in parts]
+    if run.approve:
+        parts.append(("review", "candidates wait for you"))
+    return [line((f"{what:<{LABEL}}", ".muted"), clip(text, width - LABEL)) for what, text in parts]
+
+
+def _time(view: View, run: Run, left: int) -> list[tuple[str, str]]:
+    """How long the run has taken, and how long what is left of it may take at most, as its iterations go."""
+    if run.started is None:
+        return []
+    so_far = (run.ended or view.moment) - run.started
+    parts = [("time", f"{seconds(max(0.0, so_far))} so far" if run.ended is None else seconds(so_far))]
+    took = [it.ended - it.started for it in run.iterations if it.counts and it.ended is not None][-TYPICAL:]
+    if run.status != "ended" and took and left:
+        parts.append(("to go", f"up to {seconds(left * median(took))}"))
+    return parts

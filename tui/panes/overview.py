@@ -5,23 +5,26 @@ from collections import Counter
 from textual.content import Content
 
 from kpd.model.detail import Detail
-from kpd.model.events import STEP_OF
-from kpd.model.nouns import STEPS, Iteration, Run, StepName
+from kpd.model.nouns import Iteration, Run
 from tui import marks, money
 from tui.details import Problem
-from tui.numbers import figure, percent, seconds, times
+from tui.numbers import figure, times
 from tui.panes.cases import cases
-from tui.panes.chart import chart
+from tui.panes.chart import Direction, chart
+from tui.panes.distance import distance, split
 from tui.panes.models import models
 from tui.panes.next import budget, next_lines
+from tui.panes.others import lately, others
 from tui.panes.parts import device, heading, nothing_selected, problem, told, where
-from tui.text import BLANK, Part, beside, clean, line, wrapped
+from tui.panes.steps import across, down
+from tui.panes.why import why
+from tui.text import BLANK, Part, as_fits, beside, clean, line, wrapped
 from tui.view import View
 
-WIDE = 76
-"""From this many cells on, the steps stand in a column of their own."""
-
-_FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.items()}
+WIDE, WIDEST = 76, 150
+"""From so many cells on the steps stand in a column of their own, and from so many on there are two halves."""
+SIDE, GAP = 30, 4
+MOST_LATELY = 12
 
 
 def lines(view: View, width: int, height: int) -> list[Content]:
@@ -30,25 +33,68 @@ def lines(view: View, width: int, height: int) -> list[Content]:
         return nothing_selected(view, width) or []
     if iteration is None:
         return _whole_run(view, run, width, height)
-    shown = iteration
-    head = _headline(view, run, shown, view.shown.detail, width)
+    head = _headline(view, run, iteration, view.shown.detail, width)
     head += [*next_lines(view, width), BLANK]
     if isinstance(view.shown.show, Problem):
         head += [*problem(view.shown.show, width), BLANK]
-    detail = view.shown.detail
-    direction = view.task.direction if view.task else "lower"
     if width < WIDE:
-        steps, table = _steps_across(view, run, shown, detail, width), cases(shown, detail, width)
-        rest = [*steps, BLANK, *table] if len(steps) > 1 else [*steps, *table]
-        best = _best(view, run, width)
-        plot = chart(run, width, max(5, min(9, height - len(head) - len(best) - len(rest) - 1)), direction)
-        return [*head, *best, *plot, BLANK, *rest, BLANK, heading("Budget"), *budget(view, run, width)]
-    side = 30
-    main = width - side - 3
-    left = [*_best(view, run, main), *chart(run, main, max(6, min(12, height - 18)), direction), BLANK]
-    left += [*cases(shown, detail, main)]
-    right = [*_steps_down(view, run, shown, detail, side), BLANK, heading("Budget"), *budget(view, run, side)]
-    return [*head, *beside(left, right, main)]
+        return [*head, *_narrow(view, run, iteration, width, height - len(head))]
+    if width < WIDEST:
+        return [*head, *_wide(view, run, iteration, width, height - len(head))]
+    return [*head, *_widest(view, run, iteration, width, height - len(head))]
+
+
+def _narrow(view: View, run: Run, it: Iteration, width: int, height: int) -> list[Content]:
+    """All in one column, the plot as high as lets the rest be seen."""
+    detail = view.shown.detail
+    steps, table = across(view, run, it, detail, width), cases(it, detail, width)
+    rest = [*steps, BLANK, *table] if len(steps) > 1 else [*steps, *table]
+    best, far = _best(view, run, width), distance(view, run, width)
+    rows = max(5, min(9, height - len(best) - len(far) - len(rest) - 1))
+    found = [*best, *far, *chart(run, width, rows, _direction(view)), BLANK, *rest, *split(detail, width)]
+    found += [BLANK, heading("Budget"), *budget(view, run, width)]
+    return [*found, *_after_blank(others(view, run, width))]
+
+
+def _wide(view: View, run: Run, it: Iteration, width: int, height: int) -> list[Content]:
+    """The plot and the cases, beside them the steps and the budget."""
+    detail = view.shown.detail
+    main = width - SIDE - 3
+    table = [*cases(it, detail, main), *split(detail, main)]
+    best, far = _best(view, run, main), distance(view, run, main)
+    rows = max(6, min(16, height - len(best) - len(far) - len(table) - 1))
+    left = [*best, *far, *chart(run, main, rows, _direction(view)), BLANK, *table]
+    right = [*down(view, run, it, detail, SIDE), BLANK, heading("Budget"), *budget(view, run, SIDE)]
+    found = [*beside(left, right, main), *_after_blank(others(view, run, width))]
+    found += why(detail, width, height - len(found)) if height - len(found) > 6 else []
+    room = height - len(found) - 2
+    return [*found, *_after_blank(lately(view, run, width, min(MOST_LATELY, room)))] if room > 2 else found
+
+
+def _widest(view: View, run: Run, it: Iteration, width: int, height: int) -> list[Content]:
+    """Two halves: the run on the left, the iteration on the right."""
+    detail = view.shown.detail
+    half = (width - GAP) // 2
+    rest = width - half - GAP
+    best, far = _best(view, run, half), distance(view, run, half)
+    rows = max(8, min(24, height // 2 - len(best) - len(far)))
+    left = [*best, *far, *chart(run, half, rows, _direction(view)), BLANK]
+    left += lately(view, run, half, min(MOST_LATELY, max(4, height - len(left) - 6)))
+    left += _after_blank(others(view, run, half))
+    limits = [heading("Budget"), *budget(view, run, rest - SIDE - GAP)]
+    right = beside(down(view, run, it, detail, SIDE), limits, SIDE, GAP)
+    right += [BLANK, *cases(it, detail, rest), *split(detail, rest)]
+    right += _after_blank(models(view, run, rest)) if run.spend.calls else []
+    right += why(detail, rest, height - len(right))
+    return beside(left, right, half, GAP)
+
+
+def _direction(view: View) -> Direction:
+    return view.task.direction if view.task else "lower"
+
+
+def _after_blank(found: list[Content]) -> list[Content]:
+    return [BLANK, *found] if found else []
 
 
 def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
@@ -59,16 +105,24 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
         f", {clean(run.device)}" if run.device and not on else ""
     )
     head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (by, ".muted"))
-    direction = view.task.direction if view.task else "lower"
-    found = [head.truncate(width, ellipsis=True), *on, *next_lines(view, width), BLANK, *_best(view, run, width)]
-    found += [*chart(run, width, max(5, min(12, height - 10)), direction), BLANK, heading("Iterations")]
+    found = [head.truncate(width, ellipsis=True), *on, *next_lines(view, width), BLANK]
+    half = width if width < WIDEST else (width - GAP) // 2
+    rows = max(5, min(12 if half == width else 24, height - 12))
+    left = [*_best(view, run, half), *distance(view, run, half), *chart(run, half, rows, _direction(view))]
     counts = Counter(marks.of_iteration(it, run, bool(view.state.held)) for it in run.iterations)
-    found += [
+    became = [heading("Iterations")]
+    became += [
         line((f"{kind.glyph} {kind.word:<14}", kind.style), f"{times_seen:>6,}")
         for kind, times_seen in counts.most_common()
     ]
-    found += [BLANK, heading("Budget"), *budget(view, run, width)]
-    return [*found, BLANK, *models(view, run, width)] if run.spend.calls else found
+    limits = [heading("Budget"), *budget(view, run, half if half < WIDE else half - SIDE - GAP)]
+    rest = [*became, BLANK, *limits] if half < WIDE else beside(became, limits, SIDE, GAP)
+    rest += _after_blank(models(view, run, half)) if run.spend.calls else []
+    rest += _after_blank(others(view, run, half))
+    if half == width:
+        return [*found, *left, BLANK, *rest]
+    left += _after_blank(lately(view, run, half, min(MOST_LATELY, max(4, height - len(left) - 6))))
+    return [*found, *beside(left, rest, half, GAP)]
 
 
 def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
@@ -120,9 +174,7 @@ def _best(view: View, run: Run, width: int) -> list[Content]:
     more: list[Part] = []
     if baseline is not None and baseline is not best and (factor := times(baseline.score, best.score)):
         more.append((f"  {factor} the baseline", ".good"))
-    if best.roofline_pct is not None:
-        more.append((f"  {percent(best.roofline_pct)} of roofline", ".muted"))
-    return [*found, _as_fits(heading("Best so far", (f"{figure(best.score)} {unit}", ".strong")), more, width)]
+    return [*found, as_fits(heading("Best so far", (f"{figure(best.score)} {unit}", ".strong")), more, width)]
 
 
 def _cost(view: View, run: Run, width: int) -> Content:
@@ -132,78 +184,4 @@ def _cost(view: View, run: Run, width: int) -> Content:
         more.append((f"  {money.tokens(run.spend)}", ".muted"))
     if view.iteration is not None and view.iteration.spend.calls:
         more.append((f"  {view.ref}: {money.cost(view.iteration.spend)}", ".muted"))
-    return _as_fits(heading("Cost so far", (money.of_limit(run), ".strong")), more, width)
-
-
-def _as_fits(found: Content, more: list[Part], width: int) -> Content:
-    """With those parts that fit; what does not is left out whole."""
-    for part in more:
-        longer = Content.assemble(found, part)
-        found = longer if longer.cell_length <= width else found
-    return found
-
-
-def _state_of(step: StepName, run: Run, it: Iteration, detail: Detail) -> tuple[marks.Mark, float | None]:
-    """Whether a step is done, under way or to come, and how long it took."""
-    if it.step == step and it.outcome is None:
-        return (marks.WAITING if run.waiting else marks.RUNNING), None
-    if step == "record":
-        return (marks.DONE if it.outcome is not None else marks.NOT_YET), None
-    fact = getattr(detail, _FACT_OF[step])
-    if fact is not None:
-        return marks.DONE, fact.seconds
-    if it.outcome is None and it.step is not None and STEPS.index(step) < STEPS.index(it.step):
-        return marks.DONE, None
-    if it.outcome in ("rejected", "failed") and step == _ended_at(it, detail):
-        return marks.FAILED, None
-    if it.outcome in ("baseline", "accepted") or (it.verdict is not None and STEPS.index(step) <= STEPS.index("judge")):
-        return marks.DONE, None
-    return marks.NOT_YET, None
-
-
-def _ended_at(it: Iteration, detail: Detail) -> StepName | None:
-    """The step that ended an iteration early: the first one without a result."""
-    if it.verdict is not None:
-        return None
-    return next((step for step in STEPS[:-1] if getattr(detail, _FACT_OF[step]) is None), None)
-
-
-def _steps_heading(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> Content:
-    if it.outcome is not None or it.step is None:
-        done = sum(_state_of(step, run, it, detail)[0] is marks.DONE for step in STEPS)
-        if it.outcome in ("rejected", "failed") and (last := _ended_at(it, detail)) is not None:
-            return heading("Steps", (f"ended by {last}", ".bad"))
-        took = f"{done} of {len(STEPS)} done in {seconds(it.ended - it.started)}" if it.ended else "about to begin"
-        return heading("Steps", (took, ".muted"))
-    place = f"{it.step}, {STEPS.index(it.step) + 1} of {len(STEPS)}"
-    again = f", attempt {it.attempt}" if it.attempt > 1 else ""
-    found = heading("Steps", (place + again, ".accent"))
-    at_work = marks.of_iteration(it, run, bool(view.state.held)) is marks.RUNNING
-    return found if at_work else _as_fits(found, [("  waiting", ".warn")], width)
-
-
-def _steps_across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """Two rows of five; one line is enough once all of them are done."""
-    found = [_steps_heading(view, run, it, detail, width)]
-    if all(_state_of(step, run, it, detail)[0] is marks.DONE for step in STEPS):
-        return found
-    half = len(STEPS) // 2
-    widths = [max(len(first), len(second)) + 3 for first, second in zip(STEPS[:half], STEPS[half:], strict=True)]
-    for row in (STEPS[:half], STEPS[half:]):
-        parts: list[Part] = []
-        for step, cell in zip(row, widths, strict=True):
-            mark, _ = _state_of(step, run, it, detail)
-            parts.append((f"{mark.glyph} {step}".ljust(cell), mark.style))
-        found.append(line(*parts).rstrip())
-    return found
-
-
-def _steps_down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
-    found = [_steps_heading(view, run, it, detail, width)]
-    for step in STEPS:
-        mark, took = _state_of(step, run, it, detail)
-        word = "" if mark is marks.DONE or (mark is marks.NOT_YET and it.outcome is not None) else mark.word
-        time = seconds(took) if took is not None else word
-        style = mark.style if mark in (marks.RUNNING, marks.WAITING) else ".muted"
-        found.append(line((f"{mark.glyph} ", mark.style), f"{step:<9}", (f"{time:>12}", style)))
-    return found
+    return as_fits(heading("Cost so far", (money.of_limit(run), ".strong")), more, width)

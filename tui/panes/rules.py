@@ -7,19 +7,14 @@ from textual.content import Content
 from kpd.model.metrics import describe
 from kpd.model.profiles import Finding
 from tui import marks
+from tui.actions import key
 from tui.details import Problem
+from tui.fired import fired, known_rules, not_fired
 from tui.numbers import change, compact, count
 from tui.panes.advice import advised
 from tui.panes.parts import heading, nothing_selected, problem, sentence, told
-from tui.text import BLANK, clean, line, wrapped
+from tui.text import BLANK, Part, clean, line, wrapped
 from tui.view import View
-
-
-def findings(view: View) -> Sequence[Finding]:
-    """What fired for the selected iteration, the gravest first."""
-    explained = view.shown.detail.explained
-    order = {"high": 0, "medium": 1, "low": 2}
-    return sorted(explained.findings, key=lambda one: order[one.severity]) if explained else ()
 
 
 def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]:
@@ -29,10 +24,8 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
         return problem(view.shown.show, width)
     if view.shown.show is None:
         return sentence("Asking the daemon which rules fired.", width)
-    fired, detail = findings(view), view.shown.detail
-    found = _head(view, fired, width)
-    for nth, finding in enumerate(fired):
-        found += [BLANK, *_block(view, finding, width, nth == chosen)]
+    found, _ = _drawn(view, width, chosen)
+    detail = view.shown.detail
     if detail.profiled is not None and detail.profiled.advice:
         cases = tuple(case.case for case in detail.timed.cases) if detail.timed is not None else ()
         found += [BLANK, *advised(detail.profiled.advice, cases, width)]
@@ -41,44 +34,81 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
 
 def span(view: View, width: int, nth: int) -> tuple[int, int]:
     """The number of the first line of the `nth` finding, and how many it has."""
-    fired = findings(view)
-    heights = [len(_block(view, finding, width, False)) for finding in fired]
-    return len(_head(view, fired, width)) + sum(heights[:nth]) + nth + 1, heights[nth]
+    return _drawn(view, width, nth)[1][nth]
+
+
+def _drawn(view: View, width: int, chosen: int) -> tuple[list[Content], list[tuple[int, int]]]:
+    """The findings, and where each of them stands."""
+    here, besides = fired(view), not_fired(view)
+    found = _head(view, here, width)
+    spans = []
+    for nth, finding in enumerate((*here, *besides)):
+        if nth == len(here):
+            found += [
+                BLANK,
+                heading("Not fired here", ("pinned or banned in this run", ".muted")).truncate(width, ellipsis=True),
+            ]
+        block = _block(view, finding, width, nth == chosen, nth < len(here))
+        spans.append((len(found) + 1, len(block)))
+        found += [BLANK, *block]
+    return found, spans
 
 
 def _head(view: View, fired: Sequence[Finding], width: int) -> list[Content]:
     if not fired:
         return sentence(_nothing_fired(view), width)
     bottleneck = view.iteration.bottleneck if view.iteration else ""
-    return [
-        heading(count(len(fired), "rule") + " fired", ("enter opens the skill", ".muted")),
-        *told(bottleneck, width),
-    ]
+    keys = f"{key(view, 'skill')} opens the skill, {key(view, 'pin')} pins, {key(view, 'ban')} bans"
+    title = heading(count(len(fired), "rule") + " fired", (keys, ".muted"))
+    return [title.truncate(width, ellipsis=True), *told(bottleneck, width)]
 
 
-def _block(view: View, finding: Finding, width: int, chosen: bool) -> list[Content]:
+def _block(view: View, finding: Finding, width: int, chosen: bool, fired: bool) -> list[Content]:
     """One finding: severity and rule, what it means, the evidence, the action, what came of it before."""
     mark = marks.of_severity(finding.severity)
-    head = line(
-        ("▸ " if chosen else "  ", ".accent"),
-        (f"{mark.glyph} {mark.word:<7}", mark.style),
-        (clean(finding.rule), ".strong"),
-    )
-    found = [head, *wrapped(finding.message, width, indent=4)]
+    parts: list[Part] = [("▸ " if chosen else "  ", ".accent")]
+    parts.append((f"{mark.glyph} {mark.word:<7}", mark.style if fired else ".off"))
+    parts.append((clean(finding.rule), ".strong"))
+    found = _with_signs(parts, _signs(view, finding.rule), width)
+    found += wrapped(finding.message, width, "" if fired else ".muted", indent=4) if finding.message else []
     evidence = " · ".join(_evidence(name, value) for name, value in finding.evidence.items())
     found += wrapped(evidence, width, ".muted", indent=4) if evidence else []
-    action = wrapped(finding.action, width - 6, ".good")
+    action = wrapped(finding.action, width - 6, ".good" if fired else ".muted") if finding.action else []
     found += [Content.assemble("    ", ("→ " if nth == 0 else "  ", ".good"), text) for nth, text in enumerate(action)]
     record = _so_far(view, finding.rule)
     return found + (wrapped(record, width, ".muted", indent=4) if record else [])
 
 
+def _signs(view: View, rule: str) -> list[Part]:
+    """What else is known of a rule: NVIDIA's profiler says the same, an operator has pinned or banned it."""
+    signs: list[Part] = []
+    profiled = view.shown.detail.profiled
+    if profiled is not None and any(piece.agrees == rule for piece in profiled.advice):
+        signs.append(("✓ NVIDIA", ".good"))
+    stand = view.run.stands.get(rule) if view.run is not None else None
+    if stand == "pinned":
+        signs.append(("↑ pinned: agents hear of it first", ".accent"))
+    elif stand == "banned":
+        signs.append(("⊘ banned: agents never hear of it", ".warn"))
+    return signs
+
+
+def _with_signs(parts: list[Part], signs: list[Part], width: int) -> list[Content]:
+    """The signs beside the name, or below it where there is no room."""
+    head = line(*parts)
+    beside = line(*(part for sign in signs for part in ("  ", sign)))
+    if head.cell_length + beside.cell_length <= width:
+        return [head + beside]
+    return [head.truncate(width, ellipsis=True), *(line("    ", sign).truncate(width, ellipsis=True) for sign in signs)]
+
+
 def _so_far(view: View, rule: str) -> str:
-    """What came of acting on a rule in all runs of the workspace; empty where nobody has, or while it is not known."""
-    known = view.shown.rules if isinstance(view.shown.rules, tuple) else ()
-    found = next((one for one in known if one.id == rule and one.tried), None)
-    if found is None:
+    """What came of acting on a rule in all runs of the workspace; empty while that is not known."""
+    found = next((one for one in known_rules(view) if one.id == rule), None)
+    if found is None or not (found.fired or found.tried):
         return ""
+    if not found.tried:
+        return f"so far: fired on {count(found.fired, 'candidate')}, none that came after aimed at it"
     gain = f", median gain {change(found.median_gain_pct)}" if found.median_gain_pct is not None else ""
     return f"so far: fired on {found.fired:,}, aimed at by {found.tried:,}, accepted {found.accepted:,}{gain}"
 

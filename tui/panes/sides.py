@@ -1,10 +1,13 @@
-"""What stands side by side in the metrics' table: candidate, incumbent and baseline, and a line for small stalls."""
+"""What stands side by side among the metrics: candidate, incumbent and one more, and a line for small stalls."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 from kpd.model.metrics import METRICS, Metric, of_case, parted
+
+Third = Literal["baseline", "marked"]
 
 SMALL_STALL = 0.02
 """Stalls below this share of a warp's time, for candidate and incumbent, share a line."""
@@ -12,19 +15,25 @@ SMALL_STALL = 0.02
 
 @dataclass(frozen=True)
 class Sides:
-    """The metrics of candidate, incumbent and baseline; the latter two are empty where they are nobody else."""
+    """The metrics of candidate, incumbent and a third one; the latter two are empty where they are nobody else.
+
+    `third_is` says who that is: the baseline, or the marked iteration. `lacking` are metrics that the candidate should
+    have, and has not.
+    """
 
     mine: Mapping[str, float]
     parent: Mapping[str, float]
-    baseline: Mapping[str, float]
+    third: Mapping[str, float]
+    third_is: Third = "baseline"
+    lacking: frozenset[str] = frozenset()
 
     @property
     def all(self) -> tuple[Mapping[str, float], ...]:
-        return self.mine, self.parent, self.baseline
+        return self.mine, self.parent, self.third
 
     @cached_property
     def names(self) -> frozenset[str]:
-        return frozenset(name for side in self.all for name in side)
+        return frozenset(name for side in self.all for name in side) | self.lacking
 
     @cached_property
     def by_case(self) -> tuple[str, ...]:
@@ -63,4 +72,5 @@ def stalls(sides: Sides, metrics: Iterable[Metric]) -> tuple[Sides, list[Metric]
                 sums[of_case(rest.name, case) if case else rest.name] = sum(known)
         return sums
 
-    return Sides(*map(with_rest, sides.all)), [*large, rest]
+    mine, parent, third = map(with_rest, sides.all)
+    return replace(sides, mine=mine, parent=parent, third=third), [*large, rest]

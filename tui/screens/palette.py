@@ -8,7 +8,8 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Input
 
-from tui.actions import ACTIONS, Action, reason
+from tui.action import Action, reason
+from tui.actions import ACTIONS
 from tui.keys import written
 from tui.screens.box import Box, entry
 from tui.text import clip, fit, line

@@ -2,34 +2,59 @@
 
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.widgets import Input
 
 from tui.asking import Question
+from tui.details import Diff, Problem
+from tui.panes.parts import heading, problem
 from tui.screens.box import Box, entry
-from tui.text import BLANK, wrapped
+from tui.text import BLANK, line, lines_of, wrapped
+
+MOST_LINES = 2_000
+"""Lines of a diff that are shown before an act; the Diff tab has the rest."""
 
 
 class QuestionScreen(Box[str]):
-    """Gives the typed line (empty where none is asked for), or None when the operator thinks better of it."""
+    """Gives the typed line (empty where none is asked for), or None when the operator thinks better of it.
+
+    With `reads` there is a diff to come (`show_diff`), and the keyboard scrolls.
+    """
 
     BINDINGS: ClassVar = [("y", "yes", "yes"), ("n", "cancel", "no")]
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, reads: bool = False) -> None:
         typed = question.entry is not None
         hint = f"⏎ {question.yes}  ·  esc leave it" if typed else f"y {question.yes}  ·  n or esc leave it"
-        super().__init__(question.title, hint)
+        super().__init__(question.title, f"{hint}  ·  ↑↓ scroll" if reads else hint, tall=reads, reads=reads)
         self.question = question
+        self._diff: Diff | Problem | None = None
 
     def compose_more(self) -> ComposeResult:
         if self.question.entry is not None:
             yield entry(self.question.entry, self.question.value)
 
     def on_mount(self) -> None:
+        self._draw()
+        if self.body.can_focus:
+            self.body.focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._draw()
+
+    def show_diff(self, diff: Diff | Problem) -> None:
+        """What the act would change, now that it is known."""
+        self._diff = diff
+        if self.is_mounted:
+            self._draw()
+
+    def _draw(self) -> None:
         lines = [BLANK]
         for text in self.question.text:
             lines += [*wrapped(text, self.inner), BLANK]
-        self.body.show(lines)
+        self.body.show(lines + (_changes(self._diff, self.inner) if self.body.can_focus else []))
 
     def action_yes(self) -> None:
         if self.question.entry is None:
@@ -39,3 +64,21 @@ class QuestionScreen(Box[str]):
         text = event.value.strip()
         if text or not self.question.required:
             self.dismiss(text)
+
+
+def _changes(diff: Diff | Problem | None, width: int) -> list[Content]:
+    """The diff that the act would make."""
+    if isinstance(diff, Problem):
+        return problem(diff, width)
+    if diff is None:
+        return wrapped("Asking the daemon for the diff.", width, ".muted")
+    if not diff.text.strip():
+        return wrapped(f"{diff.before} and {diff.after} do not differ in the text of their files.", width, ".muted")
+    lines = [_diff_line(text) for text in lines_of(diff.text, MOST_LINES)]
+    return [heading(f"{diff.before} → {diff.after}"), BLANK, *lines]
+
+
+def _diff_line(text: str) -> Content:
+    if text.startswith(("+++ ", "--- ")):
+        return line((text, ".strong"))
+    return line((text, {"+": ".added", "-": ".removed", "@": ".accent"}.get(text[:1], "")))

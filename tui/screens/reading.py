@@ -7,7 +7,8 @@ from typing import ClassVar
 from textual import events
 from textual.content import Content
 
-from tui.actions import ACTIONS, reason
+from tui.action import reason
+from tui.actions import ACTIONS
 from tui.keys import written
 from tui.marks import LEGEND
 from tui.panes.parts import heading
@@ -39,9 +40,11 @@ def help_lines(view: View, width: int) -> list[Content]:
         found += [BLANK, heading(group)]
         for action in actions:
             keys = written(view.keys.get(action.id, action.keys), most=2)
-            found.append(line((fit(keys, 8), ".key"), fit(action.id, 14), (clip(action.help, width - 22), ".muted")))
-            if (why := reason(action, view)) and action.verb:
-                found += wrapped(f"not now: {why}", width, ".warn", indent=22)
+            why = reason(action, view) if action.verb else ""
+            look = ".off" if why else ".key"
+            found.append(line((fit(keys, 8), look), fit(action.id, 14), (clip(action.help, width - 22), ".muted")))
+            if why:
+                found.append(line((" " * 22 + clip(f"not now: {why}", width - 22), ".off")))
     found += [BLANK, heading("Signs")]
     for mark, meaning in LEGEND:
         found.append(line((fit(f"{mark.glyph} {mark.word}", 22), mark.style), (clip(meaning, width - 22), ".muted")))

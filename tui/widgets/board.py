@@ -7,16 +7,17 @@ from textual.geometry import Size
 from textual.reactive import var
 from textual.widgets import ContentSwitcher
 
-from tui import bars
-from tui.panes import diff, memo, metrics, overview
+from tui import bars, playing
+from tui.panes import memo, metrics
 from tui.view import View
 from tui.widgets.bar import Bar
 from tui.widgets.hosts import HostsPane
-from tui.widgets.pane import LogPane, Pane, RulesPane
+from tui.widgets.overview import OverviewPane
+from tui.widgets.pane import DiffPane, LogPane, Pane, RulesPane
 from tui.widgets.tree import Tree
 
-WIDE, TALL = 110, 30
-"""From this many columns and rows on, the panes get more room."""
+WIDE, WIDEST, TALL = 110, 200, 30
+"""From so many columns and rows on, the panes get more room."""
 
 
 class Board(Vertical):
@@ -27,6 +28,7 @@ class Board(Vertical):
 
     def compose(self) -> ComposeResult:
         self._fit(self.app.size)
+        yield Bar(playing.bar, "playing").data_bind(Board.view)
         yield Bar(bars.header, "header").data_bind(Board.view)
         yield Bar(bars.banner, "banner").data_bind(Board.view)
         with Horizontal(id="body"):
@@ -35,10 +37,10 @@ class Board(Vertical):
             with Vertical(id="right"):
                 yield Bar(bars.tabs, "tabs").data_bind(Board.view)
                 with ContentSwitcher(initial="overview", id="panes"):
-                    yield Pane("overview", overview.lines).data_bind(Board.view)
+                    yield OverviewPane().data_bind(Board.view)
                     yield Pane("metrics", metrics.lines).data_bind(Board.view)
                     yield RulesPane().data_bind(Board.view)
-                    yield Pane("diff", diff.lines, wide=True).data_bind(Board.view)
+                    yield DiffPane().data_bind(Board.view)
                     yield Pane("memo", memo.lines).data_bind(Board.view)
                     yield LogPane().data_bind(Board.view)
                     yield HostsPane().data_bind(Board.view)
@@ -53,6 +55,7 @@ class Board(Vertical):
 
     def _fit(self, size: Size) -> None:
         self.set_class(size.width >= WIDE, "wide")
+        self.set_class(size.width >= WIDEST, "widest")
         self.set_class(size.height >= TALL, "tall")
 
     def watch_view(self, before: View, view: View) -> None:

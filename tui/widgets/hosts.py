@@ -1,17 +1,22 @@
-"""The hosts' pane: up and down go from host to host, and through one that is longer than the screen."""
+"""The hosts' pane: up and down go from host to host, and through one that is longer than the screen.
+
+While it is in front, the hosts that it shows in full are looked at again and again; else nothing stirs.
+"""
 
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding
 from textual.message import Message
+from textual.timer import Timer
 
+from tui.glances import EVERY_S
 from tui.panes import hosts
 from tui.widgets.pane import Pane
 
 
 class HostsPane(Pane):
-    """Says which host the operator chooses, and never chooses by itself."""
+    """Says which host the operator chooses, and never chooses by itself; and which ones are under their eyes."""
 
     BINDINGS: ClassVar = [
         Binding("up,k", "choose(-1)", "previous host", show=False),
@@ -25,10 +30,33 @@ class HostsPane(Pane):
             super().__init__()
             self.host = host
 
+    class Watched(Message):
+        """The operator looks at these hosts; what is known of them may be old."""
+
+        def __init__(self, hosts: tuple[str, ...]) -> None:
+            super().__init__()
+            self.hosts = hosts
+
     def __init__(self) -> None:
         super().__init__("hosts", hosts.lines)
         self._spans: dict[str, range] = {}
         self._host = ""
+        self._watching: Timer | None = None
+
+    def watch_view(self) -> None:
+        super().watch_view()
+        if not self._in_sight and self._watching is not None:
+            self._watching.stop()
+            self._watching = None
+
+    @property
+    def _in_sight(self) -> bool:
+        return self.view.tab == self.tab and self.view.link.state == "up"
+
+    def _watch(self) -> None:
+        cards = self.view.state.hosts
+        shown = [name for name, span in self._spans.items() if name == self.view.host or len(span) > hosts.FOLDED]
+        self.post_message(self.Watched(tuple(name for name in shown if name in cards and cards[name].link == "up")))
 
     def redraw(self) -> None:
         moved, self._host = self._host != self.view.host, self.view.host
@@ -38,6 +66,9 @@ class HostsPane(Pane):
         self.show(page.lines, span.start if span is not None and len(page.spans) > 1 else None)
         if moved and span is not None:
             self.reveal(span.start, len(span))
+        if self._in_sight and self._watching is None:
+            self._watching = self.set_interval(EVERY_S, self._watch)
+            self._watch()
 
     def action_choose(self, by: int) -> None:
         """The next host, once the end of this one has been in sight; at the first and the last one there is none."""

@@ -13,22 +13,26 @@ from textual.style import Style
 
 STYLES = (
     "strong", "heading", "muted", "accent", "good", "bad", "warn", "added", "removed", "key", "off", "alert", "cursor",
+    "foot", "plus", "minus", "plus-part", "minus-part", "match", "match-here",
+    "code-keyword", "code-type", "code-string", "code-number", "code-comment", "code-name", "code-macro",
 )  # fmt: skip
 """The names that lines use as `.name`; the style sheet gives them their looks."""
 
 
 class Lines(ScrollView, can_focus=True):
-    """Lines of text, of which only those in sight are ever rendered; `cursor` is the number of a highlighted one."""
+    """Lines of text, of which only those in sight are ever rendered; `cursor` is the number of a highlighted one.
+
+    `foot` stands in the last row of the window whatever is scrolled, for what is to be said of the lines as a whole.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(STYLES)
     ALLOW_SELECT = True
 
-    def __init__(self, id: str | None = None, classes: str | None = None, wide: bool = False) -> None:
-        """`wide` lets long lines be scrolled to the side; otherwise they are cut at the edge."""
+    def __init__(self, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.lines: Sequence[Content] = ()
         self.cursor: int | None = None
-        self.wide = wide
+        self.foot: Content | None = None
         self._looks: dict[tuple[str, bool], Style] = {}
 
     @property
@@ -36,31 +40,40 @@ class Lines(ScrollView, can_focus=True):
         """Cells there are for text: without the scrollbars, whose place is always kept free."""
         return self.scrollable_size
 
-    def show(self, lines: Sequence[Content], cursor: int | None = None) -> None:
+    @property
+    def window(self) -> int:
+        """Rows there are for lines: without the foot."""
+        return max(1, self.room.height - (self.foot is not None))
+
+    def show(self, lines: Sequence[Content], cursor: int | None = None, foot: Content | None = None) -> None:
         """Replace the lines. What is the same as before is not painted again."""
         before, self.lines = self.lines, lines
         was, self.cursor = self.cursor, cursor
-        self._resize(max((line.cell_length for line in lines), default=1) if self.wide else 1, len(lines))
+        below, self.foot = self.foot, foot
+        self._resize(len(lines) + (foot is not None))
         top = self.scroll_offset.y
         for y in range(top, top + self.room.height):
             if not _same(before, lines, y) or (was != cursor and y in (was, cursor)):
                 self.refresh_line(y)
+        if below is not foot and (below is None or foot is None or not below.is_same(foot)):
+            self.refresh_line(top + self.room.height - 1)
 
-    def _resize(self, width: int, height: int) -> None:
+    def _resize(self, height: int) -> None:
         """Take note of how much there is to scroll. Textual would lay out, and paint, the whole screen again."""
-        if self.virtual_size == (width, height):
+        if self.virtual_size == (1, height):
             return
-        self.set_reactive(Lines.virtual_size, Size(width, height))
+        self.set_reactive(Lines.virtual_size, Size(1, height))
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = height
-        self.scroll_x, self.scroll_y = self.validate_scroll_x(self.scroll_x), self.validate_scroll_y(self.scroll_y)
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
         if self.styles.height is not None and self.styles.height.is_auto:
             self.refresh(layout=True)
 
     def render_line(self, y: int) -> Strip:
-        left, top = self.scroll_offset
-        width, at = self.room.width, y + top
+        width, at = self.room.width, y + self.scroll_offset.y
         base = self.visual_style
+        if self.foot is not None and y == self.room.height - 1:
+            return self._strip(self.foot.truncate(width, ellipsis=True, pad=True).stylize(".foot"))
         if at >= len(self.lines):
             return Strip.blank(width, base.rich_style)
         line = self.lines[at]
@@ -70,22 +83,28 @@ class Lines(ScrollView, can_focus=True):
         if selected is not None and (span := selected.get_span(at)) is not None:
             start, end = span
             line = line.stylize(self.screen.get_visual_style("screen--selection"), start, len(line) if end < 0 else end)
+        return self._strip(line).apply_offsets(0, at)
+
+    def _strip(self, line: Content) -> Strip:
+        width, base = self.room.width, self.visual_style
         segments = [
             Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=self._styled)
         ]
-        strip = Strip(segments, line.cell_length).crop_extend(left, left + width, base.rich_style)
-        return strip.apply_offsets(left, at)
+        return Strip(segments, line.cell_length).crop_extend(0, width, base.rich_style)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """What the mouse has marked, for copying."""
-        return selection.extract("\n".join(line.plain for line in self.lines)), "\n"
+        """What the mouse has marked, for copying. Lines outside of it are not made for that."""
+        first = selection.start.y if selection.start is not None else 0
+        last = selection.end.y if selection.end is not None else len(self.lines)
+        wanted = (line.plain for line in self.lines[first : last + 1])
+        return selection.extract("\n" * first + "\n".join(wanted)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
 
     def reveal(self, y: int, height: int = 1) -> None:
         """Scroll as little as needed to have the lines from `y` on in sight."""
-        top, room = self.scroll_offset.y, max(1, self.room.height)
+        top, room = self.scroll_offset.y, self.window
         if y < top:
             self.scroll_to(y=y, animate=False, force=True)
         elif y + height > top + room:
@@ -106,12 +125,14 @@ class Lines(ScrollView, can_focus=True):
             self._looks[key] = Style(
                 background=rules.background if rules.has_rule("background") else None,
                 foreground=rules.color if rules.has_rule("color") else None,
-                bold=text.bold, reverse=text.reverse, underline=text.underline,
+                bold=text.bold, dim=text.dim, italic=text.italic, reverse=text.reverse, underline=text.underline,
             )  # fmt: skip
         return self._looks[key]
 
 
 def _same(before: Sequence[Content], after: Sequence[Content], y: int) -> bool:
+    if before is after:
+        return True
     if y >= len(before) or y >= len(after):
         return y >= len(before) and y >= len(after)
     return before[y].is_same(after[y])

@@ -1,18 +1,20 @@
 """The right-hand panes: each draws its tab of the view, and only while it is the one in sight."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding
 from textual.content import Content
 from textual.reactive import var
 
+from tui.details import Diff
+from tui.fired import findings
 from tui.outline import Place
-from tui.panes import log, rules
+from tui.panes import diff, log, rules
 from tui.view import Tab, View
 from tui.widgets.lines import Lines
 
-DrawPane = Callable[[View, int, int], list[Content]]
+DrawPane = Callable[[View, int, int], Sequence[Content]]
 
 
 class Pane(Lines):
@@ -20,8 +22,8 @@ class Pane(Lines):
 
     view: var[View] = var(View, init=False)
 
-    def __init__(self, tab: Tab, draw: DrawPane, wide: bool = False) -> None:
-        super().__init__(id=tab, wide=wide)
+    def __init__(self, tab: Tab, draw: DrawPane) -> None:
+        super().__init__(id=tab)
         self.tab = tab
         self._draw = draw
         self._place = Place()
@@ -40,18 +42,140 @@ class Pane(Lines):
             self.scroll_to(0, 0, animate=False, force=True)
 
 
-class LogPane(Pane):
-    """Follows the newest line until it is scrolled up, and again from when it is scrolled back to the end."""
+class DiffPane(Pane):
+    """Goes from hunk to hunk; the one that the operator is at is set off, and said in the foot."""
 
     def __init__(self) -> None:
-        super().__init__("log", log.lines, wide=True)
+        super().__init__("diff", diff.lines)
+        self.hunk = 0
+        self._shown: tuple[object, ...] = ()
+        self._hunks: tuple[int, ...] = ()
 
     def redraw(self) -> None:
-        follow = self._place != self.view.at or self.scroll_offset.y >= self.max_scroll_y
-        self._place = self.view.at
-        self.show(self._draw(self.view, self.room.width, self.room.height))
+        drawn = diff.drawn(self.view, self.room.width)
+        self._hunks = drawn.hunks
+        answer = self.view.shown.diff
+        fresh = (self.view.at, answer.before if isinstance(answer, Diff) else None)
+        if fresh != self._shown:
+            self.hunk, self._shown = 0, fresh
+            self.scroll_to(0, 0, animate=False, force=True)
+        self.hunk = max(0, min(self.hunk, len(drawn.hunks) - 1))
+        here = drawn.hunks[self.hunk] if len(drawn.hunks) > 1 else None
+        self.show(drawn.lines, here, diff.foot(self.view, drawn, self.hunk))
+
+    def next_hunk(self) -> None:
+        """The one after that which the operator is at, by these keys or by having scrolled on."""
+        self._go(self._at() + 1)
+
+    def previous_hunk(self) -> None:
+        self._go(self._at() - 1)
+
+    def _go(self, hunk: int) -> None:
+        if not self._hunks:
+            return
+        self.hunk = max(0, min(hunk, len(self._hunks) - 1))
+        self.redraw()
+        self.scroll_to(y=max(0, self._hunks[self.hunk] - 1), animate=False, force=True)
+
+    def _at(self) -> int:
+        """The hunk set off, while its beginning is in sight; else the last that begins above the bottom."""
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.window
+        if not self._hunks or top <= self._hunks[self.hunk] < bottom:
+            return self.hunk
+        return max(0, sum(begin < bottom for begin in self._hunks) - 1)
+
+
+class LogPane(Pane):
+    """Follows the newest line until it is scrolled up, and again from when it is at its end; n and N go through what
+    is searched for. What the operator looks at stays where it is while lines come at the end and go at the top.
+    """
+
+    BINDINGS: ClassVar = [
+        Binding("n", "match(1)", "next match", show=False),
+        Binding("N", "match(-1)", "previous match", show=False),
+        Binding("f", "newest", "follow the end", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__("log", log.lines)
+        self._sheet = log.Sheet(View(), 1)
+        self._find = ""
+        self._here: int | None = None
+        """The line with the match that the operator is at."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that mean nothing here now are the board's."""
+        if action == "match":
+            return bool(self.view.find)
+        return not self._at_the_end if action == "newest" else True
+
+    def redraw(self) -> None:
+        moved, self._place = self._place != self.view.at, self.view.at
+        follow = moved or self._at_the_end
+        if moved or not self._sheet.holds(self.view, self.room.width):
+            top, here = self._key(self.scroll_offset.y), self._key(self._here)
+            self._sheet = log.Sheet(self.view, self.room.width)
+            self._here = self._line(here) if here in self._sheet.keys and here else None
+            self.show(self._sheet.rows(self._here), None, self.foot)
+            if top and not follow:
+                self.scroll_to(y=self._line(top), animate=False, force=True)
         if follow:
-            self.scroll_to(0, self.max_scroll_y, animate=False, force=True)
+            self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+        if self.view.find != self._find:
+            self._find = self.view.find
+            self._begin_search()
+        self._refoot()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if self.view.tab == self.tab:
+            self._refoot()
+
+    def action_match(self, by: int) -> None:
+        """The next line that has what is searched for, from the one that the operator is at; round and round."""
+        matches = self._sheet.matches
+        if not matches:
+            return
+        at = self._here if self._here is not None else self.scroll_offset.y - (by > 0)
+        further = [y for y in matches if (y > at if by > 0 else y < at)]
+        self._go((further or matches)[0 if by > 0 else -1])
+
+    def action_newest(self) -> None:
+        self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+
+    @property
+    def _at_the_end(self) -> bool:
+        return self.scroll_offset.y >= self.max_scroll_y
+
+    def _begin_search(self) -> None:
+        """From what is in sight on; where nothing follows, the last one before."""
+        self._here = None
+        matches, top = self._sheet.matches, self.scroll_offset.y
+        if matches:
+            self._go(next((y for y in matches if y >= top), matches[-1]))
+
+    def _go(self, y: int) -> None:
+        self._here = y
+        self.show(self._sheet.rows(y), None, self.foot)
+        if not self.scroll_offset.y <= y < self.scroll_offset.y + self.window:
+            self.scroll_to(y=max(0, y - self.window // 2), animate=False, force=True)
+        self._refoot()
+
+    def _refoot(self) -> None:
+        """Say what is below, and what was found; that takes a row, so what follows the end has to follow it again."""
+        follow = self._at_the_end
+        below = 0 if follow else max(0, len(self.lines) - self.scroll_offset.y - self.window)
+        self.show(self.lines, None, log.foot(self.view, self._sheet.matches, self._here, below))
+        if follow and not self._at_the_end:
+            self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+
+    def _key(self, y: int | None) -> int:
+        return self._sheet.keys[y] if y is not None and 0 <= y < len(self._sheet.keys) else 0
+
+    def _line(self, key: int) -> int:
+        """The line that has this key; of what is no longer kept, the oldest that came after it."""
+        keys = self._sheet.keys
+        return keys.index(key) if key in keys else next((y for y, one in enumerate(keys) if one > max(key, 0)), 0)
 
 
 class RulesPane(Pane):
@@ -75,8 +199,8 @@ class RulesPane(Pane):
             self.scroll_to(0, 0, animate=False, force=True)
 
     def action_choose(self, by: int) -> None:
-        fired = rules.findings(self.view)
-        self.chosen = max(0, min(self.chosen + by, len(fired) - 1))
+        there = findings(self.view)
+        self.chosen = max(0, min(self.chosen + by, len(there) - 1))
         self.redraw()
-        if fired:
+        if there:
             self.reveal(*rules.span(self.view, self.room.width, self.chosen))

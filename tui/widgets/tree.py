@@ -1,7 +1,6 @@
 """The left pane: tasks, runs and iterations, rendered row by row as they come into sight."""
 
-from collections.abc import Sequence
-from typing import ClassVar, overload
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
@@ -12,32 +11,16 @@ from textual.reactive import var
 
 from kpd.model.nouns import Iteration, Run, TaskCard
 from tui import marks
-from tui.numbers import times
+from tui.numbers import change, count, figure, times
 from tui.outline import Place, Row
-from tui.text import clean, clip, fit, line, wrapped
+from tui.rows import Rows
+from tui.text import Part, clean, clip, fit, line, wrapped
 from tui.view import View
 from tui.waits import waits
 from tui.widgets.lines import Lines
 
-
-class Rows(Sequence[Content]):
-    """The outline as lines that are made when they are looked at, so that thousands of them cost nothing."""
-
-    def __init__(self, view: View, width: int) -> None:
-        self._view = view
-        self._width = width
-
-    def __len__(self) -> int:
-        return len(self._view.outline.rows)
-
-    @overload
-    def __getitem__(self, at: int) -> Content: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Content]: ...
-    def __getitem__(self, at: int | slice) -> Content | list[Content]:
-        if isinstance(at, slice):
-            return [row_line(self._view, row, self._width) for row in self._view.outline.rows[at]]
-        return row_line(self._view, self._view.outline.rows[at], self._width)
+WHAT, WORD, SCORE, AGENT, AGE = 13, 12, 8, 10, 5
+"""Cells of a row's columns: the gain, the word before it, the score, the agent, the age."""
 
 
 def row_line(view: View, row: Row, width: int) -> Content:
@@ -65,6 +48,8 @@ def _run(view: View, run: Run, row: Row, width: int) -> Content:
     left = f" {'▾' if row.open else '▸'} "
     room = max(0, width - len(left) - len(factor) - 1)
     word = f" {mark.glyph} {mark.word}"
+    if run.status == "queued" and len(queue := view.state.queue) > 1:
+        word += f" {queue.index(run) + 1} of {len(queue)}"
     if run.waiting and mark.word == marks.WAITING.word:
         reason = f"  {waits(view.state, run).text}"
         return line((left, ".muted"), run.id, (word, mark.style), (reason, ".muted")).truncate(width, ellipsis=True)
@@ -76,14 +61,48 @@ def _run(view: View, run: Run, row: Row, width: int) -> Content:
 
 
 def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
+    """Glyph and gain, or in a word what became of it; then, as far as there is room, score, agent and age."""
     mark = marks.of_iteration(it, run, bool(view.state.held))
-    digits = max(2, len(str(run.iterations[-1].number)))
-    best = "★" if run.incumbent == it.number else " "
-    word = it.step if it.outcome is None and it.step is not None else mark.word
-    gain = marks.gain_of(it)
-    left = f"{it.number:>{digits}} "
-    room = max(0, width - 3 - len(left) - len(gain) - 3)
-    return line("  ", (best, ".good"), left, (f"{mark.glyph} {fit(word, room)} {gain}", mark.style))
+    sign = (" ", "")
+    if run.incumbent == it.number:
+        sign = ("★", ".good")
+    elif view.mark == Place(run.task, run.id, it.number):
+        sign = ("◈", ".accent")
+    left = f"{it.number:>{max(2, len(str(run.iterations[-1].number)))}} {mark.glyph} "
+    columns: list[Part] = [(fit(_age(view, it), AGE, right=True), ".muted")]
+    room = width - 2 - len(left) - AGE
+    if room >= WHAT + SCORE + AGENT:
+        columns.insert(0, ("  " + fit(clean(it.agent), AGENT - 2), ".muted"))
+        room -= AGENT
+    if room >= WHAT + SCORE:
+        columns.insert(0, fit(figure(it.score) if it.score is not None else "", SCORE, right=True))
+        room -= SCORE
+    return line(" ", sign, (left + fit(_what(it, mark, room), room), mark.style), *columns)
+
+
+def _what(it: Iteration, mark: marks.Mark, room: int) -> str:
+    """`+3.1 ±0.4 %` of what was judged, with the word for it where there is room; else what became of it."""
+    word = mark.word
+    if it.outcome is None and it.step is not None and mark is not marks.REVIEW:
+        word = it.step
+    if it.verdict is None or it.outcome == "baseline":
+        return word
+    gain = it.verdict.gain
+    half = (gain.high - gain.low) / 2
+    text = f"{change(gain.pct).removesuffix(' %'):>5} ±{half:.1f} %" if half < 99.95 else change(gain.pct)
+    for longer in (f"{fit(word, WORD)} {text}", text):
+        if cell_len(longer) <= room:
+            return longer
+    return change(gain.pct)
+
+
+def _age(view: View, it: Iteration) -> str:
+    """Since it ended, or since it began: `now`, `5m`, `3h`, `12d`."""
+    since = view.moment - (it.ended if it.ended is not None else it.started)
+    for size, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if since >= size:
+            return f"{min(since // size, 999):.0f}{letter}"
+    return "now"
 
 
 class Tree(Lines):
@@ -124,11 +143,15 @@ class Tree(Lines):
         if not self.room.width:
             return
         if not self.view.outline.rows:
-            self.show(wrapped("Tasks, their runs and their iterations appear here.", self.room.width, ".muted"))
+            none = f"None of {count(self.view.outline.total, 'iteration')} is let through by the filter."
+            text = none if self.view.filter else "Tasks, their runs and their iterations appear here."
+            self.show(wrapped(text, self.room.width, ".muted"))
             return
         before = self.cursor
         at = self.view.outline.index.get(self.view.at)
-        self.show(Rows(self.view, self.room.width), at)
+        view, width = self.view, self.room.width
+        rows = view.outline.rows
+        self.show(Rows(len(rows), lambda y: row_line(view, rows[y], width)), at)
         if at is not None and at != before:
             self.reveal(at)
 

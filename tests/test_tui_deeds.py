@@ -1,0 +1,85 @@
+"""What others do, as sentences: every fact that a person makes has one, and nothing else has."""
+
+from dataclasses import fields
+
+import pytest
+from rich.cells import cell_len
+
+from kpd.model import events as e
+from kpd.model.fact import Fact
+from kpd.model.nouns import Budget
+from tui.deeds import MOST_WORDS, deed
+
+ADA = "ada@laptop:pts/3"
+SENTENCES = [
+    (e.RunQueued("r3", "scale", "sweep", "any", Budget(), ADA), "queues r3 of scale, by sweep"),
+    (e.RunPaused("r3", f"paused by {ADA}", ADA), "pauses r3"),
+    (e.RunResumed("r3", ADA), "resumes r3"),
+    (e.RunEnded("r3", "stopped", f"stopped by {ADA}"), "stops r3"),
+    (e.RunEnded("r3", "stopped", f"stop by {ADA}"), "stops r3"),
+    (e.QueueReleased(ADA), "releases the queue"),
+    (e.QueueOrdered(("r5", "r4"), ADA), "orders the queue: r5, r4"),
+    (e.QueueOrdered(tuple(f"r{n}" for n in range(9)), ADA), "orders the queue: r0, r1, r2, r3, r4, …"),
+    (e.Steered("r3", 1, "use\n  shared memory", ADA), "steers r3: use shared memory"),
+    (e.Steered("r3", 1, "", ADA), "withdraws note 1 of r3"),
+    (e.IterationEnded("r3", 4, "skipped", f"skip by {ADA}"), "skips r3.4"),
+    (e.ReviewSet("r3", True, ADA), "wants to review r3"),
+    (e.ReviewSet("r3", False, ADA), "lets r3 go on without review"),
+    (e.Approved("r3", 4, ADA), "approves r3.4"),
+    (e.Declined("r3", 4, "", ADA), "declines r3.4"),
+    (e.Declined("r3", 4, "too clever", ADA), "declines r3.4: too clever"),
+    (e.Accepted("r3", 4, {}, ADA, f"accepted by {ADA} against the verdict"), "accepts r3.4 against its verdict"),
+    (e.Accepted("r3", 4, {}, ADA, "fast where it counts"), "accepts r3.4 against its verdict: fast where it counts"),
+    (e.RolledBack("r3", 2, {}, ADA), "rolls back to r3.2"),
+    (e.RolledBack("r3", 2, {}, ADA, undo=True), "undoes: back to r3.2"),
+    (e.AgainAsked("r3", 4, False, ADA), "has kpd retry r3.4"),
+    (e.AgainAsked("r3", 4, True, ADA), "wants more samples of r3.4"),
+    (e.MemoGiven("r3", 4, "look here", ADA), "writes on r3.4: look here"),
+    (
+        e.BudgetChanged("r3", Budget(iterations=20, stop_score=1.5, usd=3.0), ADA),
+        "sets the budget of r3: 20 iterations, patience 4, gain 2 %, stop at 1.500, $3.00",
+    ),
+    (e.AgentChanged("r3", "claude", by=ADA), "gives r3 to claude"),
+    (e.AgentChanged("r3", "claude", "large-1", ADA), "gives r3 to claude with large-1"),
+    (e.RuleSet("r3", "poor_coalescing", "pinned", ADA), "pins poor_coalescing in r3"),
+    (e.RuleSet("r3", "poor_coalescing", "banned", ADA), "bans poor_coalescing in r3"),
+    (e.RuleSet("r3", "poor_coalescing", "plain", ADA), "leaves to its severity poor_coalescing in r3"),
+]
+NOBODYS = [
+    e.RunPaused("r3", "infrastructure: no link", "kpd", infra=True),
+    e.RunPaused("r3", "the log cannot be written", "kpd"),
+    e.RunEnded("r3", "improved", "6 iterations"),
+    e.IterationEnded("r3", 4, "skipped", "the sweep has nothing left"),
+    e.IterationEnded("r3", 4, "skipped", f"stopped by {ADA}"),
+    e.Accepted("r3", 4, {}),
+    e.DaemonStopped("shut down"),
+]
+
+
+@pytest.mark.parametrize(("fact", "says"), SENTENCES)
+def test_a_sentence_for_each_act(fact: Fact, says: str) -> None:
+    found = deed(e.Event(1, 0.0, fact))
+    assert found is not None
+    assert (found.by, found.says) == (ADA, says)
+    assert str(found) == f"{ADA} {says}"
+
+
+@pytest.mark.parametrize("fact", NOBODYS)
+def test_what_happens_by_itself_is_nobodys_deed(fact: Fact) -> None:
+    assert deed(e.Event(1, 0.0, fact)) is None
+
+
+def test_no_fact_that_names_its_author_is_left_out() -> None:
+    """A new kind of act needs a sentence, and a line above."""
+    told = {type(fact) for fact, _ in SENTENCES}
+    named = {kind for kind in e.FACTS.values() if any(field.name == "by" for field in fields(kind))}
+    assert named - told == set()
+
+
+@pytest.mark.parametrize("words", ["\x1b[31mred\x1b[0m [bold]\u202e \x07\x00" * 50, "z" * 10_000_000, "\u65e5" * 500])
+def test_words_of_others_are_harmless_and_short(words: str) -> None:
+    found = deed(e.Event(1, 0.0, e.Steered("r3", 1, words, f"{ADA}\x1b[2J\u202e")))
+    assert found is not None
+    assert found.by == ADA
+    assert cell_len(found.says) <= len("steers r3: ") + MOST_WORDS
+    assert found.says.isprintable()

@@ -1,0 +1,203 @@
+"""The kernel in $EDITOR: a real program gets the text, and what it leaves is sent; in a real terminal, too."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.drivers.headless_driver import HeadlessDriver
+
+from kpd.subscription import DaemonError
+from tests import tui_logs as logs
+from tests.tui_feed import KERNEL, CannedFeed, app_on, settled
+from tui.app import KpdApp
+
+PATIENCE_S = 60.0
+CHANGES = "import sys; path = sys.argv[-1]; text = open(path).read(); open(path, 'w').write(text.replace('2', '3'))"
+
+
+@pytest.fixture(name="temporary", autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the texts to edit lie; Textual's driver without a screen can be left like any other."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
+    monkeypatch.delenv("VISUAL", raising=False)
+    yield folder
+
+
+def editor(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, "-c", program]))
+
+
+async def after(feed: CannedFeed, *keys: str) -> KpdApp:
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
+    return app
+
+
+def left(temporary: Path) -> list[Path]:
+    """The texts that were kept."""
+    return [path for path in temporary.rglob("*") if path.is_file()]
+
+
+def said(app: KpdApp) -> str:
+    return app.view.said.text if app.view.said is not None else ""
+
+
+async def test_what_the_editor_leaves_is_sent_and_the_file_thrown_away(
+    monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    editor(monkeypatch, CHANGES)
+    feed = CannedFeed(logs.running())
+    app = await after(feed, "e", "enter")
+    assert ("file", {"iteration": "r1.4", "name": "candidate/kernel.c"}) in feed.queries, "r1.6 is still under way"
+    assert feed.commands == [("edit", {"run": "r1", "files": {"kernel.c": KERNEL.replace("2", "3")}})]
+    assert said(app) == "your edit is in the task folder: r1 measures it next"
+    assert left(temporary) == []
+
+
+async def test_the_other_file_of_the_selected_iteration_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    editor(monkeypatch, CHANGES)
+    feed = CannedFeed(logs.running())
+    await after(feed, "down", "down", "down", "e", "down", "enter")
+    assert ("file", {"iteration": "r1.3", "name": "candidate/build.json"}) in feed.queries
+    assert feed.commands[0][1]["files"].keys() == {"build.json"}
+
+
+async def test_nothing_is_sent_when_nothing_was_changed(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
+    editor(monkeypatch, "")
+    feed = CannedFeed(logs.running())
+    app = await after(feed, "e", "enter")
+    assert feed.commands == []
+    assert said(app) == "nothing was changed in kernel.c, so nothing is sent"
+    assert left(temporary) == []
+
+
+async def test_a_refused_edit_is_kept_and_its_path_told(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
+    editor(monkeypatch, CHANGES)
+    refuse = {"edit": DaemonError("refused", "the task folder holds an edit that waits", "have it measured first")}
+    app = await after(CannedFeed(logs.running(), refuse), "e", "enter")
+    [kept] = left(temporary)
+    assert kept.name == "kernel.c"
+    assert kept.read_text() == KERNEL.replace("2", "3")
+    assert said(app).startswith("edit: the task folder holds an edit that waits")
+    assert said(app).endswith(f"your text is in {kept}")
+
+
+async def test_an_editor_that_fails_sends_nothing_and_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    editor(monkeypatch, CHANGES + "; sys.exit(3)")
+    feed = CannedFeed(logs.running())
+    app = await after(feed, "e", "enter")
+    assert feed.commands == []
+    [kept] = left(temporary)
+    assert said(app) == f"edit: the editor ended with 3, so nothing is sent; your text is in {kept}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"), [("no-such-editor", "no-such-editor cannot be called"), ("'", "$EDITOR cannot be read")]
+)
+async def test_an_editor_that_cannot_be_called_is_named(
+    monkeypatch: pytest.MonkeyPatch, temporary: Path, wanted: str, why: str
+) -> None:
+    monkeypatch.setenv("EDITOR", wanted)
+    app = await after(CannedFeed(logs.running()), "e", "enter")
+    assert why in said(app)
+    assert left(temporary) == []
+
+
+async def test_a_terminal_that_cannot_be_lent_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HeadlessDriver, "can_suspend", False)
+    editor(monkeypatch, CHANGES)
+    app = await after(CannedFeed(logs.running()), "e", "enter")
+    assert said(app) == "edit: this terminal cannot be lent to an editor"
+
+
+# ── in a terminal ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+APP = """
+import json, sys
+from tests import tui_logs as logs
+from tests.tui_feed import CannedFeed, app_on
+feed = CannedFeed(logs.running())
+app_on(feed).run()
+print("commands", json.dumps(feed.commands))
+"""
+ASKS = """
+import sys
+path = sys.argv[-1]
+text = open(path).read()
+number = input("by how much? ")
+open(path, "w").write(text.replace("2", number))
+"""
+
+
+class Terminal:
+    """A process with a terminal of its own; what it has written so far is `seen`."""
+
+    def __init__(self, command: list[str], env: dict[str, str]) -> None:
+        self.seen = ""
+        self._fd, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self._process = subprocess.Popen(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True
+        )
+        os.close(theirs)
+
+    def type(self, text: str) -> None:
+        os.write(self._fd, text.encode())
+
+    def until(self, wanted: str) -> str:
+        """What came up to the first match of `wanted`, which is taken."""
+        end = time.monotonic() + PATIENCE_S
+        while (found := re.search(wanted, self.seen, re.DOTALL)) is None and time.monotonic() < end:
+            if select.select([self._fd], [], [], 0.1)[0]:
+                self.seen += os.read(self._fd, 65536).decode(errors="replace")
+        assert found is not None, f"{wanted!r} never came: {self.seen[-2000:]!r}"
+        self.seen = self.seen[found.end() :]
+        return found[0]
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._fd)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="a terminal there ends reads with EIO at other moments")
+def test_the_terminal_is_lent_to_the_editor_and_comes_back(tmp_path: Path, temporary: Path) -> None:
+    asks = tmp_path / "asks.py"
+    asks.write_text(ASKS)
+    env = {**os.environ, "EDITOR": f"{sys.executable} {asks}", "TERM": "xterm-256color", "TMPDIR": str(temporary)}
+    terminal = Terminal([sys.executable, "-c", APP], env)
+    try:
+        terminal.until("r1.6")
+        terminal.type("e")
+        terminal.until("Edit which file")
+        terminal.type("\r")
+        terminal.until(r"\x1b\[\?1049l.*by how much\?")
+        terminal.type("7\n")
+        terminal.until(r"\x1b\[\?1049h.*measures it next")
+        terminal.type("q")
+        commands = json.loads(terminal.until(r"commands [^\r\n]*").removeprefix("commands "))
+    finally:
+        terminal.close()
+    assert commands == [["edit", {"run": "r1", "files": {"kernel.c": KERNEL.replace("2", "7")}}]]
+    assert left(temporary) == []

@@ -1,0 +1,192 @@
+"""Whatever agents, programs and operators write, no pane breaks: each row has its width, nothing raw gets out."""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kpd.model import events as e
+from kpd.model.nouns import Budget, Expectation, Gain, Verdict
+from kpd.model.profiles import Advice, CaseTime, Finding
+from kpd.subscription import Dropped, Live
+from tests import tui_logs as logs
+from tests.tui_feed import CannedFeed, app_on, settled
+from tui.app import KpdApp
+from tui.outline import Place
+from tui.view import TABS
+from tui.widgets.pane import DiffPane, LogPane
+
+MEGABYTES = "x" * 10_000_000
+CONTROL = "\x1b[2J\x1b[31mred\x1b]0;title\x07\x1b]52;c;aGk=\x07\x9b31m\x00\x08\x7f\x0b\x0c\x85\u2028\u2029\ufeff end"
+MARKUP = "[bold red]x[/] [@click=app.quit]quit[/] [link=http://a]b[/link] \\[ [/nothing] $primary [#fff on #000]"
+RIGHT_TO_LEFT = "\u202e\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627\u202c \u2066abc\u2069 \u200f"
+EMOJI = "👩‍👩‍👧‍👦 🏳️‍🌈 🇩🇪 👍🏽 日本語 ｆｕｌｌ e\u0301\u0302\u0303 \u200b\u200d \U000e0041"
+MIXED = f"{CONTROL} {MARKUP} {RIGHT_TO_LEFT} {EMOJI}"
+KINDS = {"mixed": MIXED, "many lines": f"{CONTROL}\r\n{MARKUP}\r" * 300, "ten megabytes": MEGABYTES}
+RAW = frozenset({"Cc", "Cf", "Cs", "Mn", "Me", "Zl", "Zp"})
+SIZE = (80, 24)
+
+
+def screen(app: KpdApp) -> list[str]:
+    """The rows, each checked: as wide as the terminal, and of characters that a terminal shows and does not obey."""
+    strips = app.screen._compositor.render_strips()
+    assert len(strips) == app.size.height
+    assert {strip.cell_length for strip in strips} == {app.size.width}
+    rows = [strip.text for strip in strips]
+    raw = {char for row in rows for char in row if unicodedata.category(char) in RAW}
+    assert not raw, [hex(ord(char)) for char in raw]
+    return rows
+
+
+def run_with(text: str) -> logs.Log:
+    """A run in which everything that somebody else writes is `text`."""
+    log, name, memo, text = logs.some(), text[:200], text, text[:100_000]
+    finding = Finding(name, "high", text, text, {name: 1e300, "gbs": -1e-300, f"gbs[{name}]": 7.0})
+    log.begin(6, parent=4, agent=name)
+    verdict = Verdict("same", Gain(1e300, -1e300, 1e300), 5, False, text)
+    cases = (CaseTime(name, 1.5, 1e300, -1e300, 1.0, 1.0, 1e-300), CaseTime(name + "2", 1.0, 1.0, 0.0))
+    wild = {name: 3.0, "gbs": 1e300, "gflops": 1e-300, f"gbs[{name}]": 1.0, f"gflops[{name}]": -5.0, "ipc": 0.0}
+    advice = Advice(name, "OPT", text, 1e300, (name,), name)
+    log.steps(
+        "r1", 6,
+        e.Proposed("r1", 6, 0.1, 0.1, {name: name}, memo, Expectation(name, "up", 1e300), {name: name}, (name,) * 3,
+                   {name: (name,) * 3}),
+        e.Screened("r1", 6, 0.1, 0.1, (name,) * 3), e.Staged("r1", 6, 0.1, 0.1, name),
+        e.Built("r1", 6, 0.1, 0.1, name, False, text, 7), e.Checked("r1", 6, 0.1, 0.1, 1, 1e300, text),
+        e.Timed("r1", 6, 0.1, 0.1, 1e300, 5, cases), e.Judged("r1", 6, 0.1, 0.1, verdict),
+        e.Profiled("r1", 6, 0.1, 0.1, wild, {"clock_ghz": text, name: text}, (advice,) * 3),
+        e.Explained("r1", 6, 0.1, 0.1, text, (finding,) * 3, (text, text)),
+    )  # fmt: skip
+    log.emit(e.Faulted("r1", 6, "build", 2, text, text)).emit(e.Unusable("r1", 6, text))
+    log.emit(e.ReviewAsked("r1", 6)).emit(e.Declined("r1", 6, text, name)).emit(e.MemoGiven("r1", 6, memo, name))
+    log.emit(e.RuleSet("r1", name, "banned", name)).emit(e.AgentChanged("r1", f"{name},sweep", name, name))
+    log.emit(e.BudgetChanged("r1", Budget(10**12, 10**12, 1e300, 1e300, 8, 1e12), name))
+    log.emit(e.AgainAsked("r1", 4, True, name)).emit(e.RolledBack("r1", 1, {name: name}, name, undo=True))
+    log.emit(e.Steered("r1", 1, text, name)).emit(e.Steered("r1", 2, text, name))
+    log.emit(e.SteeringConsumed("r1", (1,), 6)).emit(e.RunPaused("r1", text, name)).emit(e.Noticed("error", text))
+    return log.end(6, "rejected", text)
+
+
+def diff_of(text: str) -> str:
+    """A diff of a file of that name with that in it, and with a header and lines that make no sense."""
+    line = text.replace("\n", " ")
+    head = f"--- a/{line[:300]}\n+++ b/{line[:300]}.cu\n"
+    body = f"@@ -1,2 +1,3 @@ {line[:300]}\n-{line}\n+{line}\n+{line[::-1]}\n {line}\n"
+    return f"{line[:300]}: too large to compare\n{head}{body}@@ -99999999999999999999 @@\n@@ -5,1 +5,1 @@\n-a\n+{line}"
+
+
+async def everything(pilot: Pilot[Any], app: KpdApp) -> None:
+    """Look at a pane from its beginning to its end."""
+    for keys in (("home",), ("pagedown", "pagedown"), ("end",)):
+        await pilot.press(*keys)
+        await settled(pilot)
+        screen(app)
+
+
+# ── every pane ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(params=KINDS)
+def hostile(request: pytest.FixtureRequest) -> Iterator[str]:
+    yield KINDS[request.param]
+
+
+async def test_no_text_of_others_breaks_any_pane(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.tui_feed.DIFF", diff_of(hostile))
+    feed = CannedFeed(run_with(hostile))
+    app = app_on(feed)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        feed.push(
+            Live("build" + hostile[:50], "r1", 6, hostile), Live("agent", "r1", 6, hostile), Dropped(10**12),
+            Live("job", "r1", 6, hostile + "\n"), Live("job", "r1", 6, hostile[:5000]),
+        )  # fmt: skip
+        await pilot.press("tab")
+        for tab in range(1, len(TABS) + 1):
+            await pilot.press(str(tab))
+            await settled(pilot)
+            await everything(pilot, app)
+        app.change(mark=Place(logs.TASK, "r1", 3), split=True, find=hostile[:20], against="mark")
+        await pilot.press("4")
+        await settled(pilot)
+        pane = app.query_one(DiffPane)
+        for _ in range(4):
+            pane.next_hunk()
+            await settled(pilot)
+            screen(app)
+        await pilot.press("2")
+        await settled(pilot)
+        await pilot.press("6", "n", "N")
+        await settled(pilot)
+        await everything(pilot, app)
+        app.change(at=Place(logs.TASK, "r1"), following=False)
+        await settled(pilot)
+        screen(app)
+    assert feed.commands == []
+
+
+@pytest.mark.parametrize("size", [(20, 6), (40, 12), (200, 50)])
+async def test_no_size_of_the_terminal_does_either(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    mixed = MIXED + "\n" + "z" * 5000
+    monkeypatch.setattr("tests.tui_feed.DIFF", diff_of(mixed))
+    feed = CannedFeed(run_with(mixed))
+    app = app_on(feed)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        feed.push(Live("job", "r1", 6, mixed), Live("agent", "r1", 6, mixed))
+        app.change(split=True)
+        for tab in range(1, len(TABS) + 1):
+            await pilot.press(str(tab))
+            await settled(pilot)
+            screen(app)
+
+
+# ── what must still be there ──────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_markup_in_a_memo_is_text_and_no_link() -> None:
+    feed = CannedFeed(run_with(MARKUP))
+    app = app_on(feed)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await settled(pilot)
+        rows = screen(app)
+        assert any("[@click=app.quit]quit[/]" in row for row in rows)
+        y = next(nth for nth, row in enumerate(rows) if "[@click=app.quit]" in row)
+        await pilot.click(offset=(rows[y].index("quit"), y))
+        await settled(pilot)
+        assert app.is_running
+
+
+async def test_a_log_of_ten_megabyte_lines_says_what_is_left_out_and_can_be_searched() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("6", "tab")
+        feed.push(Live("job", "r1", 6, f"begin {MEGABYTES}\nneedle\n"))
+        await settled(pilot)
+        assert any("more characters" in row for row in screen(app))
+        app.change(find="needle")
+        await settled(pilot)
+        assert app.query_one(LogPane).foot is not None
+        assert any("1 of 1 line" in row for row in screen(app))
+
+
+async def test_names_of_hosts_tasks_and_files_are_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = CannedFeed(logs.some())
+    name = f"a\nb\r\n{CONTROL}{EMOJI}"
+    card = replace(feed.log.state.tasks[logs.TASK], name=name, summary=name, editable=(name,), error=name)
+    feed.log.emit(e.TaskLoaded(card))
+    app = app_on(CannedFeed(feed.log))
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.change(at=Place(name), following=False)
+        for tab in range(1, len(TABS) + 1):
+            await pilot.press(str(tab))
+            await settled(pilot)
+            screen(app)

@@ -1,0 +1,83 @@
+"""Whole screens in words: what each one says at a glance, in the states that no picture is kept of."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.app import App
+
+from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
+from tests.tui_feed import CannedFeed, app_on, settled
+from tui import themes
+
+SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
+
+
+def screen(app: App[Any]) -> list[str]:
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+@pytest.mark.parametrize(
+    ("log", "size", "pressed", "says"),
+    [
+        pytest.param(logs.running, LARGE, (), ("r1.6  … running", "Lately", "3 of 8 left", " 5/10"), id="running"),
+        pytest.param(logs.some, LARGE, ("down",), ("r1.4  ▲ +14.2 %  accepted", "bottleneck:"), id="accepted"),
+        pytest.param(logs.some, LARGE, ("2", "down"), ("2[Metrics]", "roofline"), id="accepted_metrics"),
+        pytest.param(logs.some, SMALL, ("3", "down"), ("2 rules fired", "far_below_bandwidth"), id="accepted_rules"),
+        pytest.param(logs.paused, LARGE, ("5",), ("try -O3 with and without -ffast-math",), id="memo_and_queue"),
+        pytest.param(logs.incorrect, SMALL, (), ("r1.6  ✗ incorrect", "y[0] is nan, should be 0"), id="incorrect"),
+        pytest.param(logs.held, SMALL, (), ("held: the daemon ended", "r releases it", "‖ held"), id="held"),
+        pytest.param(logs.ended, LARGE, ("left",), ("r1  ▲ improved", "ended  4 iterations", "accepted"), id="ended"),
+        pytest.param(fleet.troubled, SMALL, ("7", "T"), ("Trust the key of gpu3?", fleet.FINGERPRINT), id="trust"),
+        pytest.param(fleet.sixteen, SMALL, ("7", "down"), ("▾ ● gpu5", "8 × NVIDIA H100"), id="sixteen_small"),
+        pytest.param(fleet.sixteen, LARGE, ("7", *["up"] * 3), ("16 hosts  ● 14 up  ○ 2 down",), id="sixteen_large"),
+        pytest.param(fleet.sixteen, SMALL, ("7", "up", "up"), ("○ gpu2  down", "no route to"), id="one_down"),
+        pytest.param(fleet.waiting, SMALL, (), ("r1.2  ◔ waiting", "it goes on by itself"), id="waiting_small"),
+        pytest.param(fleet.waiting, LARGE, (), ("Other runs", "◔ r2 transpose_cpu"), id="waiting_large"),
+        pytest.param(fleet.two, LARGE, ("down",), ("… 2 running", "r2.0", "2 … check"), id="two_running"),
+        pytest.param(agents.mailbox, SMALL, (), ("waits  for reply.md", "copies its path:"), id="mailbox"),
+        pytest.param(gpu.transposed, SMALL, (), ("32.75 µs  5.12× the baseline", "87 %"), id="gpu_overview_small"),
+        pytest.param(gpu.transposed, WIDE, (), ("96 % on the device, 3.7 % launching", "+84.5 %"), id="gpu_overview"),
+        pytest.param(gpu.transposed, WIDEST, (), ("Moved most", "smem_bank_conflicts", "Lately"), id="gpu_widest"),
+        pytest.param(gpu.transposed, WIDE, ("3", "right", "end"), ("NVIDIA",), id="gpu_advice"),
+        pytest.param(gpu.recorded, SMALL, (), ("NVIDIA H100 80GB HBM3  recorded",), id="gpu_recorded"),
+        pytest.param(gpu.without_counters, SMALL, (), ("! no counters", "NVreg_Restrict"), id="gpu_no_counters"),
+        pytest.param(agents.claude, WIDEST, ("left",), ("$0.0700 of $2.50", "claude-sonnet-5-5"), id="run_widest"),
+        pytest.param(fleet.eight, WIDEST, ("7",), ("413/700", "Queue", "set NVreg_Restrict"), id="hosts_widest"),
+    ],
+)
+async def test_a_screen_says(
+    log: Callable[[], logs.Log], size: tuple[int, int], pressed: tuple[str, ...], says: tuple[str, ...]
+) -> None:
+    app = app_on(CannedFeed(log()))
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        for key in pressed:
+            await pilot.press(key)
+            await settled(pilot)
+        lines = screen(app)
+    assert all(len(line) <= size[0] for line in lines)
+    text = "\n".join(lines)
+    for part in says:
+        assert part in text, f"{part!r} is not in\n{text}"
+
+
+async def test_without_a_daemon_the_screen_says_what_to_do() -> None:
+    app = app_on(None)
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        text = "\n".join(screen(app))
+    for part in ("○ no link", "kpd start", "no daemon runs for this workspace"):
+        assert part in " ".join(text.split()), part
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in themes.THEMES])
+async def test_every_theme_shows_the_same_words(theme: str) -> None:
+    """Colour never stands alone: what is read is the same in all of them, and in none."""
+    shown = []
+    for name in (themes.DARK.name, theme):
+        app = app_on(CannedFeed(logs.running()), theme=name)
+        async with app.run_test(size=LARGE) as pilot:
+            await settled(pilot)
+            shown.append(screen(app))
+    assert shown[0] == shown[1]

@@ -1,0 +1,62 @@
+"""What a newcomer sees happen in a recording, in a sentence: what kpd does now, or what became of a candidate."""
+
+from kpd.model.nouns import Iteration, Run, StepName
+from tui.numbers import times
+from tui.text import clean, first_line
+from tui.view import View
+
+_STEPS: dict[StepName, str] = {
+    "propose": "An agent proposes a change, and says in its memo why it should help.",
+    "build": "The candidate is built. Its memo, below, says why it should be faster.",
+    "check": "Is it right? Compared with a double-precision truth, on secret inputs.",
+    "time": "Is it faster? It runs in turns with the incumbent, in fresh processes.",
+    "profile": "Why? The profiler counts what the device did: 2 shows it, 3 the rules it fires.",
+}
+_BASELINE: dict[StepName, str] = {
+    "build": "First the kernel as it came: everything that follows is compared with it.",
+    "check": "First the kernel as it came: everything that follows is compared with it.",
+    "time": "The baseline is timed against itself: that is the noise of this machine.",
+}
+
+
+def caption(view: View) -> str:
+    """Of the run that is under way, wherever the operator is; empty where there is nothing to say."""
+    run = view.live
+    if run is None:
+        ended = next(reversed(view.state.runs.values()), None)
+        return _end(ended) if ended is not None and ended.status == "ended" else _welcome(view)
+    if (now := run.current) is not None:
+        known = {**_STEPS, **(_BASELINE if now.number == 0 else {})}
+        return known.get(now.step, "") if now.step is not None else ""
+    if run.iterations:
+        return _outcome(run.iterations[-1])
+    return "The device is measured first: nothing can be faster than its memory."
+
+
+def _welcome(view: View) -> str:
+    task = next(iter(view.state.tasks.values()), None)
+    here = f" Here: {first_line(clean(task.summary))}." if task is not None and task.summary else ""
+    return f"kpd makes kernels faster.{here}"
+
+
+def _outcome(it: Iteration) -> str:
+    """What has become of an iteration that has ended."""
+    if it.outcome == "baseline":
+        return "That was the baseline. Now an agent tries to beat it: its memo says how."
+    if it.outcome == "accepted":
+        became = "is faster beyond doubt: accepted. It is now the one to beat."
+    elif it.outcome == "failed":
+        became = "did not build: nothing is measured, and its agent is told why."
+    elif it.verdict is None:
+        became = "gave wrong results: rejected before it was ever timed."
+    else:
+        word = {"slower": "is slower", "faster": "is faster, but not by enough"}.get(it.verdict.word, "is no faster")
+        became = f"{word}: rejected, however good it sounded."
+    return f"Iteration {it.number} {became}"
+
+
+def _end(run: Run) -> str:
+    best, baseline = run.best, run.baseline
+    factor = times(baseline.score, best.score) if best is not None and baseline is not None else ""
+    came = f"{factor} the baseline" if factor else "nothing was faster"
+    return f"The run has ended: {came}. space plays it again, q leaves."

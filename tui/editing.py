@@ -1,0 +1,125 @@
+"""The kernel in the operator's own editor, and back to the daemon as an edit of theirs."""
+
+import asyncio
+import os
+import shlex
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from kpd.subscription import DaemonError
+from tui.actions import BY_ID
+from tui.folders import source_of
+from tui.screens.choice import ChoiceScreen
+from tui.sending import NO_LINK, send
+
+if TYPE_CHECKING:
+    from tui.app import KpdApp
+
+EDITOR = "vi"
+"""What is called where neither $VISUAL nor $EDITOR says anything else."""
+
+
+class NoEditor(Exception):
+    """The editor cannot be called; the message says why."""
+
+
+def edit(app: "KpdApp") -> None:
+    """Ask for the file where there are several."""
+    view = app.view
+    run, ref, names = view.at.run, source_of(view), view.editable
+
+    def chosen(name: str | None) -> None:
+        if name is not None:
+            app.run_worker(_edit(app, run, ref, name), group="send")
+
+    if len(names) == 1:
+        chosen(names[0])
+    else:
+        app.push_screen(ChoiceScreen(f"Edit which file of {ref}?", names), chosen)
+
+
+async def _edit(app: "KpdApp", run: str, ref: str, name: str) -> None:
+    if app.feed is None:
+        app.say(f"edit: {NO_LINK}", good=False)
+        return
+    try:
+        found = await app.feed.query("file", iteration=ref, name=f"candidate/{name}")
+    except DaemonError as err:
+        app.say(f"edit: {err}", good=False)
+        return
+    if not isinstance(found, dict) or found.get("truncated") or not isinstance(found.get("text"), str):
+        app.say(f"edit: {name} is too long for this: edit it in the task folder", good=False)
+        return
+    before: str = found["text"]
+    path = Path(tempfile.mkdtemp(prefix=f"kpd-{ref}-")) / Path(name).name
+    try:
+        path.write_bytes(before.encode())
+        code = await _in_editor(app, path)
+        after = path.read_bytes().decode()
+    except NoEditor as err:
+        shutil.rmtree(path.parent)
+        app.say(f"edit: {err}", good=False)
+    except (OSError, UnicodeDecodeError) as err:
+        app.say(f"edit: {path} cannot be read back: {err}", good=False)
+    else:
+        await _send_back(app, run, name, path, code, "" if after == before else after)
+
+
+async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, changed: str) -> None:
+    """The text is only thrown away when the daemon has it, or there is nothing new in it."""
+    if not changed:
+        app.say(f"nothing was changed in {name}, so nothing is sent")
+    elif code != 0:
+        app.say(f"edit: the editor ended with {code}, so nothing is sent; your text is in {path}", good=False)
+        return
+    elif not await send(app, BY_ID["edit"], {"run": run, "files": {name: changed}}):
+        refused = app.view.said.text if app.view.said is not None else "edit: refused"
+        app.say(f"{refused}; your text is in {path}", good=False)
+        return
+    shutil.rmtree(path.parent)
+
+
+async def _in_editor(app: "KpdApp", path: Path) -> int:
+    """The editor's exit status. Meanwhile news is heard, and nothing is painted. Raises NoEditor."""
+    words = _editor()
+    try:
+        # Textual does not come back by itself from a body that raises: what the editor did is looked at outside.
+        with app.batch_update(), app.suspend(), _interrupts_are_the_editors():
+            try:
+                process = await asyncio.create_subprocess_exec(*words, str(path))
+            except OSError as err:
+                trouble = err.strerror
+            else:
+                return await process.wait()
+    except SuspendNotSupported as err:
+        raise NoEditor("this terminal cannot be lent to an editor") from err
+    raise NoEditor(f"{words[0]} cannot be called: {trouble}; set $EDITOR")
+
+
+def _editor() -> list[str]:
+    """The operator's editor and its arguments. Raises NoEditor."""
+    wanted = os.environ.get("VISUAL") or os.environ.get("EDITOR") or EDITOR
+    try:
+        words = shlex.split(wanted)
+    except ValueError as err:
+        raise NoEditor(f"$EDITOR cannot be read: {err}") from err
+    if not words:
+        raise NoEditor("$EDITOR is empty")
+    return words
+
+
+@contextmanager
+def _interrupts_are_the_editors() -> Iterator[None]:
+    """The terminal sends ctrl+c to everybody in the foreground; a child that is executed has it by default again."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,75 @@
+"""Which iterations the tree shows: words, and `verdict:` `outcome:` `rule:` `agent:` in front of what is looked for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kpd.model.nouns import Iteration, Run
+from tui import marks
+
+Matches = Callable[[Run, Iteration, str], bool]
+
+
+def _verdict(run: Run, it: Iteration, value: str) -> bool:
+    """By the word that the tree shows, that of the judge, or the outcome: whichever somebody has in mind."""
+    words = [marks.of_iteration(it, run).word, it.outcome or "running"]
+    return any(word.startswith(value) for word in [*words, *([it.verdict.word] if it.verdict else [])])
+
+
+def _outcome(run: Run, it: Iteration, value: str) -> bool:
+    return (it.outcome or "running").startswith(value)
+
+
+def _rule(run: Run, it: Iteration, value: str) -> bool:
+    return any(value in rule.lower() for rule in it.rules)
+
+
+def _agent(run: Run, it: Iteration, value: str) -> bool:
+    return value in it.agent.lower()
+
+
+PREFIXES: Mapping[str, Matches] = {"verdict": _verdict, "outcome": _outcome, "rule": _rule, "agent": _agent}
+KNOWN = " ".join(f"{prefix}:" for prefix in PREFIXES)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """All `words` and all `terms` (a prefix and its value) must match; `unknown` is a prefix that means nothing."""
+
+    words: tuple[str, ...] = ()
+    terms: tuple[tuple[str, str], ...] = ()
+    unknown: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.terms)
+
+    def iteration(self, run: Run, it: Iteration) -> bool:
+        if not all(PREFIXES[prefix](run, it, value) for prefix, value in self.terms):
+            return False
+        if not self.words:
+            return True
+        text = f"{run.id}.{it.number} {it.agent} {it.memo}".lower()
+        return all(word in text for word in self.words)
+
+    def run(self, run: Run) -> bool:
+        """Whether the run itself is looked for, even where none of its iterations is."""
+        text = f"{run.id} {run.task} {run.agent}".lower()
+        return not self.terms and all(word in text for word in self.words)
+
+
+EVERYTHING = Filter()
+
+
+def parsed(text: str) -> Filter:
+    """A prefix that nobody knows is left out, and named. One without a value yet says nothing."""
+    words: list[str] = []
+    terms: list[tuple[str, str]] = []
+    unknown = ""
+    for word in text.lower().split():
+        prefix, colon, value = word.partition(":")
+        if not colon:
+            words.append(word)
+        elif prefix not in PREFIXES:
+            unknown = unknown or prefix
+        elif value:
+            terms.append((prefix, value))
+    return Filter(tuple(words), tuple(terms), unknown)

@@ -1,0 +1,121 @@
+"""The steps of an iteration: which are done, how long they took, and how long the one under way usually takes."""
+
+from statistics import median
+
+from textual.content import Content
+
+from kpd.model.detail import Detail
+from kpd.model.events import STEP_OF
+from kpd.model.nouns import STEPS, Iteration, Run, StepName
+from tui import marks
+from tui.details import Show
+from tui.numbers import seconds
+from tui.panes.parts import heading
+from tui.text import Part, as_fits, line
+from tui.view import View
+
+_FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.items()}
+
+
+def across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
+    """Two rows of five; one line is enough once all of them are done."""
+    found = [_heading(view, run, it, detail, width)]
+    if all(_state_of(view, step, run, it, detail)[0] is marks.DONE for step in STEPS):
+        return found
+    half = len(STEPS) // 2
+    widths = [max(len(first), len(second)) + 3 for first, second in zip(STEPS[:half], STEPS[half:], strict=True)]
+    for row in (STEPS[:half], STEPS[half:]):
+        parts: list[Part] = []
+        for step, cell in zip(row, widths, strict=True):
+            mark, _ = _state_of(view, step, run, it, detail)
+            parts.append((f"{mark.glyph} {step}".ljust(cell), mark.style))
+        found.append(line(*parts).rstrip())
+    return found
+
+
+def down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
+    """A row a step, with its time."""
+    found = [_heading(view, run, it, detail, width)]
+    for step in STEPS:
+        mark, took = _state_of(view, step, run, it, detail)
+        word = "" if mark is marks.DONE or (mark is marks.NOT_YET and it.outcome is not None) else mark.word
+        if mark is marks.RUNNING:
+            word = seconds(elapsed(view, it))
+        elif mark is marks.NOT_YET and word and (expected := usual(view, run, it, step)) is not None:
+            word = f"about {seconds(expected)}"
+        time = seconds(took) if took is not None else word
+        style = mark.style if step == it.step and it.outcome is None else ".muted"
+        found.append(
+            line((f"{mark.glyph} ", mark.style), f"{step:<9}", (f"{time:>{max(12, min(17, width - 11))}}", style))
+        )
+    return found
+
+
+def elapsed(view: View, it: Iteration) -> float:
+    """Seconds that the step under way has taken so far."""
+    return max(0.0, view.moment - it.step_started)
+
+
+def usual(view: View, run: Run, it: Iteration, step: StepName) -> float | None:
+    """Seconds that the step took for the iteration's parent and the baseline; of a proposal only another one's by the
+    same agent is telling.
+    """
+    show = view.shown.show
+    if not isinstance(show, Show):
+        return None
+    parent = run.iteration(it.parent)
+    by_the_same = parent is not None and parent.agent == it.agent
+    known = (
+        [show.parent]
+        if step == "propose" and by_the_same
+        else []
+        if step == "propose"
+        else [show.parent, show.baseline]
+    )
+    took = [getattr(one, _FACT_OF[step]) for one in known if one is not None and step in _FACT_OF]
+    found = [fact.seconds for fact in took if fact is not None]
+    return median(found) if found else None
+
+
+def _state_of(view: View, step: StepName, run: Run, it: Iteration, detail: Detail) -> tuple[marks.Mark, float | None]:
+    """Whether a step is done, under way or to come, and how long it took."""
+    if it.step == step and it.outcome is None:
+        return marks.of_iteration(it, run, bool(view.state.held)), None
+    if step == "record":
+        return (marks.DONE if it.outcome is not None else marks.NOT_YET), None
+    fact = getattr(detail, _FACT_OF[step])
+    if fact is not None:
+        return marks.DONE, fact.seconds
+    if it.outcome is None and it.step is not None and STEPS.index(step) < STEPS.index(it.step):
+        return marks.DONE, None
+    if it.outcome in ("rejected", "failed") and step == _ended_at(it, detail):
+        return marks.FAILED, None
+    if it.outcome in ("baseline", "accepted") or (it.verdict is not None and STEPS.index(step) <= STEPS.index("judge")):
+        return marks.DONE, None
+    return marks.NOT_YET, None
+
+
+def _ended_at(it: Iteration, detail: Detail) -> StepName | None:
+    """The step that ended an iteration early: the first one without a result."""
+    if it.verdict is not None:
+        return None
+    return next((step for step in STEPS[:-1] if getattr(detail, _FACT_OF[step]) is None), None)
+
+
+def _heading(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> Content:
+    if it.outcome is not None or it.step is None:
+        done = sum(_state_of(view, step, run, it, detail)[0] is marks.DONE for step in STEPS)
+        if it.outcome in ("rejected", "failed") and (last := _ended_at(it, detail)) is not None:
+            return heading("Steps", (f"ended by {last}", ".bad"))
+        took = f"{done} of {len(STEPS)} done in {seconds(it.ended - it.started)}" if it.ended else "about to begin"
+        return heading("Steps", (took, ".muted"))
+    place = f"{it.step}, {STEPS.index(it.step) + 1} of {len(STEPS)}"
+    again = f", attempt {it.attempt}" if it.attempt > 1 else ""
+    found = heading("Steps", (place + again, ".accent"))
+    if marks.of_iteration(it, run, bool(view.state.held)) is not marks.RUNNING:
+        return as_fits(found, [("  waiting", ".warn")], width)
+    expected = usual(view, run, it, it.step)
+    so_far: list[Part] = [(f"  {seconds(elapsed(view, it))}", ".accent")]
+    if expected is not None:
+        so_far.append((f", usually {seconds(expected)}", ".muted"))
+    return as_fits(found, so_far, width)

@@ -1,0 +1,35 @@
+"""The overview's pane: while it is in front and a step is under way, the time that the step takes goes on."""
+
+from textual.message import Message
+from textual.timer import Timer
+
+from tui.panes import overview
+from tui.widgets.pane import Pane
+
+TICK_S = 1.0
+
+
+class OverviewPane(Pane):
+    """Without a step under way, or behind another tab, nothing stirs."""
+
+    class Ticked(Message):
+        """What is shown has grown older."""
+
+    def __init__(self) -> None:
+        super().__init__("overview", overview.lines)
+        self._ticking: Timer | None = None
+
+    def watch_view(self) -> None:
+        super().watch_view()
+        if not self._stirs and self._ticking is not None:
+            self._ticking.stop()
+            self._ticking = None
+        elif self._stirs and self._ticking is None:
+            self._ticking = self.set_interval(TICK_S, lambda: self.post_message(self.Ticked()))
+
+    @property
+    def _stirs(self) -> bool:
+        view, it = self.view, self.view.iteration
+        at_work = it is not None and it.step is not None and it.outcome is None
+        waits = view.run is not None and (view.run.status != "running" or bool(view.run.waiting))
+        return view.tab == self.tab and view.link.state == "up" and at_work and not waits and not view.state.held
