@@ -53,7 +53,7 @@ def main() -> None:
             time.sleep(2)
             found["idle_after_a_run"] = idle(daemon.pid)
             found["iterations"] = overheads(query(workspace, "events", after=0, limit=10_000))
-            ask(workspace.socket, "command", "shutdown")
+            ask(workspace.socket, "command", "shutdown", {"now": True})
         finally:
             daemon.wait(20)
     sys.stdout.write(json.dumps(found, indent=2) + "\n")

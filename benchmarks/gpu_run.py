@@ -26,6 +26,9 @@ from loopback import ALIAS, served
 from own_daemon import own_daemon
 from same_rules import same_rules
 
+from kpd.engine.steps import TIMING
+from kpd.measure.judge import log_ratio, percent
+from kpd.measure.samples import samples_from_json
 from kpd.model import events as e
 from kpd.model.profiles import CaseTime
 from kpd.workspace.paths import Workspace
@@ -44,8 +47,10 @@ def main() -> None:
         home = Path(scratch)
         by_hand = [recipe(home) for _ in range(args.recipe)]
         facts, full = asyncio.run(run(home, args.task, args.iterations, args.full, args.reports))
+        baseline = Workspace(home / "workspace").iteration_folder(args.task, "r1", 0)
+        against_itself = pairs(baseline.joinpath(TIMING).read_bytes())
         by_hand += [recipe(home) for _ in range(args.recipe)]
-    found = told(facts)
+    found = told(facts) | {"baseline_against_itself_pct": against_itself}
     if by_hand:
         found["by_hand_s"] = {name: round(median(one[name] for one in by_hand), 2) for name in by_hand[0]}
         found["iteration_over_by_hand"] = round(found["iteration_s"]["median"] / found["by_hand_s"]["all"], 3)
@@ -174,6 +179,15 @@ def times(case: CaseTime) -> dict[str, float | None]:
     share = case.roofline_us and 100 * case.roofline_us / case.candidate_us
     known = {"us": case.candidate_us, "device_us": case.device_us, "warm_us": case.warm_us, "roofline_pct": share}
     return {name: rounded(value) for name, value in known.items()}
+
+
+def pairs(timing: bytes) -> dict[str, list[float]]:
+    """How much quicker the baseline was than itself, in percent: of each case, in each process."""
+    found = defaultdict(list)
+    for sample in samples_from_json(timing):
+        for name, case in sample.cases.items():
+            found[name].append(round(percent(log_ratio(case)), 2))
+    return found
 
 
 def rounded(value: float | None) -> float | None:

@@ -47,7 +47,7 @@ class OwnDaemon:
             if self._workspace.socket.exists():
                 break
             time.sleep(0.05)
-        ask(self._workspace.socket, "command", verb, args)
+        ask(self._workspace.socket, "command", verb, args, timeout=LONGEST_S)  # a full profile takes minutes
 
     def _listen(self, message: object) -> None:
         if isinstance(message, e.Event):
@@ -64,5 +64,5 @@ async def own_daemon(workspace: Workspace, told: Callable[[e.Fact], None]) -> As
         yield daemon
     finally:
         if not daemon.serving.done():
-            await daemon.command("shutdown")
+            await daemon.command("shutdown", now=True)
         await daemon.serving

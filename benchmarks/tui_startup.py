@@ -7,23 +7,17 @@ The UI runs in a process of its own under a pseudo-terminal, fed by a canned log
 
 import argparse
 import asyncio
-import fcntl
 import json
-import os
-import pty
-import select
-import signal
 import statistics
-import struct
 import sys
-import termios
 import time
 from pathlib import Path
+
+from terminal import COLUMNS, ROWS, terminal
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-COLUMNS, ROWS = 140, 40
 PAINTED = b"Overview"
 SETTLE_S = 1.5
 """After the first paint come the snapshot, the answers to its questions and the terminal's own replies."""
@@ -56,43 +50,11 @@ def main() -> None:
 def measure(idle_s: float, workspace: str | None) -> tuple[float, int, int]:
     """Milliseconds from starting the process to the first paint, bytes until it is settled, bytes while idle."""
     begun = time.perf_counter()
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        of = ["--workspace", workspace] if workspace else []
-        os.execv(sys.executable, [sys.executable, __file__, "--ui", *of])
-    try:
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        seen = b""
-        while PAINTED not in seen:
-            seen += read(terminal, 10.0)
+    with terminal([__file__, "--ui", *(["--workspace", workspace] if workspace else [])]) as ui:
+        seen = ui.until(PAINTED, 10.0)
         paint = (time.perf_counter() - begun) * 1000
-        written = len(seen) + drain(terminal, SETTLE_S)
-        return paint, written, drain(terminal, idle_s)
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        os.close(terminal)
-
-
-def drain(terminal: int, seconds: float) -> int:
-    """How many bytes come within `seconds`."""
-    end, count = time.monotonic() + seconds, 0
-    while (left := end - time.monotonic()) > 0:
-        count += len(read(terminal, left, needed=False))
-    return count
-
-
-def read(terminal: int, seconds: float, needed: bool = True) -> bytes:
-    ready, _, _ = select.select([terminal], [], [], seconds)
-    if not ready:
-        if needed:
-            raise SystemExit(f"the UI has painted nothing within {seconds:g} s")
-        return b""
-    try:
-        return os.read(terminal, 1 << 16)
-    except OSError as err:
-        raise SystemExit(f"the UI has ended: {err}") from err
+        written = len(seen) + ui.count(SETTLE_S)
+        return paint, written, ui.count(idle_s)
 
 
 def show(workspace: str | None) -> None:
