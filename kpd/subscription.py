@@ -27,7 +27,8 @@ class Client:
     """One connection to the daemon. Queries and commands may be asked while `messages` is read elsewhere.
 
     `by` is who commands are put down to, `live` how much output `messages` has. `explain` is asked what a lost
-    connection really means, where the daemon's socket is not the end of the way.
+    connection really means, where the daemon's socket is not the end of the way. A daemon that says nothing for
+    `silence_s`, which is SILENCE_S if not given, is taken for hung.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Client:
         by: str = "",
         live: LiveOutput = "full",
         explain: Callable[[DaemonError], DaemonError] = lambda err: err,
+        silence_s: float | None = None,
     ) -> None:
         self._path = path
         self._name = name
@@ -45,6 +47,7 @@ class Client:
         self._by = by
         self._live = live
         self._explain = explain
+        self._silence_s = SILENCE_S if silence_s is None else silence_s
         self._heard_at = 0.0  # when the last byte came
         self._numbers = 1
         self._waiting: dict[int, asyncio.Future[Any]] = {}
@@ -96,7 +99,7 @@ class Client:
         """Everything from now on: first a State, or the events since `after` where the daemon can still give them.
 
         Ends when the client is closed. Raises DaemonError when the connection is lost, cut off by the daemon, or
-        silent for SILENCE_S; a new client may then go on from the last event's number.
+        silent for so long; a new client may then go on from the last event's number.
         """
         await self._ask_soon(m.Subscribe(self._next_number(), after, self._live))
         while True:
@@ -136,20 +139,24 @@ class Client:
     async def _hear(self) -> None:
         """Until there is news. A long message that is under way is no silence."""
         while not self._news.is_set():
-            left = self._heard_at + SILENCE_S - time.monotonic()
+            left = self._heard_at + self._silence_s - time.monotonic()
             if left <= 0:
-                raise self._explain(_silent())
+                raise self._explain(self._silent())
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await self._news.wait()
 
+    def _silent(self) -> DaemonError:
+        said = f"the daemon has been silent for {self._silence_s:g} s"
+        return DaemonError("infra", said, "kpd status shows what it does")
+
     async def _ask_soon(self, request: m.Request) -> Any:
         """As `_ask`, of what is answered at once."""
         try:
-            async with asyncio.timeout(SILENCE_S):
+            async with asyncio.timeout(self._silence_s):
                 return await self._ask(request)
         except TimeoutError as err:
-            raise self._explain(_silent()) from err
+            raise self._explain(self._silent()) from err
 
     async def _ask(self, request: m.Request) -> Any:
         if self._writer is None:
@@ -225,7 +232,3 @@ class Client:
             self._live_waiting += 1
         self._pushed.append(message)
         self._news.set()
-
-
-def _silent() -> DaemonError:
-    return DaemonError("infra", f"the daemon has been silent for {SILENCE_S:g} s", "kpd status shows what it does")

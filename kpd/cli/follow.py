@@ -12,6 +12,8 @@ from kpd.subscription import Client
 from kpd.workspace.paths import Workspace
 
 PAGE = 1000
+SILENCE_S = 60.0
+"""Nobody looks at this as at a screen: a daemon that a loaded machine keeps from answering is waited for."""
 
 
 def event_of(entry: dict[str, Any]) -> Event:
@@ -31,7 +33,7 @@ def recorded(ws: Workspace, run: str | None = None, after: int = 0) -> Iterator[
 
 async def follow(ws: Workspace, after: int) -> AsyncIterator[Event]:
     """Every event after `after`, then each new one; never ends by itself. Raises DaemonError."""
-    async with Client(ws.socket, "cli", read_only=True, live="none") as client:
+    async with Client(ws.socket, "cli", read_only=True, live="none", silence_s=SILENCE_S) as client:
         async for message in client.messages(after):
             if isinstance(message, State):
                 # Too far behind to be sent the events one by one: they are read from the log.
