@@ -48,12 +48,10 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=30.0, help="of keys under load")
     parser.add_argument("--hour", type=int, default=3600, help="seconds of load to simulate")
-    parser.add_argument("--do", choices=("ui", "serve", "hour"), help=argparse.SUPPRESS)
+    parser.add_argument("--do", choices=("serve", "hour"), help=argparse.SUPPRESS)
     parser.add_argument("--root", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.do == "ui":
-        show(args.root)
-    elif args.do == "serve":
+    if args.do == "serve":
         asyncio.run(serve(args.root))
     elif args.do == "hour":
         sys.stdout.write(json.dumps(asyncio.run(hour(args.hour))) + "\n")
@@ -65,6 +63,9 @@ def measure(iterations: int, seconds: float, hour_s: int) -> dict[str, Any]:
     found: dict[str, Any] = {"size": f"{COLUMNS}x{ROWS}", "iterations": iterations, "cpus": os.cpu_count()}
     with tempfile.TemporaryDirectory(prefix="kpd-bench-") as root:
         workspace = Workspace(Path(root).resolve())
+        for folder in ("tasks", "skills", "memory"):
+            (workspace.root / folder).mkdir()
+        workspace.config.touch()
         workspace.make_private()
         write_log(workspace.store, iterations)
         serving = [sys.executable, __file__, "--do", "serve", "--root", root]
@@ -87,14 +88,14 @@ def attach(root: str, iterations: int) -> dict[str, float]:
     took = []
     for _ in range(5):
         begun = time.perf_counter()
-        with terminal([__file__, "--do", "ui", "--root", root]) as ui:
+        with terminal(cockpit(root)) as ui:
             ui.until(newest_run(iterations), 20)
             took.append(1000 * (time.perf_counter() - begun))
     return {"median": round(median(took)), "worst": round(max(took))}
 
 
 def under_load(root: str, iterations: int, seconds: float) -> dict[str, Any]:
-    with terminal([__file__, "--do", "ui", "--root", root]) as ui:
+    with terminal(cockpit(root)) as ui:
         ui.until(newest_run(iterations), 20)
         ui.count(3)
         took = []
@@ -131,10 +132,8 @@ def newest_run(iterations: int) -> bytes:
 # ── the UI, as the measured process ───────────────────────────────────────────────────────────────────────────────
 
 
-def show(root: Path) -> None:
-    from tui.app import run
-
-    run(Workspace(root))
+def cockpit(root: str) -> list[str]:
+    return ["-m", "kpd.cli.main", "-w", root, "attach"]
 
 
 async def hour(seconds: int) -> dict[str, Any]:

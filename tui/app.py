@@ -1,5 +1,6 @@
 """The terminal UI: one frozen view, redrawn at most twice a second by news and at once by keys."""
 
+import gc
 import math
 import os
 import time
@@ -14,6 +15,7 @@ from textual.timer import Timer
 
 from kpd.client import operator
 from kpd.model.events import Event
+from kpd.model.nouns import State
 from kpd.workspace.config import Config, TuiConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
@@ -30,6 +32,9 @@ from tui.view import TABS, Said, View
 from tui.widgets.board import Board
 from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
+
+GC_THRESHOLD = 50_000
+"""New objects between looks for cycles: with Python's own number it looks many times while a large state comes in."""
 
 SAID_S = 5.0
 """How long the answer to an act stays in spite of news."""
@@ -115,6 +120,8 @@ class KpdApp(App[int]):
             self._deed = found
         if self._desk.hear(message):
             self._publish_soon()
+        if isinstance(message, State):
+            gc.freeze()  # what lasts need not be looked through for cycles: with 10,000 iterations that takes 100 ms
 
     def _linked(self, link: Link, feed: Feed | None) -> None:
         self.feed = feed
@@ -258,6 +265,7 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
 
 def cockpit(connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "") -> KpdApp:
     """The UI for the operator at this terminal, on a daemon that may be anywhere; `name` is its workspace's."""
+    gc.set_threshold(GC_THRESHOLD)
     return KpdApp(connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator())
 
 
