@@ -61,11 +61,12 @@ class KpdApp(App[int]):
         complaint: str = "",
         clock: Callable[[], float] = lambda: 0.0,
         me: str = "",
+        settled: Callable[[], None] = lambda: None,
     ) -> None:
         """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start.
 
         `clock` tells the Unix time that ages are counted to, in place of the last event's. `me` is what the daemon
-        calls this operator, whose own acts are not told to them.
+        calls this operator, whose own acts are not told to them. `settled` is called when a whole state has come in.
         """
         # Textual takes colours away altogether only where they are those of the terminal; elsewhere it leaves greys.
         super().__init__(ansi_color=True if themes.no_colour(os.environ) else None)
@@ -76,6 +77,7 @@ class KpdApp(App[int]):
         self._first_wait = first_wait
         self._clock = clock
         self._me = me
+        self._settled = settled
         self._desk = Desk()
         self._glances = Glances()
         self._deed: Deed | None = None
@@ -121,7 +123,7 @@ class KpdApp(App[int]):
         if self._desk.hear(message):
             self._publish_soon()
         if isinstance(message, State):
-            gc.freeze()  # what lasts need not be looked through for cycles: with 10,000 iterations that takes 100 ms
+            self._settled()
 
     def _linked(self, link: Link, feed: Feed | None) -> None:
         self.feed = feed
@@ -266,7 +268,10 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
 def cockpit(connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "") -> KpdApp:
     """The UI for the operator at this terminal, on a daemon that may be anywhere; `name` is its workspace's."""
     gc.set_threshold(GC_THRESHOLD)
-    return KpdApp(connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator())
+    # What lasts need not be looked through for cycles again and again: with 10,000 iterations that takes 100 ms.
+    return KpdApp(
+        connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator(), settled=gc.freeze
+    )
 
 
 def run(workspace: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
