@@ -155,11 +155,13 @@ async def test_a_lease_that_was_lost_makes_the_device_count_as_busy(host: Host) 
 
 async def test_a_lease_that_is_lost_is_known_while_the_job_runs(host: Host) -> None:
     """A verdict may be settled, and the job ended, long before its last word."""
-    script = f"echo one; rm {host.leases}/cpu.lock; sleep 300; echo two"
+    go = Path(str(host.root), "go")
+    script = f"echo one; until [ -e {go} ]; do sleep 0.02; done; rm {host.leases}/cpu.lock; sleep 300; echo two"
     found = []
     with pytest.raises(HostError, match="the lease on cpu was lost: its file was replaced") as caught:
         async for report in reports(host, JobSpec("measures", script, 310.0, lease=Lease("cpu"))):
             found.append(report)
+            await host.run(f"touch {go}")
     assert caught.value.kind == "busy"
     assert found == [Report(b"one", 0, 4)]
 
