@@ -161,7 +161,7 @@ async def test_a_lease_that_is_lost_is_known_while_the_job_runs(host: Host) -> N
     with pytest.raises(HostError, match="the lease on cpu was lost: its file was replaced") as caught:
         async for report in reports(host, JobSpec("measures", script, 310.0, lease=Lease("cpu"))):
             found.append(report)
-            await host.run(f"touch {go}")
+            await host.run(f"touch {go}", 10)
     assert caught.value.kind == "busy"
     assert found == [Report(b"one", 0, 4)]
 
