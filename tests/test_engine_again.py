@@ -139,6 +139,7 @@ async def test_a_thorough_contest_goes_on_to_the_last_look(candidate_ns: int) ->
 # ── on a daemon ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_measured_once_more_and_with_all_processes(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator", iterations=1)
@@ -185,6 +186,7 @@ def test_it_proposes_the_files_of_then_against_the_incumbent_of_now(daemon: Real
     assert len(daemon.events("again_asked")) == 1
 
 
+@pytest.mark.slow
 def test_undo_and_redo(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", iterations=1)

@@ -43,6 +43,7 @@ def prompt(daemon: RealDaemon, workspace: Workspace, number: int, words: str = "
     return path.read_text()
 
 
+@pytest.mark.slow
 def test_a_candidate_waits_through_a_pause_and_a_kill(daemon: RealDaemon, workspace: Workspace, tmp_path: Path) -> None:
     told = tmp_path / "told.txt"
     notify = f"""[notify]\ncommand = ["sh", "-c", 'echo "$KPD_TEXT" >> {told}']\n"""
@@ -73,6 +74,7 @@ def test_a_candidate_waits_through_a_pause_and_a_kill(daemon: RealDaemon, worksp
         daemon.command("approve")
 
 
+@pytest.mark.slow
 def test_what_was_declined_ends_there_and_the_next_prompt_says_why(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="mailbox", iterations=2, approve=True)

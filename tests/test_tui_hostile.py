@@ -94,6 +94,7 @@ def hostile(request: pytest.FixtureRequest) -> Iterator[str]:
     yield KINDS[request.param]
 
 
+@pytest.mark.slow
 async def test_no_text_of_others_breaks_any_pane(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.tui_feed.DIFF", diff_of(hostile))
     feed = CannedFeed(run_with(hostile))
@@ -128,6 +129,7 @@ async def test_no_text_of_others_breaks_any_pane(hostile: str, monkeypatch: pyte
     assert feed.commands == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(20, 6), (40, 12), (200, 50)])
 async def test_no_size_of_the_terminal_does_either(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     mixed = MIXED + "\n" + "z" * 5000
