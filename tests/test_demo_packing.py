@@ -9,15 +9,13 @@ import pytest
 from kpd.daemon import views
 from kpd.daemon.store import Store
 from kpd.demo.packing import NotFit, pack, refuse_private, refuse_unfit
-from kpd.demo.player import Player
-from kpd.demo.recording import Recording, load, save
-from kpd.demo.stage import scratch
+from kpd.demo.recording import Recording
 from kpd.hosts.recorded.scrub import PLAYED_GPU
 from kpd.model import codec, events as e
 from kpd.model.nouns import Gain, State, Verdict
 from kpd.workspace.paths import Workspace
-from tests.demo_recordings import FOLDER, TASK, Clock, canned
-from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.demo_recordings import FOLDER, TASK, canned
+from tests.real_daemon import daemon, workspace
 
 __all__ = ["daemon", "workspace"]
 
@@ -208,22 +206,3 @@ def _bare(value: object, ws: Workspace) -> object:
     if isinstance(value, list):
         return [_bare(item, ws) for item in value if not isinstance(item, dict) or item.get("transport") is None]
     return value.replace(f"{ws.root}/", "") if isinstance(value, str) else value
-
-
-@pytest.mark.slow
-def test_a_real_run_is_played_as_it_was(daemon: RealDaemon, workspace: Workspace, tmp_path: Path) -> None:
-    kernel = (workspace.tasks / "scale" / "kernel.c").read_text()
-    for nth, repeat in enumerate(("4", "0", "word"), 1):
-        (workspace.root / f"script/{nth}").mkdir(parents=True)
-        (workspace.root / f"script/{nth}/kernel.c").write_text(kernel.replace("REPEAT 8", f"REPEAT {repeat}"))
-    daemon.start()
-    daemon.command("run", task="scale", agent="script:script", iterations=3, patience=3)
-    daemon.until_event("run_ended")
-    daemon.stop()
-    save(pack(workspace, "r1", [str(tmp_path)]), tmp_path / "packed")
-    recording = load(tmp_path / "packed")
-    refuse_private(recording, [str(tmp_path)])
-    with scratch() as scene, Player(scene, recording, clock=Clock()) as player:
-        player.go_on(lambda fact: False)
-        original = views.Sources.offline(workspace).state
-        assert answers(player.stage.state, scene) == answers(original, workspace)

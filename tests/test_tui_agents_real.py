@@ -42,7 +42,7 @@ async def test_a_models_words_and_a_mailboxs_path_reach_the_operator(daemon: Rea
             await pilot.press("x")
             await until(pilot, lambda: "for reply.md, the answer to prompt.md beside it" in screen(app))
             await until(pilot, lambda: "Cost so far  $0.0" in screen(app))
-            await pilot.press("y")
+            await pilot.press("Y")
             reply = Path(app.clipboard)
             assert reply == workspace.iteration_folder("scale", "r1", 2) / "reply.md"
             assert (reply.parent / "prompt.md").exists()

@@ -147,10 +147,15 @@ def _events(events: list[e.Event], run: Run, scrub: Scrub) -> Iterator[e.Event]:
         yield e.Event(seq, event.at, _public(event.fact, scrub))
 
 
+_SOMEBODY = re.compile(r"\S+@\S+")
+
+
 def _public(fact: e.Fact, scrub: Scrub) -> e.Fact:
     if isinstance(fact, e.HostProbed):
         system = " ".join(word for word in fact.card.system.split() if not word[:1].isdigit())
         fact = replace(fact, card=replace(fact.card, address="", system=system))
+    if isinstance(fact, e.RunWaits):  # for a device that somebody else has: whoever that is
+        fact = replace(fact, reason=_SOMEBODY.sub("somebody", fact.reason))
     body = _without(json.loads(codec.encode(fact)), scrub)
     return codec.fact_from(fact.kind(), codec.encode(body))
 
