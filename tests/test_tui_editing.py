@@ -196,7 +196,7 @@ def test_the_terminal_is_lent_to_the_editor_and_comes_back(tmp_path: Path, tempo
         terminal.type("7\n")
         terminal.until(r"\x1b\[\?1049h.*measures it next")
         terminal.type("q")
-        commands = json.loads(terminal.until(r"commands [^\r\n]*").removeprefix("commands "))
+        commands = json.loads(terminal.until(r"commands [^\r\n]*\r?\n").removeprefix("commands "))
     finally:
         terminal.close()
     assert commands == [["edit", {"run": "r1", "files": {"kernel.c": KERNEL.replace("2", "7")}}]]
