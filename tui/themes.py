@@ -10,7 +10,6 @@ STYLES = {
     "input-cursor-text-style": "none",
     "kpd-bar-style": "none",
     "kpd-alert-style": "bold",
-    "kpd-off-style": "none",
 }
 
 DARK = Theme(
@@ -92,9 +91,8 @@ _MARKED = {
     "screen-selection-foreground": DEFAULT,
     "kpd-cursor": DEFAULT,
     "kpd-alert-style": "bold",
-    "kpd-off-style": "dim",
 }
-"""Where there are no tints all stands on the terminal's own background; the style sheet marks it by other means."""
+"""Where there are no tints all stands on the terminal's own background; `looks` marks it by other means."""
 
 ANSI = Theme(
     name="kpd-ansi",

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 from textual.content import Content
 from textual.reactive import var
+from textual.style import Style
 
+from tui.looks import look
 from tui.view import View
 from tui.widgets.lines import Lines
 
@@ -28,3 +30,15 @@ class Bar(Lines, can_focus=False):
 
     def on_resize(self) -> None:
         self.watch_view()
+
+
+class TabBar(Bar):
+    """The tabs; the open one stands out while the keyboard is below them."""
+
+    below: var[bool] = var(False)
+
+    def styled(self, style: str | Style) -> Style:
+        return look(self.app, "key-here") if style == ".key" and self.below else super().styled(style)
+
+    def watch_below(self) -> None:
+        self.refresh()

@@ -10,7 +10,7 @@ from textual.widgets import ContentSwitcher
 from tui import bars, playing
 from tui.panes import memo, metrics
 from tui.view import View
-from tui.widgets.bar import Bar
+from tui.widgets.bar import Bar, TabBar
 from tui.widgets.hosts import HostsPane
 from tui.widgets.overview import OverviewPane
 from tui.widgets.pane import DiffPane, LogPane, Pane, RulesPane
@@ -35,7 +35,7 @@ class Board(Vertical):
             with Vertical(id="left"):
                 yield Tree("tree").data_bind(Board.view)
             with Vertical(id="right"):
-                yield Bar(bars.tabs, "tabs").data_bind(Board.view)
+                yield TabBar(bars.tabs, "tabs").data_bind(Board.view)
                 with ContentSwitcher(initial="overview", id="panes"):
                     yield OverviewPane().data_bind(Board.view)
                     yield Pane("metrics", metrics.lines).data_bind(Board.view)
@@ -52,6 +52,9 @@ class Board(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit(event.size)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self.query_one(TabBar).below = self.query_one("#right") in event.widget.ancestors
 
     def _fit(self, size: Size) -> None:
         self.set_class(size.width >= WIDE, "wide")

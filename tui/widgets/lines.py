@@ -1,7 +1,6 @@
 """The one widget that draws text: a window on a sequence of lines, repainting only the lines that changed."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
 from textual.content import Content
@@ -11,12 +10,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style
 
-STYLES = (
-    "strong", "heading", "muted", "accent", "good", "bad", "warn", "added", "removed", "key", "off", "alert", "cursor",
-    "foot", "plus", "minus", "plus-part", "minus-part", "match", "match-here",
-    "code-keyword", "code-type", "code-string", "code-number", "code-comment", "code-name", "code-macro",
-)  # fmt: skip
-"""The names that lines use as `.name`; the style sheet gives them their looks."""
+from tui.looks import look
 
 
 class Lines(ScrollView, can_focus=True):
@@ -25,7 +19,6 @@ class Lines(ScrollView, can_focus=True):
     `foot` stands in the last row of the window whatever is scrolled, for what is to be said of the lines as a whole.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(STYLES)
     ALLOW_SELECT = True
 
     def __init__(self, id: str | None = None, classes: str | None = None) -> None:
@@ -33,7 +26,6 @@ class Lines(ScrollView, can_focus=True):
         self.lines: Sequence[Content] = ()
         self.cursor: int | None = None
         self.foot: Content | None = None
-        self._looks: dict[tuple[str, bool], Style] = {}
 
     @property
     def room(self) -> Size:
@@ -88,7 +80,7 @@ class Lines(ScrollView, can_focus=True):
     def _strip(self, line: Content) -> Strip:
         width, base = self.room.width, self.visual_style
         segments = [
-            Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=self._styled)
+            Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=self.styled)
         ]
         return Strip(segments, line.cell_length).crop_extend(0, width, base.rich_style)
 
@@ -110,24 +102,12 @@ class Lines(ScrollView, can_focus=True):
         elif y + height > top + room:
             self.scroll_to(y=min(y, y + height - room), animate=False, force=True)
 
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._looks.clear()
-
-    def _styled(self, style: str | Style) -> Style:
-        """What the style sheet says about `.name`, and nothing that it leaves open."""
+    def styled(self, style: str | Style) -> Style:
+        """The look of `.name`; the cursor stands out where the keyboard is."""
         if isinstance(style, Style):
             return style
-        key = (style, self.has_focus)
-        if key not in self._looks:
-            rules = self.get_component_styles(style.removeprefix("."))
-            text = rules.text_style
-            self._looks[key] = Style(
-                background=rules.background if rules.has_rule("background") else None,
-                foreground=rules.color if rules.has_rule("color") else None,
-                bold=text.bold, dim=text.dim, italic=text.italic, reverse=text.reverse, underline=text.underline,
-            )  # fmt: skip
-        return self._looks[key]
+        name = style.removeprefix(".")
+        return look(self.app, f"{name}-here" if name == "cursor" and self.has_focus else name)
 
 
 def _same(before: Sequence[Content], after: Sequence[Content], y: int) -> bool:
