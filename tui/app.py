@@ -120,10 +120,12 @@ class KpdApp(App[int]):
     def _hear(self, message: Message) -> None:
         if isinstance(message, Event) and (found := deed(message)) is not None and found.by != self._me:
             self._deed = found
-        if self._desk.hear(message):
-            self._publish_soon()
         if isinstance(message, State):
+            self._desk.hear(message)
+            self._publish()  # all that is asked for at the start is in it
             self._settled()
+        elif self._desk.hear(message):
+            self._publish_soon()
 
     def _linked(self, link: Link, feed: Feed | None) -> None:
         self.feed = feed
@@ -137,6 +139,8 @@ class KpdApp(App[int]):
             self._due = self.set_timer(max(0.001, wait), self._publish)
 
     def _publish(self) -> None:
+        if self._due is not None:
+            self._due.stop()
         self._due = None
         self._last_publish = time.monotonic()
         # The answer to an act goes with the first news after a while: a timer of its own would paint an idle screen.
