@@ -58,6 +58,7 @@ async def test_a_daemon_that_was_stopped_before(daemon: RealDaemon) -> None:
         daemon.process.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.slow
 async def test_a_long_message_under_way_is_no_silence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscription, "SILENCE_S", 1.0)
     state = State(workspace="x" * 100_000)

@@ -101,6 +101,7 @@ def test_the_other_verbs(daemon: RealDaemon, workspace: Workspace, kpd: Kpd) -> 
     said(kpd("stop"))
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_incumbent(daemon: RealDaemon, workspace: Workspace, kpd: Kpd, tmp_path: Path) -> None:
     assert "no run yet" in said(kpd("edit"), 64)
     daemon.start()

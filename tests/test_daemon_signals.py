@@ -88,6 +88,7 @@ def test_a_signal_lets_the_step_end_and_the_next_daemon_goes_on_by_itself(
     assert begun == ["propose"], "nothing began after the step"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_ends_it_now_and_the_next_daemon_waits_for_a_person(
     asked: RealDaemon, workspace: Workspace, second: signal.Signals
@@ -103,6 +104,7 @@ def test_a_second_signal_ends_it_now_and_the_next_daemon_waits_for_a_person(
     asked.until_event("proposed")
 
 
+@pytest.mark.slow
 def test_a_run_that_a_person_has_paused_stays_paused(asked: RealDaemon, workspace: Workspace) -> None:
     asked.command("pause")
     send(asked, signal.SIGINT)
@@ -141,6 +143,7 @@ def test_a_daemon_without_work_ends_at_once(daemon: RealDaemon) -> None:
     assert "Traceback" not in daemon.output
 
 
+@pytest.mark.slow
 def test_the_shell_s_word_waits_for_the_step_or_cuts_it(asked: RealDaemon, workspace: Workspace) -> None:
     def shutdown(*more: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "-m", "kpd.cli.main", "-w", str(workspace.root), "shutdown", *more]

@@ -46,6 +46,7 @@ asyncio.run(serve(Workspace(Path(sys.argv[1]))))
 """
 
 
+@pytest.mark.slow
 def test_faults_go_back_to_an_agent_that_repairs(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start(WITH_A_NEW_AGENT)
     daemon.command("run", task="scale", agent="learner", iterations=1)

@@ -83,6 +83,7 @@ def test_what_does_not_build_goes_back_and_every_answer_is_kept(daemon: RealDaem
     assert not (folder / "prompt.md").exists()
 
 
+@pytest.mark.slow
 def test_a_reply_that_cannot_be_used_comes_back_once(daemon: RealDaemon, workspace: Workspace) -> None:
     elided = reply(1).replace("            y[i] = 2.0f * x[i];", "            // ... rest unchanged")
     script = in_turn(Reply(elided), Reply(reply(1)), Reply("I would rather not."), Reply("No, really."))
@@ -206,6 +207,7 @@ def test_prompts_and_the_key_are_not_in_the_daemon_s_log(
     assert KEY not in logs
 
 
+@pytest.mark.slow
 def test_the_key_is_nowhere_in_what_a_run_leaves(daemon: RealDaemon, workspace: Workspace) -> None:
     echo = Status(400, "invalid_request_error", f"your key {KEY} is odd")
     script = in_turn(Status(401, "authentication_error", f"bad key {KEY}"), echo, Reply(reply(1, f"MEMO: {KEY[:6]}")))

@@ -58,6 +58,7 @@ def test_killed_at_this_moment(daemon: RealDaemon, workspace: Workspace, kind: s
     assert memory.count("REPEAT 8 → 1") == 1
 
 
+@pytest.mark.slow
 def test_killed_while_a_job_runs_then_stopped_by_the_operator(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start(DIE_AT, "step_started", "time")
     daemon.command("run", task="scale", iterations=1)

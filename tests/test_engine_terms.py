@@ -205,7 +205,7 @@ async def test_a_rule_that_nobody_knows_is_refused_with_those_that_sound_like_it
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["up", "down", "top", "bottom"])), max_size=12))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_move_moves_one_run_and_the_others_keep_their_order(moves: list[tuple[int, str]]) -> None:
     async def all_of_them(folder: Path) -> None:
         with Store(folder / "events.db") as store:
@@ -270,6 +270,7 @@ asyncio.run(serve(Workspace(root)))
 """A daemon in which `claude` says which model it would ask, and proposes nothing."""
 
 
+@pytest.mark.slow
 def test_a_change_holds_from_the_next_iteration_on(
     daemon: RealDaemon, workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:

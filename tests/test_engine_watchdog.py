@@ -86,7 +86,7 @@ def test_a_device_that_work_waits_for(now: State, found: list[tuple[str, str, li
 
 
 @given(logs)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_whatever_happened_can_be_looked_at(events: list[e.Event]) -> None:
     now = fold_all(events)
     places = [(one.host, one.device_id) for one in standing(now)]

@@ -49,6 +49,7 @@ def test_facts_need_no_model_and_make_nothing(project: Sources, tmp_path: Path) 
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 async def test_a_task_is_made_and_what_it_cost_is_said(project: Sources, tmp_path: Path) -> None:
     said = await answered(tmp_path, [Reply(fenced(FLAT)), Reply(fenced(GOOD))], "rows", *project.arguments)
     assert said.returncode == 0, said.stderr

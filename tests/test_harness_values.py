@@ -76,7 +76,7 @@ FOREIGN = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=60))
 def test_no_source_does_anything_but_be_read(text: str) -> None:
     try:

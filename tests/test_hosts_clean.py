@@ -212,6 +212,7 @@ async def test_a_running_job_that_has_removed_its_script_keeps_everything(far: F
     await running.ended()
 
 
+@pytest.mark.slow
 async def test_one_cleaning_at_a_time(far: Far) -> None:
     await far.run("a", MAKE_MANY)
     async with stopped(far) as (cleaner, first):

@@ -106,6 +106,7 @@ async def test_a_host_that_forgot_a_job_it_had_begun_is_not_told_to_begin_again(
     assert await host.running() == [] and not at(host, "jobs/a").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["unreachable", "helper_died"])
 async def test_what_time_heals_is_tried_again(tmp_path: Path, kind: HostErrorKind) -> None:
     host = Host("box", PurePosixPath(tmp_path), Shaky(kind, 2))

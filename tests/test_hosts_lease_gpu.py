@@ -99,6 +99,7 @@ async def test_a_device_that_is_no_gpu_is_not_looked_at(far: Far, nvidia: Smi) -
     assert nvidia.times() == 0
 
 
+@pytest.mark.slow
 async def test_others_are_waited_for(far: Far, nvidia: Smi) -> None:
     async with process() as pid:
         nvidia.lists((pid, "/opt/a, b/train, er"))

@@ -83,6 +83,7 @@ async def host_at(root: Path, transport: Transport | None = None) -> AsyncIterat
         assert helper is None or not psutil.pid_exists(helper)
 
 
+@pytest.mark.slow
 async def test_the_proof_finds_a_process_that_is_left(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         async with host_at(tmp_path / "host") as host:

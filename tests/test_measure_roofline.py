@@ -59,6 +59,7 @@ def test_the_better_of_two_measurements_is_taken_at_every_footprint() -> None:
     assert KNOWN.better(other) == other.better(KNOWN) == better
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_machine_is_measured_once(lab: Lab) -> None:
     found = await measure_roofline(lab.host, lab.tools, lab.where)

@@ -55,6 +55,7 @@ async def built(bench: DriverBench, files: dict[str, bytes]) -> str:
     return (await bench.build(await bench.stage(files), files, print)).job
 
 
+@pytest.mark.slow
 async def test_the_kernel_that_ships_is_right_and_builds_without_a_warning(bench: DriverBench) -> None:
     files = point(bench)
     made = await bench.build(await bench.stage(files), files, print)

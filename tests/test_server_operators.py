@@ -102,6 +102,7 @@ def test_who_is_at_this_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert operator().startswith("ada@")
 
 
+@pytest.mark.slow
 def test_deeds_of_a_real_run(daemon: RealDaemon) -> None:
     """What the engine records is what the sentences are made of."""
     daemon.start()

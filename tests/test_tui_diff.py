@@ -131,7 +131,7 @@ def test_what_is_no_diff_is_a_remark() -> None:
 # ── laid out ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TEXT, TEXT, st.integers(30, 130), st.booleans())
 def test_every_row_fits_and_no_text_is_lost(old: str, new: str, width: int, split: bool) -> None:
     text = made(old, new)
