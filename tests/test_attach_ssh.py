@@ -215,6 +215,7 @@ def test_the_banner_comes_in_time_whatever_the_refresh_rate() -> None:
     assert SILENCE_S + refresh_s < BANNER_S
 
 
+@pytest.mark.slow
 async def test_after_a_cut_it_goes_on_behind_the_last_event(gate: Box, there: RealDaemon) -> None:
     async with reached("box", str(there.workspace.root)) as at, watched(at).going() as ui:
         seen = ui.seq
@@ -232,6 +233,7 @@ async def test_after_a_cut_it_goes_on_behind_the_last_event(gate: Box, there: Re
             await ui.feed.command("stop", run=run)
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_is_killed_there_and_started_again(gate: Box, there: RealDaemon) -> None:
     async with reached("box", str(there.workspace.root)) as at, watched(at).going() as ui:
         there.kill()

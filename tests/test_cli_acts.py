@@ -50,6 +50,7 @@ def kept(tmp_path: Path) -> list[Path]:
     return [path for path in map(Path, opened.read_text().splitlines()) if path.exists()] if opened.exists() else []
 
 
+@pytest.mark.slow
 def test_a_candidate_that_waits_is_shown_and_approved(daemon: RealDaemon, kpd: Kpd) -> None:
     daemon.start()
     assert kpd("run", "scale", "--iterations", "1", "--approve").stdout == "r1\n"

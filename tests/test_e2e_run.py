@@ -171,6 +171,7 @@ def test_a_broken_task_is_refused_and_the_daemon_goes_on(daemon: RealDaemon, wor
         daemon.command("run", task="scale")
 
 
+@pytest.mark.slow
 def test_no_secret_reaches_what_a_run_leaves_behind(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", iterations=1)

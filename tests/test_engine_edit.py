@@ -11,6 +11,7 @@ from tests.test_e2e_run import kernel, save
 __all__ = ["daemon", "workspace"]
 
 
+@pytest.mark.slow
 def test_it_is_the_next_iteration_and_refused_where_it_cannot_be(daemon: RealDaemon, workspace: Workspace) -> None:
     baseline = kernel(workspace).read_text()
     fast = baseline.replace("REPEAT 8", "REPEAT 1")

@@ -62,6 +62,7 @@ async def test_a_task_is_made_and_what_it_cost_is_said(project: Sources, tmp_pat
     assert KEY not in said.stderr + said.stdout
 
 
+@pytest.mark.slow
 async def test_never_right_fails_and_leaves_nothing(project: Sources, tmp_path: Path) -> None:
     said = await answered(tmp_path, [Reply(fenced(FLAT))] * 2, "rows", *project.arguments, "--tries", "2")
     assert said.returncode == 1
@@ -71,6 +72,7 @@ async def test_never_right_fails_and_leaves_nothing(project: Sources, tmp_path: 
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 async def test_markup_in_a_reply_does_not_reach_the_terminal(project: Sources, tmp_path: Path) -> None:
     evil = GOOD.replace('"top2"', '"\x9b2J\u202etop2"')
     said = await answered(tmp_path, [Reply(fenced(evil))], "rows", *project.arguments, "--tries", "1")
@@ -86,6 +88,7 @@ def test_without_a_key_nothing_is_asked(project: Sources, tmp_path: Path) -> Non
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 async def test_a_wrong_key_is_said_so(project: Sources, tmp_path: Path) -> None:
     async with serving([], key="another") as server:
         (tmp_path / "ws" / "config.toml").write_text(f'[claude]\nbase_url = "{server.url}"\n')

@@ -57,6 +57,7 @@ async def test_a_request_waits_for_the_link_to_come_back(host: Host) -> None:
     assert host.up and host.trouble is None and helper_pid(host) != first
 
 
+@pytest.mark.slow
 async def test_a_job_is_followed_from_the_last_byte_seen_and_runs_once(host: Host) -> None:
     seen = {"stdout": b"", "stderr": b""}
 
@@ -149,6 +150,7 @@ async def test_a_link_that_has_been_up_is_waited_for_whatever_keeps_it_down(host
     assert await asked == []
 
 
+@pytest.mark.slow
 async def test_a_job_is_not_followed_on_another_machine(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +169,7 @@ async def test_a_job_is_not_followed_on_another_machine(
     assert await host.kill("a")
 
 
+@pytest.mark.slow
 async def test_a_host_that_never_answers_is_unreachable(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexec sleep 60\n")
@@ -203,6 +206,7 @@ async def test_closing_a_follower_early_ends_the_job_in_the_background(host: Hos
     assert isinstance(again[-1], JobResult) and (again[-1].reason, again[-1].cached) == ("killed", True)
 
 
+@pytest.mark.slow
 async def test_a_frozen_helper_is_noticed(tmp_path: Path) -> None:
     channel = await Local().open()
     link = Link("box", channel, heartbeat_s=0.05, patience_s=0.5)
@@ -230,6 +234,7 @@ class SlowWriter:
         await self._writer.drain()
 
 
+@pytest.mark.slow
 async def test_a_long_upload_is_not_taken_for_a_dead_link(tmp_path: Path) -> None:
     channel = await Local().open()
     channel.writer, writer = SlowWriter(channel.writer), channel.writer

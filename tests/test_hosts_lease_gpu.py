@@ -225,6 +225,7 @@ async def test_a_process_that_is_ending_is_nobody(far: Far, nvidia: Smi) -> None
     assert not job.noted("waits") and (job.end["reason"], job.end["taint"]) == ("", "")
 
 
+@pytest.mark.slow
 async def test_processes_that_only_the_driver_sees_are_waited_for(far: Far, nvidia: Smi) -> None:
     """Those of another container."""
     nvidia.lists((UNSEEN, "[Not Found]"))

@@ -185,6 +185,7 @@ async def test_no_python(tmp_path: Path, script: str | None, words: str) -> None
     assert caught.value.kind == "no_python" and not host.up
 
 
+@pytest.mark.slow
 async def test_a_shell_that_talks_without_end(tmp_path: Path) -> None:
     host = Host("local", tmp_path, python_that(tmp_path, "exec yes"))
     with pytest.raises(HostError, match="talks without end") as caught:

@@ -86,6 +86,7 @@ async def test_cuda_home_goes_before_the_path(
         assert names(host, "jobs") == []
 
 
+@pytest.mark.slow
 async def test_programs_that_hang_fail_flood_or_forge_spoil_only_their_own_section(
     tmp_path: Path, install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:

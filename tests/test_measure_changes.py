@@ -47,6 +47,7 @@ async def _lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
         yield Lab(ready.host, ready.tools, made, ready.where)
 
 
+@pytest.mark.slow
 async def test_a_sum_that_is_made_anew_each_time_is_right(lab: Lab) -> None:
     assert await lab.time(RIGHT, RIGHT + "\n")
 

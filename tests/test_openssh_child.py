@@ -40,6 +40,7 @@ async def test_a_child_that_floods_its_stderr_is_killed() -> None:
     assert child.status == -signal.SIGKILL
 
 
+@pytest.mark.slow
 async def test_a_frozen_child_is_ended_while_its_pipe_is_read() -> None:
     child = await ChildChannel.start("cat", env=ENV)
     reading = asyncio.create_task(child.reader.read(1))

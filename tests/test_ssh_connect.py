@@ -260,6 +260,7 @@ async def test_a_login_shell_that_talks(tmp_path: Path) -> None:
             assert (await host.job(spec("a", "echo hi"))).stdout == b"hi\n"
 
 
+@pytest.mark.slow
 async def test_a_login_shell_that_floods_its_stderr(tmp_path: Path) -> None:
     with sshd(tmp_path, ForceCommand="exec yes 3>&1 >&2") as box:
         async with host_that_fails(box, "config") as error:
