@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from kpd.model import events as e
-from kpd.model.nouns import Budget
+from kpd.model.nouns import Budget, Notice
 from kpd.subscription import Live
 from tests import tui_logs as logs
 from tests.test_tui_pure import plain, view_of
@@ -82,15 +82,39 @@ def test_without_an_iteration_the_log_is_the_daemons_and_says_who_did_what() -> 
     played = logs.paused().emit(e.Noticed("error", "gpu2 does not answer"))
     played.emit(e.BudgetChanged("r1", Budget(iterations=9, usd=2.5), "anna"))
     acts = tuple(one for one in played.events if isinstance(one.fact, (e.RunPaused, e.BudgetChanged)))
-    view = view_of(played, Place(logs.TASK, "r1"), shown=Shown(acts=acts))
+    diary = (
+        Notice(played.at - 0.05, "info", "host gpu2 is \x1b[31mdown"),
+        Notice(played.at + 1, "error", "cannot answer"),
+    )
+    view = view_of(played, Place(logs.TASK, "r1"), shown=Shown(acts=acts, diary=diary))
     text = plain(log.lines(view, 120, 30))
-    told = ("op pauses r1", "gpu2 does not answer", "anna sets the budget: 9 iterations")
+    assert "\x1b" not in text
+    told = ("op pauses r1", "gpu2 does not answer", "host gpu2", "anna sets the budget: 9 iterations", "cannot answer")
     order = [text.index(said) for said in told]
     assert order == sorted(order)
     assert "$2.50 at most" in text
     assert "/home/op/kernels/.kpd/daemon.log" in text
     nothing = plain(log.lines(view_of(logs.no_runs(), Place(logs.TASK)), 100, 30))
-    assert "Warnings and errors appear here" in nothing
+    assert "What the daemon logs appears here" in nothing
+
+
+async def test_what_the_daemon_logs_is_asked_for_again_whenever_it_says_that_there_is_more() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        feed.diary.append(Notice(feed.log.at, "warning", "the snapshot is ignored"))
+        feed.push(Live("daemon", "", 0, "the snapshot is ignored\n"))
+        await settled(pilot)
+        assert ("diary", {}) not in feed.queries, "only who looks at the log asks"
+        await pilot.press("6")
+        await settled(pilot)
+        assert "the snapshot is ignored" in plain(app.query_one(LogPane).lines)
+        feed.diary.append(Notice(feed.log.at, "info", "host local is up"))
+        feed.push(Live("daemon", "", 0, "host local is up\n"))
+        await settled(pilot)
+        assert "host local is up" in plain(app.query_one(LogPane).lines)
+        assert feed.queries.count(("diary", {})) == 2
 
 
 @pytest.mark.parametrize("width", [40, 48, 80, 120])

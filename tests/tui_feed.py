@@ -13,6 +13,7 @@ from kpd.daemon.accounts import account
 from kpd.model import events as e
 from kpd.model.codec import encode, event_to_json
 from kpd.model.detail import Detail, detail
+from kpd.model.nouns import Notice
 from kpd.subscription import DaemonError, NoDaemon
 from kpd.workspace.config import TuiConfig
 from tests.tui_logs import Log
@@ -69,6 +70,7 @@ class CannedFeed:
         self.refuse = refuse or {}
         self.commands: list[tuple[str, dict[str, Any]]] = []
         self.queries: list[tuple[str, dict[str, Any]]] = []
+        self.diary: list[Notice] = []
         self.state = log.state
         self.on_command: Callable[[str, dict[str, Any]], Any] = lambda verb, args: {}
         self._pushed: asyncio.Queue[Message | DaemonError] = asyncio.Queue()
@@ -121,6 +123,8 @@ class CannedFeed:
                 return _plain({"days": self.log.state.days, "runs": [account(run, self._of(run.id))]})
             case "rules":
                 return _plain(library.rules(self.log.state.runs.values(), {}))
+            case "diary":
+                return _plain(self.diary)
             case "skill":
                 return {"id": args["id"], "signal": "achieved GB/s far below the measured bandwidth", "body": SKILL}
         raise DaemonError("unknown", f"no such question: {what}")

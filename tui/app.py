@@ -160,7 +160,7 @@ class KpdApp(App[int]):
 
     async def _ask(self, feed: Feed, question: Question) -> None:
         first = await self._desk.details.ask(feed, question)
-        if question.at in (self.view.at, self.view.mark) or question.what in ("rules", "acts"):
+        if question.at in (self.view.at, self.view.mark) or question.what in ("rules", "acts", "diary"):
             if first:
                 self.change()
             else:  # what was there is still in sight: no hurry, and under load the next question is a moment away

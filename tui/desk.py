@@ -9,7 +9,7 @@ from kpd.model.nouns import State
 from kpd.subscription import Beat, Dropped, Live
 from tui import hosts
 from tui.against import compared_with
-from tui.details import Details, Question, What
+from tui.details import DIARY, Details, Question, What
 from tui.feed import Feed, Link, Message
 from tui.filtering import parsed
 from tui.outline import Place, exists, newest, outline
@@ -18,7 +18,7 @@ from tui.view import Tab, View
 
 _ASKED_BY: dict[Tab, tuple[What, ...]] = {
     "overview": ("show", "cost"), "metrics": ("show",), "rules": ("show", "rules"), "diff": ("diff",),
-    "memo": ("show", "acts"), "log": ("events", "show"), "hosts": (),
+    "memo": ("show", "acts"), "log": ("events", "show", "acts", "diary"), "hosts": (),
 }  # fmt: skip
 
 
@@ -44,7 +44,7 @@ class Desk:
                 self.state = message
             case Event():
                 self.state = fold(self.state, message)
-            case Live():
+            case Live() if message.channel != DIARY:
                 self._output.hear(message, self.state.seq)
             case Dropped():
                 self._output.lose(message.count, self.state.seq)
@@ -104,11 +104,15 @@ class Desk:
 
     def wanted(self, view: View) -> list[Question]:
         """The questions that the open tab needs answered; a run that has paid for nothing has no accounts."""
-        paid = view.run is not None and view.run.spend.calls
+        left_out = set[What]()
+        if view.run is None or not view.run.spend.calls:
+            left_out.add("cost")
+        if view.tab == "log" and view.iteration is not None:  # its own events tell what was done to it
+            left_out.add("acts")
         asked = [
             Question(what, view.at, compared_with(view) if what == "diff" else None)
             for what in _ASKED_BY[view.tab]
-            if what != "cost" or paid
+            if what not in left_out
         ]
         if view.tab == "metrics" and view.mark is not None:
             asked.append(Question("show", view.mark))

@@ -6,10 +6,10 @@ from typing import Any, Literal
 from kpd.model.codec import CodecError, decode, encode, event_from_json
 from kpd.model.detail import Detail
 from kpd.model.events import Billed, Event, IterationEnded, IterationFact, RunFact
-from kpd.model.nouns import Iteration, State
+from kpd.model.nouns import Iteration, Notice, State
 from kpd.model.profiles import Severity
 from kpd.model.spending import Spend
-from kpd.subscription import DaemonError
+from kpd.subscription import DaemonError, Live
 from tui.feed import Feed, Message
 from tui.outline import Place
 from tui.story import act
@@ -21,9 +21,11 @@ MOST_ACTED = 500
 LOST = ("infra", "no_daemon")
 """Codes of errors that say nothing about the question: a lost connection, a disk."""
 
-What = Literal["show", "diff", "events", "cost", "rules", "acts"]
+What = Literal["show", "diff", "events", "cost", "rules", "acts", "diary"]
 BILLS, ACTS = -1, -2
 """In place of an iteration's number: what was paid in a run, and what operators did in it."""
+DIARY = "daemon"
+"""The channel on which the daemon says that there is one more line in its own log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ class Efficacy:
 class Shown:
     """The answers for one iteration, `cost` for a run as such; None where none has come yet.
 
-    `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events.
+    `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events. `diary`
+    is the daemon's own log, its newest lines.
     """
 
     show: Show | Problem | None = None
@@ -100,13 +103,14 @@ class Shown:
     rules: tuple[Efficacy, ...] | Problem | None = None
     acts: tuple[Event, ...] | Problem | None = None
     marked: Show | Problem | None = None
+    diary: tuple[Notice, ...] | Problem | None = None
 
     @property
     def detail(self) -> Detail:
         return self.show.detail if isinstance(self.show, Show) else Detail()
 
 
-Answer = Show | Diff | Cost | Problem | tuple[Event, ...] | tuple[Efficacy, ...]
+Answer = Show | Diff | Cost | Problem | tuple[Event, ...] | tuple[Efficacy, ...] | tuple[Notice, ...]
 
 
 @dataclass(slots=True)
@@ -128,8 +132,10 @@ class Details:
         """Note which answers a message outdates; a fresh snapshot outdates all of them."""
         if isinstance(message, State):
             self._since = message.seq
-            self._changed.clear()
+            self._changed = {_DAEMON: self._changed.get(_DAEMON, 0) + 1}
             return
+        if isinstance(message, Live) and message.channel == DIARY:
+            self._changed[_DAEMON] = self._changed.get(_DAEMON, 0) + 1
         if not isinstance(message, Event):
             return
         fact = message.fact
@@ -154,15 +160,19 @@ class Details:
             self._value(Question("show", at)), self._value(Question("diff", at, against)),
             self._value(Question("events", at)), self._value(Question("cost", at)), self._value(Question("rules", at)),
             self._value(Question("acts", at)), None if mark is None else self._value(Question("show", mark)),
+            self._value(Question("diary", at)),
         )  # fmt: skip
 
     def wants(self, question: Question) -> bool:
-        """Whether this must be asked for now."""
+        """Whether this must be asked for now; from then on it counts as being asked."""
         key = _key(question)
         if key is None:
             return False
-        kept, seq = self._kept.get(key), self._seq(key)
-        return kept is None or (kept.seq < seq and kept.asking < seq)
+        kept, seq = self._kept.setdefault(key, _Kept(None, -1)), self._seq(key)
+        wanted = kept.seq < seq and kept.asking < seq
+        if wanted:
+            kept.asking = seq
+        return wanted
 
     async def ask(self, feed: Feed, question: Question) -> bool:
         """Ask, and keep the answer or the reason why there is none; whether it is the first to this question."""
@@ -170,7 +180,6 @@ class Details:
         assert key is not None
         seq = self._seq(key)
         kept = self._kept.setdefault(key, _Kept(None, -1))
-        kept.asking = seq
         first = kept.value is None
         value: Answer
         try:
@@ -188,7 +197,8 @@ class Details:
         return first
 
     def _seq(self, key: Question) -> int:
-        return self._changed.get(_subject(key), self._since)
+        subject = _subject(key)
+        return self._changed.get(subject, 0 if subject == _DAEMON else self._since)
 
     def _value(self, question: Question) -> Any:
         key = _key(question)
@@ -196,7 +206,7 @@ class Details:
         return None if kept is None else kept.value
 
 
-_EVERYWHERE = ("", -1)
+_EVERYWHERE, _DAEMON = ("", -1), ("", -2)
 
 
 def _key(question: Question) -> Question | None:
@@ -209,6 +219,8 @@ def _key(question: Question) -> Question | None:
             return replace(question, at=at.folder if at.iteration is not None else at) if at.run else None
         case "rules":
             return None if at.iteration is None else replace(question, at=Place())
+        case "diary":
+            return replace(question, at=Place())
     return None if at.iteration is None else question
 
 
@@ -221,6 +233,8 @@ def _subject(key: Question) -> tuple[str, int]:
             return key.at.run, BILLS
         case "acts":
             return key.at.run, ACTS
+        case "diary":
+            return _DAEMON
     assert key.at.iteration is not None
     return key.at.run, key.at.iteration
 
@@ -244,6 +258,8 @@ async def _answer(feed: Feed, question: Question) -> Answer:
             return decode(encode(found.get("runs")), tuple[Cost])[0]
         case "rules":
             return decode(encode(await feed.query("rules")), tuple[Efficacy, ...])
+        case "diary":
+            return decode(encode(await feed.query("diary")), tuple[Notice, ...])
 
 
 def _events(answer: Any) -> tuple[Event, ...]:

@@ -12,6 +12,7 @@ from typing import Literal
 from kpd import __version__
 from kpd.daemon import alert, commands, glances, lock, notify, recovery, survey, views
 from kpd.daemon.arguments import ShutdownArgs
+from kpd.daemon.diary import NOTICED, Diary
 from kpd.daemon.journal import Journal, Listener
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
@@ -37,6 +38,7 @@ class Daemon:
         self.workspace = workspace
         self.journal = journal
         self.engine = Engine(workspace, config, journal)
+        self.diary = Diary(journal)
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
@@ -74,7 +76,7 @@ class Daemon:
         self.ending.set()
 
     def _say(self, level: Literal["info", "warning", "error"], text: str) -> None:
-        log.log(getattr(logging, level.upper()), "%s", text)
+        log.log(getattr(logging, level.upper()), "%s", text, extra=NOTICED)
         with holding(self.journal):
             self.journal.emit(e.Noticed(level, text))
 
@@ -106,6 +108,8 @@ class Daemon:
     async def _query(self, what: str, args: dict[str, object]) -> object:
         if what == "glance":
             return await glances.answer(self.engine.fleet, args)
+        if what == "diary":
+            return self.diary.answer(args)
         return await asyncio.to_thread(views.answer, what, args, views.Sources(self.journal.state, self.workspace))
 
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:
@@ -177,7 +181,8 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
             loop.add_signal_handler(number, daemon.on_signal)
         loop.add_signal_handler(signal.SIGHUP, daemon.on_hangup)
         try:
-            await daemon.serve(ended)
+            with daemon.diary.kept():
+                await daemon.serve(ended)
             journal.emit(e.DaemonStopped("shut down", daemon.rested))
         finally:
             journal.close()

@@ -23,6 +23,8 @@ null, except `iteration`, `name`, `id` and `task` where they stand first. A run 
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
     memory    {text}                                   task
+
+Two more the daemon alone can answer: `glance` (glances.py) and `diary` (diary.py).
 """
 
 import json

@@ -87,13 +87,11 @@ class Sheet:
         output = [
             one for one in view.output if one.run == "" or (one.run == view.at.run and one.iteration == it.number)
         ]
-        ended = it.ended or float("inf")
-        notices = [one for one in view.state.notices if it.started <= one.at <= ended]
         pairs = zip(journal, (*journal[1:], None), strict=False)
         shown = [
             self._timed(view, one.seq, one.at, *told(one.fact)) for one, after in pairs if not _goes_on(one, after)
         ]
-        self._merge(view, shown, notices, output)
+        self._merge(view, shown, _noticed(view, it.started, it.ended or float("inf")), output)
         if not journal and not output:
             waiting = "The journal of this iteration appears here, with the output of its build and its jobs."
             self._say(sentence(waiting, self._width))
@@ -101,19 +99,21 @@ class Sheet:
             self._say([BLANK, *sentence(_where(view), self._width)])
 
     def _of_the_daemon(self, view: View) -> None:
-        """Without an iteration: what the daemon noticed, and for a run what people did to it and what it prints."""
+        """Without an iteration: what the daemon noticed and logs, what people did to the run, and what it prints."""
         run = view.run
         self._say([*(nothing_selected(view, self._width) or ()), BLANK])
-        self._say([heading("What the daemon noticed", (f"and what was done to {run.id}" if run else "", ".muted"))])
+        self._say([heading("What the daemon noticed and logs", (f"and what was done to {run.id}" if run else "", ".muted"))])
         acts = view.shown.acts if isinstance(view.shown.acts, tuple) else ()
         output = [one for one in view.output if one.run in ("", run.id)] if run is not None else []
         done = marks.Mark("»", "", ".accent")
         shown = [self._timed(view, event.seq, event.at, done, acted(event.fact)) for event in acts]
-        self._merge(view, shown, view.state.notices, output)
-        if not shown and not output and not view.state.notices:
-            self._say(sentence("Nothing so far. Warnings and errors appear here, each once.", self._width))
+        noticed = _noticed(view)
+        self._merge(view, shown, noticed, output)
+        if not shown and not output and not noticed:
+            nothing = "Nothing so far. What the daemon logs appears here, with warnings and errors."
+            self._say(sentence(nothing, self._width))
         if view.state.workspace:
-            where = f"The daemon's own log is {view.state.workspace}/.kpd/daemon.log."
+            where = f"All of the daemon's log is in {view.state.workspace}/.kpd/daemon.log, if kpd start began it."
             self._say([BLANK, *sentence(where, self._width)])
 
     def _merge(
@@ -189,11 +189,18 @@ def _goes_on(event: Event, after: Event | None) -> bool:
     return step == "record" or (isinstance(following, StepFact) and STEP_OF[type(following)] == step)
 
 
+def _noticed(view: View, since: float = 0.0, until: float = float("inf")) -> list[Notice]:
+    """What the daemon noticed and what it logs, by the clock."""
+    diary = view.shown.diary if isinstance(view.shown.diary, tuple) else ()
+    both = (one for one in (*view.state.notices, *diary) if since <= one.at <= until)
+    return sorted(both, key=lambda one: one.at)
+
+
 def _made_of(view: View) -> tuple[object, ...]:
     """All of a view that the log shows something of."""
     return (
-        view.output, view.shown.events, view.shown.acts, view.shown.show, view.state.notices, view.at, view.iteration,
-        view.run is None, view.state.seq == 0, view.link.state, view.find, view.zone,
+        view.output, view.shown.events, view.shown.acts, view.shown.diary, view.shown.show, view.state.notices,
+        view.at, view.iteration, view.run is None, view.state.seq == 0, view.link.state, view.find, view.zone,
     )  # fmt: skip
 
 

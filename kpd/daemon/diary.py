@@ -1,0 +1,66 @@
+"""The newest lines of the daemon's own log, for those who look on from elsewhere.
+
+The question `diary` is answered with them, [Notice], the oldest first. That there is one more goes to subscribers as
+live output on the channel "daemon". What people should read is an event as well (`Noticed`), and is not here.
+"""
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from kpd.daemon.journal import Journal
+from kpd.model.codec import encode
+from kpd.model.nouns import Notice
+from kpd.wire import DaemonError
+
+CHANNEL = "daemon"
+MOST_LINES = 500
+NOTICED = {"noticed": True}
+"""As `extra` of what is logged: it is an event already."""
+
+
+class Diary(logging.Handler):
+    """Keeps the newest lines in memory: where the log goes is up to whoever started the daemon."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(logging.INFO)
+        self._journal = journal
+        self._loop = asyncio.get_running_loop()
+        self._lines: deque[Notice] = deque(maxlen=MOST_LINES)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """From any thread. The traceback of a defect is in the log itself; here stands what it ends with."""
+        if getattr(record, "noticed", False):
+            return
+        text = record.getMessage()
+        if record.exc_info and (err := record.exc_info[1]) is not None:
+            text += f": {type(err).__name__}: {err}"
+        self._loop.call_soon_threadsafe(self._keep, Notice(record.created, _level(record.levelno), text))
+
+    def _keep(self, line: Notice) -> None:
+        self._lines.append(line)
+        self._journal.live(CHANNEL, "", 0, f"{line.text}\n")
+
+    def answer(self, args: Mapping[str, object]) -> list[Any]:
+        """The lines as plain JSON values. Raises DaemonError (usage)."""
+        if args:
+            raise DaemonError("usage", f"query diary takes no {min(args)!r}", "it takes nothing")
+        return [json.loads(encode(line)) for line in self._lines]
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Listen to everything that is logged meanwhile."""
+        root = logging.getLogger()
+        root.addHandler(self)
+        try:
+            yield
+        finally:
+            root.removeHandler(self)
+
+
+def _level(number: int) -> Literal["info", "warning", "error"]:
+    return "error" if number >= logging.ERROR else "warning" if number >= logging.WARNING else "info"
