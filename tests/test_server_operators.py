@@ -121,9 +121,9 @@ def test_deeds_of_a_real_run(daemon: RealDaemon) -> None:
     daemon.until_event("run_ended")
     raws = daemon.events()
     events = (Event(one["seq"], one["at"], fact_from(one["kind"], encode(one["body"]))) for one in raws)
-    assert [str(found) for event in events if (found := deed(event))] == [
-        "ada queues r1 of scale, by mailbox", "bob steers r1: use AVX", "bob skips r1.1", "ada writes on r1.1: why?",
-        "eve stops r1",
+    assert [str(found) for event in events if (found := deed(event.fact))] == [
+        "ada queues r1 of scale, by mailbox", "bob steers r1: use AVX", "bob skips r1.1",
+        "ada writes the memo of r1.1: why?", "eve stops r1",
     ]  # fmt: skip
 
 

@@ -89,7 +89,13 @@ def test_without_an_iteration_the_log_is_the_daemons_and_says_who_did_what() -> 
     view = view_of(played, Place(logs.TASK, "r1"), shown=Shown(acts=acts, diary=diary))
     text = plain(log.lines(view, 120, 30))
     assert "\x1b" not in text
-    told = ("op pauses r1", "gpu2 does not answer", "host gpu2", "anna sets the budget: 9 iterations", "cannot answer")
+    told = (
+        "op pauses r1",
+        "gpu2 does not answer",
+        "host gpu2",
+        "anna sets the budget of r1: 9 iterations",
+        "cannot answer",
+    )
     order = [text.index(said) for said in told]
     assert order == sorted(order)
     assert "$2.50 at most" in text

@@ -118,7 +118,7 @@ class KpdApp(App[int]):
     # ── news ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _hear(self, message: Message) -> None:
-        if isinstance(message, Event) and (found := deed(message)) is not None and found.by != self._me:
+        if isinstance(message, Event) and (found := deed(message.fact)) is not None and found.by != self._me:
             self._deed = found
         if isinstance(message, State):
             self._desk.hear(message)

@@ -1,4 +1,4 @@
-"""What a person has done, as a sentence about them: so that several operators see each other's acts."""
+"""What a person has done, as a sentence about them: told to the others, and in the log and story of a run."""
 
 import re
 from dataclasses import dataclass
@@ -6,102 +6,113 @@ from dataclasses import dataclass
 from kpd.model import events as e
 from kpd.model.fact import Fact
 from kpd.model.nouns import Budget
-from tui.money import dollars
-from tui.numbers import figure
+from tui import money
+from tui.numbers import change, count, figure
 from tui.text import clean, clip
 
 MOST_WORDS = 60
-"""Cells of what a person wrote that a sentence repeats."""
+"""Cells of what a person wrote that a line about them repeats."""
+KPD, SOMEBODY = "kpd", "somebody"
 _STOPPED, _SKIPPED = re.compile(r"stop(?:ped)? by (.+)"), re.compile(r"skip by (.+)")
-_STANDS = {"pinned": "pins", "banned": "bans", "plain": "leaves to its severity"}
+_STANDS = {"pinned": "pins", "banned": "bans", "plain": "no longer pins or bans"}
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """`by` and then `says`, as in "ada@laptop:pts/3" "pauses r3", is a whole sentence; both are safe to show."""
+    """`by` and then `does`, as in "ada@laptop:pts/3" "pauses r3", is a whole sentence; all of it is safe to show.
+
+    `words` are the person's own, where there are any.
+    """
 
     by: str
-    says: str
+    does: str
+    words: str = ""
 
     def __str__(self) -> str:
-        return f"{self.by} {self.says}"
+        """On one line."""
+        words = " ".join(self.words.split())
+        return self._with(clip(words, MOST_WORDS))
+
+    @property
+    def whole(self) -> str:
+        return self._with(self.words)
+
+    def _with(self, words: str) -> str:
+        return f"{self.by} {self.does}{': ' if words else ''}{words}"
 
 
-def deed(event: e.Event) -> Deed | None:
+def deed(fact: Fact) -> Deed | None:
     """What somebody did, or None for what happened by itself or by kpd."""
-    by = _by(event.fact)
-    says = _says(event.fact) if by else ""
-    return Deed(clean(by), clean(says)) if says else None
-
-
-def _by(fact: Fact) -> str:
     match fact:
-        case e.RunEnded(outcome="stopped") | e.IterationEnded(outcome="skipped"):
+        case e.RunEnded() | e.IterationEnded():
             # An iteration that ends with its run has the run's reason; that is one deed, not two.
-            found = (_STOPPED if isinstance(fact, e.RunEnded) else _SKIPPED).fullmatch(fact.reason)
-            return found[1] if found else ""
+            pattern = _STOPPED if isinstance(fact, e.RunEnded) else _SKIPPED
+            found = pattern.fullmatch(fact.reason) if fact.outcome in ("stopped", "skipped") else None
+            by = found[1] if found else KPD
         case e.RunPaused(infra=True):
-            return ""
-    by = str(getattr(fact, "by", ""))
-    return "" if by == "kpd" else by
+            by = KPD
+        case _:
+            by = getattr(fact, "by", KPD)
+    does, words = _does(fact) if by != KPD else ("", "")
+    return Deed(clean(by) or SOMEBODY, clean(does), clean(words).strip()) if does else None
 
 
-def _says(fact: Fact) -> str:
+def _does(fact: Fact) -> tuple[str, str]:
+    """What was done, and the words that it was done with."""
     match fact:
         case e.RunQueued():
-            return f"queues {fact.run} of {fact.task}, by {fact.agent}"
+            return f"queues {fact.run} of {fact.task}, by {fact.agent}", ""
         case e.RunPaused():
-            return f"pauses {fact.run}"
+            return f"pauses {fact.run}", ""
         case e.RunResumed():
-            return f"resumes {fact.run}"
+            return f"resumes {fact.run}", ""
         case e.RunEnded():
-            return f"stops {fact.run}"
+            return f"stops {fact.run}", ""
         case e.QueueReleased():
-            return "releases the queue"
+            return "releases the queue", ""
         case e.QueueOrdered():
-            return f"orders the queue: {', '.join(fact.runs[:5])}{', …' if len(fact.runs) > 5 else ''}"
+            return f"orders the queue: {', '.join(fact.runs[:5])}{', …' if len(fact.runs) > 5 else ''}", ""
+        case e.OperatorEdited():
+            return f"edits the kernel of {fact.run}", ""
         case e.Steered():
-            return f"steers {fact.run}{_words(fact.text)}" if fact.text else f"withdraws note {fact.note} of {fact.run}"
+            return (f"steers {fact.run}", fact.text) if fact.text else (f"withdraws note {fact.note} of {fact.run}", "")
         case e.IterationEnded():
-            return f"skips {_place(fact)}"
+            return f"skips {_place(fact)}", ""
         case e.ReviewSet():
-            return f"wants to review {fact.run}" if fact.on else f"lets {fact.run} go on without review"
+            return f"wants to review {fact.run}" if fact.on else f"lets {fact.run} go on without review", ""
         case e.Approved():
-            return f"approves {_place(fact)}"
+            return f"approves {_place(fact)}", ""
         case e.Declined():
-            return f"declines {_place(fact)}{_words(fact.reason)}"
-        case e.Accepted():
-            given = "" if fact.override == f"accepted by {fact.by} against the verdict" else _words(fact.override)
-            return f"accepts {_place(fact)} against its verdict{given}" if fact.override else ""
+            return f"declines {_place(fact)}", fact.reason
+        case e.Accepted(override=override) if override:
+            of_its_own = override == f"accepted by {fact.by} against the verdict"
+            return f"accepts {_place(fact)} against its verdict", "" if of_its_own else override
         case e.RolledBack():
-            return f"{'undoes: back to' if fact.undo else 'rolls back to'} {_place(fact)}"
+            return f"{'undoes: back to' if fact.undo else 'rolls back to'} {_place(fact)}", ""
         case e.AgainAsked():
-            how = "wants more samples of" if fact.thorough else "has kpd retry"
-            return f"{how} {fact.run}.{fact.of}"
+            how = "measured with all processes" if fact.thorough else "tried again"
+            return f"has {fact.run}.{fact.of} {how}", ""
         case e.MemoGiven():
-            return f"writes on {_place(fact)}{_words(fact.text)}"
+            return f"writes the memo of {_place(fact)}", fact.text
         case e.BudgetChanged():
-            return f"sets the budget of {fact.run}: {_budget(fact.budget)}"
+            return f"sets the budget of {fact.run}: {_budget(fact.budget)}", ""
         case e.AgentChanged():
-            return f"gives {fact.run} to {fact.agent}{f' with {fact.model}' if fact.model else ''}"
+            return f"has {fact.agent} propose in {fact.run}{f', with {fact.model}' if fact.model else ''}", ""
         case e.RuleSet():
-            return f"{_STANDS[fact.stand]} {fact.rule} in {fact.run}"
-    return ""
+            return f"{_STANDS[fact.stand]} {fact.rule} in {fact.run}", ""
+    return "", ""
 
 
 def _place(fact: e.IterationFact) -> str:
     return f"{fact.run}.{fact.iteration}"
 
 
-def _words(text: str) -> str:
-    words = " ".join(clean(text).split())
-    return f": {clip(words, MOST_WORDS)}" if words else ""
-
-
 def _budget(budget: Budget) -> str:
-    parts = [f"{budget.iterations} iterations", f"patience {budget.patience}", f"gain {figure(budget.min_gain_pct)} %"]
-    if budget.stop_score is not None:
-        parts.append(f"stop at {figure(budget.stop_score)}")
-    if budget.usd:
-        parts.append(dollars(budget.usd))
+    parts = [
+        count(budget.iterations, "iteration"),
+        f"patience {budget.patience:,}",
+        f"at least {change(budget.min_gain_pct)} a gain",
+    ]
+    parts += [f"stop at a score of {figure(budget.stop_score)}"] if budget.stop_score is not None else []
+    parts += [f"{money.dollars(budget.usd)} at most"] if budget.usd else []
     return ", ".join(parts)

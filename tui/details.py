@@ -10,9 +10,9 @@ from kpd.model.nouns import Iteration, Notice, State
 from kpd.model.profiles import Severity
 from kpd.model.spending import Spend
 from kpd.subscription import DaemonError, Live
+from tui.deeds import deed
 from tui.feed import Feed, Message
 from tui.outline import Place
-from tui.story import act
 
 MOST_KEPT = 64
 MOST_EVENTS = 500
@@ -139,7 +139,7 @@ class Details:
         if not isinstance(message, Event):
             return
         fact = message.fact
-        if isinstance(fact, RunFact) and act(fact):
+        if isinstance(fact, RunFact) and deed(fact) is not None:
             self._changed[fact.run, ACTS] = message.seq
         if isinstance(fact, IterationFact):
             self._changed[fact.run, fact.iteration] = message.seq
@@ -252,7 +252,7 @@ async def _answer(feed: Feed, question: Question) -> Answer:
             return _events(await feed.query("events", run=at.run, iteration=at.iteration, after=0, limit=MOST_EVENTS))
         case "acts":
             newest = _events(await feed.query("log", run=at.run, limit=MOST_ACTED))
-            return tuple(event for event in newest if act(event.fact))
+            return tuple(event for event in newest if deed(event.fact) is not None)
         case "cost":
             found = decode(encode(await feed.query("cost", run=at.run)), dict[str, Any])
             return decode(encode(found.get("runs")), tuple[Cost])[0]

@@ -1,9 +1,10 @@
 """One sentence for each fact of the log, for people who read what happened."""
 
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Verdict
+from kpd.model.nouns import Verdict
 from kpd.model.spending import Spend
 from tui import money
+from tui.deeds import deed
 from tui.marks import Mark
 from tui.numbers import change, count, figure, seconds
 from tui.text import clean
@@ -11,10 +12,6 @@ from tui.text import clean
 _DONE, _BEGUN = Mark("✓", "", ".good"), Mark("…", "", ".muted")
 _BAD, _NOTE, _OPERATOR = Mark("✗", "", ".bad"), Mark("·", "", ".muted"), Mark("»", "", ".accent")
 _WAITS = Mark("◔", "", ".warn")
-
-
-KPD = "kpd"
-"""The name under which the daemon acts by itself."""
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -57,71 +54,9 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             lost = "broken off, " if fact.cut else ""
             bill = money.told(Spend().with_call(fact.usage, fact.usd))
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  {lost}{bill}, {clean(fact.model)}"
-        case e.MemoGiven():
-            return _OPERATOR, f"{_by(fact)} writes the memo: {clean(fact.text)}"
-    if (did := act(fact)) != "":
-        return _OPERATOR, f"{_by(fact)} {did}"
+    if (done := deed(fact)) is not None:
+        return _OPERATOR, done.whole
     return _NOTE, fact.kind().replace("_", " ")
-
-
-def act(fact: e.Fact) -> str:
-    """What a person did, as it reads after their name; empty for every other fact."""
-    match fact:
-        case e.RunQueued():
-            return f"queues {fact.run}" + (", and wants to see its candidates first" if fact.approve else "")
-        case e.RunPaused(by=by, infra=False) if by != KPD:
-            return f"pauses {fact.run}"
-        case e.RunResumed():
-            return f"resumes {fact.run}"
-        case e.OperatorEdited():
-            return f"edits {', '.join(map(clean, fact.files)) or 'the task folder'}"
-        case e.Steered():
-            return f"steers, note {fact.note}: {clean(fact.text)}" if fact.text else f"takes note {fact.note} back"
-        case e.ReviewSet():
-            return "wants to see candidates before they are built" if fact.on else "lets candidates be built unseen"
-        case e.Approved():
-            return f"approves {fact.run}.{fact.iteration}"
-        case e.Declined():
-            return f"declines {fact.run}.{fact.iteration}" + (f": {clean(fact.reason)}" if fact.reason else "")
-        case e.BudgetChanged():
-            return f"sets the budget: {_budget(fact.budget)}"
-        case e.AgentChanged():
-            model = f", with {clean(fact.model)}" if fact.model else ""
-            return f"has {clean(fact.agent)} propose from the next iteration on{model}"
-        case e.RuleSet():
-            verb = {"pinned": "pins", "banned": "bans", "plain": "no longer pins or bans"}[fact.stand]
-            return f"{verb} the rule {clean(fact.rule)}"
-        case e.AgainAsked():
-            more = " with all processes" if fact.thorough else ""
-            return f"has {fact.run}.{fact.of} measured once more{more}"
-        case e.RolledBack():
-            undone = ", undoing the last accept or rollback" if fact.undo else ""
-            return f"rolls back to {fact.run}.{fact.iteration}{undone}"
-        case e.MemoGiven():
-            return f"writes the memo of {fact.run}.{fact.iteration}"
-        case e.Accepted() if fact.override:
-            return f"accepts {fact.run}.{fact.iteration} by hand: {clean(fact.override)}"
-    return ""
-
-
-def acted(fact: e.Fact) -> str:
-    """Who did what, in a sentence."""
-    return f"{_by(fact)} {act(fact)}"
-
-
-def _by(fact: e.Fact) -> str:
-    return clean(getattr(fact, "by", "")) or "an operator"
-
-
-def _budget(budget: Budget) -> str:
-    parts = [
-        count(budget.iterations, "iteration"),
-        f"patience {budget.patience:,}",
-        f"at least {change(budget.min_gain_pct)} a gain",
-    ]
-    parts += [f"stop at a score of {figure(budget.stop_score)}"] if budget.stop_score is not None else []
-    parts += [f"{money.dollars(budget.usd)} at most"] if budget.usd else []
-    return ", ".join(parts)
 
 
 def _found(fact: e.StepFact) -> str:

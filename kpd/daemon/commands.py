@@ -113,7 +113,7 @@ async def _again(engine: Engine, args: AgainArgs, by: str) -> dict[str, Any]:
 
 async def _edit(engine: Engine, args: EditArgs, by: str) -> dict[str, Any]:
     run = _live(engine, args.run)
-    acts.edit(engine, run, args.files)
+    acts.edit(engine, run, args.files, by)
     return {"run": run.id}
 
 

@@ -51,7 +51,7 @@ def again(engine: Engine, run: Run, it: Iteration, thorough: bool, by: str) -> N
     engine.wake()
 
 
-def edit(engine: Engine, run: Run, files: dict[str, str]) -> None:
+def edit(engine: Engine, run: Run, files: dict[str, str], by: str) -> None:
     """Save the operator's text in the task folder, where it is measured next like any edit there.
 
     Editable files that are not named stay as they are. Raises Refused, TaskError, OSError.
@@ -76,7 +76,7 @@ def edit(engine: Engine, run: Run, files: dict[str, str]) -> None:
     except taskfolder.Conflict as err:
         raise Refused(str(err), f"edit {live / next(iter(wanted))} itself, or wait until it is measured") from err
     taskfolder.write(live, wanted)
-    engine.look_at_folders({run.task})
+    engine.look_at_folders({run.task}, by)
 
 
 def _waits(run: Run, it: Iteration) -> None:

@@ -30,8 +30,8 @@ def is_open(run: Run) -> bool:
     return run.status in ("running", "paused") and bool(run.folder)
 
 
-def look(workspace: Workspace, journal: Journal, run: Run) -> None:
-    """Record what a person has changed in the task folder of an open run.
+def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None:
+    """Record what a person, `by` if that is known, has changed in the task folder of an open run.
 
     A folder that cannot be read as a task is said, and looked at again at its next change. Raises JournalError.
     """
@@ -54,7 +54,7 @@ def look(workspace: Workspace, journal: Journal, run: Run) -> None:
     conflict = ""
     if run.current is not None:
         conflict = f"edited while iteration {run.current.number} was under way: measured next"
-    journal.emit(e.OperatorEdited(run.id, taskfolder.hashes(edit.files), conflict))
+    journal.emit(e.OperatorEdited(run.id, taskfolder.hashes(edit.files), conflict, by))
 
 
 def keep(workspace: Workspace, run: Run, files: dict[str, bytes]) -> Path:

@@ -169,11 +169,11 @@ class Engine:
         inside = (path.relative_to(tasks) for path in paths if path.is_relative_to(tasks) and path != tasks)
         self.look_at_folders({path.parts[0] for path in inside})
 
-    def look_at_folders(self, tasks: set[str] | None = None) -> None:
+    def look_at_folders(self, tasks: set[str] | None = None, by: str = "") -> None:
         """Look for edits of these tasks, or of all: those made while nobody was watching. Raises JournalError."""
         for run in tuple(self.journal.state.runs.values()):
             if edits.is_open(run) and (tasks is None or run.task in tasks):
-                edits.look(self.workspace, self.journal, run)
+                edits.look(self.workspace, self.journal, run, by)
         self.wake()
 
     # ── finding things ────────────────────────────────────────────────────────────────────────────────────────────

@@ -141,10 +141,14 @@ class RunEnded(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class OperatorEdited(RunFact):
-    """The operator saved editable files; `files` is the folder now (path → sha256), measured as the next iteration."""
+    """The operator saved editable files; `files` is the folder now (path → sha256), measured as the next iteration.
+
+    `by` is empty where they were saved in the folder itself: that could be anybody.
+    """
 
     files: dict[str, str]
     conflict: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

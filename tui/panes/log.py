@@ -16,7 +16,7 @@ from tui.output import OutputLine
 from tui.panes import printed
 from tui.panes.parts import heading, nothing_heard, nothing_selected, problem, sentence
 from tui.rows import Rows
-from tui.story import acted, sentence as told
+from tui.story import sentence as told
 from tui.text import BLANK, clean, clip, line, wrapped
 from tui.view import View
 
@@ -102,11 +102,12 @@ class Sheet:
         """Without an iteration: what the daemon noticed and logs, what people did to the run, and what it prints."""
         run = view.run
         self._say([*(nothing_selected(view, self._width) or ()), BLANK])
-        self._say([heading("What the daemon noticed and logs", (f"and what was done to {run.id}" if run else "", ".muted"))])
+        self._say(
+            [heading("What the daemon noticed and logs", (f"and what was done to {run.id}" if run else "", ".muted"))]
+        )
         acts = view.shown.acts if isinstance(view.shown.acts, tuple) else ()
         output = [one for one in view.output if one.run in ("", run.id)] if run is not None else []
-        done = marks.Mark("»", "", ".accent")
-        shown = [self._timed(view, event.seq, event.at, done, acted(event.fact)) for event in acts]
+        shown = [self._timed(view, event.seq, event.at, *told(event.fact)) for event in acts]
         noticed = _noticed(view)
         self._merge(view, shown, noticed, output)
         if not shown and not output and not noticed:

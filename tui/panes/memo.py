@@ -13,7 +13,7 @@ from tui.details import Problem, Show
 from tui.numbers import change, clock, count, figure, moved
 from tui.panes.next import SWEEP, left_open
 from tui.panes.parts import heading, labelled, nothing_selected, sentence
-from tui.story import acted, verdict_text
+from tui.story import sentence as told, verdict_text
 from tui.text import BLANK, clean, line, wrapped
 from tui.view import View
 
@@ -21,8 +21,8 @@ MOST_TOLD = 50
 """Iterations told at once; the story ends at the selected one, so the rest is a selection away."""
 ROOMY = 64
 """From this width on what is set has lines of its own."""
-_ELSEWHERE = (e.Steered, e.MemoGiven)
-"""Acts that the story shows where they belong: the notes as such, the author beside the memo."""
+_ELSEWHERE = (e.Steered, e.MemoGiven, e.IterationEnded)
+"""Deeds that the story shows where they belong: notes as such, the author beside the memo, who skips as the reason."""
 
 Came = tuple[bool, str]
 """Whether what came of an expectation is what was expected, and what came."""
@@ -122,9 +122,14 @@ def _acts(view: View, run: Run) -> dict[int, list[e.Event]]:
 
 def _act(view: View, event: e.Event, indent: int, width: int) -> list[Content]:
     head = f"{clock(event.at, view.zone)}  "
-    rows = wrapped(acted(event.fact), width - indent - len(head) - 2)
+    mark, text = told(event.fact)
+    rows = wrapped(text, width - indent - len(head) - 2)
     return [
-        line(" " * indent, (head if nth == 0 else " " * len(head), ".muted"), ("» " if nth == 0 else "  ", ".accent"))
+        line(
+            " " * indent,
+            (head if nth == 0 else " " * len(head), ".muted"),
+            (f"{mark.glyph} " if nth == 0 else "  ", mark.style),
+        )
         + one
         for nth, one in enumerate(rows)
     ]
