@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
-from kpd.subscription import DaemonError
 from tui.actions import BY_ID
 from tui.folders import source_of
 from tui.screens.choice import ChoiceScreen
-from tui.sending import NO_LINK, send
+from tui.sending import asked, send
 
 if TYPE_CHECKING:
     from tui.app import KpdApp
@@ -46,15 +45,10 @@ def edit(app: "KpdApp") -> None:
 
 
 async def _edit(app: "KpdApp", run: str, ref: str, name: str) -> None:
-    if app.feed is None:
-        app.say(f"edit: {NO_LINK}", good=False)
+    found = await asked(app, "edit", "file", iteration=ref, name=f"candidate/{name}")
+    if found is None:
         return
-    try:
-        found = await app.feed.query("file", iteration=ref, name=f"candidate/{name}")
-    except DaemonError as err:
-        app.say(f"edit: {err}", good=False)
-        return
-    if not isinstance(found, dict) or found.get("truncated") or not isinstance(found.get("text"), str):
+    if found.get("truncated") or not isinstance(found.get("text"), str):
         app.say(f"edit: {name} is too long for this: edit it in the task folder", good=False)
         return
     before: str = found["text"]

@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kpd.subscription import DaemonError
 from kpd.workspace.paths import Workspace
 from tui.details import Diff
 from tui.folders import folder_of, path_of, source_of
 from tui.numbers import count
+from tui.sending import asked
 from tui.view import View
 from tui.widgets.lines import Lines
 
@@ -47,15 +47,9 @@ def copy_kernel(app: "KpdApp") -> None:
 
 
 async def _copy_kernel(app: "KpdApp", ref: str, name: str) -> None:
-    if app.feed is None:
-        app.say("copy kernel: no link to the daemon: `kpd start` brings it back", good=False)
-        return
-    try:
-        found = await app.feed.query("file", iteration=ref, name=f"candidate/{name}")
-    except DaemonError as err:
-        app.say(f"copy kernel: {err}", good=False)
-        return
-    _copy(app, str(found.get("text", "")) if isinstance(found, dict) else "", f"{name} of {ref}, ")
+    found = await asked(app, "copy kernel", "file", iteration=ref, name=f"candidate/{name}")
+    if found is not None:
+        _copy(app, str(found.get("text", "")), f"{name} of {ref}, ")
 
 
 def _copy(app: "KpdApp", text: str, what: str = "") -> None:

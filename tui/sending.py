@@ -75,6 +75,19 @@ async def send(app: "KpdApp", action: Action, args: Mapping[str, Any]) -> bool:
     return True
 
 
+async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, Any] | None:
+    """What the daemon answers to a question that an act needs; None where it does not, and then it was said why."""
+    if app.feed is None:
+        app.say(f"{act}: {NO_LINK}", good=False)
+        return None
+    try:
+        found = await app.feed.query(what, **args)
+    except DaemonError as err:
+        app.say(f"{act}: {err}", good=False)
+        return None
+    return found if isinstance(found, dict) else {}
+
+
 class _Told(dict[str, Any]):
     def __missing__(self, key: str) -> str:
         return "it"
@@ -140,13 +153,8 @@ def skill(app: "KpdApp") -> None:
 
 
 async def _show_skill(app: "KpdApp", rule: str) -> None:
-    if app.feed is None:
-        app.say(f"skill: {NO_LINK}", good=False)
+    found = await asked(app, "skill", "skill", id=rule)
+    if found is None:
         return
-    try:
-        found = await app.feed.query("skill", id=rule)
-    except DaemonError as err:
-        app.say(f"skill: {err}", good=False)
-        return
-    signal, body = (str(found.get(part, "")) if isinstance(found, dict) else "" for part in ("signal", "body"))
+    signal, body = (str(found.get(part, "")) for part in ("signal", "body"))
     app.push_screen(ReadingScreen(f"Skill {rule}", lambda width: skill_lines(signal, body, width)))

@@ -1,6 +1,7 @@
 """kpd budget: what a run may spend and what is left of it; with options, change that while it goes on."""
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import fields
 from typing import Any
 
 from kpd.cli import words
@@ -8,8 +9,7 @@ from kpd.cli.ask import command, query, workspace
 from kpd.cli.outcome import OK
 from kpd.cli.parser import add_json, amount, count
 from kpd.cli.text import clean, columns, narrate, out, out_json, table
-
-OPTIONS = ("iterations", "patience", "min_gain_pct", "stop_score", "usd", "fix_attempts")
+from kpd.model.nouns import Budget
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -25,7 +25,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     ws = workspace(args)
-    given = {name: value for name in OPTIONS if (value := getattr(args, name)) is not None}
+    options = [of.name for of in fields(Budget)]
+    given = {name: value for name in options if (value := getattr(args, name)) is not None}
     run = command(ws, "budget", run=args.run, **given)["run"] if given else args.run
     found = query(ws, "terms", run=run)
     if args.json:

@@ -33,7 +33,9 @@ def execute(args: Namespace) -> int:
 def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) -> Iterator[str]:
     """The answer of `status` as lines; `now` is Unix time."""
     if playback := status.get("playback"):
-        label = f"recording · {playback['device']} · {playback['made']}"
+        from kpd.model.playback import Playback
+
+        label = Playback(**playback).label
         yield f"▶ {label} · {playback['state']}, {playback['speed']}×, in {status['workspace']}"
     elif status["pid"] is None:
         yield paint("○ no daemon; kpd start, or kpd daemon to keep it in the foreground", "yellow", colour)

@@ -1,8 +1,8 @@
 """What each command takes: the fields that a client may send, checked by the codec."""
 
 from dataclasses import dataclass
-from typing import Literal
 
+from kpd.engine.terms import Direction
 from kpd.model.nouns import Stand
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.strict import Count, NotNegative, Percent, Text
@@ -133,7 +133,7 @@ class RuleArgs:
 @dataclass(frozen=True, slots=True)
 class MoveArgs:
     run: str
-    to: Literal["up", "down", "top", "bottom"]
+    to: Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,11 +28,12 @@ from kpd.daemon.arguments import (
 )
 from kpd.daemon.references import iteration_ref, run_ref
 from kpd.engine import acts, decisions, terms
-from kpd.engine.engine import Engine, Refused
+from kpd.engine.engine import Engine
+from kpd.engine.refused import Refused
 from kpd.engine.reprofile import in_full
 from kpd.hosts.errors import HostError
 from kpd.model.codec import CodecError, decode, encode
-from kpd.model.nouns import Iteration, Run
+from kpd.model.nouns import Budget, Iteration, Run
 from kpd.wire import DaemonError
 from kpd.workspace.task import TaskError
 
@@ -119,7 +120,7 @@ async def _edit(engine: Engine, args: EditArgs, by: str) -> dict[str, Any]:
 
 async def _budget(engine: Engine, args: BudgetArgs, by: str) -> dict[str, Any]:
     run = _live(engine, args.run)
-    given = {name: value for name in terms.BUDGET if (value := getattr(args, name)) is not None}
+    given = {of.name: value for of in fields(Budget) if (value := getattr(args, of.name)) is not None}
     terms.budget(engine, run, given, by)
     return {"run": run.id}
 

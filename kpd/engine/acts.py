@@ -1,8 +1,9 @@
 """What an operator may ask of a run's candidates: to look at them first, to see one again, to have one of their own."""
 
 from kpd.engine import edits, taskfolder
-from kpd.engine.engine import Engine, Refused
+from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
+from kpd.engine.refused import Refused, refuse_ended
 from kpd.engine.waiting import tell
 from kpd.model import events as e
 from kpd.model.nouns import Iteration, Run
@@ -10,7 +11,7 @@ from kpd.model.nouns import Iteration, Run
 
 def review(engine: Engine, run: Run, on: bool, by: str) -> None:
     """Whether the run's candidates wait for a person; when no longer, one that waits goes on."""
-    _not_ended(run, "set [run] approve in config.toml, or queue a run with --approve")
+    refuse_ended(run, "set [run] approve in config.toml, or queue a run with --approve")
     if not on and (waits := waiting(run)) is not None:
         approve(engine, run, waits, by)
     if run.approve != on:
@@ -40,7 +41,7 @@ def decline(engine: Engine, run: Run, it: Iteration, reason: str, by: str) -> No
 def again(engine: Engine, run: Run, it: Iteration, thorough: bool, by: str) -> None:
     """Have what an iteration proposed measured once more, against the incumbent of then, as an iteration of its own."""
     name = f"{run.id}.{it.number}"
-    _not_ended(run, f"kpd run {run.task} queues another run")
+    refuse_ended(run)
     if it.outcome is None:
         raise Refused(f"{name} is still under way")
     if not any(isinstance(event.fact, e.Proposed) for event in engine.journal.events(run.id, it.number)):
@@ -88,8 +89,3 @@ def _decided(engine: Engine, run: Run) -> None:
     """Also a run that another daemon left waiting says so no more."""
     tell(engine.journal, run_of(engine.journal, run.id), "")
     engine.wake()
-
-
-def _not_ended(run: Run, remedy: str) -> None:
-    if run.status == "ended":
-        raise Refused(f"{run.id} has ended", remedy)

@@ -3,7 +3,8 @@
 import time
 
 from kpd.engine import edits, taskfolder
-from kpd.engine.engine import Engine, Refused
+from kpd.engine.engine import Engine
+from kpd.engine.refused import Refused
 from kpd.knowledge import memory
 from kpd.model import events as e
 from kpd.model.nouns import Iteration, Run

@@ -4,26 +4,18 @@ import re
 import shutil
 from pathlib import Path
 
-from kpd.agents import catalogue
 from kpd.engine import edits
 from kpd.engine.campaign import Campaign, end_run
 from kpd.engine.conductor import Conductor
 from kpd.engine.fleet import Fleet
 from kpd.engine.journal import Journal, run_of
+from kpd.engine.refused import Refused, refuse_agents
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.workspace.config import ANY, Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
 from kpd.workspace.task import Task, card, find_tasks, load_task
-
-
-class Refused(Exception):
-    """The act cannot be taken now; the message says why, `remedy` what would help."""
-
-    def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class Engine:
@@ -65,9 +57,7 @@ class Engine:
 
         With `approve` its candidates wait for a person.
         """
-        if reason := catalogue.refusal(agent):
-            choices = ", ".join(catalogue.CHOICES.values())
-            raise Refused(reason, f"agents: {choices}; several take turns, as in claude,sweep")
+        refuse_agents(agent)
         if host != ANY and host not in self.config.hosts:
             known = ", ".join((ANY, *self.config.hosts))
             raise Refused(f"no host {host!r}", f"hosts: {known}; kpd hosts add adds one")

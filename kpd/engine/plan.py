@@ -1,7 +1,6 @@
 """What a run does next: a pure function of the run, so that a restart decides the same."""
 
 from dataclasses import dataclass
-from itertools import takewhile
 from math import prod
 
 from kpd.model.nouns import Iteration, Run, RunOutcome
@@ -146,5 +145,4 @@ def _spent(run: Run, direction: str) -> str | None:
 
 def in_vain(run: Run) -> int:
     """How much of the run's patience is used up."""
-    since = takewhile(lambda it: it.outcome != "accepted", reversed(run.iterations))
-    return sum(it.counts and not explores(run, it.agent) for it in since)
+    return sum(not explores(run, it.agent) for it in run.in_vain)

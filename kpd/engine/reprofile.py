@@ -3,7 +3,8 @@
 from typing import Any
 
 from kpd.engine import edits, taskfolder
-from kpd.engine.engine import Engine, Refused
+from kpd.engine.engine import Engine
+from kpd.engine.refused import Refused
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.compiling import BuildError
 from kpd.model.codec import encode

@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from kpd.agents import catalogue
 from kpd.claude.prices import price
-from kpd.engine.engine import Engine, Refused
+from kpd.engine.engine import Engine
+from kpd.engine.refused import Refused, refuse_agents, refuse_ended
 from kpd.knowledge.skills import load_skills
 from kpd.model import events as e
 from kpd.model.nouns import Run, Stand
 from kpd.profile.catalogue import RULES
 
-BUDGET = ("iterations", "patience", "min_gain_pct", "stop_score", "usd", "fix_attempts")
-"""What a budget is made of, as it is called in commands."""
 MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
 """Names of models as services give them: claude-sonnet-5-5, us.vendor.model-v1:0, model@20260101."""
 ASKS_MODELS = "claude"
@@ -31,7 +29,7 @@ def budget(engine: Engine, run: Run, given: Mapping[str, Any], by: str) -> None:
 
     It holds at once: a run that has used up the new budget ends when the iteration under way has come to its end.
     """
-    _not_ended(run)
+    refuse_ended(run)
     if not given:
         raise Refused("nothing of the budget is given", "kpd budget --iterations 20, for example")
     changes: dict[str, Any] = {name: value or None if name == "stop_score" else value for name, value in given.items()}
@@ -46,13 +44,11 @@ def agent(engine: Engine, run: Run, names: str | None, model: str | None, by: st
 
     An iteration under way is its agent's until its end.
     """
-    _not_ended(run)
+    refuse_ended(run)
     if names is None and model is None:
         raise Refused("neither an agent nor a model is given", "kpd agent claude,sweep, or kpd agent --model NAME")
     names = run.agent if names is None else names
-    if reason := catalogue.refusal(names):
-        choices = ", ".join(catalogue.CHOICES.values())
-        raise Refused(reason, f"agents: {choices}; several take turns, as in claude,sweep")
+    refuse_agents(names)
     if model:
         _check_model(engine, run, names, model)
     chosen = run.model if model is None else model
@@ -77,7 +73,7 @@ def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
 
 def rule(engine: Engine, run: Run, rule_id: str, stand: Stand, by: str) -> None:
     """Have agents hear of a rule, or of a skill without one, first of all, never, or by its severity again."""
-    _not_ended(run)
+    refuse_ended(run)
     known = {one.id for one in RULES} | load_skills(engine.workspace).by_id.keys()
     if rule_id not in known and rule_id not in run.stands:
         near = difflib.get_close_matches(rule_id, sorted(known), n=3, cutoff=0.5)
@@ -99,8 +95,3 @@ def move(engine: Engine, run: Run, to: Direction, by: str) -> int:
         engine.journal.emit(e.QueueOrdered(tuple(queue), by))
         engine.wake()
     return place + 1
-
-
-def _not_ended(run: Run) -> None:
-    if run.status == "ended":
-        raise Refused(f"{run.id} has ended: {run.reason}", "queue a new run")

@@ -4,6 +4,7 @@ Everything here crosses the socket and the event log, so fields hold only JSON's
 """
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 from kpd.model.places import ANY, HostCard, Need
@@ -221,6 +222,12 @@ class Run:
     def counted(self) -> tuple[Iteration, ...]:
         """The iterations that count against the budget."""
         return tuple(it for it in self.iterations if it.counts)
+
+    @property
+    def in_vain(self) -> tuple["Iteration", ...]:
+        """Those that count since one was accepted."""
+        since = takewhile(lambda it: it.outcome != "accepted", reversed(self.iterations))
+        return tuple(it for it in since if it.counts)
 
     @property
     def baseline(self) -> Iteration | None:

@@ -1,7 +1,7 @@
 """What this run has tried so far: a line an iteration, how far it has come, and what moved in the last."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, takewhile
+from itertools import islice
 
 from kpd.agents.agent import Context
 from kpd.agents.prompt.blocks import Block
@@ -38,7 +38,7 @@ def standing(context: Context) -> str:
     text = f"Iteration {context.number}; with this one at most {left} {'is' if left == 1 else 'are'} left."
     if best and baseline and best.number != baseline.number and best.score and baseline.score:
         text += f" So far {baseline.score:.4g} → {best.score:.4g}{_unit(context.task)}."
-    if (vain := _in_vain(run)) >= 2:
+    if (vain := len(run.in_vain)) >= 2:
         text += f" The last {vain} gained nothing: leave their direction."
     return text
 
@@ -69,9 +69,3 @@ def _parts(it: Iteration, agent: str) -> Iterator[str]:
         yield f"gain {measured.pct:+.1f} % [{measured.low:+.1f}, {measured.high:+.1f}]"
     elif it.reason:
         yield plain(it.reason, LONGEST_REASON)
-
-
-def _in_vain(run: Run) -> int:
-    """Iterations in a row, the last ones, without an accepted one: those that count, as in the plan of the run."""
-    since = takewhile(lambda it: it.outcome != "accepted", reversed(run.iterations))
-    return sum(it.counts for it in since)

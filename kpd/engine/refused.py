@@ -1,0 +1,25 @@
+"""Acts that cannot be taken, and what is said about them in more than one place."""
+
+from kpd.agents import catalogue
+from kpd.model.nouns import Run
+
+
+class Refused(Exception):
+    """The act cannot be taken now; the message says why, `remedy` what would help."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def refuse_ended(run: Run, remedy: str = "") -> None:
+    """Raises Refused for a run that is over."""
+    if run.status == "ended":
+        raise Refused(f"{run.id} has ended: {run.reason}", remedy or f"kpd run {run.task} queues another run")
+
+
+def refuse_agents(names: str) -> None:
+    """Raises Refused where there is no such agent, or these take no turns with one another."""
+    if reason := catalogue.refusal(names):
+        choices = ", ".join(catalogue.CHOICES.values())
+        raise Refused(reason, f"agents: {choices}; several take turns, as in claude,sweep")
