@@ -1,4 +1,4 @@
-"""Facts that a person has made: what an operator told a run, asked of it, or decided against kpd."""
+"""What operators tell a run, ask of it and decide, and what kpd asks of them; `by` is who did it."""
 
 from dataclasses import dataclass
 
