@@ -29,7 +29,7 @@ from kpd.workspace.paths import Workspace
 from tests.attached import Watched
 from tests.remote_box import Box, box
 from tests.test_hosts_support import until
-from tui.feed import Feed, dialling
+from tui.model.feed import Feed, dialling
 
 ADDED_MS = (0, 100)
 ITERATIONS = 1_000

@@ -21,7 +21,7 @@ from kpd.demo.stage import scratch
 from kpd.model import events as e
 from kpd.workspace.config import TuiConfig
 from tui.app import KpdApp
-from tui.feed import dialling
+from tui.model.feed import dialling
 
 ROOT = Path(__file__).parent.parent
 SIZE = (120, 36)

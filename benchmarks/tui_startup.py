@@ -68,7 +68,7 @@ def show(workspace: str | None) -> None:
     from tests.tui_feed import CannedFeed
     from tests.tui_logs import running
     from tui.app import KpdApp
-    from tui.feed import Feed
+    from tui.model.feed import Feed
 
     async def connect() -> Feed:
         await asyncio.sleep(0)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from kpd.model.events import Event
 from kpd.model.nouns import State
 from tests.test_hosts_support import until
-from tui.feed import Connect, Feed, Link, Message, follow
+from tui.model.feed import Connect, Feed, Link, Message, follow
 
 
 class Watched:

@@ -13,6 +13,8 @@ ROOMS = (
     "demo", "cli",
 )  # fmt: skip
 """Each room may import those before it, never those after it."""
+SHELVES = ("words", "model", "acts", "panes", "widgets", "screens")
+"""Those of the UI, likewise; what stands beside them may import them all."""
 WIRE = {"kpd.wire", "kpd.messages", "kpd.client", "kpd.subscription"}
 WIRE_MAY = {"model", "workspace"}
 ONE_IMPORTER = ("tomli", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas")
@@ -79,6 +81,15 @@ def test_the_ui_knows_only_the_model_the_client_and_the_workspace() -> None:
                 ends = any(name == end or name.startswith(f"{end}.") for end in WIRE)
                 allowed = room(name) in ("model", "workspace") or ends or name in ("kpd", "kpd.__version__")
                 assert allowed, f"{module} imports {name}"
+
+
+def test_in_the_ui_imports_go_one_way_too() -> None:
+    for module, path in modules("tui"):
+        here = module.split(".")[1] if module != "tui" else ""
+        if here in SHELVES:
+            for name in imports(path):
+                there = name.split(".")[1] if name.startswith("tui.") else here
+                assert there in SHELVES[: SHELVES.index(here) + 1], f"{module} imports {name}"
 
 
 def test_heavy_libraries_have_one_importing_module() -> None:

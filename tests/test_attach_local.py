@@ -23,7 +23,7 @@ from tests.attached import Watched
 from tests.real_daemon import RealDaemon, daemon, workspace
 from tests.test_cli_start import Place, Terminal, place
 from tests.test_wire_client import WELCOME
-from tui.feed import dialling
+from tui.model.feed import dialling
 
 __all__ = ["daemon", "place", "workspace"]
 

@@ -19,7 +19,7 @@ from tests.remote_box import Box, box
 from tests.sshd import Sshd, make_key, ssh_config, sshd
 from tests.test_cli_start import Place, Terminal
 from tests.test_hosts_support import until
-from tui.feed import Feed, dialling
+from tui.model.feed import Feed, dialling
 
 __all__ = ["daemon", "workspace"]
 

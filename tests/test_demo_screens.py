@@ -15,11 +15,12 @@ from tests.demo_recordings import Played, canned, played
 from tests.test_tui_flow import board
 from tests.tui_feed import CannedFeed, app_on, settled
 from tests.tui_logs import some
-from tui.actions import ACTIONS, BY_ID, reason
+from tui.acts.actions import ACTIONS, BY_ID, reason
+from tui.acts.playing import PLAYING
 from tui.app import KpdApp
-from tui.feed import dialling
-from tui.playing import PLAYING, bar
-from tui.view import TABS, View
+from tui.model.feed import dialling
+from tui.model.view import TABS, View
+from tui.panes.playing import bar
 
 __all__ = ["played"]
 

@@ -20,8 +20,8 @@ from kpd.model.nouns import State
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import digest, write_atomic
 from tests.demo_recordings import Clock
-from tui.captions import caption
-from tui.view import View
+from tui.model.view import View
+from tui.panes.captions import caption
 
 MOST_BYTES = 1 << 20
 WIDTH = 80

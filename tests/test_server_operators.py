@@ -21,7 +21,7 @@ from kpd.subscription import Client
 from kpd.wire import MOST_NAME, LiveOutput, named
 from tests.real_daemon import RealDaemon, daemon, workspace
 from tests.served import Answers, noticed, raw
-from tui.deeds import deed
+from tui.words.deeds import deed
 
 __all__ = ["daemon", "workspace"]
 

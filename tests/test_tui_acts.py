@@ -12,7 +12,7 @@ from kpd.subscription import DaemonError
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
-from tui.outline import Place
+from tui.model.outline import Place
 from tui.widgets.lines import Lines
 
 Commands = list[tuple[str, dict[str, Any]]]

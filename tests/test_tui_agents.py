@@ -18,17 +18,17 @@ from tests import tui_agents as agents, tui_logs as logs
 from tests.samples import run_of
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui import bars, money
-from tui.details import Efficacy, Show, Shown
-from tui.outline import Place
-from tui.output import Output
-from tui.panes import log as journal, memo, overview, rules
+from tui.model.details import Efficacy, Show, Shown
+from tui.model.outline import Place
+from tui.model.output import Output
+from tui.model.view import View
+from tui.model.waits import folded, waits
+from tui.panes import bars, log as journal, memo, overview, rules
 from tui.panes.next import next_lines
-from tui.story import sentence
-from tui.view import View
-from tui.waits import folded, waits
 from tui.widgets.pane import LogPane
 from tui.widgets.tree import row_line
+from tui.words import money
+from tui.words.story import sentence
 
 WIDTHS = (47, 64, 80, 140)
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]MEMO[/] [@click=app.quit]x[/] \x00\u202e\u200d \x1b]52;c;aGk=\x07end"

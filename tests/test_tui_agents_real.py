@@ -15,7 +15,7 @@ from tests.model_service import beside
 from tests.real_daemon import PATIENCE_S, RealDaemon, daemon, workspace
 from tests.test_tui_agents import screen
 from tui.app import KpdApp
-from tui.feed import Feed
+from tui.model.feed import Feed
 
 __all__ = ["daemon", "workspace"]
 

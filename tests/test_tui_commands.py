@@ -13,13 +13,14 @@ from tests import tui_logs as logs
 from tests.test_tui_acts import Commands, type_keys
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui import answers, bars
-from tui.action import reason
-from tui.actions import BY_ID
-from tui.outline import Place
+from tui.acts import answers
+from tui.acts.action import reason
+from tui.acts.actions import BY_ID
+from tui.model.outline import Place
+from tui.model.view import View
+from tui.panes import bars
 from tui.screens.form import FormScreen
 from tui.screens.question import QuestionScreen
-from tui.view import View
 from tui.widgets.lines import Lines
 
 

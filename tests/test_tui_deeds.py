@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from kpd.model import events as e
 from kpd.model.fact import Fact
 from kpd.model.nouns import Budget
-from tui.deeds import MOST_WORDS, deed
+from tui.words.deeds import MOST_WORDS, deed
 
 ADA = "ada@laptop:pts/3"
 SENTENCES = [

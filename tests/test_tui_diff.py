@@ -10,14 +10,14 @@ from hypothesis import given, settings, strategies as st
 from tests import tui_logs as logs
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import DIFF, CannedFeed, app_on, settled
-from tui.against import compared_with, nothing_to_compare
-from tui.details import Diff, Shown
-from tui.outline import Place
+from tui.model.against import compared_with, nothing_to_compare
+from tui.model.details import Diff, Shown
+from tui.model.outline import Place
+from tui.model.view import View
 from tui.panes import diff, syntax
 from tui.panes.folding import cut, folded
 from tui.panes.hunks import laid_out
 from tui.panes.patch import MOST_LINES, Hunk, Line, parsed
-from tui.view import View
 from tui.widgets.pane import DiffPane
 
 OLD = "int a;\nint b;\nint c;\nfor (;;) x += y[i];\nreturn x;\n"

@@ -16,9 +16,9 @@ from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
-from tui.feed import Feed, Link, Message, follow
-from tui.outline import Place
-from tui.view import TABS, View
+from tui.model.feed import Feed, Link, Message, follow
+from tui.model.outline import Place
+from tui.model.view import TABS, View
 from tui.widgets.pane import LogPane
 from tui.widgets.tree import Tree
 

@@ -15,21 +15,21 @@ from kpd.model.profiles import Advice, CaseTime
 from kpd.profile.changes import changes
 from tests import tui_gpu as gpu, tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui import numbers
-from tui.details import Show, Shown
-from tui.feed import Link
-from tui.fired import findings
-from tui.gauge import gauge
-from tui.outline import Place, outline
+from tui.model.details import Show, Shown
+from tui.model.feed import Link
+from tui.model.fired import findings
+from tui.model.outline import Place, outline
+from tui.model.view import View
 from tui.panes import metrics, overview, rules
 from tui.panes.advice import advised
 from tui.panes.cases import cases, launching
 from tui.panes.comparison import compared, moved_most
 from tui.panes.sides import Sides, stalls
-from tui.short import LONGEST, SHORT, short
-from tui.text import squeezed
-from tui.view import View
 from tui.widgets.pane import RulesPane
+from tui.words import numbers
+from tui.words.gauge import gauge
+from tui.words.short import LONGEST, SHORT, short
+from tui.words.text import squeezed
 
 WIDTHS = (40, 47, 63, 64, 87, 108, 138, 250)
 

@@ -15,8 +15,8 @@ from kpd.subscription import Dropped, Live
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
-from tui.outline import Place
-from tui.view import TABS
+from tui.model.outline import Place
+from tui.model.view import TABS
 from tui.widgets.pane import DiffPane, LogPane
 
 MEGABYTES = "x" * 10_000_000

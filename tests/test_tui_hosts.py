@@ -10,10 +10,11 @@ from kpd.model.nouns import State
 from kpd.model.places import Check, HostCard
 from tests import tui_fleet as fleet, tui_logs as logs
 from tests.test_tui_pure import plain, view_of
-from tui import asking, hosts
-from tui.actions import BY_ID, reason
+from tui.acts import asking
+from tui.acts.actions import BY_ID, reason
+from tui.model import hosts
+from tui.model.view import View
 from tui.panes import hosts as pane
-from tui.view import View
 
 
 def state_of(*cards: HostCard) -> State:

@@ -13,8 +13,8 @@ from kpd.subscription import DaemonError
 from tests import tui_fleet as fleet, tui_logs as logs
 from tests.test_tui_pure import plain
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui import bars
 from tui.app import KpdApp
+from tui.panes import bars
 from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
 

@@ -13,12 +13,12 @@ from tests import tui_logs as logs
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
-from tui.details import Shown
-from tui.outline import Place
-from tui.output import MOST_CHARACTERS, MOST_LINES, Output
+from tui.model.details import Shown
+from tui.model.outline import Place
+from tui.model.output import MOST_CHARACTERS, MOST_LINES, Output
 from tui.panes import log
-from tui.text import LONGEST
 from tui.widgets.pane import LogPane
+from tui.words.text import LONGEST
 
 
 def printed(*texts: str, channel: str = "job") -> Output:

@@ -12,9 +12,9 @@ from tests import tui_logs as logs
 from tests.test_tui_acts import type_keys
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui import bars
-from tui.filtering import parsed
-from tui.outline import ORDERS, Place, outline
+from tui.model.filtering import parsed
+from tui.model.outline import ORDERS, Place, outline
+from tui.panes import bars
 from tui.widgets.lines import Lines
 from tui.widgets.tree import row_line
 

@@ -14,8 +14,8 @@ from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_
 from tests.test_tui_gpu import view_of as gpu_view
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui import numbers
-from tui.outline import Place
+from tui.model.outline import Place
+from tui.model.view import View
 from tui.panes import overview
 from tui.panes.chart import chart
 from tui.panes.distance import distance, split
@@ -23,8 +23,8 @@ from tui.panes.next import budget, next_lines
 from tui.panes.others import lately, others
 from tui.panes.steps import across, down, elapsed, usual
 from tui.panes.why import why
-from tui.view import View
 from tui.widgets.overview import OverviewPane
+from tui.words import numbers
 
 SIZES = ((47, 19), (79, 30), (140, 40), (185, 66))
 

@@ -10,16 +10,16 @@ from kpd.model.nouns import Budget, State
 from kpd.subscription import DaemonError, Live
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed
-from tui import asking, bars
-from tui.actions import ACTIONS, BY_ID, reason
-from tui.details import Details, Problem, Question, Show
-from tui.feed import Link
-from tui.outline import Outline, Place, exists, newest, outline
-from tui.output import Output
-from tui.panes import diff, hosts, log, memo, metrics, overview, rules
+from tui.acts import asking
+from tui.acts.actions import ACTIONS, BY_ID, reason
+from tui.model.details import Details, Problem, Question, Show
+from tui.model.feed import Link
+from tui.model.outline import Outline, Place, exists, newest, outline
+from tui.model.output import Output
+from tui.model.view import View
+from tui.panes import bars, diff, hosts, log, memo, metrics, overview, rules
 from tui.panes.chart import chart, points
 from tui.panes.next import next_lines, used
-from tui.view import View
 
 RUN, LAST = Place(logs.TASK, "r1"), Place(logs.TASK, "r1", 5)
 

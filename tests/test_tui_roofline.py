@@ -14,12 +14,12 @@ from kpd.model.profiles import CaseTime
 from tests import tui_gpu as gpu, tui_logs as logs
 from tests.test_tui_gpu import heading, plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui.details import Show, Shown
-from tui.outline import Place
+from tui.model.details import Show, Shown
+from tui.model.outline import Place
+from tui.model.view import View
 from tui.panes import metrics
 from tui.panes.plot import Log, Plot, tick
 from tui.panes.roofline import Roof, Side, roof_of, roofline
-from tui.view import View
 
 WIDTHS = (40, 47, 63, 64, 87, 138, 250)
 POSITIVE = st.floats(1e-11, 1e14)

@@ -6,12 +6,13 @@ from kpd.model import events as e
 from kpd.model.places import Device
 from tests import tui_fleet as fleet, tui_logs as logs
 from tests.test_tui_pure import plain, view_of
-from tui import asking, bars, marks
-from tui.outline import Place, newest
-from tui.panes import overview
+from tui.acts import asking
+from tui.model.outline import Place, newest
+from tui.model.view import View
+from tui.panes import bars, overview
 from tui.panes.next import next_lines
-from tui.view import View
 from tui.widgets.tree import row_line
+from tui.words import marks
 
 
 def header(view: View, width: int = 120) -> str:

@@ -16,7 +16,7 @@ from kpd.workspace.config import TuiConfig
 from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
-from tui.feed import Feed
+from tui.model.feed import Feed
 
 SMALL, LARGE = (80, 24), (120, 36)
 DARK, LIGHT = "kpd-dark", "kpd-light"

@@ -11,13 +11,13 @@ from kpd.subscription import DaemonError
 from tests import tui_logs as logs
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui import story
-from tui.deeds import deed
-from tui.details import Details, Efficacy, Problem, Question, Show, Shown
-from tui.fired import findings
-from tui.outline import Place
+from tui.model.details import Details, Efficacy, Problem, Question, Show, Shown
+from tui.model.fired import findings
+from tui.model.outline import Place
+from tui.model.view import View
 from tui.panes import memo, rules
-from tui.view import View
+from tui.words import story
+from tui.words.deeds import deed
 
 ANNA, BEN = "anna@lab1:pts/3", "ben@lab2"
 

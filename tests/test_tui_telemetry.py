@@ -16,11 +16,11 @@ from kpd.subscription import DaemonError
 from tests import tui_fleet as fleet, tui_logs as logs
 from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
-from tui import hosts
 from tui.app import KpdApp
-from tui.glances import Glances
+from tui.model import hosts
+from tui.model.glances import Glances
+from tui.model.view import View
 from tui.panes import devices, hosts as pane
-from tui.view import View
 from tui.widgets.hosts import HostsPane
 
 LATER = logs.BEGIN + 600

@@ -18,7 +18,7 @@ from kpd.subscription import DaemonError, NoDaemon
 from kpd.workspace.config import TuiConfig
 from tests.tui_logs import Log
 from tui.app import KpdApp
-from tui.feed import Feed, Message
+from tui.model.feed import Feed, Message
 
 DIFF = """--- a/kernel.c
 +++ b/kernel.c

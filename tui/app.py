@@ -20,18 +20,18 @@ from kpd.workspace.config import Config, TuiConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 from tui import editing, keeping, looking, sending, themes
-from tui.actions import ACTIONS, BY_ID, reason
-from tui.deeds import Deed, deed
-from tui.desk import Desk
-from tui.details import Question
-from tui.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, dialling, follow
-from tui.glances import Glances
-from tui.outline import newest
-from tui.text import clean
-from tui.view import TABS, Said, View
+from tui.acts.actions import ACTIONS, BY_ID, reason
+from tui.model.desk import Desk
+from tui.model.details import Question
+from tui.model.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, dialling, follow
+from tui.model.glances import Glances
+from tui.model.outline import newest
+from tui.model.view import TABS, Said, View
 from tui.widgets.board import Board
 from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
+from tui.words.deeds import Deed, deed
+from tui.words.text import clean
 
 GC_THRESHOLD = 50_000
 """New objects between looks for cycles: with Python's own number it looks many times while a large state comes in."""

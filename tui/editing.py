@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
-from tui.actions import BY_ID
-from tui.folders import source_of
+from tui.acts.actions import BY_ID
+from tui.model.folders import source_of
 from tui.screens.choice import ChoiceScreen
 from tui.sending import asked, send
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpd.workspace.paths import Workspace
-from tui.details import Diff
-from tui.folders import folder_of, path_of, source_of
-from tui.numbers import count
+from tui.model.details import Diff
+from tui.model.folders import folder_of, path_of, source_of
+from tui.model.view import View
 from tui.sending import asked
-from tui.view import View
 from tui.widgets.lines import Lines
+from tui.words.numbers import count
 
 if TYPE_CHECKING:
     from tui.app import KpdApp

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from tui import themes
-from tui.against import compared_with
-from tui.outline import ORDERS, Place
+from tui.model.against import compared_with
+from tui.model.outline import ORDERS, Place
+from tui.model.view import TABS, Against, Tab
 from tui.screens.finding import FindScreen
 from tui.screens.palette import PaletteScreen
 from tui.screens.reading import ReadingScreen, help_lines
-from tui.view import TABS, Against, Tab
 from tui.widgets.pane import DiffPane
 
 if TYPE_CHECKING:

@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kpd.subscription import DaemonError
-from tui import asking
-from tui.action import Action
-from tui.actions import BY_ID
-from tui.details import Diff, Problem
-from tui.fired import findings
+from tui.acts import asking
+from tui.acts.action import Action
+from tui.acts.actions import BY_ID
+from tui.model.details import Diff, Problem
+from tui.model.fired import findings
+from tui.model.view import Said
 from tui.screens.form import FormScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.reading import ReadingScreen, skill_lines
 from tui.screens.steering import SteeringScreen
-from tui.view import Said
 
 if TYPE_CHECKING:
     from tui.app import KpdApp

@@ -65,7 +65,7 @@ async def _over_ssh(args: Namespace) -> int:
     async with reached(args.ssh, args.workspace or os.environ.get("KPD_WORKSPACE"), args.accept_new) as far:
         await drawing
         from tui.app import cockpit
-        from tui.feed import Feed, dialling
+        from tui.model.feed import Feed, dialling
 
         tui = far.config.tui.thin() if args.low_bandwidth else far.config.tui
         dial = dialling(lambda: far.socket, args.read_only, "brief" if tui.low_bandwidth else "full", far.explain)

@@ -40,7 +40,7 @@ def execute(args: Namespace) -> int:
     require_terminal("kpd demo --headless plays for kpd attach in another terminal")
     with played(path, args.speed) as ws:
         from tui.app import KpdApp
-        from tui.feed import dialling
+        from tui.model.feed import dialling
 
         app = KpdApp(dialling(lambda: ws.socket), ws.root.name, _looks(args))
         app.run()

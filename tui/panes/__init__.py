@@ -1,1 +1,1 @@
-"""The right-hand tabs as pure functions: a view, a width and a height in, lines out."""
+"""What is drawn, as pure functions: a view, a width and a height in, lines out."""

@@ -6,9 +6,9 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.profiles import Advice
-from tui.numbers import percent
 from tui.panes.parts import heading
-from tui.text import BLANK, Part, clean, line, wrapped
+from tui.words.numbers import percent
+from tui.words.text import BLANK, Part, clean, line, wrapped
 
 MOST = 12
 LINES, NARROW_LINES = 3, 4

@@ -5,10 +5,10 @@ from textual.content import Content
 from kpd.model.detail import Detail
 from kpd.model.nouns import Iteration
 from kpd.model.profiles import CaseTime
-from tui.numbers import change, count, figure, percent
 from tui.panes.parts import heading
-from tui.table import Cell, Column, table
-from tui.text import clean
+from tui.words.numbers import change, count, figure, percent
+from tui.words.table import Cell, Column, table
+from tui.words.text import clean
 
 WIDE = 64
 MUCH_LAUNCHING = 20.0

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.nouns import Run
-from tui.numbers import figure
-from tui.text import fit
+from tui.words.numbers import figure
+from tui.words.text import fit
 
 Direction = Literal["lower", "higher"]
 MOST_SPREAD = 16

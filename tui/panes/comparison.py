@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from textual.content import Content
 
 from kpd.model.metrics import METRICS, PER_CASE, Group, Metric, describe, grouped, of_case, parted
-from tui.gauge import gauge
-from tui.numbers import compact, delta, moved
 from tui.panes.sides import Sides, stalls
-from tui.short import long, short
-from tui.table import Cell, Column, table
-from tui.text import clean, squeezed
+from tui.words.gauge import gauge
+from tui.words.numbers import compact, delta, moved
+from tui.words.short import long, short
+from tui.words.table import Cell, Column, table
+from tui.words.text import clean, squeezed
 
 SAME_PCT = 0.05
 """A smaller change is noise of the last digit and gets no colour."""

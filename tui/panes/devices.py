@@ -9,13 +9,14 @@ from textual.content import Content
 
 from kpd.model.nouns import Run
 from kpd.model.places import Computes, Device, HostCard, Telemetry
-from tui import hosts, marks
-from tui.gauge import gauge
-from tui.numbers import ago, figure, seconds
+from tui.model import hosts
+from tui.model.view import View
 from tui.panes.parts import heading
-from tui.table import Cell, Column, table
-from tui.text import BLANK, Part, clean, clip, fit, joined, line, wrapped
-from tui.view import View
+from tui.words import marks
+from tui.words.gauge import gauge
+from tui.words.numbers import ago, figure, seconds
+from tui.words.table import Cell, Column, table
+from tui.words.text import BLANK, Part, clean, clip, fit, joined, line, wrapped
 
 INDENT = 2
 MOST_PROCESSES = 4

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from tui.actions import key
-from tui.against import nothing_to_compare
-from tui.details import Diff, Problem
-from tui.numbers import MINUS, count
+from tui.acts.actions import key
+from tui.model.against import nothing_to_compare
+from tui.model.details import Diff, Problem
+from tui.model.view import View
 from tui.panes.hunks import laid_out
 from tui.panes.parts import nothing_selected, problem, sentence
 from tui.panes.patch import Patch, parsed
-from tui.rows import Rows
-from tui.text import BLANK, Part, clean, line, wrapped
-from tui.view import View
+from tui.words.numbers import MINUS, count
+from tui.words.rows import Rows
+from tui.words.text import BLANK, Part, clean, line, wrapped
 
 SPLIT_LEAST = 100
 """Cells that two files beside each other need at least."""

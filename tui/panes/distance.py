@@ -7,11 +7,11 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.nouns import Run
-from tui.gauge import gauge
-from tui.numbers import figure, percent
+from tui.model.view import View
 from tui.panes.cases import MUCH_LAUNCHING, launching
-from tui.text import clip, line
-from tui.view import View
+from tui.words.gauge import gauge
+from tui.words.numbers import figure, percent
+from tui.words.text import clip, line
 
 LABEL, MOST_CELLS = 10, 24
 

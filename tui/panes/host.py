@@ -6,13 +6,14 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.places import Check, Device, HostCard
-from tui import hosts, marks
-from tui.keys import written
-from tui.numbers import figure
+from tui.acts.keys import written
+from tui.model import hosts
+from tui.model.view import View
 from tui.panes import devices
 from tui.panes.devices import INDENT
-from tui.text import BLANK, beside, clean, clip, fit, line, wrapped
-from tui.view import View
+from tui.words import marks
+from tui.words.numbers import figure
+from tui.words.text import BLANK, beside, clean, clip, fit, line, wrapped
 
 MOST_LABEL = 14
 WIDE, GAP = 150, 4

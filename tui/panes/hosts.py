@@ -9,13 +9,14 @@ from textual.content import Content
 
 from kpd.model.places import HostCard
 from kpd.workspace.config import LOCAL
-from tui import hosts, marks
-from tui.numbers import count, figure
+from tui.model import hosts
+from tui.model.view import View
 from tui.panes import devices, host
 from tui.panes.devices import INDENT
 from tui.panes.parts import heading, nothing_heard, sentence
-from tui.text import BLANK, clean, clip, joined, line
-from tui.view import View
+from tui.words import marks
+from tui.words.numbers import count, figure
+from tui.words.text import BLANK, clean, clip, joined, line
 
 FOLDED = 2
 """Lines of a host that is folded."""

@@ -6,12 +6,12 @@ from functools import lru_cache
 
 from textual.content import Content, Span
 
-from tui.numbers import count
 from tui.panes import syntax
 from tui.panes.folding import Row, folded
 from tui.panes.patch import ALIKE, Hunk, Line, Pair, alike, common, parsed
-from tui.rows import Rows
-from tui.text import BLANK, Part, clip, line
+from tui.words.numbers import count
+from tui.words.rows import Rows
+from tui.words.text import BLANK, Part, clip, line
 
 PIECE = 60
 """Lines of a hunk that get their colours together."""

@@ -8,17 +8,17 @@ from textual.content import Content
 
 from kpd.model.events import STEP_OF, Event, StepFact, StepStarted
 from kpd.model.nouns import Notice
-from tui import marks
-from tui.actions import key
-from tui.details import Problem, Show
-from tui.numbers import clock, count
-from tui.output import OutputLine
+from tui.acts.actions import key
+from tui.model.details import Problem, Show
+from tui.model.output import OutputLine
+from tui.model.view import View
 from tui.panes import printed
 from tui.panes.parts import heading, nothing_heard, nothing_selected, problem, sentence
-from tui.rows import Rows
-from tui.story import sentence as told
-from tui.text import BLANK, clean, clip, line, wrapped
-from tui.view import View
+from tui.words import marks
+from tui.words.numbers import clock, count
+from tui.words.rows import Rows
+from tui.words.story import sentence as told
+from tui.words.text import BLANK, clean, clip, line, wrapped
 
 ROWS = 1 << 12
 """More rows than a printed line is ever folded to."""

@@ -7,15 +7,15 @@ from textual.content import Content
 from kpd.model import events as e
 from kpd.model.metrics import describe
 from kpd.model.nouns import Iteration, Run, Steering
-from tui import marks, money
-from tui.actions import key
-from tui.details import Problem, Show
-from tui.numbers import change, clock, count, figure, moved
+from tui.acts.actions import key
+from tui.model.details import Problem, Show
+from tui.model.view import View
 from tui.panes.next import SWEEP, left_open
 from tui.panes.parts import heading, labelled, nothing_selected, sentence
-from tui.story import sentence as told, verdict_text
-from tui.text import BLANK, clean, line, wrapped
-from tui.view import View
+from tui.words import marks, money
+from tui.words.numbers import change, clock, count, figure, moved
+from tui.words.story import sentence as told, verdict_text
+from tui.words.text import BLANK, clean, line, wrapped
 
 MOST_TOLD = 50
 """Iterations told at once; the story ends at the selected one, so the rest is a selection away."""

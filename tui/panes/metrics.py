@@ -8,14 +8,14 @@ from kpd.model.detail import Detail
 from kpd.model.metrics import METRICS
 from kpd.model.missing import MOST_NAMED, Lack, lacks
 from kpd.model.nouns import Run
-from tui.details import Problem, Show
+from tui.model.details import Problem, Show
+from tui.model.view import View
 from tui.panes.cases import cases
 from tui.panes.comparison import compared, moved_most
 from tui.panes.parts import nothing_selected, problem, sentence
 from tui.panes.roofline import Side, roof_of, roofline
 from tui.panes.sides import Sides
-from tui.text import BLANK, line, wrapped
-from tui.view import View
+from tui.words.text import BLANK, line, wrapped
 
 TALL = 26
 """Rows of a pane in which a higher chart leaves something of the table in sight."""

@@ -5,13 +5,13 @@ from textual.content import Content
 
 from kpd.model.nouns import Run
 from kpd.model.spending import Spend
-from tui import money
-from tui.details import Cost
-from tui.numbers import compact, count
+from tui.model.details import Cost
+from tui.model.view import View
 from tui.panes.parts import heading, sentence
-from tui.table import Cell, Column, table
-from tui.text import BLANK, clean
-from tui.view import View
+from tui.words import money
+from tui.words.numbers import compact, count
+from tui.words.table import Cell, Column, table
+from tui.words.text import BLANK, clean
 
 _COUNTS = (
     Column("calls", keep=3), Column("input", keep=2), Column("to cache", keep=1), Column("from cache", keep=5),

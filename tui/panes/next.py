@@ -5,13 +5,13 @@ from statistics import median
 from textual.content import Content
 
 from kpd.model.nouns import STEPS, Iteration, Run
-from tui import money
-from tui.actions import key
-from tui.numbers import count, figure, seconds
-from tui.output import AGENT
-from tui.text import clean, clip, first_line, line, wrapped
-from tui.view import View
-from tui.waits import folded, waits
+from tui.acts.actions import key
+from tui.model.output import AGENT
+from tui.model.view import View
+from tui.model.waits import folded, waits
+from tui.words import money
+from tui.words.numbers import count, figure, seconds
+from tui.words.text import clean, clip, first_line, line, wrapped
 
 MOST_LINES = 5
 LABEL = 12

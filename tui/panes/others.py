@@ -6,11 +6,11 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.nouns import Iteration, Run
-from tui import marks
-from tui.numbers import figure, times
+from tui.model.view import View
 from tui.panes.parts import heading, where
-from tui.text import Part, as_fits, clean, clip, first_line, fit, line
-from tui.view import View
+from tui.words import marks
+from tui.words.numbers import figure, times
+from tui.words.text import Part, as_fits, clean, clip, first_line, fit, line
 
 MOST = 8
 

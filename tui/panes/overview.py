@@ -6,9 +6,8 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.nouns import Iteration, Run
-from tui import marks, money
-from tui.details import Problem
-from tui.numbers import figure, times
+from tui.model.details import Problem
+from tui.model.view import View
 from tui.panes.cases import cases
 from tui.panes.chart import Direction, chart
 from tui.panes.distance import distance, split
@@ -18,8 +17,9 @@ from tui.panes.others import lately, others
 from tui.panes.parts import device, heading, nothing_selected, problem, told, where
 from tui.panes.steps import across, down
 from tui.panes.why import why
-from tui.text import BLANK, Part, as_fits, beside, clean, line, wrapped
-from tui.view import View
+from tui.words import marks, money
+from tui.words.numbers import figure, times
+from tui.words.text import BLANK, Part, as_fits, beside, clean, line, wrapped
 
 WIDE, WIDEST = 76, 150
 """From so many cells on the steps stand in a column of their own, and from so many on there are two halves."""

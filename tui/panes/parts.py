@@ -4,9 +4,9 @@ from textual.content import Content
 
 from kpd.model.nouns import Run
 from kpd.workspace.config import ANY
-from tui.details import Problem
-from tui.text import BLANK, Part, clean, clip, line, wrapped
-from tui.view import View
+from tui.model.details import Problem
+from tui.model.view import View
+from tui.words.text import BLANK, Part, clean, clip, line, wrapped
 
 NARROW = 16
 """Cells that text needs at least to stand in a column."""

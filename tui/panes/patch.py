@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tui.text import LONGEST, clean
+from tui.words.text import LONGEST, clean
 
 MOST_LINES = 20_000
 """Lines that are shown at all."""

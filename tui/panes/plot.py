@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from textual.content import Content
 
-from tui.numbers import compact
-from tui.text import Part, fit, line
+from tui.words.numbers import compact
+from tui.words.text import Part, fit, line
 
 _LEVELS = "▔─▁"
 """A curve within a cell, from the top down; of characters that every font has."""

@@ -6,9 +6,9 @@ from functools import lru_cache
 from rich.cells import cell_len
 from textual.content import Content
 
-from tui.output import AGENT, MOST_LINES, OutputLine
+from tui.model.output import AGENT, MOST_LINES, OutputLine
 from tui.panes.folding import cut
-from tui.text import fit, wrapped
+from tui.words.text import fit, wrapped
 
 NARROW = 64
 

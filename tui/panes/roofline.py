@@ -11,11 +11,11 @@ from textual.content import Content
 
 from kpd.model.metrics import of_case
 from kpd.model.nouns import Run, State
-from tui.gauge import gauge
-from tui.numbers import compact, percent
 from tui.panes.parts import heading, sentence
 from tui.panes.plot import Log, Plot
-from tui.table import Cell, Column, table
+from tui.words.gauge import gauge
+from tui.words.numbers import compact, percent
+from tui.words.table import Cell, Column, table
 
 WIDE, WIDEST = 64, 84
 """From this width on names are spelt out; no chart is wider."""

@@ -6,15 +6,15 @@ from textual.content import Content
 
 from kpd.model.metrics import describe
 from kpd.model.profiles import Finding
-from tui import marks
-from tui.actions import key
-from tui.details import Problem
-from tui.fired import fired, known_rules, not_fired
-from tui.numbers import change, compact, count
+from tui.acts.actions import key
+from tui.model.details import Problem
+from tui.model.fired import fired, known_rules, not_fired
+from tui.model.view import View
 from tui.panes.advice import advised
 from tui.panes.parts import heading, nothing_selected, problem, sentence, told
-from tui.text import BLANK, Part, clean, line, wrapped
-from tui.view import View
+from tui.words import marks
+from tui.words.numbers import change, compact, count
+from tui.words.text import BLANK, Part, clean, line, wrapped
 
 
 def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]:

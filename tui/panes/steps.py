@@ -7,12 +7,12 @@ from textual.content import Content
 from kpd.model.detail import Detail
 from kpd.model.events import STEP_OF
 from kpd.model.nouns import STEPS, Iteration, Run, StepName
-from tui import marks
-from tui.details import Show
-from tui.numbers import seconds
+from tui.model.details import Show
+from tui.model.view import View
 from tui.panes.parts import heading
-from tui.text import Part, as_fits, line
-from tui.view import View
+from tui.words import marks
+from tui.words.numbers import seconds
+from tui.words.text import Part, as_fits, line
 
 _FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.items()}
 

@@ -3,9 +3,9 @@
 from textual.content import Content
 
 from kpd.model.detail import Detail
-from tui import marks
 from tui.panes.parts import heading
-from tui.text import BLANK, clean, clip, first_line, line
+from tui.words import marks
+from tui.words.text import BLANK, clean, clip, first_line, line
 
 MOST = 8
 

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui.text import clean
 from tui.widgets.lines import Lines
+from tui.words.text import clean
 
 Answer = TypeVar("Answer")
 

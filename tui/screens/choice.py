@@ -7,7 +7,7 @@ from textual import events
 from textual.binding import Binding
 
 from tui.screens.box import Box
-from tui.text import clean, line
+from tui.words.text import clean, line
 
 
 class ChoiceScreen(Box[str]):

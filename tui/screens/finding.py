@@ -9,10 +9,10 @@ from textual.reactive import var
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
-from tui.filtering import KNOWN, parsed
+from tui.model.filtering import KNOWN, parsed
+from tui.model.view import View
 from tui.screens.box import entry
-from tui.text import clean, clip
-from tui.view import View
+from tui.words.text import clean, clip
 
 
 class FindScreen(ModalScreen[None]):

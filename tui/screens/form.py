@@ -7,9 +7,9 @@ from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import Input, Label
 
-from tui.forms import BadEntry, Form, changed
+from tui.acts.forms import BadEntry, Form, changed
 from tui.screens.box import Box, entry
-from tui.text import BLANK, clean, wrapped
+from tui.words.text import BLANK, clean, wrapped
 
 
 class FormScreen(Box[dict[str, Any]]):

@@ -8,12 +8,12 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Input
 
-from tui.action import Action, reason
-from tui.actions import ACTIONS
-from tui.keys import written
+from tui.acts.action import Action, reason
+from tui.acts.actions import ACTIONS
+from tui.acts.keys import written
+from tui.model.view import View
 from tui.screens.box import Box, entry
-from tui.text import clip, fit, line
-from tui.view import View
+from tui.words.text import clip, fit, line
 
 
 class PaletteScreen(Box[str]):

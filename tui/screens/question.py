@@ -7,11 +7,11 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input
 
-from tui.asking import Question
-from tui.details import Diff, Problem
+from tui.acts.asking import Question
+from tui.model.details import Diff, Problem
 from tui.panes.parts import heading, problem
 from tui.screens.box import Box, entry
-from tui.text import BLANK, line, lines_of, wrapped
+from tui.words.text import BLANK, line, lines_of, wrapped
 
 MOST_LINES = 2_000
 """Lines of a diff that are shown before an act; the Diff tab has the rest."""

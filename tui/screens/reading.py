@@ -7,14 +7,14 @@ from typing import ClassVar
 from textual import events
 from textual.content import Content
 
-from tui.action import reason
-from tui.actions import ACTIONS
-from tui.keys import written
-from tui.marks import LEGEND
+from tui.acts.action import reason
+from tui.acts.actions import ACTIONS
+from tui.acts.keys import written
+from tui.model.view import View
 from tui.panes.parts import heading
 from tui.screens.box import Box
-from tui.text import BLANK, clip, fit, line, wrapped
-from tui.view import View
+from tui.words.marks import LEGEND
+from tui.words.text import BLANK, clip, fit, line, wrapped
 
 
 class ReadingScreen(Box[None]):

@@ -11,9 +11,9 @@ from textual.reactive import var
 from textual.widgets import Input
 
 from kpd.model.nouns import Steering
+from tui.model.view import View
 from tui.screens.box import Box, entry
-from tui.text import BLANK, Part, clean, fit, line, wrapped
-from tui.view import View
+from tui.words.text import BLANK, Part, clean, fit, line, wrapped
 
 Send = Callable[[str, int | None], Awaitable[bool]]
 """Sends a note's text, with its number when there is one; an empty text withdraws it. Tells whether it was taken."""

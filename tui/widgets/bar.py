@@ -6,9 +6,9 @@ from textual.content import Content
 from textual.reactive import var
 from textual.style import Style
 
-from tui.looks import look
-from tui.view import View
+from tui.model.view import View
 from tui.widgets.lines import Lines
+from tui.words.looks import look
 
 DrawBar = Callable[[View, int], list[Content]]
 

@@ -7,9 +7,8 @@ from textual.geometry import Size
 from textual.reactive import var
 from textual.widgets import ContentSwitcher
 
-from tui import bars, playing
-from tui.panes import memo, metrics
-from tui.view import View
+from tui.model.view import View
+from tui.panes import bars, memo, metrics, playing
 from tui.widgets.bar import Bar, TabBar
 from tui.widgets.hosts import HostsPane
 from tui.widgets.overview import OverviewPane

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.timer import Timer
 
-from tui.glances import EVERY_S
+from tui.model.glances import EVERY_S
 from tui.panes import hosts
 from tui.widgets.pane import Pane
 

@@ -10,7 +10,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style
 
-from tui.looks import look
+from tui.words.looks import look
 
 
 class Lines(ScrollView, can_focus=True):

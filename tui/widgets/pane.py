@@ -7,11 +7,11 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.reactive import var
 
-from tui.details import Diff
-from tui.fired import findings
-from tui.outline import Place
+from tui.model.details import Diff
+from tui.model.fired import findings
+from tui.model.outline import Place
+from tui.model.view import Tab, View
 from tui.panes import diff, log, rules
-from tui.view import Tab, View
 from tui.widgets.lines import Lines
 
 DrawPane = Callable[[View, int, int], Sequence[Content]]

@@ -10,14 +10,14 @@ from textual.message import Message
 from textual.reactive import var
 
 from kpd.model.nouns import Iteration, Run, TaskCard
-from tui import marks
-from tui.numbers import change, count, figure, times
-from tui.outline import Place, Row
-from tui.rows import Rows
-from tui.text import Part, clean, clip, fit, line, wrapped
-from tui.view import View
-from tui.waits import waits
+from tui.model.outline import Place, Row
+from tui.model.view import View
+from tui.model.waits import waits
 from tui.widgets.lines import Lines
+from tui.words import marks
+from tui.words.numbers import change, count, figure, times
+from tui.words.rows import Rows
+from tui.words.text import Part, clean, clip, fit, line, wrapped
 
 WHAT, WORD, SCORE, AGENT, AGE = 13, 12, 8, 10, 5
 """Cells of a row's columns: the gain, the word before it, the score, the agent, the age."""

@@ -1,10 +1,10 @@
 """Every act there is, once: the table that makes keys, footer, help and palette."""
 
-from tui import answers, asking, forms, reasons
-from tui.action import Action, Args, reason as reason
-from tui.keys import written
-from tui.playing import PLAYING
-from tui.view import TABS, View
+from tui.acts import answers, asking, forms, reasons
+from tui.acts.action import Action, Args, reason as reason
+from tui.acts.keys import written
+from tui.acts.playing import PLAYING
+from tui.model.view import TABS, View
 
 
 def key(view: View, id: str) -> str:

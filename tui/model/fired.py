@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from kpd.model.profiles import Finding
-from tui.details import Efficacy
-from tui.view import View
+from tui.model.details import Efficacy
+from tui.model.view import View
 
 
 def findings(view: View) -> Sequence[Finding]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kpd.model.nouns import Iteration, Run
-from tui import marks
+from tui.words import marks
 
 Matches = Callable[[Run, Iteration, str], bool]
 

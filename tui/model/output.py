@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kpd.subscription import Live
-from tui.text import LONGEST, clean
+from tui.words.text import LONGEST, clean
 
 MOST_LINES = 5_000
 MOST_CHARACTERS = 2_000_000

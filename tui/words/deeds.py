@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from kpd.model import events as e
 from kpd.model.fact import Fact
 from kpd.model.nouns import Budget
-from tui import money
-from tui.numbers import change, count, figure
-from tui.text import clean, clip
+from tui.words import money
+from tui.words.numbers import change, count, figure
+from tui.words.text import clean, clip
 
 MOST_WORDS = 60
 """Cells of what a person wrote that a line about them repeats."""

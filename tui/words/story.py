@@ -3,11 +3,11 @@
 from kpd.model import events as e
 from kpd.model.nouns import Verdict
 from kpd.model.spending import Spend
-from tui import money
-from tui.deeds import deed
-from tui.marks import Mark
-from tui.numbers import change, count, figure, seconds
-from tui.text import clean
+from tui.words import money
+from tui.words.deeds import deed
+from tui.words.marks import Mark
+from tui.words.numbers import change, count, figure, seconds
+from tui.words.text import clean
 
 _DONE, _BEGUN = Mark("✓", "", ".good"), Mark("…", "", ".muted")
 _BAD, _NOTE, _OPERATOR = Mark("✗", "", ".bad"), Mark("·", "", ".muted"), Mark("»", "", ".accent")

@@ -7,10 +7,10 @@ from typing import Literal
 
 from kpd.model.nouns import Iteration, Run, State, TaskCard
 from kpd.model.places import HostCard, Look
-from tui.details import Shown
-from tui.feed import Link
-from tui.outline import Order, Outline, Place
-from tui.output import OutputLine
+from tui.model.details import Shown
+from tui.model.feed import Link
+from tui.model.outline import Order, Outline, Place
+from tui.model.output import OutputLine
 
 Tab = Literal["overview", "metrics", "rules", "diff", "memo", "log", "hosts"]
 TABS: tuple[Tab, ...] = ("overview", "metrics", "rules", "diff", "memo", "log", "hosts")

@@ -1,9 +1,9 @@
 """What a newcomer sees happen in a recording, in a sentence: what kpd does now, or what became of a candidate."""
 
 from kpd.model.nouns import Iteration, Run, StepName
-from tui.numbers import times
-from tui.text import clean, first_line
-from tui.view import View
+from tui.model.view import View
+from tui.words.numbers import times
+from tui.words.text import clean, first_line
 
 _STEPS: dict[StepName, str] = {
     "propose": "An agent proposes a change, and says in its memo why it should help.",

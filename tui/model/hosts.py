@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from kpd.model.nouns import Run, State
 from kpd.model.places import Device, HostCard, Look, Telemetry
 from kpd.workspace.config import ANY
-from tui.numbers import count
-from tui.text import clean
-from tui.view import View
+from tui.model.view import View
+from tui.words.numbers import count
+from tui.words.text import clean
 
 CPU = "cpu"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, overload
 
 from kpd.model.nouns import Iteration, Run, State, TaskCard
-from tui.filtering import EVERYTHING, Filter
+from tui.model.filtering import EVERYTHING, Filter
 
 Order = Literal["newest", "gain", "score"]
 ORDERS: tuple[Order, ...] = ("newest", "gain", "score")

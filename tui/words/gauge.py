@@ -4,7 +4,7 @@ import math
 
 from textual.content import Content
 
-from tui.text import BLANK
+from tui.words.text import BLANK
 
 _RISING = "▁▂▃▄▅▆▇█"
 

@@ -2,7 +2,7 @@
 
 from kpd.model.nouns import Run
 from kpd.model.spending import Spend
-from tui.numbers import compact, percent
+from tui.words.numbers import compact, percent
 
 PAID = "claude"
 """The agent whose proposals cost money."""

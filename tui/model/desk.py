@@ -7,14 +7,14 @@ from kpd.model.events import Event
 from kpd.model.fold import fold
 from kpd.model.nouns import State
 from kpd.subscription import Beat, Dropped, Live
-from tui import hosts
-from tui.against import compared_with
-from tui.details import DIARY, Details, Question, What
-from tui.feed import Feed, Link, Message
-from tui.filtering import parsed
-from tui.outline import Place, exists, newest, outline
-from tui.output import Output
-from tui.view import Tab, View
+from tui.model import hosts
+from tui.model.against import compared_with
+from tui.model.details import DIARY, Details, Question, What
+from tui.model.feed import Feed, Link, Message
+from tui.model.filtering import parsed
+from tui.model.outline import Place, exists, newest, outline
+from tui.model.output import Output
+from tui.model.view import Tab, View
 
 _ASKED_BY: dict[Tab, tuple[What, ...]] = {
     "overview": ("show", "cost"), "metrics": ("show",), "rules": ("show", "rules"), "diff": ("diff",),

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from kpd.model.nouns import Run, State
 from kpd.workspace.paths import Workspace
-from tui.text import clean, first_line
+from tui.words.text import clean, first_line
 
 
 @dataclass(frozen=True, slots=True)

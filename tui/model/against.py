@@ -1,8 +1,8 @@
 """What the diff compares the selected iteration with: its parent, the baseline, or the marked one."""
 
 from kpd.model.nouns import Iteration, Run
-from tui.outline import Place
-from tui.view import View
+from tui.model.outline import Place
+from tui.model.view import View
 
 
 def compared_with(view: View) -> Place | None:

@@ -4,11 +4,11 @@ from typing import Any
 
 from kpd.model.codec import CodecError, decode, encode
 from kpd.model.places import HostCard
-from tui import hosts
-from tui.action import Args
-from tui.numbers import count
-from tui.text import clean
-from tui.view import Said
+from tui.acts.action import Args
+from tui.model import hosts
+from tui.model.view import Said
+from tui.words.numbers import count
+from tui.words.text import clean
 
 UNREADABLE = Said("the daemon's answer cannot be read: use one version of kpd", good=False)
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from kpd.workspace.paths import Workspace
-from tui.view import View
-from tui.waits import waits
+from tui.model.view import View
+from tui.model.waits import waits
 
 
 def path_of(view: View) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from tui.text import fit
+from tui.words.text import fit
 
 GAP = 2
 MOST_FOLDS = 4

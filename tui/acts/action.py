@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tui.asking import Question
-from tui.forms import Form
-from tui.view import Said, View
+from tui.acts.asking import Question
+from tui.acts.forms import Form
+from tui.model.view import Said, View
 
 Group = Literal["Run", "Review", "Iteration", "Compare", "Host", "Look", "Keep", "Recording", "kpd"]
 WhyNot = Callable[[View], str]

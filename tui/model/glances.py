@@ -3,7 +3,7 @@
 from kpd.model.codec import CodecError, decode, encode
 from kpd.model.places import Look
 from kpd.subscription import DaemonError
-from tui.feed import Feed
+from tui.model.feed import Feed
 
 EVERY_S = 3.0
 """From one answer's question to the next."""

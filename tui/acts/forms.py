@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tui.text import clean
-from tui.view import View
+from tui.model.view import View
+from tui.words.text import clean
 
 Kind = Literal["count", "number", "text"]
 

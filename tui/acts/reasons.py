@@ -1,10 +1,10 @@
 """Why an act cannot be taken now, in a sentence; empty when it can."""
 
-from tui import asking
-from tui.fired import findings
-from tui.folders import folder_of, path_of, source_of
-from tui.text import clean
-from tui.view import View
+from tui.acts import asking
+from tui.model.fired import findings
+from tui.model.folders import folder_of, path_of, source_of
+from tui.model.view import View
+from tui.words.text import clean
 
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 

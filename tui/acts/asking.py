@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from kpd.model.nouns import Iteration, Run
-from tui import marks
-from tui.numbers import count
-from tui.outline import Place
-from tui.text import clean
-from tui.view import View
+from tui.model.outline import Place
+from tui.model.view import View
+from tui.words import marks
+from tui.words.numbers import count
+from tui.words.text import clean
 
 
 @dataclass(frozen=True, slots=True)

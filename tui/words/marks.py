@@ -6,7 +6,7 @@ from typing import Literal
 from kpd.model.nouns import Iteration, Run
 from kpd.model.places import Check, HostCard
 from kpd.model.profiles import Severity
-from tui.numbers import change
+from tui.words.numbers import change
 
 
 @dataclass(frozen=True, slots=True)

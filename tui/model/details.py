@@ -10,9 +10,9 @@ from kpd.model.nouns import Iteration, Notice, State
 from kpd.model.profiles import Severity
 from kpd.model.spending import Spend
 from kpd.subscription import DaemonError, Live
-from tui.deeds import deed
-from tui.feed import Feed, Message
-from tui.outline import Place
+from tui.model.feed import Feed, Message
+from tui.model.outline import Place
+from tui.words.deeds import deed
 
 MOST_KEPT = 64
 MOST_EVENTS = 500

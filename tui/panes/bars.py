@@ -6,17 +6,18 @@ from textual.content import Content
 from textual.style import Style
 
 from kpd.model.nouns import STEPS
-from tui import asking, marks
-from tui.action import Action, reason
-from tui.actions import ACTIONS, key
-from tui.filtering import KNOWN, parsed
-from tui.hosts import ordered
-from tui.numbers import count
-from tui.outline import Place
+from tui.acts import asking
+from tui.acts.action import Action, reason
+from tui.acts.actions import ACTIONS, key
+from tui.model.filtering import KNOWN, parsed
+from tui.model.hosts import ordered
+from tui.model.outline import Place
+from tui.model.view import TABS, View
+from tui.model.waits import waits
 from tui.panes.next import paused
-from tui.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
-from tui.view import TABS, View
-from tui.waits import waits
+from tui.words import marks
+from tui.words.numbers import count
+from tui.words.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
 
 MOST_BANNER_LINES, MOST_PROMPT_LINES = 3, 3
 

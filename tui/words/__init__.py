@@ -1,0 +1,1 @@
+"""How things read: numbers, marks, sentences, and lines of them."""
