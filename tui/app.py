@@ -34,7 +34,7 @@ from tui.words.deeds import Deed, deed
 from tui.words.text import clean
 
 GC_THRESHOLD = 50_000
-"""New objects between looks for cycles: with Python's own number it looks many times while a large state comes in."""
+"""New objects between looks for cycles, where none comes earlier: with Python's own number a large state has many."""
 
 SAID_S = 5.0
 """How long the answer to an act stays in spite of news."""
@@ -61,12 +61,13 @@ class KpdApp(App[int]):
         complaint: str = "",
         clock: Callable[[], float] = lambda: 0.0,
         me: str = "",
-        settled: Callable[[], None] = lambda: None,
+        tidy: Callable[[bool], None] = lambda whole: None,
     ) -> None:
         """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start.
 
         `clock` tells the Unix time that ages are counted to, in place of the last event's. `me` is what the daemon
-        calls this operator, whose own acts are not told to them. `settled` is called when a whole state has come in.
+        calls this operator, whose own acts are not told to them. `tidy` is called when news have been painted, with
+        whether they were a `whole` state.
         """
         # Textual takes colours away altogether only where they are those of the terminal; elsewhere it leaves greys.
         super().__init__(ansi_color=True if themes.no_colour(os.environ) else None)
@@ -77,7 +78,8 @@ class KpdApp(App[int]):
         self._first_wait = first_wait
         self._clock = clock
         self._me = me
-        self._settled = settled
+        self._tidy = tidy
+        self._whole = False
         self._desk = Desk()
         self._glances = Glances()
         self._deed: Deed | None = None
@@ -122,8 +124,8 @@ class KpdApp(App[int]):
             self._deed = found
         if isinstance(message, State):
             self._desk.hear(message)
+            self._whole = True
             self._publish()  # all that is asked for at the start is in it
-            self._settled()
         elif self._desk.hear(message):
             self._publish_soon()
 
@@ -149,6 +151,8 @@ class KpdApp(App[int]):
             said, self._said_at = Said(str(self._deed), others=True), self._last_publish
             self._deed = None
         self.change(said=said, **self._desk.news())
+        self.call_after_refresh(self._tidy, self._whole)
+        self._whole = False
 
     def change(self, **fields: Any) -> None:
         """Show the next view, and ask for what it lacks."""
@@ -272,10 +276,18 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
 def cockpit(connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "") -> KpdApp:
     """The UI for the operator at this terminal, on a daemon that may be anywhere; `name` is its workspace's."""
     gc.set_threshold(GC_THRESHOLD)
-    # What lasts need not be looked through for cycles again and again: with 10,000 iterations that takes 100 ms.
-    return KpdApp(
-        connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator(), settled=gc.freeze
-    )
+    return KpdApp(connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator(), tidy=_tidy)
+
+
+def _tidy(whole: bool) -> None:
+    """Look for cycles when a screen has just been painted: left to itself Python does while somebody waits for one.
+
+    What came with a whole state lasts, and is not looked through again: with 10,000 iterations that takes 100 ms.
+    """
+    if whole:
+        gc.freeze()
+    else:
+        gc.collect(1)
 
 
 def run(workspace: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
