@@ -1,6 +1,5 @@
 """The terminal UI: one frozen view, redrawn at most twice a second by news and at once by keys."""
 
-import gc
 import math
 import os
 import time
@@ -13,17 +12,14 @@ from textual.binding import Binding
 from textual.reactive import var
 from textual.timer import Timer
 
-from kpd.client import operator
 from kpd.model.events import Event
 from kpd.model.nouns import State
-from kpd.workspace.config import Config, TuiConfig, load_config
-from kpd.workspace.paths import Workspace
-from kpd.workspace.strict import ConfigError
+from kpd.workspace.config import TuiConfig
 from tui import editing, keeping, looking, sending, themes
 from tui.acts.actions import ACTIONS, BY_ID, reason
 from tui.model.desk import Desk
 from tui.model.details import Question
-from tui.model.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, dialling, follow
+from tui.model.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, follow
 from tui.model.glances import Glances
 from tui.model.outline import newest
 from tui.model.view import TABS, Said, View
@@ -32,9 +28,6 @@ from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
 from tui.words.deeds import Deed, deed
 from tui.words.text import clean
-
-GC_THRESHOLD = 50_000
-"""New objects between looks for cycles, where none comes earlier: with Python's own number a large state has many."""
 
 SAID_S = 5.0
 """How long the answer to an act stays in spite of news."""
@@ -271,34 +264,3 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
     "open_folder": keeping.open_folder,
 }
 """What the app does itself, by the action's id; all else is a command to the daemon as the table has it."""
-
-
-def cockpit(connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "") -> KpdApp:
-    """The UI for the operator at this terminal, on a daemon that may be anywhere; `name` is its workspace's."""
-    gc.set_threshold(GC_THRESHOLD)
-    return KpdApp(connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator(), tidy=_tidy)
-
-
-def _tidy(whole: bool) -> None:
-    """Look for cycles when a screen has just been painted: left to itself Python does while somebody waits for one.
-
-    What came with a whole state lasts, and is not looked through again: with 10,000 iterations that takes 100 ms.
-    """
-    if whole:
-        gc.freeze()
-    else:
-        gc.collect(1)
-
-
-def run(workspace: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
-    """The UI on the workspace's daemon, until the operator detaches. Gives the exit code."""
-    config, complaint = Config(), ""
-    try:
-        config = load_config(workspace)
-    except ConfigError as err:
-        complaint = str(err)
-    tui = config.tui.thin() if low_bandwidth else config.tui
-    connect = dialling(lambda: workspace.socket, read_only, "brief" if tui.low_bandwidth else "full")
-    app = cockpit(connect, workspace.root.name, tui, read_only, complaint)
-    app.run()
-    return app.return_code or 0

@@ -45,7 +45,7 @@ def require_terminal(remedy: str) -> None:
 
 def open_ui(ws: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
     """Show the UI until the operator leaves it, then say what goes on."""
-    from tui.app import run
+    from tui.cockpit import run
 
     code = run(ws, read_only, low_bandwidth)
     if listens(ws):
@@ -64,7 +64,7 @@ async def _over_ssh(args: Namespace) -> int:
     drawing = asyncio.create_task(asyncio.to_thread(importlib.import_module, "tui.app"))  # while the far side answers
     async with reached(args.ssh, args.workspace or os.environ.get("KPD_WORKSPACE"), args.accept_new) as far:
         await drawing
-        from tui.app import cockpit
+        from tui.cockpit import cockpit
         from tui.model.feed import Feed, dialling
 
         tui = far.config.tui.thin() if args.low_bandwidth else far.config.tui

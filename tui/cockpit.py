@@ -1,0 +1,45 @@
+"""The UI at an operator's own terminal: with their settings, in a process of its own."""
+
+import gc
+import time
+
+from kpd.client import operator
+from kpd.workspace.config import Config, TuiConfig, load_config
+from kpd.workspace.paths import Workspace
+from kpd.workspace.strict import ConfigError
+from tui.app import KpdApp
+from tui.model.feed import Connect, dialling
+
+GC_THRESHOLD = 50_000
+"""New objects between looks for cycles, where none comes earlier: with Python's own number a large state has many."""
+
+
+def cockpit(connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "") -> KpdApp:
+    """The UI for the operator at this terminal, on a daemon that may be anywhere; `name` is its workspace's."""
+    gc.set_threshold(GC_THRESHOLD)
+    return KpdApp(connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator(), tidy=_tidy)
+
+
+def _tidy(whole: bool) -> None:
+    """Look for cycles when a screen has just been painted: left to itself Python does while somebody waits for one.
+
+    What came with a whole state lasts, and is not looked through again: with 10,000 iterations that takes 100 ms.
+    """
+    if whole:
+        gc.freeze()
+    else:
+        gc.collect(1)
+
+
+def run(workspace: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
+    """The UI on the workspace's daemon, until the operator detaches. Gives the exit code."""
+    config, complaint = Config(), ""
+    try:
+        config = load_config(workspace)
+    except ConfigError as err:
+        complaint = str(err)
+    tui = config.tui.thin() if low_bandwidth else config.tui
+    connect = dialling(lambda: workspace.socket, read_only, "brief" if tui.low_bandwidth else "full")
+    app = cockpit(connect, workspace.root.name, tui, read_only, complaint)
+    app.run()
+    return app.return_code or 0
