@@ -1,4 +1,5 @@
-"""The UI under load: attaching to a large log, keys while news pours in, memory over an hour of it. Prints JSON.
+"""The UI under load: attaching to a large log, keys while news pours in, memory over an hour of it, and what it writes
+to its terminal. Prints JSON.
 
     python benchmarks/tui_load.py [--iterations 10000] [--seconds 30] [--hour 3600]
 
@@ -37,6 +38,7 @@ from kpd.workspace.paths import Workspace
 
 EVENTS_A_SECOND, OUTPUT_A_SECOND = 1000, 2_000_000
 TICK_S = 0.01
+DEMO_SPEEDS, DEMO_S = (1, 8), 40
 LINE = "ptxas info : Used 40 registers, used 1 barriers, 16896 bytes smem, 384 bytes cmem[0]"
 OUTPUT = (LINE + "\n") * (OUTPUT_A_SECOND // 100 // (len(LINE) + 1))
 PRESSES = ((b"6", b"[Log]"), (b"2", b"[Metrics]"), (b"7", b"[Hosts]"), (b"1", b"[Overview]"))
@@ -74,10 +76,12 @@ def measure(iterations: int, seconds: float, hour_s: int) -> dict[str, Any]:
             assert daemon.stdout is not None
             daemon.stdout.readline()
             found["attach_ms"] = attach(root, iterations)
+            found["idle_bytes"] = idle(root, iterations)
             daemon.stdin.write(b"flood\n")
             daemon.stdin.flush()
             found["under_load"] = under_load(root, iterations, seconds)
             daemon.stdin.close()
+    found["demo_bytes_a_second"] = demo()
     simulated = [sys.executable, __file__, "--do", "hour", "--hour", str(hour_s)]
     found["hour"] = json.loads(subprocess.run(simulated, capture_output=True, text=True, check=True).stdout)
     return found
@@ -92,6 +96,26 @@ def attach(root: str, iterations: int) -> dict[str, float]:
             ui.until(newest_run(iterations), 20)
             took.append(1000 * (time.perf_counter() - begun))
     return {"median": round(median(took)), "worst": round(max(took))}
+
+
+def idle(root: str, iterations: int) -> int:
+    """What is written within ten seconds in which nothing happens."""
+    with terminal(cockpit(root)) as ui:
+        ui.until(newest_run(iterations), 20)
+        ui.count(3)
+        return ui.count(10)
+
+
+def demo() -> dict[str, Any]:
+    """What a run that is going on writes, second by second: the recorded one, as fast as it was and eight times so."""
+    found: dict[str, Any] = {}
+    for speed in DEMO_SPEEDS:
+        with terminal(["-m", "kpd.cli.main", "demo", "--speed", str(speed)]) as ui:
+            ui.until(b"recording", 20)
+            ui.count(3)
+            written = [ui.count(1) for _ in range(DEMO_S)]
+        found[f"{speed}x"] = {"seconds": DEMO_S, "median": round(median(written)), "worst": max(written)}
+    return found
 
 
 def under_load(root: str, iterations: int, seconds: float) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """What several rooms' tests share."""
 
+import gc
+import signal
+
 from hypothesis import settings
 
 pytest_plugins = ["tests.served"]
@@ -7,3 +10,12 @@ pytest_plugins = ["tests.served"]
 # How long an example takes says how busy the machine is.
 settings.register_profile("kpd", deadline=None)
 settings.load_profile("kpd")
+
+# Where a shell runs the suite in the background, interrupts are ignored, and would be by every program of a test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests last as long as the suite: nobody need look through them for cycles again and again."""
+    gc.freeze()

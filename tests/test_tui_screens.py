@@ -1,14 +1,18 @@
 """Whole screens in words: what each one says at a glance, in the states that no picture is kept of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from textual.app import App
+from textual.binding import Binding
 
 from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
+from tests.test_tui_pure import plain, view_of
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui import themes
+from tui.screens.reading import WITHIN, help_lines
+from tui.widgets.lines import Lines
 
 SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
 
@@ -81,3 +85,17 @@ async def test_every_theme_shows_the_same_words(theme: str) -> None:
             await settled(pilot)
             shown.append(screen(app))
     assert shown[0] == shown[1]
+
+
+def test_the_help_has_every_key_that_a_pane_has_of_its_own() -> None:
+    def below(kind: type[Lines]) -> Iterator[type[Lines]]:
+        for one in kind.__subclasses__():
+            yield one
+            yield from below(one)
+
+    own = {one for one in below(Lines) if one.__dict__.get("BINDINGS") and one.__module__.startswith("tui.widgets")}
+    assert own == {widget for _, widget in WITHIN}
+    text = plain(help_lines(view_of(logs.running()), 100))
+    bindings = [one for _, widget in WITHIN for one in widget.BINDINGS]
+    assert bindings
+    assert all(isinstance(one, Binding) and one.description in text for one in bindings)

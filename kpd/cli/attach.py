@@ -61,7 +61,7 @@ async def _over_ssh(args: Namespace) -> int:
 
     from kpd.cli.far import reached
 
-    drawing = asyncio.create_task(asyncio.to_thread(importlib.import_module, "tui.app"))  # while the far side answers
+    drawing = asyncio.create_task(asyncio.to_thread(importlib.import_module, "tui.cockpit"))  # meanwhile
     async with reached(args.ssh, args.workspace or os.environ.get("KPD_WORKSPACE"), args.accept_new) as far:
         await drawing
         from tui.cockpit import cockpit

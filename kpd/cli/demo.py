@@ -39,10 +39,10 @@ def execute(args: Namespace) -> int:
         return _headless(path, args.speed)
     require_terminal("kpd demo --headless plays for kpd attach in another terminal")
     with played(path, args.speed) as ws:
-        from tui.app import KpdApp
+        from tui.cockpit import cockpit
         from tui.model.feed import dialling
 
-        app = KpdApp(dialling(lambda: ws.socket), ws.root.name, _looks(args))
+        app = cockpit(dialling(lambda: ws.socket), ws.root.name, _looks(args))
         app.run()
     narrate("That was a recording. kpd init and kpd start begin a run of your own; in a checkout, make start.")
     return app.return_code or 0

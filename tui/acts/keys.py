@@ -3,6 +3,7 @@
 _WRITTEN = {
     "question_mark": "?", "left_square_bracket": "[", "right_square_bracket": "]", "colon": ":", "escape": "esc",
     "enter": "⏎", "space": "space", "slash": "/", "shift+tab": "⇧tab", "full_stop": ".", "comma": ",",
+    "up": "↑", "down": "↓", "left": "←", "right": "→", "pageup": "page↑", "pagedown": "page↓",
     "greater_than_sign": ">", "less_than_sign": "<", "right_parenthesis": ")", "plus": "+", "minus": "-",
 }  # fmt: skip
 

@@ -58,7 +58,7 @@ def chart(run: Run, width: int, height: int, direction: Direction = "lower") -> 
     if not known:
         return []
     goals = () if run.budget.stop_score is None else (run.budget.stop_score,)
-    axis = max(cell_len(figure(score)) for score in (*known, *goals)) + 2
+    axis = max(cell_len(figure(score)) for score in (min(known), max(known), *goals)) + 2
     columns = max(4, width - axis - 1)
     shown = points(run, columns, direction)
     spread = max(1, min(MOST_SPREAD, columns // len(shown)))

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import ClassVar
 
 from textual import events
+from textual.binding import Binding
 from textual.content import Content
 
 from tui.acts.action import reason
@@ -13,8 +14,14 @@ from tui.acts.keys import written
 from tui.model.view import View
 from tui.panes.parts import heading
 from tui.screens.box import Box
+from tui.widgets.hosts import HostsPane
+from tui.widgets.pane import LogPane, RulesPane
+from tui.widgets.tree import Tree
 from tui.words.marks import LEGEND
 from tui.words.text import BLANK, clip, fit, line, wrapped
+
+WITHIN = (("the tree", Tree), ("the rules", RulesPane), ("the log", LogPane), ("the hosts", HostsPane))
+"""What has keys of its own while the keyboard is in it."""
 
 
 class ReadingScreen(Box[None]):
@@ -34,17 +41,22 @@ class ReadingScreen(Box[None]):
 
 
 def help_lines(view: View, width: int) -> list[Content]:
-    """Every act with its keys and, if it cannot be taken now, why; then the signs."""
+    """Every act with its keys and, if it cannot be taken now, why; what only one pane knows; the signs."""
     found: list[Content] = []
     for group, actions in groupby(ACTIONS, key=lambda action: action.group):
-        found += [BLANK, heading(group)]
-        for action in actions:
+        reasons = {action: reason(action, view) if action.verb else "" for action in actions}
+        every = next(iter(reasons.values())) if len(set(reasons.values())) == 1 else ""
+        found += [BLANK, heading(group, (f"not now: {every}", ".off")) if every else heading(group)]
+        for action, why in reasons.items():
             keys = written(view.keys.get(action.id, action.keys), most=2)
-            why = reason(action, view) if action.verb else ""
             look = ".off" if why else ".key"
             found.append(line((fit(keys, 8), look), fit(action.id, 14), (clip(action.help, width - 22), ".muted")))
-            if why:
+            if why and not every:
                 found.append(line((" " * 22 + clip(f"not now: {why}", width - 22), ".off")))
+    for place, widget in WITHIN:
+        found += [BLANK, heading(f"In {place}")]
+        bindings = (one for one in widget.BINDINGS if isinstance(one, Binding))
+        found += [line((fit(written(one.key, most=2), 22), ".key"), (one.description, ".muted")) for one in bindings]
     found += [BLANK, heading("Signs")]
     for mark, meaning in LEGEND:
         found.append(line((fit(f"{mark.glyph} {mark.word}", 22), mark.style), (clip(meaning, width - 22), ".muted")))
