@@ -37,7 +37,7 @@ $(BIN)/pip:
 	@$(PYTHON) -m venv $(VENV) \
 	  || { rm -rf $(VENV); echo "This Python cannot make virtual environments. Try: sudo apt install python3-venv" >&2; exit 1; }
 
-$(VENV)/.installed: $(BIN)/pip pyproject.toml
+$(VENV)/.installed: pyproject.toml | $(BIN)/pip
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 

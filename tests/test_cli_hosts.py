@@ -187,6 +187,7 @@ def fingerprint(box: Sshd) -> str:
     return said.stdout.split()[1]
 
 
+@pytest.mark.slow
 def test_an_unknown_key_is_shown_and_trusted_by_its_fingerprint(at_home: Kpd, box: Sshd, ws: Workspace) -> None:
     ws.config.unlink()
     added = at_home("hosts", "add", "box")

@@ -76,6 +76,7 @@ void scale(const float *x, volatile float *y, long n) {
 """
 
 
+@pytest.mark.slow
 def test_anybody_can_be_the_agent_by_mailbox(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="mailbox", iterations=1)

@@ -110,6 +110,7 @@ def test_rollback_restores_the_files_and_refuses_over_an_edit(daemon: RealDaemon
     assert [path.read_text().endswith("/* mine */\n") for path in kept] == [True]
 
 
+@pytest.mark.slow
 def test_pause_steer_resume_stop(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")

@@ -319,6 +319,7 @@ def compilers() -> Iterable[object]:
     yield pytest.param(shutil.which("nvcc") or "", id="nvcc", marks=[needs_nvcc, pytest.mark.slow])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nvcc", compilers())
 async def test_what_does_not_compile_goes_back_with_the_compilers_words(nvcc: str, tmp_path: Path) -> None:
     broken = GOOD.replace("(int)c->dims[1], factor(c)", "(int)c->dims[1], faktor(c)")

@@ -35,6 +35,7 @@ async def test_a_job_from_nothing_to_its_result_and_no_process_is_left(tmp_path:
     assert list(place.folder.iterdir()) == []
 
 
+@pytest.mark.slow
 async def test_a_lost_connection_is_made_again_with_a_new_master(tmp_path: Path, place: Place) -> None:
     async with host_at(tmp_path / "host", place.transport()) as host:
         first = place.master(place.own())

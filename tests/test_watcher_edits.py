@@ -159,6 +159,7 @@ async def test_a_task_that_is_removed_is_told(watched: Watched) -> None:
     assert {"tasks/scale", "tasks/scale/kernel.c"} <= change
 
 
+@pytest.mark.slow
 async def test_a_folder_removed_and_made_again_is_watched_again(watched: Watched) -> None:
     shutil.rmtree(watched.workspace.tasks)
     (change,) = await watched.edit()
@@ -171,6 +172,7 @@ async def test_a_folder_removed_and_made_again_is_watched_again(watched: Watched
     assert await watched.edit() == [{"tasks/scale/kernel.c"}]
 
 
+@pytest.mark.slow
 async def test_a_folder_swapped_in_one_go_is_watched(watched: Watched) -> None:
     root = watched.workspace.root
     (root / "other" / "scale").mkdir(parents=True)
@@ -220,6 +222,7 @@ async def test_a_workspace_that_is_not_there_is_reported(tmp_path: Path) -> None
         assert "cannot watch" in await asyncio.wait_for(absent.lost.get(), PATIENCE_S)
 
 
+@pytest.mark.slow
 async def test_a_workspace_without_its_folders_is_watched(tmp_path: Path) -> None:
     bare = Watched(tmp_path)
     async with bare.watcher:

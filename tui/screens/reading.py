@@ -52,7 +52,7 @@ def help_lines(view: View, width: int) -> list[Content]:
             look = ".off" if why else ".key"
             found.append(line((fit(keys, 8), look), fit(action.id, 14), (clip(action.help, width - 22), ".muted")))
             if why and not every:
-                found.append(line((" " * 22 + clip(f"not now: {why}", width - 22), ".off")))
+                found += wrapped(f"not now: {why}", width, ".off", indent=22)
     for place, widget in WITHIN:
         found += [BLANK, heading(f"In {place}")]
         bindings = (one for one in widget.BINDINGS if isinstance(one, Binding))
