@@ -33,7 +33,7 @@ REMEDIES: dict[HostErrorKind, str] = {
     "helper_died": "kpd connects again; jobs on the host go on meanwhile",
     "no_space": "free disk space on the host, then resume",
     "refused": "use ids of letters, digits, '.', '_' and '-', and plain relative paths",
-    "not_found": "it is not on the host, or not any more; resume makes it again",
+    "not_found": "check that its folder is there and is the one meant; what a run had there, resume makes again",
     "missing_blob": "put the content first, or use stage",
     "corrupt": "send the content again",
     "too_large": "ask for less at a time",

@@ -1,5 +1,6 @@
 """A long memory in brief: older entries become a summary that stands for them. The memory itself is never touched."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import groupby
@@ -62,13 +63,13 @@ async def compact(
     `summarise` raises.
     """
     written = False
-    due, newest = _due(workspace, task, limit)
+    due, newest = await asyncio.to_thread(_due, workspace, task, limit)
     while due:
-        summary = read_summary(workspace, task)
+        summary = await asyncio.to_thread(read_summary, workspace, task)
         portion = _portion(due)
         reply = await summarise(_question(task, summary, portion))
         sections = sections_of(reply) if len(reply) <= LONGEST_REPLY else None
-        if read_summary(workspace, task) != summary:
+        if await asyncio.to_thread(read_summary, workspace, task) != summary:
             return written
         if sections is None:
             write_atomic(summary_path(workspace, task), replace(summary, refused=newest).render(task))

@@ -7,10 +7,9 @@ from statistics import median
 
 from kpd.model.nouns import Expectation, Iteration, Run
 from kpd.model.profiles import Finding
-from kpd.profile.catalogue import RULES
+from kpd.profile.catalogue import RULE_IDS, RULES
 from kpd.profile.rules import ORDER
 
-_KNOWN = frozenset(rule.id for rule in RULES)
 _TRIED = ("rejected", "failed")
 
 
@@ -40,13 +39,18 @@ NEVER = Efficacy()
 
 
 def efficacy(runs: Iterable[Run]) -> dict[str, Efficacy]:
-    """By rule id, those that fired. Only ended iterations and kpd's own verdicts count: no claim, and no override."""
+    """By rule id, those that fired. Only ended iterations and kpd's own verdicts count: no claim, and no override.
+
+    A candidate counts once, as it was measured first: when it is measured again its incumbent may be another one.
+    """
     fired: Counter[str] = Counter()
     tried: Counter[str] = Counter()
     accepted: Counter[str] = Counter()
     gains: defaultdict[str, list[float]] = defaultdict(list)
     for run in runs:
         for iteration in run.iterations:
+            if iteration.again is not None:
+                continue
             fired.update(set(iteration.rules))
             for rule in _tried(run, iteration):
                 tried[rule] += 1
@@ -74,7 +78,7 @@ def aimed_at(iteration: Iteration, fired: Iterable[str]) -> tuple[str, ...]:
 
     One that named none aimed at those that had `fired` on what it started from and look at the metric it meant to move.
     """
-    named = tuple(dict.fromkeys(rule for rule in iteration.aims if rule in _KNOWN))
+    named = tuple(dict.fromkeys(rule for rule in iteration.aims if rule in RULE_IDS))
     return named or (() if iteration.expected is None else _looking(iteration.expected, fired))
 
 

@@ -15,6 +15,7 @@ from kpd.knowledge.notebook import Entry, Notebook, read_notebook
 from kpd.knowledge.summary import read_summary
 from kpd.model.nouns import Iteration, Outcome, Run
 from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import read_words
 
 PAST = 2_500
 """Characters of earlier runs that a prompt takes: 1,000 tokens, some six entries. What is more is summarised."""
@@ -140,7 +141,7 @@ def _path(workspace: Workspace, task: str) -> Path:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(errors="replace") if path.exists() else ""
+    return read_words(path) or ""
 
 
 def notebook(workspace: Workspace, task: str) -> Notebook:
@@ -151,10 +152,11 @@ def notebook(workspace: Workspace, task: str) -> Notebook:
 def _add(workspace: Workspace, task: str, heading: str, title: str, lines: Iterable[str]) -> None:
     """An entry at the end of the file, below its run's heading, which comes again where others' words stand between."""
     path = _path(workspace, task)
-    text = path.read_text(errors="replace") if path.exists() else f"# What was tried on {task}\n"
+    found = read_words(path)
+    text = f"# What was tried on {task}\n" if found is None else found
     if f"\n{title}\n" in f"\n{text}\n":
         return
-    added = "" if path.exists() else text
+    added = text if found is None else ""
     added += "" if text.endswith("\n") else "\n"
     if _SECTION.findall(text)[-1:] != [heading]:
         added += f"\n{heading}\n"
@@ -162,9 +164,9 @@ def _add(workspace: Workspace, task: str, heading: str, title: str, lines: Itera
 
 
 def _append(path: Path, data: bytes) -> None:
-    """One write at the end of the file, whatever else has it open."""
+    """One write at the end of the file, whatever else has it open. A FIFO that nobody reads is an error, no wait."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o644)
     with os.fdopen(descriptor, "ab", buffering=0) as file:
         written = file.write(data)
         if written != len(data):

@@ -11,7 +11,7 @@ from kpd.knowledge.markdown import bare, plain
 from kpd.knowledge.memory import notebook
 from kpd.knowledge.notebook import Entry
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.runfolder import read_words, write_atomic
 from kpd.workspace.task import NAME
 
 MARK = "<!-- Written by kpd from the memories of all tasks, again and again: edit those, not this. -->"
@@ -49,7 +49,7 @@ def regenerate(workspace: Workspace) -> bool:
     A file of that name whose first line is not kpd's is somebody's own, and stays.
     """
     path = _path(workspace)
-    before = path.read_text(errors="replace") if path.exists() else None
+    before = read_words(path)
     if before is not None and before.partition("\n")[0] != MARK:
         return False
     found = [one for task in _tasks(workspace) for one in tried(workspace, task)]
@@ -65,10 +65,7 @@ def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int, 
 
     `besides` is a task whose own patterns are left out, where its memory is told anyway. Raises OSError.
     """
-    path = _path(workspace)
-    if not path.exists():
-        return ""
-    sections = _sections(path.read_text(errors="replace"))
+    sections = _sections(read_words(_path(workspace)) or "")
     told: list[str] = []
     for rule in dict.fromkeys(rules):
         found = sections.get(rule, ())

@@ -7,6 +7,7 @@ from typing import Literal
 
 from kpd.profile.catalogue import PROFILERS, RULES
 from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import read_plain
 from kpd.workspace.shipped import shipped
 
 LARGEST = 64 * 1024
@@ -62,7 +63,7 @@ def load_skills(workspace: Workspace | None = None) -> Skills:
                 continue
             try:
                 skill = read_skill(path)
-            except (BadSkill, OSError) as err:
+            except BadSkill as err:
                 instead = " (the shipped skill holds)" if path.stem in found else ""
                 warnings.append(f"skills/{path.name}: {err}{instead}")
             else:
@@ -71,15 +72,13 @@ def load_skills(workspace: Workspace | None = None) -> Skills:
 
 
 def read_skill(path: Path) -> Skill:
-    """Raises BadSkill, OSError."""
+    """Raises BadSkill, also for what is no regular file or cannot be read."""
     if not _ID.fullmatch(path.stem):
         raise BadSkill("a skill is named after its rule: lower-case letters, digits and _")
-    with path.open("rb") as file:
-        raw = file.read(LARGEST + 1)
-    if len(raw) > LARGEST:
-        raise BadSkill(f"larger than {LARGEST // 1024} KiB")
     try:
-        text = raw.decode()
+        text = read_plain(path, LARGEST).decode()
+    except OSError as err:
+        raise BadSkill(err.strerror) from err
     except UnicodeDecodeError as err:
         raise BadSkill(f"not UTF-8 at byte {err.start}") from err
     first, _, body = text.partition("\n")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kpd.knowledge.markdown import bare, lines, plain
 from kpd.workspace.paths import Workspace
+from kpd.workspace.runfolder import read_words
 
 SECTIONS = ("Resolved", "Pending", "Avoid")
 _TITLE = "# Summary of what was tried on {task}"
@@ -56,8 +57,7 @@ def summary_path(workspace: Workspace, task: str) -> Path:
 
 def read_summary(workspace: Workspace, task: str) -> Summary:
     """Whatever people have made of it: without its line `Covers …` it stands for no entry. Raises OSError."""
-    path = summary_path(workspace, task)
-    text = path.read_text(errors="replace") if path.exists() else ""
+    text = read_words(summary_path(workspace, task)) or ""
     own = {_TITLE.format(task=task), _OPENING.format(task=task)}
     covers = refused = None
     kept: list[str] = []

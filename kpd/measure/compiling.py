@@ -15,18 +15,24 @@ _IN_SOURCE = re.compile(r"(?P<file>[^\s:(]+\.([chs]|cu|cuh|hpp))(:\d+|\(\d+\)):"
 _TOOL = re.compile(r"^(?P<tool>ptxas|nvlink|nvcc)( +\S+, line (?P<line>\d+);)? +(error|fatal) *: *")
 
 Kind = Literal["structural", "semantic"]
+MEANING: dict[Kind, str] = {
+    "structural": "the pieces do not fit: flags, includes, linking",
+    "semantic": "the code itself is wrong",
+}
 
 
 class BuildError(Exception):
-    """The candidate does not build. `str()` is the first error, `log` what the compiler said.
-
-    `kind` is "structural" when the pieces do not fit (flags, includes, linking), "semantic" when the code is wrong.
-    """
+    """The candidate does not build. `str()` is the first error, `log` all that the compiler said, `kind` as MEANING."""
 
     def __init__(self, message: str, log: str, kind: Kind) -> None:
         super().__init__(message)
         self.log = log
         self.kind: Kind = kind
+
+    @property
+    def told(self) -> str:
+        """What whoever mends it is to read: of which kind it is, and the lines of the log that matter."""
+        return f"a {self.kind} error ({MEANING[self.kind]}):\n{useful(self.log)}"
 
 
 def readable(stderr: bytes) -> str:

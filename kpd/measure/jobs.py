@@ -70,6 +70,12 @@ async def refuse_unfinished(host: Host, result: JobResult) -> None:
         raise HostError("not_found", f"{host.name}: what job {result.id} starts from is gone: {tail(result.stderr)}")
 
 
+async def unreported(host: Host, result: JobResult, why: str) -> HostError:
+    """The error for a job that ended without a report that can be read; it is forgotten, so that it can run again."""
+    await host.forget(result.id)
+    return HostError("host", f"{host.name}: job {result.id} did not report: {why}; {tail(result.stderr)}")
+
+
 def key(kind: str, *parts: str | bytes) -> str:
     """A job's id from all that its outcome depends on: the host then runs it once, and its folder is the cache."""
     hashed = hashlib.sha256()

@@ -25,8 +25,8 @@ class Batches:
 
 
 @dataclass(frozen=True, slots=True)
-class Telemetry:
-    """A GPU before and after a case: clocks, power, temperature. `reasons` are NVML's bits for a lowered clock."""
+class Readings:
+    """A GPU while a case was timed: the least and most that was read. `reasons` are NVML's bits for a lowered clock."""
 
     sm_mhz: tuple[float, float]
     mem_mhz: tuple[float, float]
@@ -44,7 +44,7 @@ class CaseSample(Batches):
 
     device_ns: tuple[float, float] | None = None
     warm: Batches | None = None
-    telemetry: Telemetry | None = None
+    telemetry: Readings | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean, median
-from typing import Literal
 
 from kpd.measure.judge import BadSamples, clean, log_ratio, percent
 from kpd.measure.samples import Batches, ProcessSample
 from kpd.model.profiles import CaseTime
+from kpd.model.scores import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Work:
     least_us: float | None = None
 
 
-def score(samples: Iterable[ProcessSample], direction: Literal["lower", "higher"] = "lower") -> float:
+def score(samples: Iterable[ProcessSample], direction: Direction = "lower") -> float:
     """Geometric mean over the cases of the candidate's median time of a call, in microseconds; lower is better.
 
     Where the task's own benchmark gives a score, it is the median of that; one of which a higher is better was sampled

@@ -1,24 +1,17 @@
 """Whether a GPU ran at its usual clock while something was timed, from what NVML said meanwhile."""
 
-from kpd.measure.samples import Telemetry
+from kpd.measure.samples import Readings
+from kpd.model import clocks
 
-SLOWED = {
-    0x08: "its hardware slowed it down",
-    0x20: "it was too hot",
-    0x40: "it was too hot",
-    0x80: "its power supply asked for less",
-}
-"""NVML's reasons for a lower clock that are trouble; a power limit that software keeps is how many GPUs always run."""
-IDLE = 0x01
 MOVED_SHARE = 0.1
 """So much may the clock move within a case; more, and some quads were timed on another machine than the others."""
 
 
-def taint(case: str, seen: Telemetry) -> str:
+def taint(case: str, seen: Readings) -> str:
     """Why the times of the case should not be believed, in words; empty when they should."""
     if slowed := lowered(case, seen):
         return slowed
-    if seen.reasons & IDLE:  # it was read while nothing ran, which says nothing
+    if seen.reasons & clocks.IDLE:  # it was read while nothing ran, which says nothing
         return ""
     least, greatest = sorted(seen.sm_mhz)
     if greatest - least > MOVED_SHARE * greatest:
@@ -26,9 +19,9 @@ def taint(case: str, seen: Telemetry) -> str:
     return ""
 
 
-def lowered(case: str, seen: Telemetry) -> str:
+def lowered(case: str, seen: Readings) -> str:
     """Why the GPU lowered its clock during the case, when that is trouble; in words, empty when it did not."""
-    reasons = [why for bit, why in SLOWED.items() if seen.reasons & bit]
+    reasons = clocks.words(seen.reasons & clocks.TROUBLE)
     if reasons:
         return (
             f"the GPU's clock was lowered during {case}: {reasons[0]} ({seen.temp_c[1]:g} C, {seen.power_w[1]:.0f} W)"
@@ -36,11 +29,11 @@ def lowered(case: str, seen: Telemetry) -> str:
     return ""
 
 
-def both(one: Telemetry | None, other: Telemetry | None) -> Telemetry | None:
+def both(one: Readings | None, other: Readings | None) -> Readings | None:
     """The spread of two, as far as they are known."""
     if one is None or other is None:
         return one or other
-    return Telemetry(
+    return Readings(
         _spread(one.sm_mhz, other.sm_mhz), _spread(one.mem_mhz, other.mem_mhz), _spread(one.power_w, other.power_w),
         _spread(one.temp_c, other.temp_c), one.reasons | other.reasons,
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Events and states as JSON and back, checked. One event is one object: seq, at, kind, and the fact's own fields."""
 
+import json
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,6 +17,11 @@ class CodecError(ValueError):
 def encode(value: Any) -> bytes:
     """Any noun, event body or plain value as one line of JSON (no newline inside)."""
     return msgspec.json.encode(value)
+
+
+def jsonable(value: Any) -> Any:
+    """`value` as JSON has it: objects, arrays, strings, numbers, true, false, null."""
+    return json.loads(encode(value))
 
 
 def decode(raw: bytes | str, kind: type[T]) -> T:

@@ -121,7 +121,9 @@ def _run_waits(state: State, at: float, fact: e.RunWaits) -> State:
 
 @folds(e.RunPaused)
 def _run_paused(state: State, at: float, fact: e.RunPaused) -> State:
-    return on_run(state, fact.run, status="paused", reason=fact.reason, infra=fact.infra, waiting="")
+    # A person's pause lets the step under way go on, with what it waits for.
+    over = {"waiting": ""} if fact.infra else {}
+    return on_run(state, fact.run, status="paused", reason=fact.reason, infra=fact.infra, **over)
 
 
 @folds(e.RunResumed)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from kpd.model.places import ANY, HostCard, Need
 from kpd.model.playback import Playback
+from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Call, Spend, day_of
 
 StepName = Literal["propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record"]
@@ -100,7 +101,7 @@ class TaskCard:
     language: str = ""
     editable: tuple[str, ...] = ()
     score: str = "us"
-    direction: Literal["lower", "higher"] = "lower"
+    direction: Direction = "lower"
     tunable: int = 0
     need: Need = ANY
     error: str = ""
@@ -276,6 +277,11 @@ class State:
     def spent_on(self, at: float) -> Spend:
         """What was spent on the day of the Unix time `at`."""
         return self.days.get(day_of(at), NOTHING)
+
+    def direction(self, run: Run) -> Direction:
+        """Which scores of the run are better; lower ones where its task is gone."""
+        card = self.tasks.get(run.task)
+        return "lower" if card is None else card.direction
 
     @property
     def queue(self) -> tuple[Run, ...]:

@@ -5,6 +5,8 @@ from typing import Literal
 
 from kpd.model.fact import Fact
 
+SPEEDS = (1, 2, 4, 8, 16, 32, 64)
+"""Recorded seconds in one."""
 PlaybackState = Literal["playing", "paused", "over"]
 
 

@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Severity = Literal["high", "medium", "low"]
+Scope = Literal["global", "local", ""]
+"""What an estimate is of: a kernel's time, one unit of the hardware by itself, or nobody said."""
+ESTIMATED: dict[Scope, str] = {"global": "up to {} less time", "local": "local: up to {}", "": "up to {}"}
+"""How a share is told, by what it is of: only a global estimate is of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +25,10 @@ class Finding:
 class Advice:
     """What a vendor's profiler says by itself: `rule` is its own name for it, `level` how it means it.
 
-    OPT is something to gain, WRN something wrong, INF for information. `speedup_pct` is the share of the task's time
-    that it expects to be saved, None where it gives none; `cases` those it was said of. `agrees` is the id of the local
-    finding that says the same, empty without one.
+    OPT is something to gain, WRN something wrong, INF for information. `speedup_pct` is its estimate, None where it
+    gives none; `cases` those it was said of. `agrees` is the id of kpd's own finding that says the same, empty without
+    one. `scope` says of what the estimate is: only a global one is the share of the task's time that would be saved, a
+    local one is how much more efficient one unit would become, which may save nothing. Older logs do not tell.
     """
 
     rule: str
@@ -32,6 +37,7 @@ class Advice:
     speedup_pct: float | None = None
     cases: tuple[str, ...] = ()
     agrees: str = ""
+    scope: Scope = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from kpd.profile.profile import Profiler
 from kpd.profile.rules import Rule
 
 PROFILERS: dict[Literal["cpu", "gpu"], Profiler] = {
-    "cpu": Profiler(cpu.measured, CPU_RULES, cpu.findings, cpu.bottleneck),
-    "gpu": Profiler(gpu.measured, GPU_RULES, gpu.findings, gpu.bottleneck, gpu.in_full),
+    "cpu": Profiler(cpu.measured, cpu.uncounted, CPU_RULES, cpu.findings, cpu.bottleneck),
+    "gpu": Profiler(gpu.measured, gpu.uncounted, GPU_RULES, gpu.findings, gpu.bottleneck, gpu.in_full),
 }
 RULES: tuple[Rule, ...] = (*CPU_RULES, *GPU_RULES)
+RULE_IDS = frozenset(rule.id for rule in RULES)

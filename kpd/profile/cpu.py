@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 
-from kpd.measure.bench import Bench
+from kpd.measure.bench import Bench, Listing
 from kpd.model.events import Timed
 from kpd.model.profiles import Finding
 from kpd.profile import assembly, counters, remarks, rules, speed
@@ -25,16 +25,23 @@ async def measured(
         counted = counters.read(ran.stdout.decode(errors="replace"), ran.stderr.decode(errors="replace"))
     metrics: dict[str, float] = {}
     missing: dict[str, str] = {}
-    parts = (
-        speed.read(timed.cases, bench.work),
-        counted,
-        assembly.read(listing.assembly),
-        remarks.read(listing.remarks),
-    )
-    for found, lacking in parts:
+    for found, lacking in (*_known(bench, timed, listing), counted):
         metrics |= found
         missing |= lacking
     return Profile(metrics, missing)
+
+
+async def uncounted(bench: Bench, built: str, timed: Timed) -> dict[str, float]:
+    """See `profile.Uncounted`."""
+    metrics: dict[str, float] = {}
+    for found, _ in _known(bench, timed, await bench.listing(built)):
+        metrics |= found
+    return metrics
+
+
+def _known(bench: Bench, timed: Timed, listing: Listing) -> tuple[tuple[dict[str, float], dict[str, str]], ...]:
+    """Of the timing, the code, and the compiler's remarks: what there is, and why the rest is not."""
+    return speed.read(timed.cases, bench.work), assembly.read(listing.assembly), remarks.read(listing.remarks)
 
 
 def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:

@@ -40,6 +40,13 @@ async def in_full(
     return replace(found, files={name.replace(".", "_full.", 1): content for name, content in found.files.items()})
 
 
+async def uncounted(bench: Bench, built: str, timed: Timed) -> dict[str, float]:
+    """See `profile.Uncounted`: registers and spills of ptxas, times with and without launching."""
+    compiled = ptxas.parse((await bench.listing(built)).remarks)
+    speeds, _ = speed.read(timed.cases, bench.work)
+    return concluded((), "not asked for", timed.cases, speeds, compiled, bench.launches).metrics
+
+
 async def _measured(
     bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], depth: collect.Depth
 ) -> Profile:

@@ -1,9 +1,10 @@
 """What to look for in a kernel on a GPU. Each rule has a skill file of its name in `skills/`.
 
 The rules are for the metrics of one case: `rules.apply_cases` merges what they find. Those that Kernelking names keep
-its names and thresholds. Where such a threshold alone would also fire on kernels that are as they should be, a second
-condition stands beside it, and a comment says why. Within a severity, causes come before symptoms: who reads only the
-first few should read those.
+its names, and its thresholds but for two, `poor_coalescing` and `smem_bank_conflicts`, where its own would also fire on
+kernels that are as they should be. Where a threshold alone would do that, a second condition stands beside it. A
+comment says why, each time. Within a severity, causes come before symptoms: who reads only the first few should read
+those.
 """
 
 import math
@@ -124,7 +125,7 @@ GPU_RULES: tuple[Rule, ...] = (
         ("waves", *_ROOM),
         # Below one wave, it is low_waves_per_sm alone: no wave is last.
         lambda m: m["waves"] > 1 and m["waves"] <= 0.8 * math.ceil(m["waves"]) and _room(m),
-        "{waves:.2f} waves: a fifth of the time or more goes into a last wave that is mostly empty",
+        "{waves:.2f} waves: a fifth of the time or more is lost to a last wave that is far from full",
         "size the grid to whole waves: a persistent grid with a stride loop, or another tile size",
     ),
     Rule(

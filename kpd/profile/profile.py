@@ -35,6 +35,12 @@ class Measure(Protocol):
     ) -> Awaitable[Profile]: ...
 
 
+class Uncounted(Protocol):
+    """The metrics that need no profiler: of the timing, and of what the compiler said of `built`. Raises HostError."""
+
+    def __call__(self, bench: Bench, built: str, timed: Timed) -> Awaitable[dict[str, float]]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Profiler:
     """How candidates on one kind of device are profiled, and what is concluded from the metrics alone.
@@ -44,6 +50,7 @@ class Profiler:
     """
 
     measured: Measure
+    uncounted: Uncounted
     rules: tuple[Rule, ...]
     findings: Callable[[Mapping[str, float]], tuple[Finding, ...]]
     bottleneck: Callable[[Mapping[str, float]], str]

@@ -132,7 +132,8 @@ class Children:
         if self.adopts:
             for child in own_children():
                 with contextlib.suppress(OSError):
-                    os.kill(child, number)
+                    if os.getpgid(child) != group:  # the others have it: a script's trap is to run once
+                        os.kill(child, number)
 
 
 def drop_inherited(kept: "Container[int]") -> None:

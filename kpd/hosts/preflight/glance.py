@@ -8,6 +8,7 @@ from typing import Any
 
 from kpd.hosts.job import Ran
 from kpd.hosts.plain import plain
+from kpd.model import clocks
 from kpd.model.places import Computes, Telemetry, Whose
 
 LIMIT_S = 10.0
@@ -22,12 +23,6 @@ MOST_PROCESSES = 32
 MOST_MHZ, MOST_W, MOST_C, MOST_MIB = 1e5, 1e5, 1e3, 1e8
 OLDEST = 1e9
 """A lock's file that gives an earlier Unix time than this gives none."""
-
-REASONS = {
-    0x02: "application clocks", 0x04: "power limit", 0x08: "hardware slowdown", 0x10: "sync boost",
-    0x20: "too hot", 0x40: "too hot", 0x80: "power brake", 0x100: "display clocks",
-}  # fmt: skip
-"""NVML's reasons for a clock below the highest, but for idling (bit 1)."""
 
 _GPU_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40})" + r", *([^,]{0,40})" * (len(GPU) - 1))
 _APP_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40}), *(?P<pid>[0-9]{1,9}), *(?P<memory>[^,]{0,40}), *(?P<name>.*)")
@@ -85,8 +80,7 @@ def _number(text: str, most: float) -> float | None:
 
 def _reasons(text: str) -> tuple[str, ...]:
     found = re.fullmatch("0x([0-9a-fA-F]{1,16})", text.strip())
-    bits = int(found[1], 16) if found else 0
-    return tuple(dict.fromkeys(word for bit, word in REASONS.items() if bits & bit))
+    return clocks.words(int(found[1], 16)) if found else ()
 
 
 def _computes(row: re.Match[str]) -> Computes:

@@ -20,6 +20,7 @@ FOR_ADMINS = (
     "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/kpd.conf, "
     "then sudo update-initramfs -u (Fedora: sudo dracut -f) and sudo reboot"
 )
+FOR_TAKEN = "end it; DCGM's profiling stops with dcgmi profile --pause"
 FOR_GUESTS = "in a container start it with --cap-add SYS_ADMIN; in a virtual machine its owner must permit them"
 
 
@@ -104,6 +105,8 @@ def counters(facts: Facts, tried: Tried | None) -> Check:
         return Check(name, "bad", "the driver keeps them for administrators", remedy)
     if answer == "denied":
         return Check(name, "bad", words, FOR_GUESTS)
+    if answer == "taken":
+        return Check(name, "bad", words, FOR_TAKEN)
     if answer == "problem":
         return Check(name, "bad", words, "run ncu there on any CUDA program to see it in full")
     return Check(name, "ok", f"the driver permits them; {words}" if allowed else words)

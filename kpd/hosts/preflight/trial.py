@@ -17,6 +17,9 @@ from kpd.hosts.preflight.probe import Facts
 LIMIT_S = 60.0
 METRIC = "smsp__inst_executed.sum"
 NOT_BUILT = 91
+TAKEN_MARK = "driver resource was unavailable"
+"""In what ncu says of a GPU whose counters are another profiler's at the time."""
+TAKEN = "another profiler uses the GPU's counters"
 
 # The clocks are left alone: ncu would lock them for as long as it runs. Its lock file lies in the job's TMPDIR; in /tmp
 # it would belong to whoever ran ncu first.
@@ -42,7 +45,7 @@ exec @NCU@ --csv --clock-control none --metrics {METRIC} ./kernel
 class Tried:
     """How it went, in `words`: a yes, a no, something else that was in ncu's way, or no try at all."""
 
-    answer: Literal["permitted", "denied", "problem", "untried"]
+    answer: Literal["permitted", "denied", "taken", "problem", "untried"]
     words: str
 
 
@@ -81,7 +84,7 @@ async def try_counters(host: Host, facts: Facts, wanted: tuple[int | str, ...], 
                 await host.forget(spec.id)
                 result = await host.job(spec)
             tried = classify(result)
-            if tried.answer == "problem":
+            if tried.answer in ("taken", "problem"):
                 await host.forget(spec.id)
     except TimeoutError:
         return Tried("untried", f"not tried: the GPU was not free within {patience_s:g} s")
@@ -95,6 +98,8 @@ def classify(result: JobResult) -> Tried:
     said = (result.stdout + b"\n" + result.stderr).decode(errors="replace")
     if "ERR_NVGPUCTRPERM" in said:
         return Tried("denied", "ncu is denied the counters (ERR_NVGPUCTRPERM)")
+    if TAKEN_MARK in said:
+        return Tried("taken", TAKEN)
     if result.rc == 0 and not result.reason and re.search(rf'"{METRIC}",.*"[1-9][0-9,.]*"\s*$', said, re.MULTILINE):
         return Tried("permitted", "ncu reads the counters")
     if result.reason:
@@ -108,6 +113,8 @@ _ENDS = {"timeout": f"cut off after {LIMIT_S:g} s", "killed": "killed", "lost": 
 
 
 def _telling(said: str, mark: str) -> str:
-    """The first line with `mark`, else the last line there is."""
+    """The first line with `mark`, and the one after it where it only announces that; else the last line there is."""
     rows = [row for row in said.splitlines() if row.strip()]
-    return plain(next((row for row in rows if mark in row), rows[-1] if rows else "")).removeprefix("==ERROR==").strip()
+    first = next((nth for nth, row in enumerate(rows) if mark in row), len(rows) - 1)
+    told = [row.strip().removeprefix("==ERROR==").strip() for row in rows[max(0, first) :][:2]]
+    return plain(" ".join(told if told and told[0].endswith(":") else told[:1]))

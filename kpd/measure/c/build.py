@@ -8,7 +8,7 @@ from kpd.measure import jobs
 from kpd.measure.bench import Object, Say
 from kpd.measure.c.flags import ALLOWED
 from kpd.measure.c.toolchain import OWN, Toolchain
-from kpd.measure.compiling import BuildError, first_error, kind_of, readable, useful, warnings
+from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
 
@@ -37,7 +37,7 @@ async def build(
     if result.reason == "timeout":
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "semantic")
     if result.rc != 0:
-        raise BuildError(first_error(log), useful(log), "structural" if result.rc == LINKING else kind_of(log))
+        raise BuildError(first_error(log), log, "structural" if result.rc == LINKING else kind_of(log))
     return Object(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
 
 

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files as resources
 
-from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.command.result import BadResult, Result, complaint, last_object, result
-from kpd.measure.samples import Telemetry
+from kpd.measure.samples import Readings
 from kpd.model.codec import CodecError, decode
 
 PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/command")
@@ -46,7 +45,7 @@ class Run:
     touched: tuple[str, ...]
     stdout: str
     stderr: str
-    telemetry: Telemetry | None = None
+    telemetry: Readings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +111,11 @@ async def reported(host: Host, job: JobResult, sides: str) -> list[Run]:
     try:
         found = [report(line) for line in job.stdout.splitlines()]
     except CodecError as err:
-        raise await unreported(host, job, str(err)) from err
+        raise await jobs.unreported(host, job, str(err)) from err
     whole = len(found) == len(sides) or (found and ended_badly(found[-1]))
     if job.rc != 0 or not whole or not sides.startswith("".join(run.side for run in found)):
-        raise await unreported(host, job, f"{len(found)} of {len(sides)} runs did")
+        raise await jobs.unreported(host, job, f"{len(found)} of {len(sides)} runs did")
     return found
-
-
-async def unreported(host: Host, job: JobResult, why: str) -> HostError:
-    """The error for a job whose runner failed; the job is forgotten, so that it can run again."""
-    await host.forget(job.id)
-    return HostError("host", f"{host.name}: job {job.id} did not report: {why}; {jobs.tail(job.stderr)}")
 
 
 def ended_badly(run: Run) -> bool:

@@ -2,20 +2,19 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
-from typing import Literal
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure import jobs
 from kpd.measure.bench import Incorrect, Say
 from kpd.measure.command.result import CaseResult, Result
-from kpd.measure.command.runs import Run, report, unreported
+from kpd.measure.command.runs import Run, report
 from kpd.measure.reports import reports
-from kpd.measure.samples import CaseSample, ProcessSample, Telemetry
+from kpd.measure.samples import CaseSample, ProcessSample, Readings
 from kpd.measure.telemetry import both, lowered
 from kpd.model.codec import CodecError
+from kpd.model.scores import Direction
 
-Direction = Literal["lower", "higher"]
 Blamed = Callable[[Run], Result]
 """A run's result. Raises Incorrect when it fails and is the candidate's, HostError when it is the incumbent's."""
 
@@ -37,7 +36,7 @@ async def time_pairs(
     taken = 0
     pair: dict[str, Result] = {}
     taint = ""
-    seen: list[Telemetry | None] = []
+    seen: list[Readings | None] = []
     try:
         async with contextlib.aclosing(reports(host, spec, say)) as lines:
             async for line in lines:
@@ -64,7 +63,7 @@ async def _refuse_end(host: Host, result: JobResult, missing: int) -> None:
         return
     await jobs.refuse_unfinished(host, result)
     if result.rc != 0 or missing:
-        raise await unreported(host, result, f"{missing} runs are missing")
+        raise await jobs.unreported(host, result, f"{missing} runs are missing")
 
 
 def _slowed(run: Run) -> str:
@@ -74,7 +73,7 @@ def _slowed(run: Run) -> str:
 
 def sample(
     process: int, incumbent: Result, candidate: Result, direction: Direction, taint: str = "",
-    telemetry: Telemetry | None = None,
+    telemetry: Readings | None = None,
 ) -> ProcessSample:  # fmt: skip
     """Two runs as one observation. Raises Incorrect when they did not time the same cases."""
     if incumbent.cases.keys() != candidate.cases.keys():

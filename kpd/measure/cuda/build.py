@@ -5,7 +5,7 @@ import re
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
 from kpd.measure.bench import Object, Say
-from kpd.measure.compiling import BuildError, first_error, kind_of, readable, useful, warnings
+from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
 from kpd.measure.cuda.flags import ALLOWED
 from kpd.measure.cuda.nvcc import Toolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
@@ -30,7 +30,7 @@ async def build(
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "semantic")
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)
-        raise BuildError(first_error(log), useful(log), kind_of(log))
+        raise BuildError(first_error(log), log, kind_of(log))
     return Object(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
 
 

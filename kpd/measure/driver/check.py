@@ -85,7 +85,7 @@ async def check(
     try:
         report = decode(result.stdout, _Report)
     except CodecError as err:
-        raise await unreadable(host, result, err) from err
+        raise await jobs.unreported(host, result, str(err)) from err
     if report.problem is not None:
         await refuse_device_trouble(host, result, report.problem)
         raise Incorrect(describe(report.problem, report.failed, result.stderr))
@@ -119,12 +119,6 @@ def device_trouble(host: Host, said: str) -> HostError | None:
     known = (remedy for error, remedy in DEVICE_TROUBLE.items() if error in said)
     remedy = next(known, LOOK if "worker cannot start: cudaError" in said else "")
     return HostError("host", f"{host.name}: the GPU cannot be used: {said}", remedy) if remedy else None
-
-
-async def unreadable(host: Host, result: JobResult, err: CodecError) -> HostError:
-    """The error for a job whose report cannot be read; the job is forgotten, so that it can run again."""
-    await host.forget(result.id)
-    return HostError("host", f"{host.name}: job {result.id} did not report: {err}; {jobs.tail(result.stderr)}")
 
 
 def describe(problem: Problem, failed: tuple[str, ...] = (), stderr: bytes = b"") -> str:

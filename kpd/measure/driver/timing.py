@@ -14,11 +14,10 @@ from kpd.measure.driver.check import (
     describe,
     refuse_device_trouble,
     refuse_driver_trouble,
-    unreadable,
 )
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.reports import reports
-from kpd.measure.samples import Batches, CaseSample, ProcessSample, Telemetry
+from kpd.measure.samples import Batches, CaseSample, ProcessSample, Readings
 from kpd.measure.where import Where
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.specs import BenchSpec, CheckSpec
@@ -50,7 +49,7 @@ class CaseReport:
     warm: Batches | None = None
     device_ns: tuple[float | None, float | None] | None = None
     synchronises: tuple[bool, bool] = (False, False)
-    telemetry: Telemetry | None = None
+    telemetry: Readings | None = None
 
     def sample(self) -> CaseSample:
         """What is kept of it."""
@@ -134,7 +133,7 @@ async def _refuse_end(host: Host, result: JobResult, problem: Problem | None, li
     await jobs.refuse_unfinished(host, result)
     await refuse_driver_trouble(host, result, "timing", limit_s)
     if missing:
-        raise await unreadable(host, result, CodecError(f"{missing} processes did not"))
+        raise await jobs.unreported(host, result, f"{missing} processes did not")
 
 
 def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:

@@ -1,4 +1,4 @@
-"""NVIDIA's own advice: each piece once, the largest gain first, and beside it the local finding that says the same."""
+"""NVIDIA's own advice: each piece once, what saves most time first, and beside it kpd's finding that says the same."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -54,38 +54,49 @@ SAME: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("HighPipeUtilization", r"under-utilized", ("low_ipc",)),
     ("HighPipeUtilization", r"over-utilized|highest-utilized", ("near_peak_compute", "stall_math_pipe")),
 )
-"""Rule of ncu, words of its message, and the local rules of which any says the same. The first that fits decides."""
+"""Rule of ncu, words of its message, and the rules of kpd of which any says the same. The first that fits decides."""
 
 
 def read(by_case: Mapping[str, Sequence[Launch]], weights: Mapping[str, float]) -> tuple[Advice, ...]:
     """The advice of all launches, best first; what differs only in its numbers is one piece, the weightiest case's.
 
-    An estimate is of one launch's time. What a piece promises is the mean over all cases by their time, with nothing
-    where it was not said.
+    A global estimate is of the time, and such pieces come before all others. Another one has no part in a sum of times:
+    it is told as it was said of the weightiest case.
     """
-    whole = sum(weights.values()) or 1.0
     pieces: dict[tuple[str, str, str], list[tuple[str, Said]]] = {}
     for case, said in _said(by_case):
         pieces.setdefault((said.rule, said.level, _NUMBER.sub("#", said.text)), []).append((case, said))
     found = []
     for said_of in pieces.values():
-        best: dict[str, float] = {}
-        for case, said in said_of:
-            best[case] = max(best.get(case, 0.0), said.speedup_pct or 0.0)
-        case, first = max(said_of, key=lambda one: (weights.get(one[0], 0.0), one[1].speedup_pct or 0.0))
-        share = sum(gain * weights.get(of, whole) for of, gain in best.items()) / whole
-        speedup = round(share, 1) if any(said.speedup_pct is not None for _, said in said_of) else None
-        found.append(Advice(first.rule, first.level, first.text, speedup, tuple(filter(None, best))))
+        _, first = max(said_of, key=lambda one: (weights.get(one[0], 0.0), one[1].speedup_pct or 0.0))
+        named = tuple(dict.fromkeys(case for case, _ in said_of if case))
+        saved = _saved(said_of, weights)
+        speedup, scope = (first.speedup_pct, first.scope) if saved is None else (saved, "global")
+        speedup = speedup if speedup is None else round(speedup, 1)
+        found.append(Advice(first.rule, first.level, first.text, speedup, named, scope=scope))
     return tuple(sorted(found, key=_rank)[:MOST])
 
 
+def _saved(said_of: Sequence[tuple[str, Said]], weights: Mapping[str, float]) -> float | None:
+    """The share of the time that a piece promises to save, None where it promises none.
+
+    An estimate is of one launch's time: the mean over all cases by their time, with nothing where it was not said.
+    """
+    whole = sum(weights.values()) or 1.0
+    best: dict[str, float] = {}
+    for case, said in said_of:
+        if said.scope == "global" and said.speedup_pct is not None:
+            best[case] = max(best.get(case, 0.0), said.speedup_pct)
+    return sum(gain * weights.get(of, whole) for of, gain in best.items()) / whole if best else None
+
+
 def marked(advice: Iterable[Advice], fired: Collection[str]) -> tuple[Advice, ...]:
-    """With the id of the local finding that says the same, if one has fired."""
+    """With the id of kpd's finding that says the same, if one has fired."""
     return tuple(replace(piece, agrees=same(piece, fired)) for piece in advice)
 
 
 def same(piece: Advice, fired: Collection[str]) -> str:
-    """The local rule that says what the advice does, among those that have `fired`; empty without one."""
+    """The rule of kpd's that says what the advice does, among those that have `fired`; empty without one."""
     for rule, words, ours in SAME:
         if rule == piece.rule and re.search(words, piece.text):
             return next((id for id in ours if id in fired), "")
@@ -114,5 +125,5 @@ def _said(by_case: Mapping[str, Sequence[Launch]]) -> Iterator[tuple[str, Said]]
                     yield case, replace(said, rule=plain(said.rule, 60), text=text)
 
 
-def _rank(piece: Advice) -> tuple[float, int]:
-    return (-(piece.speedup_pct or 0.0), _LEVELS[piece.level])
+def _rank(piece: Advice) -> tuple[bool, float, int]:
+    return (piece.scope != "global", -(piece.speedup_pct or 0.0), _LEVELS[piece.level])

@@ -7,7 +7,8 @@ from typing import Literal
 
 from kpd.hosts.host import JobResult
 from kpd.hosts.plain import plain
-from kpd.hosts.preflight.gpu_checks import FOR_ADMINS, FOR_GUESTS
+from kpd.hosts.preflight.gpu_checks import FOR_ADMINS, FOR_GUESTS, FOR_TAKEN
+from kpd.hosts.preflight.trial import TAKEN, TAKEN_MARK
 from kpd.measure.bench import Launches
 from kpd.measure.jobs import words
 from kpd.profile.ncu.metrics import asked
@@ -96,7 +97,7 @@ class _Cause:
 
 _CAUSES = (
     _Cause("ERR_NVGPUCTRPERM", "ncu is denied the GPU's counters (ERR_NVGPUCTRPERM)", f"{FOR_ADMINS}; {FOR_GUESTS}"),
-    _Cause("ERR_NVGPUCTR", "another profiler uses the GPU's counters", "end it, DCGM's profiling among them"),
+    *(_Cause(mark, TAKEN, FOR_TAKEN) for mark in (TAKEN_MARK, "ERR_NVGPUCTR")),
     _Cause("InterprocessLockFailed", "ncu cannot take its lock", "remove the lock file that it names"),
     _Cause("No kernels were profiled", "ncu saw no kernel launch", "see that the harness launches one in every case"),
     _Cause("No CUDA-capable device", "ncu finds no GPU", "run nvidia-smi there"),

@@ -3,17 +3,20 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model.profiles import Scope
+
 Level = Literal["OPT", "INF", "WRN"]
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one of NVIDIA's rules says of a launch. `speedup_pct` is its estimate, as given."""
+    """What one of NVIDIA's rules says of a launch. `speedup_pct` is its estimate, as given, and `scope` of what."""
 
     rule: str
     level: Level
     text: str
     speedup_pct: float | None = None
+    scope: Scope = ""
 
 
 @dataclass(frozen=True, slots=True)

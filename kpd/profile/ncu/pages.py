@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pandas
 
+from kpd.model.profiles import Scope
 from kpd.profile.ncu.launches import Launch, Level, Said
 from kpd.profile.ncu.metrics import SOURCES
 from kpd.profile.ncu.units import base
 
 _LEVELS: dict[str, Level] = {"OPT": "OPT", "INF": "INF", "WRN": "WRN", "ERR": "WRN"}
+_SCOPES: dict[str, Scope] = {"global": "global", "local": "local"}
 _RANGE = re.compile(r'"[^"]*?:(?P<name>[^\n]*?)(?::[^:"]*){6}"')
 """A range as ncu writes it: "<default domain>:name:" and six more fields, all quoted."""
 
@@ -74,6 +76,7 @@ def _advice(details: Path) -> Mapping[str, tuple[Said, ...]]:
         level = _LEVELS.get(row.get("Rule Type") or "")
         if level is not None and row.get("Rule Description"):
             speedup = base(number(row.get("Estimated Speedup") or ""), "%")
-            said = Said(row["Rule Name"], level, row["Rule Description"], speedup)
+            scope = _SCOPES.get(row.get("Estimated Speedup Type") or "", "")
+            said = Said(row["Rule Name"], level, row["Rule Description"], speedup, scope)
             found[row["ID"]] = (*found.get(row["ID"], ()), said)
     return found

@@ -6,6 +6,7 @@ from typing import Any
 
 import ncu_report
 
+from kpd.model.profiles import Scope
 from kpd.profile.ncu.launches import Launch, Level, Said
 from kpd.profile.ncu.metrics import SOURCES
 from kpd.profile.ncu.units import base
@@ -16,6 +17,7 @@ _LEVELS: dict[int, Level] = {
     ncu_report.MsgType_WARNING: "WRN",
     ncu_report.MsgType_ERR: "WRN",
 }
+_SCOPES: dict[int, Scope] = {ncu_report.SpeedupType_GLOBAL: "global", ncu_report.SpeedupType_LOCAL: "local"}
 _NUMBERS = (
     ncu_report.IMetric.ValueKind_DOUBLE,
     ncu_report.IMetric.ValueKind_FLOAT,
@@ -67,5 +69,6 @@ def _advice(action: Any) -> Iterator[Said]:
         message = found.get("rule_message", {})
         level = _LEVELS.get(message.get("type", ncu_report.MsgType_NONE))
         if level is not None and message.get("message"):
-            speedup = found.get("speedup_estimation", {}).get("speedup")
-            yield Said(found["rule_identifier"], level, message["message"], speedup)
+            estimate = found.get("speedup_estimation", {})
+            scope = _SCOPES.get(estimate.get("type"), "")
+            yield Said(found["rule_identifier"], level, message["message"], estimate.get("speedup"), scope)

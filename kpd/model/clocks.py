@@ -1,0 +1,15 @@
+"""Why a GPU's clock is below its highest: the bits of nvmlClocksEventReasons in NVML's header, and words for them."""
+
+IDLE = 0x01
+"""Nothing runs on it."""
+_WORDS = {
+    0x02: "application clocks", 0x04: "power limit", 0x08: "hardware slowdown", 0x10: "sync boost",
+    0x20: "too hot", 0x40: "too hot", 0x80: "power brake", 0x100: "display clocks",
+}  # fmt: skip
+TROUBLE = 0x08 | 0x20 | 0x40 | 0x80
+"""Those under which nothing should be timed; a power limit that software keeps is how many GPUs always run."""
+
+
+def words(reasons: int) -> tuple[str, ...]:
+    """The reasons among these bits, each once; idling is none."""
+    return tuple(dict.fromkeys(word for bit, word in _WORDS.items() if reasons & bit))

@@ -1,0 +1,18 @@
+"""How a task's scores are read: their unit, and by how much one is better than another."""
+
+from typing import Literal
+
+Direction = Literal["lower", "higher"]
+"""Which scores are better."""
+
+
+def unit(score: str = "us") -> str:
+    """What the scores of a task are in, as its card names it."""
+    return "µs" if score == "us" else score
+
+
+def speedup(old: float | None, new: float | None, direction: Direction = "lower") -> float | None:
+    """How many times as good `new` is as `old`, above 1 where it is better; None where that cannot be said."""
+    if not old or not new:
+        return None
+    return new / old if direction == "higher" else old / new
