@@ -34,7 +34,12 @@ def ask(
     key = "what" if kind == "query" else "verb"
     hello = {"op": "hello", "id": 1, "protocol": PROTOCOL, "version": __version__, "client": client, "by": by}
     request = {"op": kind, "id": 2, key: name, "args": args or {}}
-    line = json.dumps(request)
+    try:
+        line = json.dumps(request, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError as err:
+        raise DaemonError("usage", f"{name}: what is given is not UTF-8 text") from err
+    except ValueError as err:
+        raise DaemonError("usage", f"{name}: what is given is not a finite number") from err
     if len(line) >= MAX_REQUEST:
         raise DaemonError("usage", f"too long: a message may have {MAX_REQUEST} bytes at most")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -48,12 +53,13 @@ def ask(
         lines = connection.makefile("rb")
         try:
             with contextlib.suppress(BrokenPipeError):  # sent away already: the reason is there to be read
-                connection.sendall(f"{json.dumps(hello)}\n{line}\n".encode())
+                connection.sendall(json.dumps(hello).encode() + b"\n" + line + b"\n")
             _result(lines)
             return _result(lines)
         except TimeoutError as err:
             message = f"the daemon has not answered {name} within {timeout:g} s"
-            raise DaemonError("infra", message, "kpd status shows what it does") from err
+            remedy = "it may be stopped, or its disk may hang; if it does not come back, kill it and start it again"
+            raise DaemonError("infra", message, f"{remedy}: no run is lost") from err
         except OSError as err:
             raise DaemonError("infra", f"the connection to the daemon was lost: {err}") from err
 

@@ -20,6 +20,7 @@ __all__ = ["Beat", "Client", "DaemonError", "Dropped", "Live", "NoDaemon", "Welc
 MAX_PUSH = 512 * 1024 * 1024  # bytes of a daemon's line: a snapshot may be large
 MAX_LIVE = 1000  # live messages that may wait for a reader that does not come
 CHUNK = 256 * 1024  # bytes read at once
+TURN_S = 0.002  # of messages in a row: while a flood of them is read, keys have their turn too
 CLOSE_S = 1.0  # for what was sent last to go out
 
 
@@ -119,8 +120,13 @@ class Client:
             await self._hear()
 
     async def close(self) -> None:
+        """Whoever still waits for an answer learns that none has come."""
         self._closing = True
         self._news.set()
+        if self._ended is None:
+            self._give_up(
+                DaemonError("infra", "no answer has come", "it may be done all the same: look before you repeat it")
+            )
         if self._writer is not None:
             self._writer.close()
             with contextlib.suppress(OSError):
@@ -147,7 +153,7 @@ class Client:
                     await self._news.wait()
 
     def _silent(self) -> DaemonError:
-        said = f"the daemon has been silent for {self._silence_s:g} s"
+        said = f"the daemon has been silent for more than {self._silence_s:g} s"
         return DaemonError("infra", said, "kpd status shows what it does")
 
     async def _ask_soon(self, request: m.Request) -> Any:
@@ -177,6 +183,7 @@ class Client:
     async def _read(self, reader: asyncio.StreamReader) -> None:
         """Hand each line to whom it concerns until the connection ends; then everybody who waits learns why."""
         ended = DaemonError("infra", "the daemon has ended the connection", "kpd status shows whether it still runs")
+        turn = time.monotonic()
         try:
             async for line in self._lines(reader):
                 message = m.received(line)
@@ -184,17 +191,24 @@ class Client:
                     self._answer(message)
                 else:
                     self._keep(message)
+                if time.monotonic() - turn > TURN_S:
+                    await asyncio.sleep(0)
+                    turn = time.monotonic()
         except DaemonError as err:
             ended = err
         except OSError as err:
             ended = DaemonError("infra", f"the connection to the daemon was lost: {err}")
-        self._ended = ended = self._explain(ended)
+        if self._ended is None:
+            self._give_up(self._explain(ended))
         self._news.set()
-        for answer in self._waiting.values():
-            if not answer.done():
-                answer.set_exception(ended)
         if self._writer is not None:
             self._writer.close()
+
+    def _give_up(self, why: DaemonError) -> None:
+        self._ended = why
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(why)
 
     async def _lines(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         """Whole lines as they come, each with its end. Every byte is a sign of life, also one in mid-line."""

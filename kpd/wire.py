@@ -36,6 +36,9 @@ SILENCE_S = 3 * HEARTBEAT_S  # after which a client takes its daemon for hung
 BRIEF_S = 2.0  # between two lines of one stream of brief output
 MOST_NAME = 64  # characters of an operator's name
 
+DIARY = "daemon"
+"""The channel of live output, of no run, on which the daemon says that there is one more line in its own log."""
+
 LiveOutput = Literal["full", "brief", "none"]
 
 # protocol: not a message of this protocol · usage: a wrong argument · unknown: no such thing · refused: not now, not

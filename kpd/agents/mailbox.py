@@ -56,9 +56,9 @@ class Mailbox:
         """The first reply that can be used. One that cannot stays where it is, and is passed over until it changes."""
         path = context.home / REPLY
         wanted = f"waiting for {path}, the answer to {PROMPT} beside it"
-        context.waits(wanted)
-        before, refused = _seen(path), None
+        waits, before, refused = wanted, _seen(path), None
         while True:
+            context.waits(waits)  # each time: a link that comes back says that nothing is waited for any more
             now = _seen(path)
             if now is not None and now == before and now != refused:
                 try:
@@ -66,7 +66,7 @@ class Mailbox:
                 except BadReply as err:
                     refused = now
                     context.keep(REJECTED, _rejected(context.home, str(err)))
-                    context.waits(f"{wanted}; the last one cannot be used: {err}")
+                    waits = f"{wanted}; the last one cannot be used: {err}"
             before = now
             await asyncio.sleep(self._every_s)
 

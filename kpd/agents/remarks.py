@@ -9,7 +9,7 @@ from typing import Any
 from kpd.agents.agent import BadReply
 from kpd.hosts.plain import plain
 from kpd.model.nouns import Expectation
-from kpd.profile.catalogue import RULES
+from kpd.profile.catalogue import RULE_IDS
 
 LONGEST_MEMO = 300
 LONGEST_LINE = 1000
@@ -20,7 +20,6 @@ TUNE = "[tune]"
 _WORD = r"[\s>#*_`-]{0,8}%s[\s*_`]{0,4}:[\s*_`]{0,4}(.*)"
 _MEMO, _EXPECT = (re.compile(_WORD % word, re.IGNORECASE) for word in ("MEMO", "EXPECT"))
 _AIMS = re.compile(r"\[([^\[\]]{0,900})\][\s,;:*—–-]{0,4}")
-_RULES = frozenset(rule.id for rule in RULES)
 _METRIC = re.compile(r"([A-Za-z_]\w{0,63}(?:\[[^\]]{1,80}\])?)[\s*_`:,]{1,6}(\w+|↑|↓)")
 _DIRECTIONS = {
     **dict.fromkeys(("up", "increase", "increases", "higher", "rise", "rises", "↑"), "up"),
@@ -58,7 +57,7 @@ def remarks(lines: Iterable[str]) -> Remarks:
             first = first or line
     aims: list[str] = []
     while (bracket := _AIMS.match(memo)) is not None:
-        aims += (word for word in re.split(r"[\s,;`]+", bracket[1]) if word in _RULES)
+        aims += (word for word in re.split(r"[\s,;`]+", bracket[1]) if word in RULE_IDS)
         memo = memo[bracket.end() :]
     said = plain(memo, LONGEST_MEMO) or plain(first.lstrip("#>*- "), LONGEST_MEMO) or "without a word"
     return Remarks(said, tuple(dict.fromkeys(aims))[:MOST_AIMS], _expectation(expect))

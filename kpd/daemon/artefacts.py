@@ -31,7 +31,11 @@ def text(folder: Path, name: str, most: int = MOST_TEXT) -> tuple[str, bool]:
 
 
 def difference(before: Path, after: Path, before_name: str, after_name: str) -> str:
-    """A unified diff of two folders of candidate files. Raises DaemonError."""
+    """A unified diff of two folders of candidate files. Raises DaemonError, also for a folder that is not there."""
+    for folder, name in ((before, before_name), (after, after_name)):
+        if not folder.is_dir():
+            remedy = "put it back if it was moved away; an iteration that has proposed nothing never had one"
+            raise DaemonError("unknown", f"the files of {name} are not there: no folder {folder}", remedy)
     names = sorted({*_names(before), *_names(after)})
     return "".join(line for name in names for line in _compare(before, after, name, before_name, after_name))
 

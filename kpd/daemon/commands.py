@@ -35,6 +35,7 @@ from kpd.hosts.errors import HostError
 from kpd.model.codec import CodecError, decode, encode
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.wire import DaemonError
+from kpd.workspace.strict import misfit
 from kpd.workspace.task import TaskError
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def checked(verb: str, kind: type[A], args: dict[str, Any]) -> A:
     try:
         return decode(encode(args), kind)
     except CodecError as err:
-        raise DaemonError("usage", f"{verb}: {err}") from err
+        raise DaemonError("usage", f"{verb}: {misfit(args, kind) or err}") from err
 
 
 def _live(engine: Engine, name: str | None) -> Run:

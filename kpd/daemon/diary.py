@@ -1,11 +1,10 @@
 """The newest lines of the daemon's own log, for those who look on from elsewhere.
 
 The question `diary` is answered with them, [Notice], the oldest first. That there is one more goes to subscribers as
-live output on the channel "daemon". What people should read is an event as well (`Noticed`), and is not here.
+live output on the channel DIARY. What people should read is an event as well (`Noticed`), and is not here.
 """
 
 import asyncio
-import json
 import logging
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -13,11 +12,10 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from kpd.daemon.journal import Journal
-from kpd.model.codec import encode
+from kpd.model.codec import jsonable
 from kpd.model.nouns import Notice
-from kpd.wire import DaemonError
+from kpd.wire import DIARY, DaemonError
 
-CHANNEL = "daemon"
 MOST_LINES = 500
 NOTICED = {"noticed": True}
 """As `extra` of what is logged: it is an event already."""
@@ -43,13 +41,13 @@ class Diary(logging.Handler):
 
     def _keep(self, line: Notice) -> None:
         self._lines.append(line)
-        self._journal.live(CHANNEL, "", 0, f"{line.text}\n")
+        self._journal.live(DIARY, "", 0, f"{line.text}\n")
 
     def answer(self, args: Mapping[str, object]) -> list[Any]:
         """The lines as plain JSON values. Raises DaemonError (usage)."""
         if args:
             raise DaemonError("usage", f"query diary takes no {min(args)!r}", "it takes nothing")
-        return [json.loads(encode(line)) for line in self._lines]
+        return [jsonable(line) for line in self._lines]
 
     @contextmanager
     def kept(self) -> Iterator[None]:

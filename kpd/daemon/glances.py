@@ -6,12 +6,11 @@ Nothing of it is written to the log: who watches asks every few seconds, and whe
 """
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from kpd.engine.fleet import Fleet
-from kpd.model.codec import encode
+from kpd.model.codec import jsonable
 from kpd.wire import DaemonError
 
 
@@ -24,4 +23,4 @@ async def answer(fleet: Fleet, args: Mapping[str, object]) -> list[Any]:
         raise DaemonError("unknown", f"no host {name!r}", f"hosts: {', '.join(fleet.hosts) or 'none'}")
     names = list(fleet.hosts) if name is None else [name]
     looks = await asyncio.gather(*(fleet.glance(one) for one in names))
-    return [json.loads(encode(look)) for look in looks if look is not None]
+    return [jsonable(look) for look in looks if look is not None]

@@ -10,6 +10,7 @@ from kpd.model.nouns import Run, Stand
 from kpd.profile.catalogue import RULES
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Outside, Workspace, inside
+from kpd.workspace.runfolder import NotPlain
 
 MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
 
@@ -62,4 +63,8 @@ def memory_of(workspace: Workspace, task: str) -> dict[str, str]:
     except Outside as err:
         raise DaemonError("usage", f"not a task: {err}") from err
     except OSError as err:
-        raise DaemonError("infra", f"cannot read the memory of {task}: {err}") from err
+        where = err.filename or workspace.memory / f"{task}.md"
+        remedy = "move it away: a memory is a text file, and kpd begins a new one" if isinstance(err, NotPlain) else ""
+        raise DaemonError(
+            "infra", f"cannot read {where}: {err.strerror or err}", remedy or "check its owner and the disk"
+        ) from err

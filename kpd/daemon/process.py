@@ -114,7 +114,7 @@ class Daemon:
 
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:
         if verb == "shutdown":
-            return {"finishes": self.end(commands.checked(verb, ShutdownArgs, args).now)}
+            return {"finishes": self.end(commands.checked(verb, ShutdownArgs, args).now), "pid": os.getpid()}
         return await commands.carry_out(self.engine, verb, args, by)
 
     def on_change(self, paths: frozenset[Path]) -> None:

@@ -58,6 +58,7 @@ class Store:
                 self._db.execute("PRAGMA synchronous=FULL")
             self._migrate(read_only)
             self._last = int(self._db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
+            self._file = _identity(path)
         except sqlite3.Error as err:
             self._db.close()
             raise _explained(err, path) from err
@@ -80,6 +81,10 @@ class Store:
         run = fact.run if isinstance(fact, RunFact) else None
         iteration = fact.iteration if isinstance(fact, IterationFact) else None
         row = (event.seq, at, fact.kind(), run, iteration, body)
+        if _identity(self.path) != self._file:  # what is written to a file without a name is lost without a word
+            raise StoreError(
+                "missing", f"{self.path} was removed or replaced", "put it back, or end this daemon and start it again"
+            )
         with _transaction(self._db, self.path):
             self._db.execute("INSERT INTO events (seq, at, kind, run, iteration, body) VALUES (?, ?, ?, ?, ?, ?)", row)
         self._last = event.seq
@@ -197,6 +202,15 @@ def _transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
             raise
     except sqlite3.Error as err:
         raise _explained(err, path) from err
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file has this name now; None where none has."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _open(path: Path, read_only: bool) -> sqlite3.Connection:

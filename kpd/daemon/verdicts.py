@@ -22,10 +22,18 @@ def rederived(log: Store | None, folder: IterationFolder, run: Run, number: int)
             final = codec.decode(folder.read(FINAL), Final)
             verdict = held_out(verdict, final, least)
     except FileNotFoundError as err:
-        raise DaemonError("unknown", f"{run.id}.{number} was not timed") from err
+        raise _no_samples(folder, run, number) from err
     except (OSError, codec.CodecError, BadSamples) as err:
         raise DaemonError("infra", f"timing.json of {run.id}.{number} gives no verdict: {err}") from err
     return verdict
+
+
+def _no_samples(folder: IterationFolder, run: Run, number: int) -> DaemonError:
+    iteration = run.iteration(number)
+    if iteration is None or iteration.score is None:
+        return DaemonError("unknown", f"{run.id}.{number} was not timed")
+    message = f"timing.json of {run.id}.{number} is missing, though it was timed: it belongs into {folder.folder}"
+    return DaemonError("infra", message, "put it back if it was moved away")
 
 
 def least_gain(log: Store, run: Run, number: int) -> float:

@@ -27,7 +27,6 @@ null, except `iteration`, `name`, `id` and `task` where they stand first. A run 
 Two more the daemon alone can answer: `glance` (glances.py) and `diary` (diary.py).
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -36,6 +35,7 @@ from typing import Any
 from kpd.daemon import artefacts, library
 from kpd.daemon.accounts import account
 from kpd.daemon.journal import load_state
+from kpd.daemon.questions import Between, FileOf, Named, Newest, Nothing, OfIteration, OfLog, OfRun, OfTask
 from kpd.daemon.references import iteration_ref, run_ref
 from kpd.daemon.store import Store
 from kpd.daemon.terms import terms
@@ -47,6 +47,7 @@ from kpd.model.nouns import Iteration, Run, State
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.strict import misfit
 
 MOST_EVENTS = 10_000  # of one answer
 _NOT_BRIEF = {"iterations", "files", "folder", "pending_edit"}
@@ -90,62 +91,8 @@ def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
     try:
         checked = codec.decode(codec.encode(given), kind)
     except codec.CodecError as err:
-        raise DaemonError("usage", f"query {what}: {err}") from err
-    return _plain(view(sources, checked))
-
-
-# ── arguments ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Newest:
-    limit: int = 200
-    run: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OfLog:
-    after: int = 0
-    limit: int = 1000
-    run: str | None = None
-    iteration: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OfRun:
-    run: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OfIteration:
-    iteration: str
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    iteration: str
-    against: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FileOf:
-    iteration: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class OfTask:
-    task: str
+        raise DaemonError("usage", f"query {what}: {misfit(given, kind) or err}") from err
+    return codec.jsonable(view(sources, checked))
 
 
 # ── the state ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -285,10 +232,6 @@ def _rules(sources: Sources, args: OfRun) -> Any:
 def _live(state: State, name: str | None) -> Run:
     """The run that is named, else the newest that holds a device, else the newest."""
     return state.active or run_ref(state) if name is None else run_ref(state, name)
-
-
-def _plain(value: Any) -> Any:
-    return json.loads(codec.encode(value))
 
 
 # What is asked, the arguments it takes, and how it is answered.

@@ -1,6 +1,5 @@
 """From a workspace's run to a recording that may be published: of that run alone, and without who made it, or where."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -14,7 +13,7 @@ from kpd.hosts.recorded.scrub import LEAST, PLAYED_GPU, Scrub
 from kpd.model import codec, events as e
 from kpd.model.fold import fold_all
 from kpd.model.nouns import Run
-from kpd.model.places import HostCard
+from kpd.model.places import HostCard, Telemetry
 from kpd.workspace.paths import Workspace
 
 OPERATOR = "operator"
@@ -153,11 +152,20 @@ _SOMEBODY = re.compile(r"\S+@\S+")
 def _public(fact: e.Fact, scrub: Scrub) -> e.Fact:
     if isinstance(fact, e.HostProbed):
         system = " ".join(word for word in fact.card.system.split() if not word[:1].isdigit())
-        fact = replace(fact, card=replace(fact.card, address="", system=system))
+        devices = tuple(replace(device, telemetry=_own(device.telemetry)) for device in fact.card.devices)
+        fact = replace(fact, card=replace(fact.card, address="", system=system, devices=devices))
     if isinstance(fact, e.RunWaits):  # for a device that somebody else has: whoever that is
         fact = replace(fact, reason=_SOMEBODY.sub("somebody", fact.reason))
-    body = _without(json.loads(codec.encode(fact)), scrub)
+    body = _without(codec.jsonable(fact), scrub)
     return codec.fact_from(fact.kind(), codec.encode(body))
+
+
+def _own(telemetry: Telemetry | None) -> Telemetry | None:
+    """What the device did, and nothing of who else had it just then."""
+    if telemetry is None:
+        return None
+    kpds = tuple(one for one in telemetry.computes if one.whose == "kpd")
+    return replace(telemetry, holder="", since=0.0, computes=kpds)
 
 
 def _without(value: Any, scrub: Scrub) -> Any:

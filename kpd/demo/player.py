@@ -12,11 +12,11 @@ from kpd import __version__
 from kpd.daemon import views
 from kpd.daemon.server import Server
 from kpd.demo.cues import ENDS_ITERATION, ENDS_STEP, cues, waits
-from kpd.demo.playhead import SPEEDS, Playhead, own_speed
+from kpd.demo.playhead import Playhead, own_speed
 from kpd.demo.recording import Recording
 from kpd.demo.stage import Stage
 from kpd.model import codec, events as e
-from kpd.model.playback import Playback, PlaybackState
+from kpd.model.playback import SPEEDS, Playback, PlaybackState
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-SPEEDS = (1, 2, 4, 8, 16, 32, 64)
+from kpd.model.playback import SPEEDS
+
 LONGEST_S = 3.0
 """Seconds before a screen that a wait may take at any speed; what is longer is cut short."""
 WHOLE_S = 150.0

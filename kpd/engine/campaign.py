@@ -27,7 +27,7 @@ from kpd.model import events as e
 from kpd.model.nouns import Run, RunOutcome
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
-from kpd.workspace.task import Task, TaskError, load_task
+from kpd.workspace.task import Task, TaskError
 
 
 class Campaign:
@@ -110,7 +110,7 @@ class Campaign:
                 shutil.rmtree(leftover, ignore_errors=True)
             shutil.copytree(self.live, partial, symlinks=True)
             partial.rename(copy)
-        task = load_task(copy)
+        task = edits.snapshot_of(self.workspace, self.run)
         protected = taskfolder.hashes(taskfolder.present(copy, task.protected))
         if not self.run.pinned:
             editable = taskfolder.hashes(taskfolder.present(copy, task.editable))
@@ -201,8 +201,7 @@ class Campaign:
     def _end(self, outcome: RunOutcome, reason: str) -> None:
         end_run(self.journal, self.run_id, outcome, reason)
         try:
-            card = self.journal.state.tasks.get(self.run.task)
-            write_report(self.workspace, self.run, card.direction if card else "lower")
+            write_report(self.workspace, self.run, self.journal.state.direction(self.run))
             patterns.regenerate(self.workspace)
         except OSError as err:  # the run has ended all the same; its events have everything
             self.journal.emit(e.Noticed("warning", f"what {self.run_id} came to cannot be written: {err}"))

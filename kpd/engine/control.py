@@ -15,7 +15,8 @@ class Interrupted(Exception):
     """The step under way was cancelled on purpose; `how` says which command did it."""
 
     def __init__(self, how: Interruption, by: str) -> None:
-        super().__init__(f"{how} by {by}" if by else how)
+        done = {"skip": "skipped", "stop": "stopped"}.get(how, how)
+        super().__init__(f"{done} by {by}" if by else done)
         self.how = how
         self.by = by
 

@@ -13,7 +13,10 @@ from kpd.workspace.task import Task, TaskError, load_task
 
 def snapshot_of(workspace: Workspace, run: Run) -> Task:
     """The run's own copy of its task. Raises TaskError when it is gone or spoiled."""
-    return load_task(snapshot_folder(workspace, run))
+    folder = snapshot_folder(workspace, run)
+    if not folder.is_dir():
+        raise TaskError(folder, 0, f"{run.id}'s own copy of the task is missing", "put it back, or queue a new run")
+    return load_task(folder)
 
 
 def snapshot_folder(workspace: Workspace, run: Run) -> Path:

@@ -57,7 +57,7 @@ class Engine:
 
         With `approve` its candidates wait for a person.
         """
-        refuse_agents(agent)
+        refuse_agents(agent, self.workspace)
         if host != ANY and host not in self.config.hosts:
             known = ", ".join((ANY, *self.config.hosts))
             raise Refused(f"no host {host!r}", f"hosts: {known}; kpd hosts add adds one")
@@ -66,12 +66,12 @@ class Engine:
             shutil.copytree(task.folder, live, dirs_exist_ok=True)
         if self.journal.state.tasks.get(task.name) != (now := card(load_task(live))):
             self.journal.emit(e.TaskLoaded(now))  # it has just been made, and the watcher has not seen it yet
-        run = self._new_run(task.name)
+        run = self._new_run()
         self.journal.emit(e.RunQueued(run, task.name, agent, host, budget, by, approve))
         self.wake()
         return run
 
-    def _new_run(self, task: str) -> str:
+    def _new_run(self) -> str:
         """The next number that neither the log nor the runs folder has used; folders are never written over."""
         used = [int(run[1:]) for run in self.journal.state.runs]
         used += [int(path.name[1:]) for path in self.workspace.runs.glob("*/r*") if re.fullmatch(r"r\d+", path.name)]

@@ -240,7 +240,7 @@ class Fleet:
     def _tell_runs(self, host: str, device: str | None, reason: str) -> None:
         """Say on every run there what it waits for."""
         for run in self._journal.state.begun:
-            if run.host == host and device in (None, run.device_id or "cpu") and run.status == "running":
+            if run.host == host and device in (None, run.device_id or "cpu") and not run.infra:
                 tell(self._journal, run, reason)
 
     # ── in the background ─────────────────────────────────────────────────────────────────────────────────────────

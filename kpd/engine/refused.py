@@ -1,7 +1,9 @@
 """Acts that cannot be taken, and what is said about them in more than one place."""
 
 from kpd.agents import catalogue
+from kpd.agents.script import PREFIX
 from kpd.model.nouns import Run
+from kpd.workspace.paths import Workspace
 
 
 class Refused(Exception):
@@ -18,8 +20,11 @@ def refuse_ended(run: Run, remedy: str = "") -> None:
         raise Refused(f"{run.id} has ended: {run.reason}", remedy or f"kpd run {run.task} queues another run")
 
 
-def refuse_agents(names: str) -> None:
-    """Raises Refused where there is no such agent, or these take no turns with one another."""
+def refuse_agents(names: str, workspace: Workspace) -> None:
+    """Raises Refused where there is no such agent or folder of candidates, or these take no turns with one another."""
     if reason := catalogue.refusal(names):
         choices = ", ".join(catalogue.CHOICES.values())
         raise Refused(reason, f"agents: {choices}; several take turns, as in claude,sweep")
+    for name in names.split(","):
+        if name.startswith(PREFIX) and not (folder := workspace.root / name.removeprefix(PREFIX)).is_dir():
+            raise Refused(f"{folder} is no folder", "name one that holds a folder for each candidate")

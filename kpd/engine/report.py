@@ -2,11 +2,12 @@
 
 from kpd.model.codec import encode
 from kpd.model.nouns import Iteration, Run
+from kpd.model.scores import Direction, speedup
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
 
 
-def write_report(workspace: Workspace, run: Run, direction: str) -> None:
+def write_report(workspace: Workspace, run: Run, direction: Direction) -> None:
     """Write the run as it stands now; `direction` is that of its scores. Raises OSError."""
     folder = workspace.run_folder(run.task, run.id)
     write_atomic(folder / "run.json", encode(run))
@@ -17,15 +18,15 @@ def write_report(workspace: Workspace, run: Run, direction: str) -> None:
             write_atomic(folder / "best" / path, candidate.read_bytes())
 
 
-def report(run: Run, direction: str) -> str:
+def report(run: Run, direction: Direction) -> str:
     """The run in Markdown: how it ended, and a row an iteration."""
     best, baseline = run.best, run.baseline
     lines = [f"# {run.task} · {run.id}", "", f"{(run.outcome or run.status).replace('_', ' ')}: {run.reason}", ""]
     if run.device:
         lines += [f"Measured on {run.device} of host {run.host}.", ""]
-    if best is not None and baseline is not None and best.score and baseline.score:
-        times = baseline.score / best.score if direction == "lower" else best.score / baseline.score
-        lines += [f"Best: iteration {best.number}, {best.score:.4g}, {times:.2f} times the baseline's speed.", ""]
+    factor = None if best is None or baseline is None else speedup(baseline.score, best.score, direction)
+    if best is not None and factor is not None:
+        lines += [f"Best: iteration {best.number}, {best.score:.4g}, {factor:.2f} times the baseline's speed.", ""]
         lines += [f"Its bottleneck: {best.bottleneck}", ""] if best.bottleneck else []
         lines += [f"Rules that fire on it: {', '.join(best.rules)}", ""] if best.rules else []
     lines += ["| iteration | outcome | gain | score | memo |", "|---|---|---|---|---|"]

@@ -20,7 +20,7 @@ async def approved(at: Attempt) -> None:
     try:
         while at.iteration.review == "waits":
             await at.control.boundary()
-            tell(at.journal, at.run, said)  # again after a pause, which forgets it
+            tell(at.journal, at.run, said)  # each time: a link that comes back says that nothing is waited for
             await at.control.wait_until(lambda: at.iteration.review != "waits" or at.run.waiting != said)
     finally:
         tell(at.journal, at.run, "")

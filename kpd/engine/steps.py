@@ -82,7 +82,7 @@ async def build(at: Attempt, found: Detail) -> e.Built:
         built = await _object(at, at.candidate())
     except BuildError as err:
         at.keep("build.log", err.log)
-        raise Fault("failed", f"does not build: {err}", feedback(err.log)) from err
+        raise Fault("failed", f"does not build: {err}", feedback(err.told)) from err
     at.keep("build.log", built.log)
     return e.Built(*_blank(at), built.job, built.cached, built.flags, built.warnings)
 
@@ -165,10 +165,11 @@ async def profile(at: Attempt, found: Detail) -> e.Profiled:
     assert found.timed is not None
     policy = at.config.run.profile
     accepted = found.judged is not None and found.judged.verdict.accepted
-    if policy == "never" or (policy == "accepted" and not accepted and not at.is_baseline):
-        return e.Profiled(*_blank(at), {}, {"all": f'profiling is off for this candidate ([run] profile = "{policy}")'})
     built = await _object(at, at.candidate())
     profiler = PROFILERS[at.bench.device.kind]
+    if policy == "never" or (policy == "accepted" and not accepted and not at.is_baseline):
+        off = f'profiling is off for this candidate ([run] profile = "{policy}")'
+        return e.Profiled(*_blank(at), await profiler.uncounted(at.bench, built.job, found.timed), {"all": off})
     stays = accepted or at.is_baseline
     known = await profiler.measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"), advised=stays)
     for name, content in known.files.items():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from statistics import median
 
+from kpd.engine import plan
 from kpd.engine.journal import Journal
 from kpd.engine.placing import could_have
 from kpd.measure.catalogue import device_of
@@ -44,11 +45,14 @@ def standing(state: State) -> list[Standing]:
     """The devices that work waits for although nothing is measured on them."""
     found: dict[tuple[str, str], Standing] = {}
     used = set()
+    for_edits: dict[tuple[str, str], str] = {}  # devices whose run has nothing to do until its operator edits
     for run in state.begun:
         place = run.host, run.device_id or "cpu"
         cause, reason = _kept_by(state, run)
         if cause:
             found[place] = Standing(run.host, run.device, place[1], cause, reason, [run.id])
+        elif run.status == "running" and isinstance(step := plan.next_of(run, state.direction(run)), plan.Wait):
+            for_edits[place] = f"{run.id} has it: {step.reason}"
         else:
             used.add(place)
     tasks = {run.task for run in state.begun}
@@ -59,7 +63,8 @@ def standing(state: State) -> list[Standing]:
         for host, device in could_have(run, device_of(card.language, card.need), card.need, state.hosts):
             place = host, device.id
             if place not in used:
-                reason = _held(state) or run.waiting or state.hosts[host].error or f"{run.id} has not begun"
+                reason = _held(state) or for_edits.get(place) or run.waiting or state.hosts[host].error
+                reason = reason or f"{run.id} has not begun"
                 cause = "held" if state.held else "queued"
                 found.setdefault(place, Standing(host, device.name, device.id, cause, reason)).runs.append(run.id)
     return list(found.values())

@@ -2,12 +2,11 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal
 
 from kpd.model.nouns import Budget
 from kpd.workspace.address import Address
-from kpd.workspace.paths import Workspace
+from kpd.workspace.paths import Workspace, WorkspaceError, expanded
 from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text
 
 LOCAL = "local"
@@ -76,9 +75,9 @@ class PriceConfig:
 class ClaudeConfig:
     """Which models propose kernels and summarise memory, through which service, and for how much money.
 
-    The key is read from the environment variable that `api_key_env` names, and stands nowhere else. An empty `base_url`
-    is Anthropic's own. No call is made that could bring a run or a day (UTC) over its limit in dollars; 0 is no limit.
-    With `keep_prompts` each iteration keeps its whole prompt.
+    The key is read from the environment variable that `api_key_env` names, and stands nowhere else. With an empty
+    `base_url` the service is ANTHROPIC_BASE_URL's, else Anthropic's own. No call is made that could bring a run or a
+    day (UTC) over its limit in dollars; 0 is no limit. With `keep_prompts` each iteration keeps its whole prompt.
     """
 
     model: Text = "claude-sonnet-5-5"
@@ -158,17 +157,31 @@ def load_config(ws: Workspace) -> Config:
 
 def _found(ws: Workspace, host: HostConfig) -> HostConfig:
     """A relative path leads from the workspace."""
-    return replace(host, recording=str(ws.root / Path(host.recording).expanduser())) if host.recording else host
+    return replace(host, recording=str(ws.root / expanded(host.recording))) if host.recording else host
+
+
+def _check_home(document: Document, name: str, key: str, path: str) -> None:
+    """A path of this machine; another one's users are not known here. Raises ConfigError."""
+    try:
+        expanded(path)
+    except WorkspaceError as err:
+        raise document.error(f"'{key}' in [hosts.{name}]: {err.message}", err.remedy, "hosts", name, key) from err
 
 
 def _check_host(document: Document, name: str, host: HostConfig) -> None:
     """Raises ConfigError."""
-    if not HOST_NAME.fullmatch(name) or name == ANY:
+    if name == ANY:
+        remedy = "it is reserved for whichever host is free: give this one another name"
+        raise document.error(f"{name!r} cannot be a host's name", remedy, "hosts", name)
+    if not HOST_NAME.fullmatch(name):
         raise document.error(f"{name!r} cannot be a host's name", "use letters, digits, _ . and -", "hosts", name)
     for key, path in (("root", host.root), ("leases", host.leases), ("cuda_home", host.cuda_home)):
         if path and not path.startswith(("/", "~")):
             message = f"'{key}' in [hosts.{name}] is no absolute path: {path!r}"
             raise document.error(message, "begin it with / or ~/", "hosts", name, key)
+        if path and host.transport == LOCAL:
+            _check_home(document, name, key, path)
+    _check_home(document, name, "recording", host.recording)
     if bool(host.recording) != (host.transport == RECORDED):
         message = f"'transport' and 'recording' in [hosts.{name}] do not fit together"
         remedy = 'a recorded host has transport = "recorded" and recording = its folder, others have neither'

@@ -23,6 +23,15 @@ class WorkspaceError(Exception):
         self.remedy = remedy
 
 
+def expanded(path: str | Path) -> Path:
+    """`path` with the home that it may begin with. Raises WorkspaceError when there is no such user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as err:
+        who = Path(path).parts[0]
+        raise WorkspaceError(f"{path}: this machine has no home {who}", "write the path in full") from err
+
+
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """A folder with config.toml, tasks/, skills/, memory/ and runs/; `root` is absolute and free of links."""
@@ -35,7 +44,7 @@ class Workspace:
 
         Raises WorkspaceError when there is none.
         """
-        origin = (start or Path(os.environ.get("KPD_WORKSPACE") or Path.cwd())).expanduser()
+        origin = expanded(start or os.environ.get("KPD_WORKSPACE") or Path.cwd())
         if not origin.is_dir():
             raise WorkspaceError(f"{origin} is not a folder", f"kpd init {origin} makes a workspace there")
         resolved = origin.resolve()
@@ -188,7 +197,8 @@ def _make_private(folder: Path) -> None:
             f"cannot create {folder}: {err.strerror}", "check the folder's owner and the disk"
         ) from err
     _check_own(folder)
-    folder.chmod(0o700)
+    if stat.S_IMODE(folder.lstat().st_mode) != 0o700:  # on a read-only file system even the same mode cannot be set
+        folder.chmod(0o700)
 
 
 def _check_own(folder: Path) -> None:

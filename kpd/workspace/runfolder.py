@@ -15,6 +15,12 @@ MOST_BYTES = 16 << 20
 """The most that a file of a task may have."""
 
 
+class NotPlain(OSError):
+    """What is there is no regular file, or larger than its reader takes; `strerror` says which."""
+
+    strerror: str
+
+
 def digest(data: bytes) -> str:
     """The sha256 of `data` in hex: a file's identity in events and in a host's content store."""
     return hashlib.sha256(data).hexdigest()
@@ -39,19 +45,35 @@ def write_atomic(path: Path, data: bytes | str) -> None:
         raise
 
 
-def read_plain(path: Path) -> bytes:
-    """The content of a regular file of at most MOST_BYTES.
+def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The content of a regular file of at most `most` bytes.
 
-    Raises OSError, also for a FIFO or a device, where an ordinary read would wait or never end.
+    Raises NotPlain, also for a FIFO or a device, where an ordinary read would wait or never end; OSError.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
-        if found.st_size > MOST_BYTES:
-            raise OSError(errno.EFBIG, f"larger than {MOST_BYTES >> 20} MiB", str(path))
-        return file.read(MOST_BYTES)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotPlain(errno.EINVAL, "not a regular file", str(path))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(most + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > most:
+        size = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most >> 10} KiB"
+        raise NotPlain(errno.EFBIG, f"larger than {size}", str(path))
+    return content
+
+
+def read_words(path: Path) -> str | None:
+    """The text of a file that people may edit, whatever its bytes and line ends; None where there is none.
+
+    Raises NotPlain, OSError.
+    """
+    try:
+        text = read_plain(path).decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _mode(path: Path) -> int:

@@ -1,10 +1,10 @@
 """The tables of task.toml: what each may say, and what holds where it says nothing."""
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal
 
 from kpd.model.nouns import Budget
 from kpd.model.places import Need
+from kpd.model.scores import Direction
 from kpd.workspace import expr
 from kpd.workspace.strict import Count, Few, Filled, NotNegative, Percent, Positive, Seconds, Text
 
@@ -57,7 +57,7 @@ class BenchSpec:
     limit_s: Seconds = 60.0
     command: Text | None = None
     score: Text = "best_us"
-    direction: Literal["lower", "higher"] = "lower"
+    direction: Direction = "lower"
 
 
 @dataclass(frozen=True, slots=True)

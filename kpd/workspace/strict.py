@@ -2,9 +2,10 @@
 
 import dataclasses
 import math
+import re
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union
@@ -13,12 +14,16 @@ import msgspec
 import tomli
 
 from kpd.workspace.paths import WorkspaceError
+from kpd.workspace.runfolder import NotPlain, read_plain
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
 
 MOST_BYTES = 64 * 1024
+MOST_FOUND = 60  # characters of a value that does not fit
 LONGEST_STATEMENT = 200  # lines of one value that are searched for its end
+_MANY_DIGITS = re.compile(r"[0-9](?:_?[0-9]){4300}")
+_SMALLER = "write a smaller number"
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -61,12 +66,19 @@ class Document:
         except UnicodeDecodeError as err:
             raise ConfigError(path, raw[: err.start].count(b"\n") + 1, "not UTF-8", "save the file as UTF-8") from err
         try:
-            return cls(path, text, tomli.loads(text))
+            document = cls(path, text, tomli.loads(text))
         except tomli.TOMLDecodeError as err:
             what = f"not TOML: {err.msg[:1].lower()}{err.msg[1:]} at column {err.colno}"
             raise ConfigError(path, err.lineno, what, "strings need quotes, and a key may stand once") from err
         except RecursionError as err:
             raise ConfigError(path, 0, "nested too deeply", "no value needs more than three levels") from err
+        except ValueError as err:  # Python reads no decimal number of more than 4300 digits
+            found = _MANY_DIGITS.search(text)
+            line = text.count("\n", 0, found.start()) + 1 if found else 0
+            raise ConfigError(path, line, "not TOML: a number with too many digits", _SMALLER) from err
+        if (keys := next(_wide(document.table, ()), None)) is not None:
+            raise document.error(f"{_name(keys)} has a number of more than 64 bits", _SMALLER, *keys)
+        return document
 
     def convert(self, kind: type[T]) -> T:
         """The whole file as dataclass `kind`. Raises ConfigError for an unknown key or a wrong type."""
@@ -93,7 +105,7 @@ class Document:
         try:
             return msgspec.convert(value, type=kind)
         except msgspec.ValidationError as err:
-            message = f"{_name(keys)} must be {_wanted(kind)}, not {_found(value)}"
+            message = f"{_name(keys)} must be {wanted(kind)}, not {_found(value)}"
             raise self.error(message, _nearest(value, _choices(kind)), *keys) from err
 
     def _dataclass(self, value: Any, kind: type, keys: Keys) -> Any:
@@ -107,9 +119,8 @@ class Document:
                 what = "table" if isinstance(value[key], dict) else "key"
                 raise self.error(f"unknown {what} {key!r}{where}", _nearest(key, fields), *keys, key)
         for key, field in fields.items():
-            needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-            if needed and key not in value:
-                raise self.error(f"{_name((*keys, key))} is missing", f"give {_wanted(hints[key])}", *keys)
+            if _needed(field) and key not in value:
+                raise self.error(f"{_name((*keys, key))} is missing", _to_give((*keys, key), hints[key]), *keys)
         return kind(**{key: self._value(item, hints[key], (*keys, key)) for key, item in value.items()})
 
 
@@ -118,19 +129,40 @@ def read_toml(path: Path, kind: type[T]) -> T:
     return Document.read(path).convert(kind)
 
 
+def misfit(given: Mapping[str, Any], kind: type) -> str:
+    """Which of these values cannot be a field of dataclass `kind`, or what is missing, in words; empty if all fit."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for name, value in given.items():
+        try:
+            msgspec.convert(value, type=hints[name])
+        except msgspec.ValidationError:
+            return f"{name} must be {wanted(hints[name])}, not {_found(value)[:MOST_FOUND]}"
+    missing = [field.name for field in dataclasses.fields(kind) if _needed(field) and field.name not in given]
+    return f"{missing[0]} is missing" if missing else ""
+
+
 def _bytes(path: Path) -> bytes:
     try:
-        if path.exists() and not path.is_file():
-            raise ConfigError(path, 0, "not a regular file")
-        with path.open("rb") as source:
-            raw = source.read(MOST_BYTES + 1)
+        return read_plain(path, MOST_BYTES)
+    except NotPlain as err:
+        raise ConfigError(path, 0, err.strerror, "is this the right file?") from err
     except FileNotFoundError as err:
         raise ConfigError(path, 0, "no such file") from err
     except OSError as err:
         raise ConfigError(path, 0, f"cannot be read: {err.strerror}") from err
-    if len(raw) > MOST_BYTES:
-        raise ConfigError(path, 0, f"larger than {MOST_BYTES // 1024} KiB", "is this the right file?")
-    return raw
+
+
+def _wide(value: Any, keys: Keys) -> Iterator[Keys]:
+    """The keys of integers that TOML has no room for: Python would take them, and fail later where it prints them."""
+    match value:
+        case int() if not -(1 << 63) <= value < 1 << 63:
+            yield keys
+        case list():
+            for item in value:
+                yield from _wide(item, keys)
+        case dict():
+            for key, item in value.items():
+                yield from _wide(item, (*keys, key))
 
 
 def _statements(text: str) -> Iterator[tuple[Keys, int]]:
@@ -186,16 +218,30 @@ _WORDS: dict[Any, str] = {
 }
 
 
-def _wanted(kind: Any) -> str:
+def wanted(kind: Any) -> str:
+    """What a value of this type may be, in words: `an integer, at least 1`."""
     if choices := _choices(kind):
         return " or ".join(f'"{choice}"' for choice in choices)
     base = _base(kind)
     if typing.get_origin(base) in (Union, types.UnionType):
-        return " or ".join(_wanted(option) for option in typing.get_args(base))
+        return " or ".join(wanted(option) for option in typing.get_args(base))
     word = _WORDS.get(typing.get_origin(base) or base, "another value")
     if typing.get_origin(base) is tuple:
-        word = f"a list in which each is {_wanted(typing.get_args(base)[0])}"
+        word = f"a list in which each is {wanted(typing.get_args(base)[0])}"
     return word + _limits(kind)
+
+
+def _to_give(keys: Keys, kind: Any) -> str:
+    """What to write for a key that is missing."""
+    base = _base(kind)
+    if not dataclasses.is_dataclass(base):
+        return f"give {wanted(kind)}"
+    needed = [field.name for field in dataclasses.fields(base) if _needed(field)]
+    return f"write a table [{'.'.join(keys)}]" + (f" with {', '.join(needed)}" if needed else "")
+
+
+def _needed(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _limits(kind: Any) -> str:
@@ -232,4 +278,5 @@ def _nearest(word: object, known: typing.Iterable[str]) -> str:
     close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{close[0]}'?"
-    return f"known are {', '.join(names)}" if names else ""
+    shown = (name or '""' for name in names)
+    return f"known are {', '.join(shown)}" if names else ""

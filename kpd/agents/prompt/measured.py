@@ -33,7 +33,7 @@ MOST_ACTIONS = 2
 MOST_ADVICE = 3
 LONGEST_ADVICE = 120
 LEAST_ADVICE_PCT = 5.0
-"""What promises less, or gives no figure, is not worth its words."""
+"""What promises less, of the time or of anything else, or gives no figure, is not worth its words."""
 
 
 def cases(metrics: Mapping[str, float]) -> str:
@@ -80,12 +80,12 @@ def findings(
     """What fired, the severest first, and within a severity what has helped most before: what it saw, and what to do.
 
     The rules that are to be told `first` come before all others.
-    A ✓ where the vendor's profiler says the same, with the share of the time that it expects to be saved.
+    A ✓ where the vendor's profiler says the same, with the share of the time that it expects to be saved, if it does.
     """
     agreed: dict[str, float] = {}
     for piece in advice:
         if piece.agrees:
-            agreed[piece.agrees] = max(agreed.get(piece.agrees, 0.0), piece.speedup_pct or 0.0)
+            agreed[piece.agrees] = max(agreed.get(piece.agrees, 0.0), _saved(piece))
     ordered = _ordered(fired, known, first)
     for at, finding in enumerate(ordered[:MOST_FINDINGS], 1):
         text = f"{at}. [{finding.rule}] {finding.severity}: {plain(finding.message, 300)}"
@@ -151,10 +151,22 @@ def _told(name: str, unit: str, metrics: Mapping[str, float]) -> str:
 
 
 def advice(pieces: Iterable[Advice]) -> str:
-    """What the vendor's profiler says beyond the findings, the first sentence of each; empty if that is nothing."""
+    """What the vendor's profiler says beyond the findings, the first sentence of each; empty if that is nothing.
+
+    An estimate that is not of the time has no figure here: a model would take it for a gain.
+    """
     beyond = [piece for piece in pieces if not piece.agrees and (piece.speedup_pct or 0) >= LEAST_ADVICE_PCT]
-    lines = [f"{plain(piece.rule, 60)} ({piece.speedup_pct:.0f} %): {_sentence(piece.text)}" for piece in beyond]
-    return fenced("\n".join(lines[:MOST_ADVICE])) if lines else ""
+    return fenced("\n".join(map(_piece, beyond[:MOST_ADVICE]))) if beyond else ""
+
+
+def _piece(piece: Advice) -> str:
+    gain = f" ({_saved(piece):.0f} %)" if piece.scope == "global" else ""
+    return f"{plain(piece.rule, 60)}{gain}: {_sentence(piece.text)}"
+
+
+def _saved(piece: Advice) -> float:
+    """The share of the time, in percent, that the vendor's profiler expects to be saved; 0 where it says no such."""
+    return (piece.speedup_pct or 0.0) if piece.scope == "global" else 0.0
 
 
 def _sentence(text: str) -> str:
