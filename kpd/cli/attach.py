@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 import sys
 from argparse import ArgumentParser, Namespace
 
@@ -11,6 +12,9 @@ from kpd.cli.outcome import CliError
 from kpd.cli.text import narrate
 from kpd.wire import NoDaemon
 from kpd.workspace.paths import Workspace
+
+HUNG_UP = 128 + signal.SIGHUP
+"""Exit code of a UI whose terminal has gone: there is nobody left to tell anything."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -48,6 +52,8 @@ def open_ui(ws: Workspace, read_only: bool = False, low_bandwidth: bool = False)
     from tui.cockpit import run
 
     code = run(ws, read_only, low_bandwidth)
+    if code == HUNG_UP:
+        return code
     if listens(ws):
         narrate("detached: the daemon goes on. kpd attach comes back, kpd shutdown ends it.")
     else:
@@ -74,7 +80,8 @@ async def _over_ssh(args: Namespace) -> int:
             await far.linked()
             return await dial()
 
-        app = cockpit(connect, far.name, tui, args.read_only, far.complaint)
+        app = cockpit(connect, far.name, tui, args.read_only, far.complaint, args.ssh)
         await app.run_async()
-    narrate(f"detached: the daemon on {args.ssh} goes on.")
+    if app.return_code != HUNG_UP:
+        narrate(f"detached: the daemon on {args.ssh} goes on.")
     return app.return_code or 0

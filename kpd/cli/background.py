@@ -15,6 +15,8 @@ from kpd.workspace.paths import Workspace
 READY_WITHIN_S = 30.0
 POLL_S = 0.03
 TAIL_LINES = 12
+MOST_LOG = 4 << 20
+"""Bytes of a log that goes on; a longer one is put aside as daemon.log.1."""
 
 
 def listens(ws: Workspace) -> bool:
@@ -31,6 +33,8 @@ def listens(ws: Workspace) -> bool:
 def start_daemon(ws: Workspace) -> None:
     """Start a daemon in a session of its own and return once it listens. Raises CliError with the log's tail told."""
     ws.make_private()
+    if ws.log.exists() and ws.log.stat().st_size > MOST_LOG:
+        ws.log.replace(f"{ws.log}.1")
     with ws.log.open("ab") as log:
         begun = log.tell()
         # Its working folder is the workspace: what lies there is not to be imported, by the daemon or its children.

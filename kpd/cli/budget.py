@@ -10,6 +10,7 @@ from kpd.cli.outcome import OK
 from kpd.cli.parser import add_json, amount, count
 from kpd.cli.text import clean, columns, narrate, out, out_json, table
 from kpd.model.nouns import Budget
+from kpd.model.spending import dollars
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -41,11 +42,11 @@ def execute(args: Namespace) -> int:
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     most, left = found["budget"], _left
-    usd = (words.dollars(most["usd"]), words.dollars(max(most["usd"] - found["usd"], 0.0))) if most["usd"] else ("", "")
+    usd = (dollars(most["usd"]), dollars(max(most["usd"] - found["usd"], 0.0))) if most["usd"] else ("", "")
     return [
         ("iterations", str(most["iterations"]), str(found["counted"]), left(most["iterations"], found["counted"])),
         ("patience", str(most["patience"]), str(found["in_vain"]), left(most["patience"], found["in_vain"])),
-        ("dollars", usd[0], words.dollars(found["usd"]), usd[1]),
+        ("dollars", usd[0], dollars(found["usd"]), usd[1]),
         ("stop score", words.number(most["stop_score"]), words.number(found["score"]), ""),
         ("least gain, %", f"{most['min_gain_pct']:g}", "", ""),
         ("fix attempts", str(most["fix_attempts"]), "", ""),

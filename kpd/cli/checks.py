@@ -23,7 +23,7 @@ def lines(checks: Sequence[Check], limit: int | None, colour: bool) -> Iterator[
         yield f"  {paint(sign, hue, colour)} {name}  {first.strip()}".rstrip()
         yield from more
         if check["state"] == "bad" and check["remedy"]:
-            first, *more = folded(check["remedy"], limit, f"{indent}  ")
+            first, *more = folded(check["remedy"], limit, f"{indent}  ") or [""]
             yield f"{indent}{paint('→', 'yellow', colour)} {first.strip()}"
             yield from more
 

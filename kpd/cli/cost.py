@@ -9,6 +9,7 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import OK
 from kpd.cli.parser import add_json
 from kpd.cli.text import columns, narrate, out, out_json, table
+from kpd.model.spending import dollars
 from kpd.workspace.config import load_config
 
 COUNTS = ("CALLS", "INPUT", "CACHE WRITE", "CACHE READ", "OUTPUT", "USD")
@@ -61,8 +62,8 @@ def counts(spend: Spend) -> tuple[str, ...]:
     usage = spend["usage"]
     tokens = (usage["input"], usage["cache_write"], usage["cache_read"], usage["output"])
     unknown = " + ?" if spend["unpriced"] else ""
-    return (str(spend["calls"]), *(f"{count:,}" for count in tokens), f"{words.dollars(spend['usd'])}{unknown}")
+    return (str(spend["calls"]), *(f"{count:,}" for count in tokens), f"{dollars(spend['usd'])}{unknown}")
 
 
 def _limit(usd: float) -> str:
-    return words.dollars(usd) if usd else "no limit"
+    return dollars(usd) if usd else "no limit"

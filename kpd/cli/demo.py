@@ -16,8 +16,8 @@ from kpd.cli.ask import workspace
 from kpd.cli.attach import require_terminal
 from kpd.cli.outcome import INFRA, OK, CliError
 from kpd.cli.text import narrate, out, plain
-from kpd.demo.playhead import SPEEDS
-from kpd.workspace.paths import Workspace, WorkspaceError
+from kpd.model.playback import SPEEDS
+from kpd.workspace.paths import Workspace, WorkspaceError, expanded
 
 if TYPE_CHECKING:
     from kpd.workspace.config import TuiConfig
@@ -34,7 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    path = Path(args.recording).expanduser() if args.recording else SHIPPED
+    path = expanded(args.recording) if args.recording else SHIPPED
     if args.headless:
         return _headless(path, args.speed)
     require_terminal("kpd demo --headless plays for kpd attach in another terminal")

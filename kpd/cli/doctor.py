@@ -1,5 +1,6 @@
 """kpd doctor: what works in the workspace and on its hosts, what does not, and what to do about it."""
 
+import errno
 import shutil
 import tempfile
 from argparse import ArgumentParser, Namespace
@@ -31,8 +32,13 @@ def execute(args: Namespace) -> int:
     ws = workspace(args)
     config = _config(ws)
     hosts = known(ws, *args.hosts) if config.state == "ok" else {}
-    own = [asdict(check) for check in (config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws))]
-    cards = look(ws, hosts) if hosts else []
+    found = [config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws)]
+    cards = []
+    try:
+        cards = look(ws, hosts) if hosts else []
+    except (WorkspaceError, OSError) as err:
+        found.append(Check("hosts", "bad", f"none was looked at: {_words(err)}", "correct the state, then look again"))
+    own = [asdict(check) for check in found]
     code = checks.code(own, cards)
     if args.json:
         out_json({"workspace": str(ws.root), "checks": own, "hosts": cards})
@@ -49,6 +55,12 @@ def execute(args: Namespace) -> int:
     out()
     out(paint("nothing to correct", "green", colour) if not bad else paint(f"{len(bad)} to correct", "red", colour))
     return code
+
+
+def _words(err: WorkspaceError | OSError) -> str:
+    if isinstance(err, WorkspaceError):
+        return err.message
+    return f"{err.filename}: {err.strerror}" if err.filename else str(err)
 
 
 def _config(ws: Workspace) -> Check:
@@ -96,7 +108,9 @@ def _state(ws: Workspace) -> Check:
     except WorkspaceError as err:
         return Check("state", "bad", err.message, err.remedy)
     except OSError as err:
-        return Check("state", "bad", f"{ws.private} is not writable: {err.strerror}", "check its owner and the disk")
+        remedy = "mount it writable, or copy the workspace to where you can write"
+        remedy = remedy if err.errno == errno.EROFS else "check its owner and the disk"
+        return Check("state", "bad", f"{ws.private} is not writable: {err.strerror}", remedy)
     except (CliError, DaemonError) as err:
         return Check("state", "bad", err.message, err.remedy)
     return Check("state", "ok", f"{ws.private.name}/ is private and writable, the log is readable")

@@ -1,11 +1,10 @@
 """kpd edit: the operator's own candidate, in the operator's own editor."""
 
-import os
 import re
-import shlex
 import shutil
 import tempfile
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from kpd.cli.outcome import DAEMON_CODES, FAILED, INFRA, OK, CliError
 from kpd.cli.parser import nearest
 from kpd.cli.text import line, narrate
 from kpd.client import DaemonError
+from kpd.workspace.editor import REMEDY, editor
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_files
 
@@ -28,7 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     ws = workspace(args)
-    place, name = args.place, args.file
+    place, name, words = args.place, args.file, editor()
     if name is None and place is not None and not _PLACE.fullmatch(place):
         place, name = None, place
     run, number = _start(ws, place)
@@ -39,7 +39,7 @@ def execute(args: Namespace) -> int:
     chosen = _chosen(name, list(files))
     copy = Path(tempfile.mkdtemp(prefix="kpd-edit-")) / Path(chosen).name
     copy.write_text(files[chosen], newline="")
-    _let_edit(copy)
+    _let_edit(words, copy)
     try:
         text = copy.read_bytes().decode()
     except UnicodeDecodeError as err:
@@ -72,7 +72,8 @@ def _start(ws: Workspace, place: str | None) -> tuple[dict[str, Any], int | None
         raise CliError(f"{' and '.join(begun)} are under way", "say which one: kpd edit RUN", FAILED)
     chosen = place or (begun[0] if begun else next(reversed(runs), None))
     if chosen not in runs:
-        raise CliError(f"no run {place!r}" if place else "no run yet", nearest(place or "", list(runs)[-10:]))
+        remedy = nearest(place or "", list(runs)[-10:]) or "kpd run TASK queues one"
+        raise CliError(f"no run {place!r}" if place else "no run yet", remedy)
     return runs[chosen], runs[chosen]["incumbent"]
 
 
@@ -96,14 +97,13 @@ def _chosen(name: str | None, files: list[str]) -> str:
     return name
 
 
-def _let_edit(copy: Path) -> None:
+def _let_edit(words: Sequence[str], copy: Path) -> None:
     """Until the editor has ended. Raises CliError."""
     import subprocess  # only this verb needs it
 
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
     try:
-        code = subprocess.run([*editor, str(copy)]).returncode
+        code = subprocess.run([*words, str(copy)]).returncode
     except OSError as err:
-        raise CliError(f"{editor[0]} cannot be run: {err.strerror}", "set $EDITOR", INFRA) from err
+        raise CliError(f"{words[0]} cannot be run: {err.strerror}", REMEDY, INFRA) from err
     if code:
-        raise CliError(f"{editor[0]} exited {code}: nothing is sent", f"what you wrote is in {copy}", FAILED)
+        raise CliError(f"{words[0]} exited {code}: nothing is sent", f"what you wrote is in {copy}", FAILED)

@@ -1,11 +1,12 @@
-"""kpd hosts: each host as it was last seen; add, trust and retry them."""
+"""kpd hosts: each host as it was last seen, and what its GPUs do now; add, trust and retry them."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kpd.cli import checks, words
 from kpd.cli.ask import query, workspace
+from kpd.cli.glance import looks, now
 from kpd.cli.outcome import INFRA, OK, USAGE, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.text import clean, columns, narrate, out, out_json, wrapped
@@ -37,10 +38,11 @@ def execute(args: Namespace) -> int:
     if args.json:
         out_json(query(ws, "hosts"))
         return OK
-    answer = clean(query(ws, "status"))
+    answer, seen = clean(query(ws, "status")), looks(ws)
     for card in answer["hosts"].values():
         runs = [run for run in answer["runs"].values() if run["host"] == card["name"]]
-        for text in report(card, columns(), [f"{run['id']}: {run['waiting']}" for run in runs if run["waiting"]]):
+        waiting = [f"{run['id']}: {run['waiting']}" for run in runs if run["waiting"]]
+        for text in report(card, columns(), waiting, seen.get(card["name"])):
             out(text)
     if not answer["hosts"]:
         narrate("no host was probed yet; the daemon does it when it starts, kpd doctor does it now")
@@ -62,8 +64,10 @@ def _change(ws: Workspace, args: Namespace) -> int:
         raise CliError(err.message, err.remedy, USAGE if err.kind == "config" else INFRA) from err
 
 
-def report(host: dict[str, Any], limit: int | None, waiting: Sequence[str] = ()) -> list[str]:
-    """One host as lines; `waiting` are its runs that wait, and for what."""
+def report(
+    host: dict[str, Any], limit: int | None, waiting: Sequence[str] = (), seen: Mapping[str, Any] | None = None
+) -> list[str]:
+    """One host as lines; `waiting` are its runs that wait, and for what, `seen` is what its devices do now."""
     gpus = [device for device in host["devices"] if device["kind"] == "gpu"]
     rooflines = [_peaks(host), *(f"{gpu['name']} {peaks}" for gpu in gpus if (peaks := _peaks(gpu)))]
     facts = {
@@ -85,6 +89,8 @@ def report(host: dict[str, Any], limit: int | None, waiting: Sequence[str] = ())
     for name, fact in facts.items():
         if fact:
             lines += wrapped(f"{name:<10} {fact}", limit, "  ")
+    for fact in now(host, seen or {}):
+        lines += wrapped(f"{'now':<10} {fact}", limit, "  ")
     return lines
 
 

@@ -35,7 +35,10 @@ def add(ws: Workspace, args: Namespace) -> int:
     if taken is not None:
         raise CliError(f"{host.address} is there already, as {taken}", f"kpd doctor {taken} looks at it")
     name = args.name or name_for(host.address, (ANY, *config.hosts))
-    if name in (ANY, LOCAL) or not HOST_NAME.fullmatch(name):
+    if name in (ANY, LOCAL):
+        means = "whichever host is free" if name == ANY else "this machine"
+        raise CliError(f"{name!r} cannot be a host's name", f"it is reserved for {means}: give another --name")
+    if not HOST_NAME.fullmatch(name):
         raise CliError(f"{name!r} cannot be a host's name", "use letters, digits, _ . and -")
     if name in config.hosts:
         raise CliError(f"there is a host {name} already", "give another --name")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kpd.cli.outcome import OK, CliError
 from kpd.cli.text import narrate, out
-from kpd.workspace.paths import Workspace
+from kpd.workspace.paths import Workspace, expanded
 from kpd.workspace.runfolder import write_atomic
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import ignored
@@ -19,7 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    root = Path(args.folder or args.workspace or ".").expanduser()
+    root = expanded(args.folder or args.workspace or ".")
     if root.exists() and not root.is_dir():
         raise CliError(f"{root} is not a folder", "name a folder, or one that does not exist yet")
     root.mkdir(parents=True, exist_ok=True)

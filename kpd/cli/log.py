@@ -19,7 +19,7 @@ from kpd.model.nouns import Run, State
 from kpd.workspace.paths import Workspace
 
 WIDTHS = (8, 18, 12, 26, 9)
-HEAD = ("ITER", "OUTCOME", "SCORE µs", "GAIN", "AGENT", "MEMO")
+HEAD = ("ITER", "OUTCOME", "SCORE", "GAIN", "AGENT", "MEMO")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -30,7 +30,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     ws = workspace(args)
-    runs = list(query(ws, "status")["runs"])
+    status = query(ws, "status")
+    runs = list(status["runs"])
     if args.run is not None and args.run not in runs:
         raise CliError(f"no run {args.run!r}", nearest(args.run, runs[-10:]) or "kpd run TASK queues one")
     run_id = args.run or (runs[-1] if runs else None)
@@ -43,15 +44,16 @@ def execute(args: Namespace) -> int:
     for event in recorded(ws, run_id):
         state = fold(state, event)
     run = state.runs[run_id]
+    head = _head(status["tasks"].get(run.task, {}))
     if args.follow:
-        _tell(run, [it.number for it in run.iterations if it.outcome is not None], args.json)
+        _tell(run, [it.number for it in run.iterations if it.outcome is not None], args.json, head)
         if run.status != "ended":
             asyncio.run(_follow(ws, state, run_id, args.json))
     elif args.json:
-        out_json({"run": run_id, "iterations": _json(run.iterations)})
+        out_json({"run": run_id, "iterations": codec.jsonable(run.iterations)})
     else:
-        _tell(run, [it.number for it in run.iterations], False)
-        told = f"{run_id} of {run.task}: {words.run_state(_json(run))}"
+        _tell(run, [it.number for it in run.iterations], False, head)
+        told = f"{run_id} of {run.task}: {words.run_state(codec.jsonable(run))}"
         narrate(line(f"{told}, {run.reason}" if run.reason else told))
     return OK
 
@@ -61,23 +63,24 @@ async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> No
         state = fold(state, event)
         match event.fact:
             case IterationEnded(run=run, iteration=number) if run == run_id:
-                _tell(state.runs[run_id], [number], as_json, head=False)
+                _tell(state.runs[run_id], [number], as_json)
             case RunEnded(run=run, reason=reason) if run == run_id:
-                narrate(f"{run_id} {words.run_state(_json(state.runs[run_id]))}: {line(reason)}")
+                narrate(f"{run_id} {words.run_state(codec.jsonable(state.runs[run_id]))}: {line(reason)}")
                 return
 
 
-def _json(value: object) -> Any:
-    return json.loads(codec.encode(value))
+def _head(card: dict[str, Any]) -> tuple[str, ...]:
+    """The columns' names, with what the task's scores are in."""
+    return tuple(f"{name} {line(words.unit(card))}" if name == "SCORE" else name for name in HEAD)
 
 
-def _tell(run: Run, numbers: list[int], as_json: bool, head: bool = True) -> None:
+def _tell(run: Run, numbers: list[int], as_json: bool, head: tuple[str, ...] = ()) -> None:
     limit = columns()
     if head and not as_json:
-        out(row(HEAD, limit))
+        out(row(head, limit))
     for it in run.iterations:
         if it.number in numbers:
-            brief = _json(it)
+            brief = codec.jsonable(it)
             out(json.dumps(brief) if as_json else row(cells(run.id, brief, it.number == run.incumbent), limit))
     sys.stdout.flush()
 
@@ -92,8 +95,6 @@ def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:
 
 def row(texts: tuple[str, ...], limit: int | None) -> str:
     """Fixed columns, so that rows which come later line up with those that stand."""
-    fixed = [
-        pad(plain(text), cells, name == "SCORE µs") for text, cells, name in zip(texts, WIDTHS, HEAD, strict=False)
-    ]
+    fixed = [pad(plain(text), cells, name == "SCORE") for text, cells, name in zip(texts, WIDTHS, HEAD, strict=False)]
     full = "  ".join([*fixed, line(texts[-1])])
     return cut(full, limit).rstrip() if limit else full.rstrip()

@@ -1,7 +1,6 @@
 """Look at hosts now: through the daemon, which holds their links, or from this process when none runs."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from kpd.hosts.host import Host
 from kpd.hosts.preflight.cards import down_card, host_card
 from kpd.hosts.preflight.trial import try_counters
 from kpd.hosts.transports import host_of
-from kpd.model.codec import encode
+from kpd.model.codec import jsonable
 from kpd.model.places import HostCard
 from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
@@ -38,7 +37,7 @@ def look_from_here(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]
     async def all_of_them() -> list[HostCard]:
         return await asyncio.gather(*(_look(ws, name, config) for name, config in hosts.items()))
 
-    return [json.loads(encode(card)) for card in asyncio.run(all_of_them())]
+    return [jsonable(card) for card in asyncio.run(all_of_them())]
 
 
 async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:

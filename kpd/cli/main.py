@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kpd import __version__
 from kpd.cli.outcome import DAEMON_CODES, INFRA, INTERRUPTED, OK, USAGE, CliError
 from kpd.cli.parser import Parser, add_workspace, nearest
+from kpd.cli.streams import let_go_of_stderr, make_whole
 from kpd.cli.text import narrate, plain
 
 
@@ -91,11 +92,19 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Expected errors become one line on stderr."""
+    make_whole()
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    finally:
+        let_go_of_stderr()
+
+
+def _run(argv: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        code = _dispatch(argv)
         sys.stdout.flush()
         return code
     except CliError as err:

@@ -1,13 +1,12 @@
 """For `kpd show --prompt`: what an iteration's agent told its model, block by block, and the text if it was kept."""
 
-import json
 from collections.abc import Iterator
 
 from kpd.agents.prompt.record import RECORD, Asked, Record
 from kpd.cli.ask import query
 from kpd.cli.outcome import FAILED, OK, CliError
 from kpd.cli.text import columns, narrate, out, out_json, plain, table
-from kpd.model.codec import CodecError, decode, encode
+from kpd.model.codec import CodecError, decode, jsonable
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 
@@ -18,7 +17,7 @@ def show(ws: Workspace, iteration: str, as_json: bool) -> int:
     """Print all prompts of the iteration. Raises DaemonError, CliError."""
     asked = [(prompt, _file(ws, iteration, prompt.text) if prompt.text else None) for prompt in _asked(ws, iteration)]
     if as_json:
-        out_json({"prompts": [{**json.loads(encode(prompt)), "content": text} for prompt, text in asked]})
+        out_json({"prompts": [{**jsonable(prompt), "content": text} for prompt, text in asked]})
         return OK
     for number, (prompt, text) in enumerate(asked):
         if number:

@@ -3,6 +3,7 @@
 import time
 from argparse import ArgumentParser, Namespace
 
+from kpd.cli import words
 from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import OK
 from kpd.cli.parser import add_json
@@ -15,17 +16,19 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    answer = query(workspace(args), "queue")
     if args.json:
-        out_json(answer)
+        out_json(query(workspace(args), "queue"))
         return OK
-    answer = clean(answer)
+    answer = clean(query(workspace(args), "status"))
+    if answer["pid"] is None and not answer.get("playback"):
+        narrate(words.NO_DAEMON)
     if answer["held"]:
         for text in wrapped(f"⏸ held: {answer['held']}; kpd resume releases the queue", columns()):
             out(text)
     runs = [*answer["begun"], *answer["queued"]]
-    for text in runs_table(runs, time.time(), columns()) if runs else ():
-        out(text)
-    if not runs:
+    if runs:
+        for text in runs_table(runs, answer["tasks"], time.time(), columns()):
+            out(text)
+    else:
         narrate("the queue is empty; kpd run TASK queues a run")
     return OK

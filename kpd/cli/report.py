@@ -7,6 +7,8 @@ from kpd.cli import words
 from kpd.cli.text import line, paint, table, wrapped
 from kpd.model.metrics import describe
 from kpd.model.missing import lacks
+from kpd.model.profiles import ESTIMATED
+from kpd.model.spending import dollars
 from kpd.profile.changes import changes
 
 Answer = dict[str, Any]
@@ -20,7 +22,10 @@ SEVERITIES = {"high": "‼", "medium": "!", "low": "·"}
 
 
 def report(shown: Answer, limit: int | None, colour: bool) -> list[str]:
-    """The answer of `show` as lines; nothing is wider than `limit`, where there is one."""
+    """The answer of `show`, and the `card` of its task if that is known, as lines.
+
+    Nothing is wider than `limit`, where there is one.
+    """
     sections = (
         _head(shown, limit, colour),
         _cases(shown["detail"], limit),
@@ -76,7 +81,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("override", it["override"], limit)
     if it["score"] is not None:
         roofline = f", {it['roofline_pct']:.0f} % of the roofline" if it["roofline_pct"] is not None else ""
-        yield from _field("score", f"{words.number(it['score'])} µs{roofline}{_since_baseline(shown)}", limit)
+        score = f"{words.number(it['score'])} {words.unit(_card(shown))}"
+        yield from _field("score", f"{score}{roofline}{_since_baseline(shown)}", limit)
     if it["reason"] and not (it["verdict"] and it["reason"] == it["verdict"]["reason"]):
         yield from _field("reason", it["reason"], limit)
     if it["bottleneck"]:
@@ -88,15 +94,21 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
 def _cost(spend: Answer) -> str:
     tokens = sum(spend["usage"].values())
     unknown = " + ?" if spend["unpriced"] else ""
-    return f"{words.dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {words.counted(spend['calls'], 'call')}"
+    return f"{dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {words.counted(spend['calls'], 'call')}"
 
 
 def _since_baseline(shown: Answer) -> str:
     baseline = _score(shown["baseline"])
-    score = shown["iteration"]["score"]
-    if not baseline or shown["iteration"]["outcome"] == "baseline":
+    unit = words.unit(_card(shown))
+    factor = words.speedup(_card(shown), baseline, shown["iteration"]["score"])
+    if baseline is None or factor is None or shown["iteration"]["outcome"] == "baseline":
         return ""
-    return f", the baseline's was {words.number(baseline)} µs ({baseline / score:.2f} times as fast)"
+    better = "fast" if unit == words.unit({}) else "good"
+    return f", the baseline's was {words.number(baseline)} {unit} ({factor:.2f} times as {better})"
+
+
+def _card(shown: Answer) -> Answer:
+    return shown.get("card") or {}
 
 
 def _score(detail: Answer | None) -> float | None:
@@ -178,7 +190,8 @@ def _advice(detail: Answer, limit: int | None) -> Iterator[str]:
 
 def advice(piece: Answer, cases: int, limit: int | None, most: int = 0) -> list[str]:
     """A piece of advice with what it may gain, of which of all `cases` it is said; `most` > 0 ends it at a sentence."""
-    gain = f" up to {piece['speedup_pct']:.0f} % less time" if piece["speedup_pct"] else ""
+    share = piece["speedup_pct"] or 0.0
+    gain = f" {ESTIMATED[piece['scope']].format(f'{share:.{0 if share >= 9.95 else 1}f} %')}" if share else ""
     agrees = f" ✓ {piece['agrees']}" if piece["agrees"] else ""
     some = f" [{', '.join(piece['cases'])}]" if 0 < len(piece["cases"]) < cases else ""
     head, *rest = wrapped(f"{piece['level']} {piece['rule']}{gain}{agrees}{some}", limit, "  ")

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from kpd.cli.ask import query, workspace
 from kpd.cli.enqueue import add_options, enqueue, task_name
 from kpd.cli.outcome import INTERRUPTED, OK
-from kpd.cli.parser import count
+from kpd.cli.parser import amount, count
 from kpd.cli.text import line, narrate, out
 
 
@@ -14,9 +14,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK", help="a task's name or folder")
     add_options(parser)
     parser.add_argument("--patience", metavar="N", type=count, help="end after N attempts without an accepted one")
-    parser.add_argument("--min-gain", dest="min_gain_pct", metavar="PCT", type=float, help="accept from this gain on")
-    parser.add_argument("--stop-score", metavar="US", type=float, help="end once the score is this good")
-    parser.add_argument("--usd", metavar="DOLLARS", type=float, help="spend no more than this on models")
+    parser.add_argument("--min-gain", dest="min_gain_pct", metavar="PCT", type=amount, help="accept from this gain on")
+    parser.add_argument("--stop-score", metavar="X", type=amount, help="end once the score is this good")
+    parser.add_argument("--usd", metavar="DOLLARS", type=amount, help="spend no more than this on models")
     parser.add_argument(
         "--wait", action="store_true", help="wait for the end: 0 improved, 1 failed, 2 no gain, 3 infrastructure"
     )

@@ -40,7 +40,9 @@ def execute(args: Namespace) -> int:
     if args.json:
         out_json(answer)
         return OK
-    for text in report(clean(answer), columns(), colours()):
+    cards = {card["name"]: card for card in query(ws, "tasks")}
+    shown = {**answer, "card": cards.get(answer["run"]["task"])}
+    for text in report(clean(shown), columns(), colours()):
         out(text)
     return OK
 

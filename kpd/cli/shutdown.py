@@ -8,7 +8,9 @@ from pathlib import Path
 from kpd.cli.ask import command, workspace
 from kpd.cli.outcome import INFRA, OK, CliError
 from kpd.cli.text import line, narrate
+from kpd.hosts.helper.processes import exists
 from kpd.wire import NoDaemon
+from kpd.workspace.paths import Workspace
 
 GONE_WITHIN_S = 30.0
 STEP_WITHIN_S = 600.0
@@ -23,29 +25,51 @@ def arguments(parser: ArgumentParser) -> None:
 def execute(args: Namespace) -> int:
     ws = workspace(args)
     try:
-        finishes = command(ws, "shutdown", now=args.now or None).get("finishes")
+        answer = command(ws, "shutdown", now=args.now or None)
     except NoDaemon:
         narrate(f"no daemon runs for {ws.root}")
         return OK
+    finishes = answer.get("finishes")
     if finishes:
         narrate(f"the daemon ends after {line(' and '.join(finishes))}; kpd shutdown --now ends it at once")
-    deadline = time.monotonic() + GONE_WITHIN_S + (STEP_WITHIN_S if finishes else 0)
+    _wait_for_release(ws, GONE_WITHIN_S + (STEP_WITHIN_S if finishes else 0))
+    _wait_for_end(ws, answer.get("pid"))
+    then = "what was under way waits for kpd resume" if args.now else "the next one goes on with what is left"
+    narrate(f"the daemon has ended; {then}")
+    return OK
+
+
+def _wait_for_release(ws: Workspace, patience: float) -> None:
+    """Until the next daemon may start. Raises CliError."""
+    deadline = time.monotonic() + patience
     while not _released(ws.lock):
         if time.monotonic() > deadline:
             raise CliError(
                 "the daemon has not ended yet", f"kpd shutdown --now cuts it short; its log is {ws.log}", INFRA
             )
         time.sleep(POLL_S)
-    then = "what was under way waits for kpd resume" if args.now else "the next one goes on with what is left"
-    narrate(f"the daemon has ended; {then}")
-    return OK
+
+
+def _wait_for_end(ws: Workspace, pid: int | None) -> None:
+    """Until the process is gone: a thread of it that hangs holds no lock. Raises CliError."""
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while pid is not None and exists(pid):
+        if time.monotonic() > deadline:
+            raise CliError(
+                f"the daemon has let go of the workspace, but something in its process {pid} hangs",
+                f"kill -9 {pid} ends it, and nothing is lost; its log is {ws.log}",
+                INFRA,
+            )
+        time.sleep(POLL_S)
 
 
 def _released(lock: Path) -> bool:
     """Whether no daemon holds the workspace any more: only then may the next one start."""
-    with lock.open("rb") as held:
-        try:
+    try:
+        with lock.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
+    except BlockingIOError:
+        return False
+    except FileNotFoundError:  # somebody has removed .kpd, and the lock with it
+        return True
     return True

@@ -34,7 +34,8 @@ def execute(args: Namespace) -> int:
 
 def _headless(ws: Workspace, args: Namespace, tasks: list[str]) -> int:
     if listens(ws):
-        narrate("a daemon runs already: the tasks go into its queue")
+        then = "the tasks go into its queue" if tasks else "there is nothing to start; kpd run TASK queues a run"
+        narrate(f"a daemon runs already: {then}")
         _enqueue(ws, args, tasks)
         return OK
     from kpd.cli.daemon import serve

@@ -2,7 +2,7 @@
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kpd.cli import words
@@ -38,7 +38,7 @@ def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) 
         label = Playback(**playback).label
         yield f"▶ {label} · {playback['state']}, {playback['speed']}×, in {status['workspace']}"
     elif status["pid"] is None:
-        yield paint("○ no daemon; kpd start, or kpd daemon to keep it in the foreground", "yellow", colour)
+        yield paint(words.NO_DAEMON, "yellow", colour)
     else:
         yield f"● kpd {status['version']}, process {status['pid']}, {status['workspace']}"
     if status["held"]:
@@ -63,27 +63,34 @@ def _runs(status: dict[str, Any], now: float, limit: int | None) -> Iterator[str
         yield "no runs; kpd run TASK queues one"
         return
     yield ""
-    yield from runs_table([*ended, *live], now, limit)
+    yield from runs_table([*ended, *live], status["tasks"], now, limit)
     yield ""
 
 
-def runs_table(runs: list[dict[str, Any]], now: float, limit: int | None) -> list[str]:
-    """Runs in brief, one a line: state, spent budget, best against the baseline, what is under way or why it ended."""
+def runs_table(
+    runs: list[dict[str, Any]], tasks: Mapping[str, dict[str, Any]], now: float, limit: int | None
+) -> list[str]:
+    """Runs in brief, one a line: state, spent budget, best against the baseline, what is under way or why it ended.
+
+    `tasks` are the cards of their tasks, as far as they are there.
+    """
     rows = []
     for run in runs:
         spent = f"{max(run['count'] - 1, 0)}/{run['budget']['iterations']}"
         doing = run["reason"] if run["status"] == "ended" else words.now(run, now)
-        rows.append((run["id"], words.run_state(run), run["task"], run["agent"], run["host"], spent, best(run), doing))
+        won = best(run, tasks.get(run["task"], {}))
+        rows.append((run["id"], words.run_state(run), run["task"], run["agent"], run["host"], spent, won, doing))
     head = ("RUN", "STATE", "TASK", "AGENT", "HOST", "ITER", "BEST", "NOW")
     return table(head, rows, limit, right="ITER")
 
 
-def best(run: dict[str, Any]) -> str:
-    """The incumbent's time saved against the run's baseline, as scores."""
+def best(run: dict[str, Any], card: Mapping[str, Any]) -> str:
+    """The incumbent's score, and how many times as good that is as the baseline's."""
     found, baseline = run["best"], run["baseline"]
     if found is None or not found["score"]:
         return ""
-    score = f"{words.number(found['score'])} µs"
-    if baseline is None or not baseline["score"] or found["number"] == baseline["number"]:
+    score = f"{words.number(found['score'])} {words.unit(card)}"
+    if baseline is None or found["number"] == baseline["number"]:
         return score
-    return f"{score}, {baseline['score'] / found['score']:.2f}x"
+    factor = words.speedup(card, baseline["score"], found["score"])
+    return score if factor is None else f"{score}, {factor:.2f}x"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kpd.cli.outcome import FAILED, INFRA, OK, CliError
 from kpd.cli.parser import count
 from kpd.cli.text import narrate, out, out_json, plain
-from kpd.model.spending import Spend
+from kpd.model.spending import Spend, dollars
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 
@@ -109,7 +109,7 @@ async def _make(ws: Workspace, args: Namespace, facts: "Facts", purse: "Purse") 
 def _spent(spend: Spend) -> str:
     usage = spend.usage
     read = usage.input + usage.cache_write + usage.cache_read
-    dollars = "at a price that is not known" if spend.unpriced else f"${spend.usd:.2f}"
+    cost = "at a price that is not known" if spend.unpriced else dollars(spend.usd)
     calls = f"{spend.calls} call{'' if spend.calls == 1 else 's'}"
     tokens = f"{read:,} tokens read ({usage.cache_read:,} from the cache), {usage.output:,} written"
-    return f"spent: {calls}, {tokens}, {dollars}"
+    return f"spent: {calls}, {tokens}, {cost}"

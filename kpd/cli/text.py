@@ -1,5 +1,6 @@
 """Text on its way to a terminal: made harmless, put in columns, cut to the width there is."""
 
+import contextlib
 import json
 import os
 import sys
@@ -54,9 +55,10 @@ def out(text: str = "") -> None:
 
 
 def narrate(text: str) -> None:
-    """Narration, to stderr, so that stdout stays data."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    """Narration, to stderr, so that stdout stays data. Where it cannot be written it is dropped."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 def out_json(value: Any) -> None:

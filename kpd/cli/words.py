@@ -1,6 +1,9 @@
 """kpd's words with their signs: the same in every report, readable without colour."""
 
+from collections.abc import Mapping
 from typing import Any
+
+from kpd.model import scores
 
 OUTCOMES = {
     "baseline": ("◆ baseline", "cyan"),
@@ -20,8 +23,19 @@ RUN_OUTCOMES = {
 }
 STATUSES = {"queued": ("… queued", "dim"), "running": ("● running", "green"), "paused": ("⏸ paused", "yellow")}
 WAITING = "◔ waiting"
+NO_DAEMON = "○ no daemon; kpd start, or kpd daemon to keep it in the foreground"
 LEVELS = {"info": "i", "warning": "!", "error": "✗"}
 MINUS = "−"
+
+
+def unit(card: Mapping[str, Any]) -> str:
+    """What the scores of a task are in; one that nobody knows is taken to be timed."""
+    return scores.unit(card.get("score", "us"))
+
+
+def speedup(card: Mapping[str, Any], old: float | None, new: float | None) -> float | None:
+    """How many times as good `new` is as `old` for that task; None where that cannot be said."""
+    return scores.speedup(old, new, card.get("direction", "lower"))
 
 
 def signed(pct: float) -> str:
@@ -47,11 +61,6 @@ def number(value: float | None) -> str:
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
     text = f"{value:,.{digits}f}"
     return text if value % 1 or digits == 0 else f"{value:,.0f}"
-
-
-def dollars(usd: float) -> str:
-    """$12.34, and with more digits where cents would hide the most of it."""
-    return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 
 def counted(count: int, what: str) -> str:
