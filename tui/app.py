@@ -1,28 +1,34 @@
 """The terminal UI: one frozen view, redrawn at most twice a second by news and at once by keys."""
 
+import asyncio
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.reactive import var
+from textual.reactive import Reactive, var
+from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 
+from kpd.messages import Push
 from kpd.model.events import Event
 from kpd.model.nouns import State
 from kpd.workspace.config import TuiConfig
 from tui import editing, keeping, looking, sending, themes
-from tui.acts.actions import ACTIONS, BY_ID, reason
+from tui.acts.actions import ACTIONS, BY_ID, key, reason
+from tui.acts.keymap import keymap
 from tui.model.desk import Desk
 from tui.model.details import Question
-from tui.model.feed import FIRST_WAIT_S, Connect, Feed, Link, Message, follow
+from tui.model.feed import FIRST_WAIT_S, Connect, Feed, Link, follow
 from tui.model.glances import Glances
 from tui.model.outline import newest
 from tui.model.view import TABS, Said, View
+from tui.screens.box import Ground
 from tui.widgets.board import Board
 from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
@@ -31,6 +37,12 @@ from tui.words.text import clean
 
 SAID_S = 5.0
 """How long the answer to an act stays in spite of news."""
+
+
+class Calm(Ground):
+    """The screen that is not painted as a whole whenever the keyboard moves, as Textual's own is."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
 
 class KpdApp(App[int]):
@@ -55,12 +67,13 @@ class KpdApp(App[int]):
         clock: Callable[[], float] = lambda: 0.0,
         me: str = "",
         tidy: Callable[[bool], None] = lambda whole: None,
+        elsewhere: str = "",
     ) -> None:
         """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start.
 
         `clock` tells the Unix time that ages are counted to, in place of the last event's. `me` is what the daemon
         calls this operator, whose own acts are not told to them. `tidy` is called when news have been painted, with
-        whether they were a `whole` state.
+        whether they were a `whole` state. `elsewhere` is the machine that the workspace is on, where it is another.
         """
         # Textual takes colours away altogether only where they are those of the terminal; elsewhere it leaves greys.
         super().__init__(ansi_color=True if themes.no_colour(os.environ) else None)
@@ -79,15 +92,19 @@ class KpdApp(App[int]):
         self._last_publish = 0.0
         self._said_at = math.inf
         self._due: Timer | None = None
-        complaint = complaint or self._dress() or self._unknown_keys()
+        self._fades: Timer | None = None
+        keys, refused = keymap(self._config.keys)
+        complaint = complaint or self._dress() or refused
         said = Said(clean(complaint), good=False) if complaint else None
-        keys = {id: key for id, key in self._config.keys.items() if id in BY_ID}
-        view = View(workspace=workspace, read_only=read_only, zone=zone, said=said, keys=keys)
+        view = View(workspace=workspace, elsewhere=elsewhere, read_only=read_only, zone=zone, said=said, keys=keys)
         self.set_reactive(KpdApp.view, view)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Textual's own themes lack kpd's variables."""
         return dict(themes.DARK.variables)
+
+    def get_default_screen(self) -> Screen[None]:
+        return Calm(id="_default")
 
     def compose(self) -> ComposeResult:
         yield Board().data_bind(KpdApp.view)
@@ -106,13 +123,9 @@ class KpdApp(App[int]):
         names = ", ".join(theme.name for theme in themes.THEMES)
         return "" if known else f"config.toml, [tui]: no theme is called {wanted!r}; kpd's own are {names}"
 
-    def _unknown_keys(self) -> str:
-        unknown = next((id for id in self._config.keys if id not in BY_ID), None)
-        return "" if unknown is None else f"config.toml, [tui.keys]: no action is called {unknown!r}; ? lists them all"
-
     # ── news ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _hear(self, message: Message) -> None:
+    def _hear(self, message: Push) -> None:
         if isinstance(message, Event) and (found := deed(message.fact)) is not None and found.by != self._me:
             self._deed = found
         if isinstance(message, State):
@@ -138,34 +151,45 @@ class KpdApp(App[int]):
             self._due.stop()
         self._due = None
         self._last_publish = time.monotonic()
-        # The answer to an act goes with the first news after a while: a timer of its own would paint an idle screen.
-        said = self.view.said if self._last_publish - self._said_at < SAID_S else None
+        left = self._said_at + SAID_S - self._last_publish
+        said = self.view.said if left > 0 else None
         if self._deed is not None and (said is None or said.others):
-            said, self._said_at = Said(str(self._deed), others=True), self._last_publish
+            said, self._said_at, left = Said(str(self._deed), others=True), self._last_publish, SAID_S
             self._deed = None
-        self.change(said=said, **self._desk.news())
+        if said is not None and left < math.inf and self._fades is None:
+            # While nothing happens an answer stays, and is still true: an idle screen is not painted.
+            self._fades = self.set_timer(left, self._fade)
+        self.change(said=said, looks=self._glances.looks, **self._desk.news())
         self.call_after_refresh(self._tidy, self._whole)
         self._whole = False
+
+    def _fade(self) -> None:
+        self._fades = None
+        self._publish_soon()
 
     def change(self, **fields: Any) -> None:
         """Show the next view, and ask for what it lacks."""
         self.view = self._desk.view(self.view, **{"now": self._clock(), **fields})
         feed = self.feed
-        if feed is not None:
-            for question in self._desk.wanted(self.view):
-                self.run_worker(self._ask(feed, question), group="ask")
+        if feed is not None and (wanted := self._desk.wanted(self.view)):
+            self.run_worker(self._ask(feed, wanted), group="ask")
 
-    async def _ask(self, feed: Feed, question: Question) -> None:
-        first = await self._desk.details.ask(feed, question)
-        if question.at in (self.view.at, self.view.mark) or question.what in ("rules", "acts", "diary"):
-            if first:
-                self.change()
-            else:  # what was there is still in sight: no hurry, and under load the next question is a moment away
-                self._publish_soon()
+    async def _ask(self, feed: Feed, questions: Sequence[Question]) -> None:
+        """Show the answers together: each for itself would cost a paint."""
+        first = await asyncio.gather(*(self._desk.details.ask(feed, question) for question in questions))
+        here = [
+            new
+            for new, question in zip(first, questions, strict=True)
+            if question.at in (self.view.at, self.view.mark) or question.what in ("rules", "acts", "diary")
+        ]
+        if any(here):
+            self.change()
+        elif here:  # what was there is still in sight: no hurry, and under load the next question is a moment away
+            self._publish_soon()
 
     async def _look_at(self, feed: Feed, host: str) -> None:
         if await self._glances.ask(feed, host):
-            self.change(looks=self._glances.looks)
+            self._publish_soon()
 
     def say(self, text: str, good: bool = True) -> None:
         self.show_said(Said(clean(text), good))
@@ -198,7 +222,8 @@ class KpdApp(App[int]):
         self.exit(0)
 
     def action_help_quit(self) -> None:
-        self.say("q leaves this screen; the daemon goes on. S stops the run.")
+        detach, stop = key(self.view, "detach"), key(self.view, "stop")
+        self.say(f"{detach} leaves this screen; the daemon goes on. {stop} stops the run.")
 
     # ── where the operator goes ───────────────────────────────────────────────────────────────────────────────────
 

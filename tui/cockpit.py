@@ -1,6 +1,9 @@
 """The UI at an operator's own terminal: with their settings, in a process of its own."""
 
+import asyncio
 import gc
+import signal
+import sys
 import time
 
 from kpd.client import operator
@@ -12,12 +15,41 @@ from tui.model.feed import Connect, dialling
 
 GC_THRESHOLD = 50_000
 """New objects between looks for cycles, where none comes earlier: with Python's own number a large state has many."""
+SWITCH_S = 0.0005
+"""After which the threads that read keys and write the screen have their turn while news are read."""
+
+ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Signals that end the UI; left to themselves they would leave the terminal as the UI had it."""
 
 
-def cockpit(connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "") -> KpdApp:
-    """The UI for the operator at this terminal, on a daemon that may be anywhere; `name` is its workspace's."""
+class Cockpit(KpdApp):
+    """The UI that has a process to itself."""
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in ENDS:
+            loop.add_signal_handler(number, self._end, number)
+
+    def on_unmount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in ENDS:
+            loop.remove_signal_handler(number)
+
+    def _end(self, number: int) -> None:
+        """Leave as with q, but say with the exit code that it was for this signal."""
+        self.exit(return_code=128 + number)
+
+
+def cockpit(
+    connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "", elsewhere: str = ""
+) -> KpdApp:
+    """The UI for the operator at this terminal, on a daemon that may be `elsewhere`; `name` is its workspace's."""
     gc.set_threshold(GC_THRESHOLD)
-    return KpdApp(connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator(), tidy=_tidy)
+    sys.setswitchinterval(SWITCH_S)
+    return Cockpit(
+        connect, name, config, read_only, complaint=complaint, clock=time.time, me=operator(), tidy=_tidy,
+        elsewhere=elsewhere,
+    )  # fmt: skip
 
 
 def _tidy(whole: bool) -> None:

@@ -63,7 +63,7 @@ def _copy(app: "KpdApp", text: str, what: str = "") -> None:
 
 
 def screenshot(app: "KpdApp") -> None:
-    """Beside the run that it shows, if its folder is on this machine; else where kpd was called."""
+    """Beside the run that it shows, if its folder is on this machine and lasts; else where kpd was called."""
     path = Path(f"kpd-{app.view.ref or 'screen'}-{app.view.tab}-{time.strftime('%Y%m%d-%H%M%S')}.svg")
     try:
         path = (_run_folder(app.view) or Path.cwd()) / path
@@ -75,7 +75,7 @@ def screenshot(app: "KpdApp") -> None:
 
 
 def _run_folder(view: View) -> Path | None:
-    if view.run is None or not view.state.workspace:
+    if view.run is None or not view.state.workspace or view.elsewhere or view.state.playback is not None:
         return None
     folder = Workspace(Path(view.state.workspace)).run_folder(view.run.task, view.run.id)
     return folder if folder.is_dir() else None
@@ -83,8 +83,11 @@ def _run_folder(view: View) -> Path | None:
 
 def open_folder(app: "KpdApp") -> None:
     """In the desktop's file manager where the folder and a desktop are here; else its path is copied."""
-    path, opener = folder_of(app.view), _opener()
-    if opener is not None and Path(path).is_dir():
+    path, opener, elsewhere = folder_of(app.view), _opener(), app.view.elsewhere
+    if elsewhere:
+        app.copy_to_clipboard(path)
+        app.say(f"the folder is on {elsewhere}, not on this machine; copied, if this terminal allows it: {path}")
+    elif opener is not None and Path(path).is_dir():
         app.say(f"opened: {path}")
         app.run_worker(_open(app, opener, path), group="open")
     else:

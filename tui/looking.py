@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tui import themes
+from tui.acts.actions import key
 from tui.model.against import compared_with
 from tui.model.outline import ORDERS, Place
 from tui.model.view import TABS, Against, Tab
@@ -41,7 +42,7 @@ def mark(app: "KpdApp") -> None:
         app.say(f"{view.ref} is marked no more")
     else:
         app.change(mark=view.at)
-        app.say(f"{view.ref} is marked: V compares another iteration with it")
+        app.say(f"{view.ref} is marked: {key(view, 'compare')} compares another iteration with it")
 
 
 def compare(app: "KpdApp") -> None:
@@ -75,7 +76,7 @@ def find(app: "KpdApp") -> None:
     screen = FindScreen("filter", app.view.filter, lambda text: app.change(filter=text))
     if app.view.tab == "log" and app.screen_stack[0].query_one("#right").has_focus_within:
         screen = FindScreen("search", app.view.find, lambda text: app.change(find=text))
-    app.push_screen(screen.data_bind(type(app).view))
+    app.push_screen(screen)
 
 
 def clear(app: "KpdApp") -> None:
@@ -100,7 +101,7 @@ def palette(app: "KpdApp") -> None:
         if id is not None:
             app.action_act(id)
 
-    app.push_screen(PaletteScreen(app.view), chosen)
+    app.push_screen(PaletteScreen(), chosen)
 
 
 def help(app: "KpdApp") -> None:

@@ -1,84 +1,122 @@
 """Commands on their way to the daemon: what is asked before them, and what is said of the answer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kpd.subscription import DaemonError
 from tui.acts import asking
-from tui.acts.action import Action
+from tui.acts.action import Action, no_link
 from tui.acts.actions import BY_ID
 from tui.model.details import Diff, Problem
 from tui.model.fired import findings
-from tui.model.view import Said
+from tui.model.view import Said, View
+from tui.screens.box import Modal
 from tui.screens.form import FormScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.reading import ReadingScreen, skill_lines
 from tui.screens.steering import SteeringScreen
+from tui.words.text import clean
 
 if TYPE_CHECKING:
     from tui.app import KpdApp
 
-NO_LINK = "no link to the daemon: `kpd start` brings it back"
+
+Again = Callable[[str], None]
+"""Opens a box once more, with what was typed in it and the trouble that it met."""
 
 
 def take(app: "KpdApp", action: Action) -> None:
     """Send the command of an act, after its question or form if it has one."""
     view = app.view
     if action.form is not None:
-
-        def filled(changes: dict[str, Any] | None) -> None:
-            if changes:
-                carry_out(app, action, {**action.args(view, ""), **changes})
-
-        app.push_screen(FormScreen(action.form(view)), filled)
-    elif action.ask is not None:
-        _ask(app, action, QuestionScreen(action.ask(view)))
+        _fill(app, action, view, FormScreen(action.form(view)))
+    elif action.ask is not None and (question := action.ask(view)) is not None:
+        _ask(app, action, view, QuestionScreen(question))
     else:
         carry_out(app, action, action.args(view, ""))
 
 
-def _ask(app: "KpdApp", action: Action, screen: QuestionScreen) -> None:
-    view = app.view
+def _fill(app: "KpdApp", action: Action, view: View, screen: FormScreen) -> None:
+    def filled(changes: dict[str, Any] | None) -> None:
+        if changes:
+            args = {**action.args(view, ""), **changes}
+            carry_out(app, action, args, again)
 
+    def again(trouble: str) -> None:
+        _fill(app, action, view, FormScreen(screen.form, screen.entries, trouble))
+
+    app.push_screen(screen, filled)
+
+
+def _ask(app: "KpdApp", action: Action, view: View, screen: QuestionScreen) -> None:
     def answered(answer: str | None) -> None:
-        if answer is not None:
-            carry_out(app, action, action.args(view, answer))
+        if answer is None:
+            return
+
+        def again(trouble: str) -> None:
+            _ask(app, action, view, QuestionScreen(replace(screen.question, value=answer), trouble=trouble))
+
+        carry_out(app, action, action.args(view, answer), again if answer else None)
 
     app.push_screen(screen, answered)
 
 
-def carry_out(app: "KpdApp", action: Action, args: Mapping[str, Any]) -> None:
-    app.run_worker(send(app, action, args), group="send")
+def carry_out(app: "KpdApp", action: Action, args: Mapping[str, Any], again: Again | None = None) -> None:
+    """Send a command. Where it is refused, `again` opens the box anew in which the operator has typed what it says."""
+    app.run_worker(_carry_out(app, action, args, again), group="send")
+
+
+async def _carry_out(app: "KpdApp", action: Action, args: Mapping[str, Any], again: Again | None) -> None:
+    why = await refusal(app, action, args)
+    if why and again is not None:
+        await _on_the_board(app)
+        again(why)
+
+
+async def _on_the_board(app: "KpdApp") -> None:
+    """Wait until no box is open: one that opened over it would take the keys that are meant for it."""
+    while isinstance(app.screen, Modal):
+        await app.screen.left.wait()
 
 
 async def send(app: "KpdApp", action: Action, args: Mapping[str, Any]) -> bool:
     """Whether the daemon did it; what it said is shown either way."""
+    return not await refusal(app, action, args)
+
+
+async def refusal(app: "KpdApp", action: Action, args: Mapping[str, Any]) -> str:
+    """Send a command, and show what the daemon said. Gives why it did not do it, an empty text if it did."""
     if app.feed is None:
-        app.say(f"{action.label}: {NO_LINK}", good=False)
-        return False
+        return _refused(app, action, no_link(app.view))
     if action.answer is not None:
         app.show_said(Said(f"{action.label}: under way", under_way=True))
     try:
         result = await app.feed.command(action.verb, **args)
     except DaemonError as err:
-        app.say(f"{action.label}: {_refusal(action, err)}", good=False)
+        why = _refused(app, action, _refusal(action, err))
         if action.id == "rollback" and err.code == "refused" and not args.get("force"):
             overwrite = QuestionScreen(asking.overwrite(err.message, err.remedy))
-            _ask(app, replace(action, args=lambda view, answer: {**args, "force": True}), overwrite)
-        return False
+            _ask(app, replace(action, args=lambda view, answer: {**args, "force": True}), app.view, overwrite)
+        return why
     if action.answer is not None:
         app.show_said(action.answer(result))
-        return True
+        return ""
     known = _Told({**result, **args} if isinstance(result, dict) else args)
     app.say(action.told.format_map(known) if isinstance(action.told, str) else action.told(known))
-    return True
+    return ""
+
+
+def _refused(app: "KpdApp", action: Action, why: str) -> str:
+    text = clean(f"{action.label}: {why}")
+    app.say(text, good=False)
+    return text
 
 
 async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, Any] | None:
     """What the daemon answers to a question that an act needs; None where it does not, and then it was said why."""
     if app.feed is None:
-        app.say(f"{act}: {NO_LINK}", good=False)
+        app.say(f"{act}: {no_link(app.view)}", good=False)
         return None
     try:
         found = await app.feed.query(what, **args)
@@ -109,7 +147,7 @@ def rollback(app: "KpdApp") -> None:
     run = view.run
     assert run is not None
     screen = QuestionScreen(asking.rollback(view), reads=True)
-    _ask(app, action, screen)
+    _ask(app, action, view, screen)
     app.run_worker(_show_diff(app, screen, view.ref, f"{run.id}.{run.incumbent}"), group="ask")
 
 
@@ -126,14 +164,21 @@ async def _show_diff(app: "KpdApp", screen: QuestionScreen, iteration: str, agai
 
 
 def steer(app: "KpdApp") -> None:
-    run = app.view.at.run
+    _steer(app, app.view.at.run)
 
-    async def send_note(text: str, note: int | None) -> bool:
+
+def _steer(app: "KpdApp", run: str, draft: str = "", trouble: str = "") -> None:
+    async def send_note(text: str, note: int | None) -> str:
         args = {"run": run, "text": text} | ({} if note is None else {"note": note})
         action = BY_ID["steer"]
-        return await send(app, action if text else replace(action, told="note {note} is withdrawn"), args)
+        why = await refusal(app, action if text else replace(action, told="note {note} is withdrawn"), args)
+        if why and text and screen not in app.screen_stack:
+            await _on_the_board(app)
+            _steer(app, run, text, why)
+        return why
 
-    app.push_screen(SteeringScreen(run, send_note).data_bind(type(app).view))
+    screen = SteeringScreen(run, send_note, draft, trouble)
+    app.push_screen(screen)
 
 
 def stand(app: "KpdApp", action: Action, wanted: str) -> None:

@@ -85,13 +85,13 @@ _RUN: tuple[Action, ...] = (
     Action("run", "n", "new run", "queue a run of the selected task", "Run", reasons.no_task,
            "run", _task, asking.run, "{task} is queued as {run}", rank=11),
     Action("pause", "p", "pause", "finish the step under way, then wait", "Run", reasons.not_running,
-           "pause", _run, told="{run} pauses once its step is done", rank=4),
+           "pause", _run, told="{run} is paused; a step that it is at is finished first", rank=4),
     Action("resume", "r", "resume", "go on with a paused run, or with a queue that is held", "Run", reasons.not_stopped,
            "resume", _resume, told=answers.resumed, rank=3),
     Action("steer", "s", "steer", "write, edit or withdraw notes to the agent", "Run", reasons.no_live_run,
            "steer", told="note {note} for {run}: the next iteration reads it", rank=5),
     Action("skip", "x", "skip", "give up the iteration under way and go on", "Run", reasons.nothing_to_skip,
-           "skip", _run, told="skipped the iteration of {run}", rank=8),
+           "skip", _run, asking.skip, "skipped the iteration of {run}", rank=8),
     Action("stop", "S", "stop", "end the run now", "Run", reasons.no_live_run,
            "stop", _run, asking.stop, "{run} is stopped", rank=10),
     Action("budget", "B", "budget", "change iterations, patience, min gain, dollars", "Run",
@@ -106,7 +106,7 @@ _RUN: tuple[Action, ...] = (
 
 _REVIEW: tuple[Action, ...] = (
     Action("review", "g", "review gate", "candidates wait for you before they are built", "Review",
-           reasons.no_live_run, "review", _gate, told=answers.gate_set, rank=17),
+           reasons.no_live_run, "review", _gate, asking.gate, answers.gate_set, rank=17),
     Action("approve", "y", "approve", "let the candidate that waits be built", "Review", reasons.nothing_to_review,
            "approve", _approve, told="{iteration} is approved: it is built next", rank=1, rare=True),
     Action("decline", "D", "decline", "end the candidate that waits, and say why", "Review", reasons.nothing_to_review,
@@ -189,7 +189,7 @@ _KEEP: tuple[Action, ...] = (
 )  # fmt: skip
 
 _KPD: tuple[Action, ...] = (
-    Action("theme", "ctrl+t", "theme", "the next theme: dark, light, Okabe–Ito", "kpd"),
+    Action("theme", "ctrl+t", "theme", "the next theme: dark, light, Okabe–Ito, 16 colours", "kpd"),
     Action("palette", "ctrl+p,colon", "palette", "find an act by name", "kpd"),
     Action("help", "question_mark", "help", "all keys and signs", "kpd", rank=90),
     Action("detach", "q", "detach", "leave this screen; the daemon goes on", "kpd", rank=91),

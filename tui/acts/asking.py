@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kpd.model.nouns import Iteration, Run
 from tui.model.outline import Place
 from tui.model.view import View
-from tui.words import marks
+from tui.words import marks, money
 from tui.words.numbers import count
 from tui.words.text import clean
 
@@ -34,9 +34,38 @@ def stop(view: View) -> Question:
     return Question(f"Stop {run.id} now?", tuple(text for text in (lost, kept) if text), "stop the run")
 
 
+def skip(view: View) -> Question:
+    run = view.run
+    assert run is not None
+    now = run.current
+    assert now is not None
+    lost = [f"Iteration {now.number} ends as skipped; its {now.step or 'first'} step is killed with all it started."]
+    if now.spend.calls:
+        lost.append(f"What it has cost stays spent: {money.cost(now.spend)}.")
+    still = "paused" if run.status == "paused" else "held" if view.state.held else ""
+    lost.append(f"{run.id} stays {still}." if still else f"{run.id} goes on with its next iteration.")
+    return Question(f"Skip iteration {now.number} of {run.id}?", tuple(lost), "skip it")
+
+
+def gate(view: View) -> Question | None:
+    """Only where switching it off lets a candidate go on that nobody has said yes to."""
+    run = view.run
+    assert run is not None
+    if not run.approve or (now := run.current) is None or now.review != "waits":
+        return None
+    text = (
+        f"{run.id}.{now.number} waits for you: with the gate off it is built and measured, as if you had approved it."
+    )
+    return Question(f"Switch the review gate of {run.id} off?", (text,), "switch it off")
+
+
 def run(view: View) -> Question:
     begun = ", ".join(one.id for one in view.state.begun)
-    waits = f"It begins as soon as a device that fits is free; under way: {begun}." if begun else "It begins at once."
+    under_way = f"; under way: {begun}" if begun else ""
+    if view.state.held:
+        waits = f"The queue is held: it begins once somebody has released it{under_way}."
+    else:
+        waits = f"It begins as soon as a device that fits is free{under_way}." if begun else "It begins at once."
     rest = "Agent, host and budget come from config.toml and its task.toml."
     return Question(f"Queue a run of {clean(view.at.task)}?", (waits, rest), "queue the run")
 
@@ -48,7 +77,7 @@ def accept(view: View) -> Question:
     mark = marks.of_iteration(it, run)
     text = [f"The verdict was: {mark.glyph} {marks.gain_of(it)} {mark.word}. {clean(it.reason)}"]
     text.append("It becomes the incumbent, marked as accepted by hand, and kpd writes its files to the task folder.")
-    text.append(f"Incumbent now: {run.id}.{run.incumbent}; b on it rolls back.")
+    text.append(f"Incumbent now: {run.id}.{run.incumbent}; undo brings it back.")
     return Question(f"Accept {view.ref} by hand?", tuple(text), "accept", entry="Why")
 
 
@@ -72,7 +101,7 @@ def rollback(view: View) -> Question:
     it, run = view.iteration, view.run
     assert it is not None
     assert run is not None
-    text = [*_files(view, run, it)]
+    text = [*_files(view, run)]
     later = [other for other in run.iterations if other.outcome == "accepted" and other.number > it.number]
     if later:
         text.append(
@@ -96,7 +125,7 @@ def trust(view: View) -> Question:
     return Question(f"Trust the key of {name}?", text, "trust the key")
 
 
-def _files(view: View, run: Run, it: Iteration) -> list[str]:
+def _files(view: View, run: Run) -> list[str]:
     """Which files of the task folder change."""
     proposed = view.shown.detail.proposed
     if proposed is None:

@@ -1,5 +1,7 @@
 """Keys as people write them."""
 
+from textual.keys import format_key
+
 _WRITTEN = {
     "question_mark": "?", "left_square_bracket": "[", "right_square_bracket": "]", "colon": ":", "escape": "esc",
     "enter": "⏎", "space": "space", "slash": "/", "shift+tab": "⇧tab", "full_stop": ".", "comma": ",",
@@ -15,5 +17,5 @@ def written(keys: str, most: int = 1) -> str:
 
 def _one(key: str) -> str:
     if key.startswith("ctrl+"):
-        return "^" + key.removeprefix("ctrl+")
-    return _WRITTEN.get(key, key)
+        return "^" + _one(key.removeprefix("ctrl+"))
+    return _WRITTEN.get(key) or format_key(key)

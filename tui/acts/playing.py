@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
+from kpd.model.playback import SPEEDS
 from tui.acts.action import Action, Args
 from tui.model.view import View
-
-SPEEDS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def _no_recording(view: View) -> str:

@@ -15,12 +15,8 @@ def no_live_run(view: View) -> str:
         return "no run is selected"
     if run.status == "ended":
         active = view.state.active
-        return f"{run.id} has ended" + (f"; f goes to {active.id}, which is under way" if active else "")
+        return f"{run.id} has ended" + (f"; follow goes to {active.id}, which is under way" if active else "")
     return ""
-
-
-def no_run(view: View) -> str:
-    return "" if view.run is not None else "no run is selected"
 
 
 def not_running(view: View) -> str:
@@ -107,6 +103,8 @@ def not_measured(view: View) -> str:
         return f"{view.ref} is still under way"
     if run.incumbent == it.number:
         return f"{view.ref} is the incumbent already"
+    if it.outcome in ("baseline", "accepted"):
+        return f"{view.ref} was accepted before: roll back brings it back"
     if it.score is None:
         return f"{view.ref} was never timed, so there is nothing to accept"
     return ""

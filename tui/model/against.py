@@ -1,6 +1,6 @@
 """What the diff compares the selected iteration with: its parent, the baseline, or the marked one."""
 
-from kpd.model.nouns import Iteration, Run
+from kpd.model.nouns import Iteration
 from tui.model.outline import Place
 from tui.model.view import View
 
@@ -28,10 +28,10 @@ def nothing_to_compare(view: View) -> str:
     if compared_with(view) == view.at:
         what = "the baseline" if view.against == "baseline" else "the marked iteration"
         return f"{view.ref} is {what} itself. Select another iteration to see how the two differ."
-    return _not_proposed(it, run)
+    return _not_proposed(it)
 
 
-def _not_proposed(it: Iteration, run: Run) -> str:
+def _not_proposed(it: Iteration) -> str:
     if it.outcome is None and not it.memo and it.number != it.parent:
         return "The diff appears when the propose step is done."
     return ""

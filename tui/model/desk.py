@@ -3,14 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
+from kpd.messages import Push
 from kpd.model.events import Event
 from kpd.model.fold import fold
 from kpd.model.nouns import State
 from kpd.subscription import Beat, Dropped, Live
+from kpd.wire import DIARY
 from tui.model import hosts
 from tui.model.against import compared_with
-from tui.model.details import DIARY, Details, Question, What
-from tui.model.feed import Feed, Link, Message
+from tui.model.details import Details, Question, What
+from tui.model.feed import Feed, Link
 from tui.model.filtering import parsed
 from tui.model.outline import Place, exists, newest, outline
 from tui.model.output import Output
@@ -18,7 +20,7 @@ from tui.model.view import Tab, View
 
 _ASKED_BY: dict[Tab, tuple[What, ...]] = {
     "overview": ("show", "cost"), "metrics": ("show",), "rules": ("show", "rules"), "diff": ("diff",),
-    "memo": ("show", "acts"), "log": ("events", "show", "acts", "diary"), "hosts": (),
+    "memo": ("show", "acts"), "log": ("events", "show", "acts", "diary", "texts"), "hosts": (),
 }  # fmt: skip
 
 
@@ -34,7 +36,7 @@ class Desk:
         self._refold = False
         self._put_forward: set[Place] = set()
 
-    def hear(self, message: Message) -> bool:
+    def hear(self, message: Push) -> bool:
         """Take a message; whether there is anything new to show."""
         self.details.hear(message)
         match message:
@@ -109,6 +111,8 @@ class Desk:
             left_out.add("cost")
         if view.tab == "log" and view.iteration is not None:  # its own events tell what was done to it
             left_out.add("acts")
+        if view.iteration is None or view.iteration.outcome is None:  # until it ends they are heard as they come
+            left_out.add("texts")
         asked = [
             Question(what, view.at, compared_with(view) if what == "diff" else None)
             for what in _ASKED_BY[view.tab]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from kpd.messages import Push
 from kpd.model.codec import CodecError, decode, encode, event_from_json
 from kpd.model.detail import Detail
 from kpd.model.events import Billed, Event, IterationEnded, IterationFact, RunFact
@@ -10,8 +11,10 @@ from kpd.model.nouns import Iteration, Notice, State
 from kpd.model.profiles import Severity
 from kpd.model.spending import Spend
 from kpd.subscription import DaemonError, Live
-from tui.model.feed import Feed, Message
+from kpd.wire import DIARY
+from tui.model.feed import Feed
 from tui.model.outline import Place
+from tui.model.output import AGENT
 from tui.words.deeds import deed
 
 MOST_KEPT = 64
@@ -21,11 +24,12 @@ MOST_ACTED = 500
 LOST = ("infra", "no_daemon")
 """Codes of errors that say nothing about the question: a lost connection, a disk."""
 
-What = Literal["show", "diff", "events", "cost", "rules", "acts", "diary"]
+What = Literal["show", "diff", "events", "cost", "rules", "acts", "diary", "texts"]
+TEXTS = {"reply.md": AGENT, "build.log": "build"}
+"""Files of an iteration that say what was printed while nobody looked, and on which channel it was."""
+LONGEST_TEXT = 40_000
 BILLS, ACTS = -1, -2
 """In place of an iteration's number: what was paid in a run, and what operators did in it."""
-DIARY = "daemon"
-"""The channel on which the daemon says that there is one more line in its own log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,15 @@ class Show:
     parent: Detail | None = None
     baseline: Detail | None = None
     folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file of an iteration; `cut` where it is longer than what is here."""
+
+    name: str
+    text: str
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +106,7 @@ class Shown:
     """The answers for one iteration, `cost` for a run as such; None where none has come yet.
 
     `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events. `diary`
-    is the daemon's own log, its newest lines.
+    is the daemon's own log, its newest lines; `texts` are those of TEXTS that the iteration has.
     """
 
     show: Show | Problem | None = None
@@ -104,19 +117,22 @@ class Shown:
     acts: tuple[Event, ...] | Problem | None = None
     marked: Show | Problem | None = None
     diary: tuple[Notice, ...] | Problem | None = None
+    texts: tuple[Text, ...] | Problem | None = None
 
     @property
     def detail(self) -> Detail:
         return self.show.detail if isinstance(self.show, Show) else Detail()
 
 
-Answer = Show | Diff | Cost | Problem | tuple[Event, ...] | tuple[Efficacy, ...] | tuple[Notice, ...]
+Answer = Show | Diff | Cost | Problem | tuple[Event, ...] | tuple[Efficacy, ...] | tuple[Notice, ...] | tuple[Text, ...]
 
 
 @dataclass(slots=True)
 class _Kept:
+    """`of` is the newest message that the answer knows of, `asking` that of the question under way."""
+
     value: Any
-    seq: int
+    of: int
     asking: int = -1
 
 
@@ -125,28 +141,29 @@ class Details:
 
     def __init__(self) -> None:
         self._kept: dict[Question, _Kept] = {}
+        self._heard = self._since = 0
         self._changed: dict[tuple[str, int], int] = {}
-        self._since = 0
+        """Which message was the newest that bears on a subject, counting from `_since`, that of the last snapshot."""
 
-    def hear(self, message: Message) -> None:
+    def hear(self, message: Push) -> None:
         """Note which answers a message outdates; a fresh snapshot outdates all of them."""
+        self._heard += 1
         if isinstance(message, State):
-            self._since = message.seq
-            self._changed = {_DAEMON: self._changed.get(_DAEMON, 0) + 1}
-            return
+            self._since = self._heard
+            self._changed.clear()
         if isinstance(message, Live) and message.channel == DIARY:
-            self._changed[_DAEMON] = self._changed.get(_DAEMON, 0) + 1
+            self._changed[_DAEMON] = self._heard
         if not isinstance(message, Event):
             return
         fact = message.fact
         if isinstance(fact, RunFact) and deed(fact) is not None:
-            self._changed[fact.run, ACTS] = message.seq
+            self._changed[fact.run, ACTS] = self._heard
         if isinstance(fact, IterationFact):
-            self._changed[fact.run, fact.iteration] = message.seq
+            self._changed[fact.run, fact.iteration] = self._heard
             if isinstance(fact, Billed):
-                self._changed[fact.run, BILLS] = message.seq
+                self._changed[fact.run, BILLS] = self._heard
             elif isinstance(fact, IterationEnded):
-                self._changed[_EVERYWHERE] = message.seq
+                self._changed[_EVERYWHERE] = self._heard
 
     def forget_problems(self) -> None:
         """A new connection may answer what the old one could not."""
@@ -160,7 +177,7 @@ class Details:
             self._value(Question("show", at)), self._value(Question("diff", at, against)),
             self._value(Question("events", at)), self._value(Question("cost", at)), self._value(Question("rules", at)),
             self._value(Question("acts", at)), None if mark is None else self._value(Question("show", mark)),
-            self._value(Question("diary", at)),
+            self._value(Question("diary", at)), self._value(Question("texts", at)),
         )  # fmt: skip
 
     def wants(self, question: Question) -> bool:
@@ -168,17 +185,17 @@ class Details:
         key = _key(question)
         if key is None:
             return False
-        kept, seq = self._kept.setdefault(key, _Kept(None, -1)), self._seq(key)
-        wanted = kept.seq < seq and kept.asking < seq
+        kept, news = self._kept.setdefault(key, _Kept(None, -1)), self._news(key)
+        wanted = kept.of < news and kept.asking < news
         if wanted:
-            kept.asking = seq
+            kept.asking = news
         return wanted
 
     async def ask(self, feed: Feed, question: Question) -> bool:
         """Ask, and keep the answer or the reason why there is none; whether it is the first to this question."""
         key = _key(question)
         assert key is not None
-        seq = self._seq(key)
+        news = self._news(key)
         kept = self._kept.setdefault(key, _Kept(None, -1))
         first = kept.value is None
         value: Answer
@@ -191,14 +208,14 @@ class Details:
         except CodecError as err:
             value = Problem(f"the daemon's answer cannot be read: {err}", "use one version of kpd")
         self._kept.pop(key, None)
-        self._kept[key] = _Kept(value, seq, seq)
+        self._kept[key] = _Kept(value, news, news)
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         return first
 
-    def _seq(self, key: Question) -> int:
-        subject = _subject(key)
-        return self._changed.get(subject, 0 if subject == _DAEMON else self._since)
+    def _news(self, key: Question) -> int:
+        """The message that an answer must not be older than."""
+        return self._changed.get(_subject(key), self._since)
 
     def _value(self, question: Question) -> Any:
         key = _key(question)
@@ -260,6 +277,21 @@ async def _answer(feed: Feed, question: Question) -> Answer:
             return decode(encode(await feed.query("rules")), tuple[Efficacy, ...])
         case "diary":
             return decode(encode(await feed.query("diary")), tuple[Notice, ...])
+        case "texts":
+            texts = [await _text(feed, at, name) for name in TEXTS]
+            return tuple(text for text in texts if text is not None)
+
+
+async def _text(feed: Feed, at: Place, name: str) -> Text | None:
+    """Its beginning, as far as LONGEST_TEXT; None where the iteration has no such file."""
+    try:
+        answer = await feed.query("file", iteration=at.ref, name=name)
+    except DaemonError as err:
+        if err.code == "unknown":
+            return None
+        raise
+    whole = str(decode(encode(answer), dict[str, Any]).get("text", ""))
+    return Text(name, whole[:LONGEST_TEXT], len(whole) > LONGEST_TEXT) if whole.strip() else None
 
 
 def _events(answer: Any) -> tuple[Event, ...]:

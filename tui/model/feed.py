@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from kpd.client import operator
-from kpd.model.events import Event
-from kpd.model.nouns import State
-from kpd.subscription import Beat, Client, DaemonError, Dropped, Live
+from kpd.messages import Push
+from kpd.subscription import Client, DaemonError
 from kpd.wire import LiveOutput
 from kpd.workspace.paths import WorkspaceError
-
-Message = State | Event | Live | Beat | Dropped
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 5.0
 
@@ -21,7 +18,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 5.0
 class Feed(Protocol):
     """One connection to a daemon; kpd.subscription.Client is one, and a recording could be another."""
 
-    def messages(self, after: int = 0) -> AsyncIterator[Message]: ...
+    def messages(self, after: int = 0) -> AsyncIterator[Push]: ...
 
     async def query(self, what: str, **args: Any) -> Any: ...
 
@@ -69,7 +66,7 @@ def dialling(
 async def follow(
     connect: Connect,
     seen: Callable[[], int],
-    hear: Callable[[Message], None],
+    hear: Callable[[Push], None],
     linked: Callable[[Link, Feed | None], None],
     first_wait: float = FIRST_WAIT_S,
 ) -> None:

@@ -32,16 +32,18 @@ class View:
     """`at` is the selected place; while `following` it moves on to the newest iteration by itself. `host` is the name
     of the chosen host.
 
-    `keys` holds the keys that the operator has set for actions, by the action's id. `mark` is the iteration that the
-    operator has marked, `against` what the diff and the metrics compare with, `split` shows the diff side by side.
-    `find` is searched for in the log; `filter` and `order` say which iterations the tree shows, and how. Ages
-    are those at the Unix time `now`, or at the last event where that is later. `looks` are the newest ones at hosts, by
-    name, while the operator watches them.
+    `elsewhere` is the machine that the workspace is on, where it is another than this screen's. `keys` holds the keys
+    that the operator has set for actions, by the action's id. `mark` is the iteration that the operator has marked,
+    `against` what the diff and the metrics compare with, `split` shows the diff side by side. `find` is searched for in
+    the log; `filter` and `order` say which iterations the tree shows, and how. Ages are those at the Unix time `now`,
+    or at the last event where that is later. `looks` are the newest ones at hosts, by name, while the operator watches
+    them.
     """
 
     state: State = field(default_factory=State)
     link: Link = field(default_factory=Link)
     workspace: str = ""
+    elsewhere: str = ""
     read_only: bool = False
     outline: Outline = field(default_factory=Outline)
     at: Place = field(default_factory=Place)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.profiles import Advice
+from kpd.model.profiles import ESTIMATED, Advice
 from tui.panes.parts import heading
 from tui.words.numbers import percent
 from tui.words.text import BLANK, Part, clean, line, wrapped
@@ -28,9 +28,10 @@ def advised(advice: Sequence[Advice], cases: Sequence[str], width: int) -> list[
 
 
 def _block(piece: Advice, cases: Sequence[str], width: int) -> list[Content]:
-    gain = f"  up to {percent(piece.speedup_pct)} less time" if piece.speedup_pct else ""
+    gain = f"  {ESTIMATED[piece.scope].format(percent(piece.speedup_pct))}" if piece.speedup_pct else ""
+    tint = ".accent" if piece.scope == "global" else ".muted"
     parts: list[Part] = [
-        ("  ", ""), (piece.level, _STYLES[piece.level]), "  ", (clean(piece.rule), ".strong"), (gain, ".accent"),
+        ("  ", ""), (piece.level, _STYLES[piece.level]), "  ", (clean(piece.rule), ".strong"), (gain, tint),
     ]  # fmt: skip
     agrees = f"✓ {clean(piece.agrees)}" if piece.agrees else ""
     head = line(*parts)

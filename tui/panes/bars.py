@@ -15,7 +15,7 @@ from tui.model.outline import Place
 from tui.model.view import TABS, View
 from tui.model.waits import waits
 from tui.panes.next import paused
-from tui.words import marks
+from tui.words import marks, money
 from tui.words.numbers import count
 from tui.words.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
 
@@ -23,7 +23,10 @@ MOST_BANNER_LINES, MOST_PROMPT_LINES = 3, 3
 
 
 def header(view: View, width: int) -> list[Content]:
-    """Where this is, whether the link is up, the hosts, and the step under way; the least important goes first."""
+    """Where this is, whether the link is up, the hosts, what the run has cost, and the step under way.
+
+    The least important goes first: the cost, then the hosts' names.
+    """
     parts: list[Content] = [line((" kpd ", ".key"), " ", (clip(clean(view.workspace), 24), ".strong"))]
     parts.append({"up": line(("● linked", ".good")), "down": line(("○ no link", ".bad"))}.get(
         view.link.state, line(("○ connecting", ".muted"))))  # fmt: skip
@@ -33,6 +36,7 @@ def header(view: View, width: int) -> list[Content]:
         parts.append(line(("review gate", ".accent")))
     right = _now(view, width).truncate(max(0, width - 2), ellipsis=True)
     parts += _hosts(view, width - _length(parts) - right.cell_length - 4)
+    parts += _cost(view, width - _length(parts) - right.cell_length - 4)
     left = Content("  ").join(parts)
     space = max(1, width - left.cell_length - right.cell_length - 1)
     return [Content.assemble(left.truncate(max(0, width - right.cell_length - 2), ellipsis=True), " " * space, right)]
@@ -64,6 +68,13 @@ def _hosts(view: View, room: int) -> list[Content]:
         if _length(shown) <= room:
             return shown
     return []
+
+
+def _cost(view: View, room: int) -> list[Content]:
+    """What the run that the bars speak of has cost of its limit, else the selected one; nothing where none costs."""
+    run = view.live or view.run
+    shown = [line(money.of_limit(run))] if run is not None and money.costs(run) else []
+    return shown if _length(shown) <= room else []
 
 
 def _quiet(mark: marks.Mark, text: str) -> tuple[str, str]:

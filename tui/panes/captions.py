@@ -1,8 +1,9 @@
 """What a newcomer sees happen in a recording, in a sentence: what kpd does now, or what became of a candidate."""
 
 from kpd.model.nouns import Iteration, Run, StepName
+from tui.acts.actions import key
 from tui.model.view import View
-from tui.words.numbers import times
+from tui.words.scores import won
 from tui.words.text import clean, first_line
 
 _STEPS: dict[StepName, str] = {
@@ -24,7 +25,7 @@ def caption(view: View) -> str:
     run = view.live
     if run is None:
         ended = next(reversed(view.state.runs.values()), None)
-        return _end(ended) if ended is not None and ended.status == "ended" else _welcome(view)
+        return _end(view, ended) if ended is not None and ended.status == "ended" else _welcome(view)
     if (now := run.current) is not None:
         known = {**_STEPS, **(_BASELINE if now.number == 0 else {})}
         return known.get(now.step, "") if now.step is not None else ""
@@ -46,17 +47,18 @@ def _outcome(it: Iteration) -> str:
     if it.outcome == "accepted":
         became = "is faster beyond doubt: accepted. It is now the one to beat."
     elif it.outcome == "failed":
-        became = "did not build: nothing is measured, and its agent is told why."
+        failed = "did not build" if it.reason.startswith("does not build") else "failed before it could be measured"
+        became = f"{failed}, and its agent is told why."
     elif it.verdict is None:
-        became = "gave wrong results: rejected before it was ever timed."
+        wrong = "gave wrong results" if it.reason.startswith("incorrect") else "was not let through"
+        became = f"{wrong}: rejected before it was ever timed."
     else:
         word = {"slower": "is slower", "faster": "is faster, but not by enough"}.get(it.verdict.word, "is no faster")
         became = f"{word}: rejected, however good it sounded."
     return f"Iteration {it.number} {became}"
 
 
-def _end(run: Run) -> str:
-    best, baseline = run.best, run.baseline
-    factor = times(baseline.score, best.score) if best is not None and baseline is not None else ""
+def _end(view: View, run: Run) -> str:
+    factor = won(view.state, run)
     came = f"{factor} the baseline" if factor else "nothing was faster"
-    return f"The run has ended: {came}. space plays it again, q leaves."
+    return f"The run has ended: {came}. {key(view, 'play')} plays it again, {key(view, 'detach')} leaves."

@@ -40,8 +40,7 @@ _GPU = (
 def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
     """A row a case; a time of all of the call stands beside that of the device, where there are both."""
     if detail.timed is None:
-        when = "appear when this iteration is timed" if it.outcome is None else "none: it ended before it was timed"
-        return [heading("Cases", (when, ".muted"))]
+        return [heading("Cases", (_why_none(it), ".muted"))]
     timed = detail.timed
     fresh = count(timed.processes, "fresh process", "fresh processes")
     again = f", {timed.retaken} retaken" if timed.retaken else ""
@@ -53,6 +52,12 @@ def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
         return [*found, *table(_GPU, rows, width)]
     rows = [_row(case) for case in timed.cases]
     return [*found, *table(_CPU if width >= WIDE else _CPU_SHORT, rows, width)]
+
+
+def _why_none(it: Iteration) -> str:
+    if it.score is not None:
+        return "are being read"
+    return "appear when this iteration is timed" if it.outcome is None else "none: it ended before it was timed"
 
 
 def launching(case: CaseTime) -> float | None:

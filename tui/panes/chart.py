@@ -3,16 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.nouns import Run
+from kpd.model.scores import Direction
 from tui.words.numbers import figure
 from tui.words.text import fit
 
-Direction = Literal["lower", "higher"]
 MOST_SPREAD = 16
 ALIKE = 0.01
 """Scores that differ by less than this share may stand on one line."""

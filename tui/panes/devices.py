@@ -7,6 +7,7 @@ from itertools import groupby
 from rich.cells import cell_len
 from textual.content import Content
 
+from kpd.model import clocks
 from kpd.model.nouns import Run
 from kpd.model.places import Computes, Device, HostCard, Telemetry
 from tui.model import hosts
@@ -21,8 +22,8 @@ from tui.words.text import BLANK, Part, clean, clip, fit, joined, line, wrapped
 INDENT = 2
 MOST_PROCESSES = 4
 GAUGE = 8
-LOWERED = {"hardware slowdown", "too hot", "power brake"}
-"""Reasons for a low clock that are trouble; the others are how somebody has set the GPU."""
+LOWERED = clocks.words(clocks.TROUBLE)
+"""The other reasons for a low clock are how somebody has set the GPU."""
 
 _COLUMNS = (
     Column("bus", right=False, keep=9, least=7),

@@ -49,7 +49,7 @@ def split(detail: Detail, width: int) -> list[Content]:
 
 def _to_go(view: View, run: Run, score: float, stop: float) -> tuple[float | None, str, str]:
     """The share of the way from the baseline, and how much is left of it."""
-    lower = view.task is None or view.task.direction == "lower"
+    lower = view.state.direction(run) == "lower"
     left = (1 - stop / score) * 100 if lower else (stop / score - 1) * 100 if score else math.inf
     if left <= 0:
         return 1.0, f"{figure(stop)} is reached", "reached"

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.places import Check, Device, HostCard
-from tui.acts.keys import written
+from tui.acts.actions import key
 from tui.model import hosts
 from tui.model.view import View
 from tui.panes import devices
@@ -45,8 +45,8 @@ def _trouble(view: View, card: HostCard, width: int) -> list[Content]:
         return _offered(view, card, width)
     reason, remedy = hosts.trouble(card)
     if card.link == "down":
-        key = _key(view, "retry_link", "R")
-        again = f"then {key} tries again" if hosts.needs_person(card) else f"{key} tries at once"
+        retry = key(view, "retry_link")
+        again = f"then {retry} tries again" if hosts.needs_person(card) else f"{retry} tries at once"
         found = _marked(marks.FAILED, reason or "not connected yet", width)
         return [*found, *_remedy(remedy or "kpd goes on trying", width), *_remedy(again, width)]
     if reason and not card.checks:
@@ -64,7 +64,7 @@ def _offered(view: View, card: HostCard, width: int) -> list[Content]:
     else:
         rows = [print_of]
     found += [row for text in rows for row in wrapped(text, width, ".strong", indent=2 * INDENT, most=3)]
-    trust = f"compare it with the host's own, then {_key(view, 'trust', 'T')} trusts it"
+    trust = f"compare it with the host's own, then {key(view, 'trust')} trusts it"
     return found + _remedy(trust, width)
 
 
@@ -86,7 +86,7 @@ def _preflight(view: View, card: HostCard, width: int) -> list[Content]:
     return [
         *found,
         BLANK,
-        *wrapped(f"{_key(view, 'check_hosts', 'c')} checks what works here.", width, ".muted", INDENT),
+        *wrapped(f"{key(view, 'check_hosts')} checks what works here.", width, ".muted", INDENT),
     ]
 
 
@@ -121,7 +121,3 @@ def _remedy(text: str, width: int, indent: int = INDENT) -> list[Content]:
     return [
         Content.assemble(" " * indent, ("→ " if nth == 0 else "  ", ".accent"), row) for nth, row in enumerate(rows)
     ]
-
-
-def _key(view: View, action: str, usual: str) -> str:
-    return written(view.keys.get(action, usual))

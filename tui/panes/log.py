@@ -1,7 +1,7 @@
 """Log: the step journal of the iteration with its times, and live output where it belongs between the steps."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from textual.content import Content
@@ -9,8 +9,8 @@ from textual.content import Content
 from kpd.model.events import STEP_OF, Event, StepFact, StepStarted
 from kpd.model.nouns import Notice
 from tui.acts.actions import key
-from tui.model.details import Problem, Show
-from tui.model.output import OutputLine
+from tui.model.details import TEXTS, Problem, Show
+from tui.model.output import AGENT, OutputLine, shortened
 from tui.model.view import View
 from tui.panes import printed
 from tui.panes.parts import heading, nothing_heard, nothing_selected, problem, sentence
@@ -23,7 +23,10 @@ from tui.words.text import BLANK, clean, clip, line, wrapped
 ROWS = 1 << 12
 """More rows than a printed line is ever folded to."""
 
-Timed = tuple[int, float, list[Content]]
+MOST_KEPT = 2_000
+"""Events whose rows are kept: the log is put together anew with every line that comes."""
+
+Timed = tuple[int, float, tuple[Content, ...]]
 """An event's number, its time, and how it reads."""
 
 
@@ -87,6 +90,9 @@ class Sheet:
         output = [
             one for one in view.output if one.run == "" or (one.run == view.at.run and one.iteration == it.number)
         ]
+        heard = bool(output)
+        if not heard and it.outcome is not None:
+            output = list(_kept(view, journal))
         pairs = zip(journal, (*journal[1:], None), strict=False)
         shown = [
             self._timed(view, one.seq, one.at, *told(one.fact)) for one, after in pairs if not _goes_on(one, after)
@@ -95,7 +101,7 @@ class Sheet:
         if not journal and not output:
             waiting = "The journal of this iteration appears here, with the output of its build and its jobs."
             self._say(sentence(waiting, self._width))
-        elif not output and it.outcome is not None:
+        elif not heard and it.outcome is not None:
             self._say([BLANK, *sentence(_where(view), self._width)])
 
     def _of_the_daemon(self, view: View) -> None:
@@ -140,10 +146,7 @@ class Sheet:
         self._say(self._timed(view, 0, notice.at, marks.of_notice(notice.level), notice.text)[2], below_events)
 
     def _timed(self, view: View, seq: int, at: float, mark: marks.Mark, text: str) -> Timed:
-        """What happened when, over as many lines as it takes."""
-        head = line((f"{clock(at, view.zone)}  ", ".muted"), (f"{mark.glyph} ", mark.style))
-        rows = wrapped(text, self._width - head.cell_length)
-        return seq, at, [(head if nth == 0 else line(" " * head.cell_length)) + one for nth, one in enumerate(rows)]
+        return seq, at, _rows(clock(at, view.zone), mark, text, self._width)
 
     def _say(self, lines: Iterable[Content], known: int = 0) -> None:
         for one in lines:
@@ -182,6 +185,14 @@ def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Cont
     return Content("   ").join(parts) if parts else None
 
 
+@lru_cache(maxsize=MOST_KEPT)
+def _rows(time: str, mark: marks.Mark, text: str, width: int) -> tuple[Content, ...]:
+    """What happened when, over as many rows as it takes."""
+    head = line((f"{time}  ", ".muted"), (f"{mark.glyph} ", mark.style))
+    rows = wrapped(text, width - head.cell_length)
+    return tuple((head if nth == 0 else line(" " * head.cell_length)) + one for nth, one in enumerate(rows))
+
+
 def _goes_on(event: Event, after: Event | None) -> bool:
     """Whether this is the beginning of a step whose end comes next: one line a step is enough."""
     if not isinstance(event.fact, StepStarted) or after is None:
@@ -200,17 +211,35 @@ def _noticed(view: View, since: float = 0.0, until: float = float("inf")) -> lis
 def _made_of(view: View) -> tuple[object, ...]:
     """All of a view that the log shows something of."""
     return (
-        view.output, view.shown.events, view.shown.acts, view.shown.diary, view.shown.show, view.state.notices,
-        view.at, view.iteration, view.run is None, view.state.seq == 0, view.link.state, view.find, view.zone,
+        view.output, view.shown.events, view.shown.acts, view.shown.diary, view.shown.texts, view.shown.show,
+        view.state.notices, view.at, view.iteration, view.run is None, view.state.seq == 0, view.link.state, view.find,
+        view.zone,
     )  # fmt: skip
 
 
+def _kept(view: View, journal: Sequence[Event]) -> Iterator[OutputLine]:
+    """What was printed while nobody looked, as its files have it, each below the step that it belongs to."""
+    begun = {event.fact.step: event.seq for event in journal if isinstance(event.fact, StepStarted)}
+    at = view.at
+    assert at.iteration is not None
+    for text in view.shown.texts if isinstance(view.shown.texts, tuple) else ():
+        channel = TEXTS[text.name]
+        after = begun.get("propose" if channel == AGENT else "build", 0)
+        said = [shortened(one) for one in text.text.splitlines()]
+        more = [f"… the rest is in {text.name}"] if text.cut else []
+        for one in (*said, *more):
+            yield OutputLine(at.run, at.iteration, after, channel, one)
+
+
 def _where(view: View) -> str:
+    it, loaded = view.iteration, isinstance(view.shown.show, Show)
+    if loaded and it is not None and it.outcome is not None and view.shown.detail.proposed is None:
+        return "It ended before it had a candidate: nothing of it was built or run."
     show = view.shown.show
     folder = show.folder if isinstance(show, Show) and show.folder else "its run folder"
     files = "build.log, check.json, timing.json"
     reply = "reply.md, " if view.iteration is not None and view.iteration.spend.calls else ""
-    return f"Live output is kept while this screen is open. All of it is in {folder}: {reply}{files}."
+    return f"What jobs print is heard while this screen is open. All that is kept is in {folder}: {reply}{files}."
 
 
 @lru_cache(maxsize=4)

@@ -9,7 +9,8 @@ from kpd.model.nouns import Iteration, Run
 from tui.model.view import View
 from tui.panes.parts import heading, where
 from tui.words import marks
-from tui.words.numbers import figure, times
+from tui.words.numbers import figure
+from tui.words.scores import won
 from tui.words.text import Part, as_fits, clean, clip, first_line, fit, line
 
 MOST = 8
@@ -27,15 +28,15 @@ def others(view: View, run: Run, width: int) -> list[Content]:
 
 def _run(view: View, run: Run, ids: int, width: int) -> Content:
     """Its sign, what and where it is, the step it is at, and how much it has won; the last go first."""
-    mark, now, best, first = marks.of_run(run, bool(view.state.held)), run.current, run.best, run.baseline
+    mark, now = marks.of_run(run, bool(view.state.held)), run.current
     head = line((f"{mark.glyph} ", mark.style), (fit(run.id, ids), ".strong"), " ", clip(clean(run.task), 28))
     tail: list[Part] = [(f"  {where(run)}", ".muted")]
     if now is not None and now.step is not None and mark is marks.RUNNING:
         tail.append((f"  {now.number}: {now.step}", mark.style))
     else:
         tail.append((f"  {mark.word}", mark.style))
-    if best is not None and first is not None and best is not first and (won := times(first.score, best.score)):
-        tail.append((f"  {won}", ".good"))
+    if factor := won(view.state, run):
+        tail.append((f"  {factor}", ".good"))
     return as_fits(head.truncate(width, ellipsis=True), tail, width)
 
 

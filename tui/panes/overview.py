@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.detail import Detail
@@ -9,7 +10,7 @@ from kpd.model.nouns import Iteration, Run
 from tui.model.details import Problem
 from tui.model.view import View
 from tui.panes.cases import cases
-from tui.panes.chart import Direction, chart
+from tui.panes.chart import chart
 from tui.panes.distance import distance, split
 from tui.panes.models import models
 from tui.panes.next import budget, next_lines
@@ -18,7 +19,8 @@ from tui.panes.parts import device, heading, nothing_selected, problem, told, wh
 from tui.panes.steps import across, down
 from tui.panes.why import why
 from tui.words import marks, money
-from tui.words.numbers import figure, times
+from tui.words.numbers import figure
+from tui.words.scores import unit, won
 from tui.words.text import BLANK, Part, as_fits, beside, clean, line, wrapped
 
 WIDE, WIDEST = 76, 150
@@ -51,7 +53,7 @@ def _narrow(view: View, run: Run, it: Iteration, width: int, height: int) -> lis
     rest = [*steps, BLANK, *table] if len(steps) > 1 else [*steps, *table]
     best, far = _best(view, run, width), distance(view, run, width)
     rows = max(5, min(9, height - len(best) - len(far) - len(rest) - 1))
-    found = [*best, *far, *chart(run, width, rows, _direction(view)), BLANK, *rest, *split(detail, width)]
+    found = [*best, *far, *chart(run, width, rows, view.state.direction(run)), BLANK, *rest, *split(detail, width)]
     found += [BLANK, heading("Budget"), *budget(view, run, width)]
     return [*found, *_after_blank(others(view, run, width))]
 
@@ -63,7 +65,7 @@ def _wide(view: View, run: Run, it: Iteration, width: int, height: int) -> list[
     table = [*cases(it, detail, main), *split(detail, main)]
     best, far = _best(view, run, main), distance(view, run, main)
     rows = max(6, min(16, height - len(best) - len(far) - len(table) - 1))
-    left = [*best, *far, *chart(run, main, rows, _direction(view)), BLANK, *table]
+    left = [*best, *far, *chart(run, main, rows, view.state.direction(run)), BLANK, *table]
     right = [*down(view, run, it, detail, SIDE), BLANK, heading("Budget"), *budget(view, run, SIDE)]
     found = [*beside(left, right, main), *_after_blank(others(view, run, width))]
     found += why(detail, width, height - len(found)) if height - len(found) > 6 else []
@@ -78,7 +80,7 @@ def _widest(view: View, run: Run, it: Iteration, width: int, height: int) -> lis
     rest = width - half - GAP
     best, far = _best(view, run, half), distance(view, run, half)
     rows = max(8, min(24, height // 2 - len(best) - len(far)))
-    left = [*best, *far, *chart(run, half, rows, _direction(view)), BLANK]
+    left = [*best, *far, *chart(run, half, rows, view.state.direction(run)), BLANK]
     left += lately(view, run, half, min(MOST_LATELY, max(4, height - len(left) - 6)))
     left += _after_blank(others(view, run, half))
     limits = [heading("Budget"), *budget(view, run, rest - SIDE - GAP)]
@@ -87,10 +89,6 @@ def _widest(view: View, run: Run, it: Iteration, width: int, height: int) -> lis
     right += _after_blank(models(view, run, rest)) if run.spend.calls else []
     right += why(detail, rest, height - len(right))
     return beside(left, right, half, GAP)
-
-
-def _direction(view: View) -> Direction:
-    return view.task.direction if view.task else "lower"
 
 
 def _after_blank(found: list[Content]) -> list[Content]:
@@ -108,7 +106,7 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     found = [head.truncate(width, ellipsis=True), *on, *next_lines(view, width), BLANK]
     half = width if width < WIDEST else (width - GAP) // 2
     rows = max(5, min(12 if half == width else 24, height - 12))
-    left = [*_best(view, run, half), *distance(view, run, half), *chart(run, half, rows, _direction(view))]
+    left = [*_best(view, run, half), *distance(view, run, half), *chart(run, half, rows, view.state.direction(run))]
     counts = Counter(marks.of_iteration(it, run, bool(view.state.held)) for it in run.iterations)
     became = [heading("Iterations")]
     became += [
@@ -132,8 +130,11 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
     parts.append((f"{gain}  {mark.word}" if gain else mark.word, mark.style))
     against = "" if it.number == it.parent else f", against {run.id}.{it.parent}"
     on = f" on {where(run)}" if len(view.state.hosts) > 1 else ""
-    parts.append((f"   by {clean(it.agent)}{on}{against}", ".muted"))
-    head = [line(*parts).truncate(width, ellipsis=True), *device(run, width)]
+    by = f"   by {clean(it.agent)}"
+    known = line(*parts)
+    tails = (f"{by}{on}{against}", f"{by}{against}", against.replace(", ", "   "), by)
+    tail = next((tail for tail in tails if known.cell_length + cell_len(tail) <= width), tails[0])
+    head = [(known + line((tail, ".muted"))).truncate(width, ellipsis=True), *device(run, width)]
     reason = it.reason or (it.verdict.reason if it.verdict else "")
     wide = width >= WIDE
     for text, style, most in (
@@ -167,14 +168,13 @@ def _bottleneck(it: Iteration, detail: Detail, width: int) -> list[Content]:
 def _best(view: View, run: Run, width: int) -> list[Content]:
     """What the run has cost, if it pays for a model, and the incumbent's score."""
     found = [_cost(view, run, width)] if money.costs(run) else []
-    best, baseline = run.best, run.baseline
+    best = run.best
     if best is None or best.score is None:
         return [*found, heading("Best so far", ("appears when the baseline is timed", ".muted"))]
-    unit = "µs" if view.task is None or view.task.score == "us" else clean(view.task.score)
-    more: list[Part] = []
-    if baseline is not None and baseline is not best and (factor := times(baseline.score, best.score)):
-        more.append((f"  {factor} the baseline", ".good"))
-    return [*found, as_fits(heading("Best so far", (f"{figure(best.score)} {unit}", ".strong")), more, width)]
+    factor = won(view.state, run)
+    more: list[Part] = [(f"  {factor} the baseline", ".good")] if factor else []
+    score = f"{figure(best.score)} {unit(view.state, run)}"
+    return [*found, as_fits(heading("Best so far", (score, ".strong")), more, width)]
 
 
 def _cost(view: View, run: Run, width: int) -> Content:

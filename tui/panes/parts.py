@@ -4,6 +4,7 @@ from textual.content import Content
 
 from kpd.model.nouns import Run
 from kpd.workspace.config import ANY
+from tui.acts.actions import key
 from tui.model.details import Problem
 from tui.model.view import View
 from tui.words.text import BLANK, Part, clean, clip, line, wrapped
@@ -70,7 +71,8 @@ def nothing_selected(view: View, width: int) -> list[Content] | None:
 
 def _run_without_iteration(view: View, run: Run) -> str:
     if run.iterations:
-        return f"{run.id} is selected. Choose one of its iterations on the left, or press f to follow the newest."
+        follow = key(view, "follow")
+        return f"{run.id} is selected. Choose one of its iterations on the left, or follow the newest: {follow}."
     if run.status == "ended":
         return f"{run.id} ended before its first iteration: {clean(run.reason)}"
     if run.status == "queued":
@@ -119,5 +121,6 @@ def _task(view: View, width: int) -> list[Content]:
         BLANK,
     ]
     if not any(run.task == task.name for run in view.state.runs.values()):
-        lines += sentence("No run of this task yet. Press n to start one: its iterations appear on the left.", width)
+        none = f"No run of this task yet. {key(view, 'run')} queues one: its iterations appear on the left."
+        lines += sentence(none, width)
     return lines

@@ -7,7 +7,7 @@ from textual.content import Content
 from kpd.model.metrics import describe
 from kpd.model.profiles import Finding
 from tui.acts.actions import key
-from tui.model.details import Problem
+from tui.model.details import Problem, Show
 from tui.model.fired import fired, known_rules, not_fired
 from tui.model.view import View
 from tui.panes.advice import advised
@@ -35,6 +35,14 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
 def span(view: View, width: int, nth: int) -> tuple[int, int]:
     """The number of the first line of the `nth` finding, and how many it has."""
     return _drawn(view, width, nth)[1][nth]
+
+
+def finding_at(view: View, width: int, y: int) -> int | None:
+    """Which finding the line `y` belongs to."""
+    if view.iteration is None or not isinstance(view.shown.show, Show):
+        return None
+    spans = _drawn(view, width, 0)[1]
+    return next((nth for nth, (top, height) in enumerate(spans) if top <= y < top + height), None)
 
 
 def _drawn(view: View, width: int, chosen: int) -> tuple[list[Content], list[tuple[int, int]]]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events
 from textual.binding import Binding
 
 from tui.screens.box import Box
@@ -20,12 +19,12 @@ class ChoiceScreen(Box[str]):
     ]
 
     def __init__(self, title: str, names: Sequence[str]) -> None:
-        super().__init__(title, "⏎ take it  ·  ↑↓ choose  ·  esc leave it", reads=True)
+        hint = (("⏎ take it", "take"), ("↑↓ choose", ""), ("esc leave it", "cancel"))
+        super().__init__(title, hint, reads=True)
         self._names = names
         self._chosen = 0
 
     def on_mount(self) -> None:
-        self.body.focus()
         self._draw()
 
     def action_choose(self, by: int) -> None:
@@ -35,9 +34,9 @@ class ChoiceScreen(Box[str]):
     def action_take(self) -> None:
         self.dismiss(self._names[self._chosen])
 
-    def on_click(self, event: events.Click) -> None:
-        if event.widget is self.body and (at := event.y + self.body.scroll_offset.y) < len(self._names):
-            self.dismiss(self._names[at])
+    def clicked(self, y: int) -> None:
+        if y < len(self._names):
+            self.dismiss(self._names[y])
 
     def _draw(self) -> None:
         self.body.show([line(" ", clean(name)) for name in self._names], self._chosen)

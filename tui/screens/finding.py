@@ -5,21 +5,19 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.reactive import var
-from textual.screen import ModalScreen
+from textual.content import Content
+from textual.style import Style
 from textual.widgets import Input, Label
 
 from tui.model.filtering import KNOWN, parsed
-from tui.model.view import View
-from tui.screens.box import entry
+from tui.screens.box import Entry, Modal
 from tui.words.text import clean, clip
 
 
-class FindScreen(ModalScreen[None]):
+class FindScreen(Modal[None]):
     """Enter keeps what was typed, escape brings back what was there before; a filter says how much it lets through."""
 
     BINDINGS: ClassVar = [("escape", "cancel", "cancel")]
-    view: var[View] = var(View, init=False)
 
     def __init__(self, what: str, value: str, typed: Callable[[str], None]) -> None:
         super().__init__(classes="finding")
@@ -31,23 +29,37 @@ class FindScreen(ModalScreen[None]):
         hint = f"words, or {KNOWN}" if self._what == "filter" else "part of a line"
         with Horizontal(classes="finder"):
             yield Label(f" {self._what} / ", markup=False)
-            yield entry(hint, self._before)
+            yield Entry(hint, self._before)
             yield Label("", markup=False, id="among", classes="hint")
-            yield Label("  ⏎ keep  esc back ", markup=False, classes="hint")
+            yield _hint()
 
     def watch_view(self) -> None:
-        if self._what == "filter" and self.is_mounted:
+        if self._what == "filter":
             found = self.view.outline
             unknown = clip(clean(parsed(self.view.filter).unknown), 16)
             among = f"{found.matching:,} of {found.total:,}" if self.view.filter else ""
             self.query_one("#among", Label).update(f"no {unknown}: to filter by" if unknown else among)
 
+    def on_entry_cut(self, message: Entry.Cut) -> None:
+        self.query_one("#among", Label).update(f"{message.left_out:,} too many characters")
+
     def on_input_changed(self, event: Input.Changed) -> None:
         self._typed(event.value)
 
     def on_input_submitted(self) -> None:
+        self.action_keep()
+
+    def action_keep(self) -> None:
         self.dismiss()
 
     def action_cancel(self) -> None:
         self._typed(self._before)
         self.dismiss()
+
+
+def _hint() -> Label:
+    """The keys, to be clicked as well; they look like any hint and not like the links of a text."""
+    keep, back = (Style.from_meta({"@click": f"screen.{action}"}) for action in ("keep", "cancel"))
+    hint = Label(Content.assemble("  ", ("⏎ keep", keep), "  ", ("esc back", back), " "), classes="hint")
+    hint.auto_links = False
+    return hint

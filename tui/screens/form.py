@@ -1,14 +1,15 @@
 """A few fields with what holds now: tab goes from one to the next, enter sends what was changed."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
-from textual.widgets import Input, Label
+from textual.widgets import Label
 
 from tui.acts.forms import BadEntry, Form, changed
-from tui.screens.box import Box, entry
+from tui.screens.box import Box, Entry
 from tui.words.text import BLANK, clean, wrapped
 
 
@@ -16,34 +17,39 @@ class FormScreen(Box[dict[str, Any]]):
     """Gives the arguments that were changed (none: an empty dict), or None when the operator thinks better of it."""
 
     BINDINGS: ClassVar = [
-        Binding("up", "app.focus_previous", "previous field", show=False, priority=True),
-        Binding("down", "app.focus_next", "next field", show=False, priority=True),
+        Binding("up", "app.focus_previous", "previous field", show=False),
+        Binding("down", "app.focus_next", "next field", show=False),
     ]
 
-    def __init__(self, form: Form) -> None:
-        super().__init__(form.title, f"⏎ {form.yes}  ·  ↑↓ choose a field  ·  esc leave it")
+    def __init__(self, form: Form, entries: Sequence[str] = (), trouble: str = "") -> None:
+        """`entries` are what is typed already, and `trouble` what went wrong with it."""
+        super().__init__(
+            form.title, ((f"⏎ {form.yes}", "submit"), ("↑↓ choose a field", ""), ("esc leave it", "cancel"))
+        )
         self.form = form
+        self.entries = list(entries) or [field.value for field in form.fields]
+        """What was typed, as it was last submitted."""
+        self._told = trouble
 
     def compose_more(self) -> ComposeResult:
-        for field in self.form.fields:
+        for field, value in zip(self.form.fields, self.entries, strict=True):
             with Horizontal(classes="field"):
                 yield Label(field.label, markup=False)
-                yield entry("", field.value)
+                yield Entry("", value)
                 yield Label(clean(field.hint), markup=False, classes="hint")
 
-    def on_mount(self) -> None:
-        self._say()
-        self.query(Input).first().focus()
-
-    def on_input_submitted(self) -> None:
-        try:
-            self.dismiss(changed(self.form, [field.value for field in self.query(Input)]))
-        except BadEntry as err:
-            self._say(str(err))
-
-    def _say(self, trouble: str = "") -> None:
+    def tell(self, trouble: str) -> None:
+        """Below what the form says, and apart from the fields."""
+        self._told = trouble
         lines = [BLANK]
         for text in self.form.text:
             lines += wrapped(text, self.inner, ".muted")
         lines += [BLANK, *wrapped(f"✗ {trouble}", self.inner, ".bad")] if trouble else []
         self.body.show([*lines, BLANK])
+
+    def on_input_submitted(self) -> None:
+        self.entries = [field.value for field in self.query(Entry)]
+        try:
+            self.dismiss(changed(self.form, self.entries))
+        except BadEntry as err:
+            self.tell(str(err))

@@ -11,8 +11,7 @@ from textual.widgets import Input
 from tui.acts.action import Action, reason
 from tui.acts.actions import ACTIONS
 from tui.acts.keys import written
-from tui.model.view import View
-from tui.screens.box import Box, entry
+from tui.screens.box import Box, Entry
 from tui.words.text import clip, fit, line
 
 
@@ -20,21 +19,18 @@ class PaletteScreen(Box[str]):
     """Gives the id of the chosen action, or None."""
 
     BINDINGS: ClassVar = [
-        Binding("up", "choose(-1)", "previous", show=False, priority=True),
-        Binding("down", "choose(1)", "next", show=False, priority=True),
+        Binding("up", "choose(-1)", "previous", show=False),
+        Binding("down", "choose(1)", "next", show=False),
     ]
 
-    def __init__(self, view: View) -> None:
-        super().__init__("Find an act", "⏎ take it  ·  ↑↓ choose  ·  esc close", tall=True)
-        self._view = view
+    def __init__(self) -> None:
+        hint = (("⏎ take it", "submit"), ("↑↓ choose", ""), ("esc close", "cancel"))
+        super().__init__("Find an act", hint, tall=True)
         self._found: list[Action] = []
         self._chosen = 0
 
     def compose_more(self) -> ComposeResult:
-        yield entry("Part of its name or of what it does")
-
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
+        yield Entry("Part of its name or of what it does")
 
     def on_resize(self, event: events.Resize) -> None:
         self._search(self.query_one(Input).value)
@@ -46,6 +42,10 @@ class PaletteScreen(Box[str]):
         if self._found:
             self.dismiss(self._found[self._chosen].id)
 
+    def clicked(self, y: int) -> None:
+        if y < len(self._found):
+            self.dismiss(self._found[y].id)
+
     def action_choose(self, by: int) -> None:
         self._chosen = max(0, min(self._chosen + by, len(self._found) - 1))
         self._draw()
@@ -56,16 +56,22 @@ class PaletteScreen(Box[str]):
         self._chosen = 0
         self._draw()
 
+    def watch_view(self) -> None:
+        self._show()
+
     def _draw(self) -> None:
+        self._show()
+        self.body.reveal(self._chosen)
+
+    def _show(self) -> None:
         lines = [self._line(action) for action in self._found]
         if not lines:
             lines = [line(("No act has these words in its name or its description.", ".muted"))]
         self.body.show(lines, self._chosen if self._found else None)
-        self.body.reveal(self._chosen)
 
     def _line(self, action: Action) -> Content:
-        why = reason(action, self._view)
-        keys = written(self._view.keys.get(action.id, action.keys))
+        why = reason(action, self.view)
+        keys = written(self.view.keys.get(action.id, action.keys))
         rest = clip(f"not now: {why}" if why else action.help, self.inner - 24)
         style = ".off" if why else ".key"
         return line(

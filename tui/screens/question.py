@@ -9,37 +9,38 @@ from textual.widgets import Input
 
 from tui.acts.asking import Question
 from tui.model.details import Diff, Problem
+from tui.panes.hunks import laid_out
 from tui.panes.parts import heading, problem
-from tui.screens.box import Box, entry
-from tui.words.text import BLANK, line, lines_of, wrapped
+from tui.screens.box import Box, Entry
+from tui.words.text import BLANK, wrapped
 
-MOST_LINES = 2_000
-"""Lines of a diff that are shown before an act; the Diff tab has the rest."""
+MOST_ROWS = 2_000
+"""Rows of a diff that are shown before an act; the Diff tab has the rest."""
 
 
 class QuestionScreen(Box[str]):
     """Gives the typed line (empty where none is asked for), or None when the operator thinks better of it.
 
-    With `reads` there is a diff to come (`show_diff`), and the keyboard scrolls.
+    With `reads` there is a diff to come (`show_diff`), and the keyboard scrolls. `trouble` is what went wrong before.
     """
 
     BINDINGS: ClassVar = [("y", "yes", "yes"), ("n", "cancel", "no")]
 
-    def __init__(self, question: Question, reads: bool = False) -> None:
+    def __init__(self, question: Question, reads: bool = False, trouble: str = "") -> None:
         typed = question.entry is not None
-        hint = f"⏎ {question.yes}  ·  esc leave it" if typed else f"y {question.yes}  ·  n or esc leave it"
-        super().__init__(question.title, f"{hint}  ·  ↑↓ scroll" if reads else hint, tall=reads, reads=reads)
+        yes = (f"⏎ {question.yes}", "submit") if typed else (f"y {question.yes}", "yes")
+        hint = [yes, ("esc leave it" if typed else "n or esc leave it", "cancel")]
+        super().__init__(question.title, [*hint, ("↑↓ scroll", "")] if reads else hint, tall=reads, reads=reads)
         self.question = question
+        self._told = trouble
         self._diff: Diff | Problem | None = None
 
     def compose_more(self) -> ComposeResult:
         if self.question.entry is not None:
-            yield entry(self.question.entry, self.question.value)
+            yield Entry(self.question.entry, self.question.value)
 
     def on_mount(self) -> None:
         self._draw()
-        if self.body.can_focus:
-            self.body.focus()
 
     def on_resize(self, event: events.Resize) -> None:
         self._draw()
@@ -74,11 +75,4 @@ def _changes(diff: Diff | Problem | None, width: int) -> list[Content]:
         return wrapped("Asking the daemon for the diff.", width, ".muted")
     if not diff.text.strip():
         return wrapped(f"{diff.before} and {diff.after} do not differ in the text of their files.", width, ".muted")
-    lines = [_diff_line(text) for text in lines_of(diff.text, MOST_LINES)]
-    return [heading(f"{diff.before} → {diff.after}"), BLANK, *lines]
-
-
-def _diff_line(text: str) -> Content:
-    if text.startswith(("+++ ", "--- ")):
-        return line((text, ".strong"))
-    return line((text, {"+": ".added", "-": ".removed", "@": ".accent"}.get(text[:1], "")))
+    return [heading(f"{diff.before} → {diff.after}"), *laid_out(diff.text, width, split=False).rows[:MOST_ROWS]]

@@ -25,18 +25,18 @@ WITHIN = (("the tree", Tree), ("the rules", RulesPane), ("the log", LogPane), ("
 
 
 class ReadingScreen(Box[None]):
-    """Lines that scroll; `draw` is given the width."""
+    """Lines that scroll; `draw` is given the width, with every view anew."""
 
     BINDINGS: ClassVar = [("q", "cancel", "close"), ("question_mark", "cancel", "close")]
 
     def __init__(self, title: str, draw: Callable[[int], list[Content]]) -> None:
-        super().__init__(title, "↑↓ scroll  ·  esc close", tall=True, reads=True)
+        super().__init__(title, (("↑↓ scroll", ""), ("esc close", "cancel")), tall=True, reads=True)
         self._draw = draw
 
-    def on_mount(self) -> None:
-        self.body.focus()
-
     def on_resize(self, event: events.Resize) -> None:
+        self.watch_view()
+
+    def watch_view(self) -> None:
         self.body.show(self._draw(self.inner))
 
 
@@ -46,7 +46,11 @@ def help_lines(view: View, width: int) -> list[Content]:
     for group, actions in groupby(ACTIONS, key=lambda action: action.group):
         reasons = {action: reason(action, view) if action.verb else "" for action in actions}
         every = next(iter(reasons.values())) if len(set(reasons.values())) == 1 else ""
-        found += [BLANK, heading(group, (f"not now: {every}", ".off")) if every else heading(group)]
+        titled = heading(group, (f"not now: {every}", ".off")) if every else heading(group)
+        if titled.cell_length <= width:
+            found += [BLANK, titled]
+        else:
+            found += [BLANK, heading(group), *wrapped(f"not now: {every}", width, ".off")]
         for action, why in reasons.items():
             keys = written(view.keys.get(action.id, action.keys), most=2)
             look = ".off" if why else ".key"
@@ -56,12 +60,14 @@ def help_lines(view: View, width: int) -> list[Content]:
     for place, widget in WITHIN:
         found += [BLANK, heading(f"In {place}")]
         bindings = (one for one in widget.BINDINGS if isinstance(one, Binding))
-        found += [line((fit(written(one.key, most=2), 22), ".key"), (one.description, ".muted")) for one in bindings]
+        for one in bindings:
+            keys = written(view.keys.get(one.id or "", one.key), most=2)
+            found.append(line((fit(keys, 22), ".key"), (one.description, ".muted")))
     found += [BLANK, heading("Signs")]
     for mark, meaning in LEGEND:
         found.append(line((fit(f"{mark.glyph} {mark.word}", 22), mark.style), (clip(meaning, width - 22), ".muted")))
     found += [BLANK, heading("Keys of your own", ("in config.toml, by the ids above", ".muted"))]
-    return [*found, line("[tui.keys]"), line('pause = "space"')]
+    return [*found, line("[tui.keys]"), line('pause = "f8"')]
 
 
 def skill_lines(signal: str, body: str, width: int) -> list[Content]:

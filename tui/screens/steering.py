@@ -7,54 +7,62 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
-from textual.reactive import var
-from textual.widgets import Input
 
 from kpd.model.nouns import Steering
-from tui.model.view import View
-from tui.screens.box import Box, entry
+from tui.screens.box import Box, Entry
 from tui.words.text import BLANK, Part, clean, fit, line, wrapped
 
-Send = Callable[[str, int | None], Awaitable[bool]]
-"""Sends a note's text, with its number when there is one; an empty text withdraws it. Tells whether it was taken."""
+Send = Callable[[str, int | None], Awaitable[str]]
+"""Sends a note's text, with its number when there is one; an empty text withdraws it. Tells why it was not taken."""
 
 MOST_CONSUMED = 5
 
 
 class SteeringScreen(Box[None]):
-    """Enter sends what is typed; up and down choose a queued note to change, ctrl+d withdraws it."""
+    """Enter sends what is typed; up and down choose a queued note to change, ctrl+d withdraws it.
+
+    What was typed and not sent is kept for each note. `draft` is what a new one begins with, and `trouble` why.
+    """
 
     BINDINGS: ClassVar = [
-        Binding("up", "choose(-1)", "previous note", show=False, priority=True),
-        Binding("down", "choose(1)", "next note", show=False, priority=True),
+        Binding("up", "choose(-1)", "previous note", show=False),
+        Binding("down", "choose(1)", "next note", show=False),
         Binding("ctrl+d", "withdraw", "withdraw", show=False, priority=True),
     ]
-    view: var[View] = var(View, init=False)
 
-    def __init__(self, run: str, send: Send) -> None:
-        super().__init__(f"Steer {run}", "⏎ send  ·  ↑↓ choose a note to change  ·  ^d withdraw  ·  esc close")
+    def __init__(self, run: str, send: Send, draft: str = "", trouble: str = "") -> None:
+        hint = (("⏎ send", "submit"), ("↑↓ choose a note to change", ""), ("^d withdraw", "withdraw"))
+        super().__init__(f"Steer {run}", (*hint, ("esc close", "cancel")))
         self.run_id = run
         self._send = send
         self._editing: int | None = None
+        """The queued note that is being changed, or None: a new one is being written."""
+        self._original = ""
+        """The text of that note when the operator came to it."""
+        self._drafts: dict[int | None, str] = {None: draft}
+        self._told = trouble
+        self._spans: dict[int, range] = {}
+        """The lines of each queued note."""
 
     def compose_more(self) -> ComposeResult:
-        yield entry("What the agent should know or try next")
+        yield Entry("What the agent should know or try next", self._drafts[None], keeps=False)
 
     @property
     def queued(self) -> list[Steering]:
         run = self.view.state.runs.get(self.run_id)
         return [note for note in run.steering if note.consumed_by is None] if run is not None else []
 
-    def on_mount(self) -> None:
-        self.watch_view()
-
     def on_resize(self, event: events.Resize) -> None:
         self.watch_view()
 
     def watch_view(self) -> None:
-        if not self.is_mounted:
-            return
-        if self._editing is not None and all(note.note != self._editing for note in self.queued):
+        self._keep()
+        queued = {note.note for note in self.queued}
+        lost = [note for note in self._drafts if note is not None and note not in queued]
+        for note in lost:
+            self._drafts[None] = _joined(self._drafts.pop(note), self._drafts.get(None, ""))
+            self.tell(f"note {note} is queued no more: what you wrote for it is kept as a new note")
+        if self._editing not in queued and (lost or self._editing is not None):
             self._edit(None)
         self.body.show(self._lines())
 
@@ -62,10 +70,13 @@ class SteeringScreen(Box[None]):
         run = self.view.state.runs.get(self.run_id)
         notes = run.steering if run is not None else ()
         lines = [BLANK]
+        self._spans = {}
         for note in [one for one in notes if one.consumed_by is not None][-MOST_CONSUMED:]:
             lines += self._note(note, (f"given to {self.run_id}.{note.consumed_by}", ".muted"))
         for note in self.queued:
+            top = len(lines)
             lines += self._note(note, ("queued", ".accent"))
+            self._spans[note.note] = range(top, len(lines))
         if not notes:
             lines += wrapped(
                 "No note yet. What you send is given to the agent at the next iteration.", self.inner, ".muted"
@@ -90,20 +101,70 @@ class SteeringScreen(Box[None]):
         """Up from a new note goes to the last queued one; down past the last comes back to a new one."""
         numbers: list[int | None] = [*(note.note for note in self.queued), None]
         at = numbers.index(self._editing) if self._editing in numbers else len(numbers) - 1
+        self._keep()
         self._edit(numbers[max(0, min(at + by, len(numbers) - 1))])
-        self.watch_view()
+        self.body.show(self._lines())
+
+    def clicked(self, y: int) -> None:
+        """A click on a queued note chooses it, one on the chosen note comes back to a new one."""
+        note = next((note for note, span in self._spans.items() if y in span), None)
+        if note is not None:
+            self._keep()
+            self._edit(None if note == self._editing else note)
+            self.body.show(self._lines())
+
+    def _keep(self) -> None:
+        """Take note of what was typed and not sent."""
+        typed = self.query_one(Entry).value
+        if typed != self._original:
+            self._drafts[self._editing] = typed
+        else:
+            self._drafts.pop(self._editing, None)
 
     def _edit(self, note: int | None) -> None:
+        """Go to a queued note, or to a new one."""
         self._editing = note
-        field = self.query_one(Input)
-        field.value = next((one.text for one in self.queued if one.note == note), "")
+        self._original = next((one.text for one in self.queued if one.note == note), "")
+        field = self.query_one(Entry)
+        field.value = self._drafts.get(note, self._original)
         field.cursor_position = len(field.value)
 
-    async def action_withdraw(self) -> None:
-        if self._editing is not None and await self._send("", self._editing):
-            self._edit(None)
+    def action_withdraw(self) -> None:
+        if self._editing is not None:
+            self.query_one(Entry).value = ""
+            self._deliver("")
 
-    async def on_input_submitted(self, event: Input.Submitted) -> None:
-        text = event.value.strip()
-        if text and await self._send(text, self._editing):
+    def on_input_submitted(self, event: Entry.Submitted) -> None:
+        if text := event.value.strip():
+            self._deliver(text)
+
+    def _deliver(self, text: str) -> None:
+        """Send it, and go on with a new note, of which something may be in the field by now."""
+        note = self._editing
+        self._drafts.pop(note, None)
+        if note is not None:
+            self._drafts[None] = _joined(self._drafts.get(None, ""), self.query_one(Entry).value)
             self._edit(None)
+            self.body.show(self._lines())
+        self.tell("")
+        self.app.run_worker(self._sent(text, note), group="send")
+
+    async def _sent(self, text: str, note: int | None) -> None:
+        why = await self._send(text, note)
+        if why and self in self.app.screen_stack:
+            self.tell(why)
+            if text:
+                self._give_back(text, note)
+
+    def _give_back(self, text: str, note: int | None) -> None:
+        """What was refused stands before what was typed meanwhile; it is not brought in where that is another note."""
+        note = note if any(one.note == note for one in self.queued) else None
+        self._keep()
+        self._drafts[note] = _joined(text, self._drafts.get(note, ""))
+        if note == self._editing or not self.query_one(Entry).value.strip():
+            self._edit(note)
+            self.body.show(self._lines())
+
+
+def _joined(first: str, second: str) -> str:
+    return " ".join(text for text in (first.strip(), second.strip()) if text)

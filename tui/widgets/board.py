@@ -73,7 +73,7 @@ class Board(Vertical):
             self._borrowed = was_left
             self.focus_right()
         elif before.tab == "hosts" and self._borrowed and not self.has_class("zoomed"):
-            self.query_one(Tree).focus()
+            self._to(Tree)
         elif not was_left:
             self.focus_right()
 
@@ -84,10 +84,16 @@ class Board(Vertical):
 
     def focus_left(self) -> None:
         self.remove_class("zoomed")
-        self.query_one(Tree).focus()
+        self._to(Tree)
 
     def focus_right(self) -> None:
-        self.query_one(f"#{self.view.tab}").focus()
+        self._to(f"#{self.view.tab}")
+
+    def _to(self, side: str | type[Tree]) -> None:
+        """Move the keyboard. Textual's own `focus` has the whole of that side painted again."""
+        widget = self.query_one(side)
+        self.query_one(TabBar).below = self.query_one("#right") in widget.ancestors
+        self.call_later(self.screen.set_focus, widget, scroll_visible=False)
 
     def zoom(self) -> None:
         """Fold the left pane away, or bring it back."""

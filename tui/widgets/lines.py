@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rich.segment import Segment
+from textual import events
 from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
@@ -29,8 +30,9 @@ class Lines(ScrollView, can_focus=True):
 
     @property
     def room(self) -> Size:
-        """Cells there are for text: without the scrollbars, whose place is always kept free."""
-        return self.scrollable_size
+        """Cells for text, without those of the scrollbar; behind another widget those that there were in front."""
+        width, height = self.container_size
+        return Size(max(0, width - self.scrollbar_size_vertical), max(0, height - self.scrollbar_size_horizontal))
 
     @property
     def window(self) -> int:
@@ -60,6 +62,24 @@ class Lines(ScrollView, can_focus=True):
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
         if self.styles.height is not None and self.styles.height.is_auto:
             self.refresh(layout=True)
+
+    def on_focus(self, event: events.Focus) -> None:
+        self._lend(event, keyboard=True)
+
+    def on_blur(self, event: events.Blur) -> None:
+        self._lend(event, keyboard=False)
+
+    def _lend(self, event: events.Focus | events.Blur, keyboard: bool) -> None:
+        """Only the cursor shows where the keyboard is. Textual would match all styles and paint all lines anew."""
+        event.prevent_default()
+        self.has_focus = keyboard
+        if self.cursor is not None:
+            self.refresh_line(self.cursor)
+        if self.parent is not None:
+            self.parent.post_message(events.DescendantFocus(self) if keyboard else events.DescendantBlur(self))
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """No rule of the style sheet asks for the keyboard in lines."""
 
     def render_line(self, y: int) -> Strip:
         width, at = self.room.width, y + self.scroll_offset.y

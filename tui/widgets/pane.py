@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding
 from textual.content import Content
+from textual.geometry import Size
 from textual.reactive import var
 
 from tui.model.details import Diff
@@ -27,13 +29,18 @@ class Pane(Lines):
         self.tab = tab
         self._draw = draw
         self._place = Place()
+        self._drawn: tuple[View, Size] | None = None
 
     def watch_view(self) -> None:
+        """Draw what is new. A pane that comes to the front does so before it is laid out, in the room that it had."""
         if self.view.tab == self.tab and self.room.width:
+            self._drawn = (self.view, self.room)
             self.redraw()
 
     def on_resize(self) -> None:
-        self.watch_view()
+        view, room = self._drawn or (None, None)
+        if view is not self.view or room != self.room:
+            self.watch_view()
 
     def redraw(self) -> None:
         moved, self._place = self._place != self.view.at, self.view.at
@@ -93,7 +100,7 @@ class LogPane(Pane):
     BINDINGS: ClassVar = [
         Binding("n", "match(1)", "next match", show=False),
         Binding("N", "match(-1)", "previous match", show=False),
-        Binding("f", "newest", "follow the end", show=False),
+        Binding("f", "newest", "follow the end", show=False, id="follow"),  # the same key as the act's
     ]
 
     def __init__(self) -> None:
@@ -102,16 +109,18 @@ class LogPane(Pane):
         self._find = ""
         self._here: int | None = None
         """The line with the match that the operator is at."""
+        self._follows = True
+        """Whether it was at its end when last drawn or scrolled: in a room that has shrunk it no longer looks so."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that mean nothing here now are the board's."""
+        """Keys that mean nothing here now are the board's, which would refuse to follow what it follows already."""
         if action == "match":
             return bool(self.view.find)
-        return not self._at_the_end if action == "newest" else True
+        return not self._follows or self.view.following if action == "newest" else True
 
     def redraw(self) -> None:
         moved, self._place = self._place != self.view.at, self.view.at
-        follow = moved or self._at_the_end
+        follow = moved or self._follows or self._at_the_end
         if moved or not self._sheet.holds(self.view, self.room.width):
             top, here = self._key(self.scroll_offset.y), self._key(self._here)
             self._sheet = log.Sheet(self.view, self.room.width)
@@ -119,6 +128,7 @@ class LogPane(Pane):
             self.show(self._sheet.rows(self._here), None, self.foot)
             if top and not follow:
                 self.scroll_to(y=self._line(top), animate=False, force=True)
+        self._follows = follow
         if follow:
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
         if self.view.find != self._find:
@@ -128,6 +138,7 @@ class LogPane(Pane):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
+        self._follows = self._at_the_end
         if self.view.tab == self.tab:
             self._refoot()
 
@@ -163,7 +174,7 @@ class LogPane(Pane):
 
     def _refoot(self) -> None:
         """Say what is below, and what was found; that takes a row, so what follows the end has to follow it again."""
-        follow = self._at_the_end
+        follow = self._follows
         below = 0 if follow else max(0, len(self.lines) - self.scroll_offset.y - self.window)
         self.show(self.lines, None, log.foot(self.view, self._sheet.matches, self._here, below))
         if follow and not self._at_the_end:
@@ -179,7 +190,7 @@ class LogPane(Pane):
 
 
 class RulesPane(Pane):
-    """Up and down move between findings; `chosen` is the one whose skill enter opens."""
+    """Up and down move between findings, as a click does; `chosen` is the one whose skill enter or a click opens."""
 
     BINDINGS: ClassVar = [
         Binding("up", "choose(-1)", "previous finding", show=False),
@@ -204,3 +215,14 @@ class RulesPane(Pane):
         self.redraw()
         if there:
             self.reveal(*rules.span(self.view, self.room.width, self.chosen))
+
+    async def on_click(self, event: events.Click) -> None:
+        """Where text was marked that is no click on a finding."""
+        clicked = rules.finding_at(self.view, self.room.width, event.y + self.scroll_offset.y)
+        if clicked is None or self.text_selection is not None:
+            return
+        if clicked == self.chosen:
+            event.prevent_default()  # Textual marks the whole pane at the second of two clicks
+            await self.run_action("app.act('skill')")
+        else:
+            self.action_choose(clicked - self.chosen)

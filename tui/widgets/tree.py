@@ -15,12 +15,15 @@ from tui.model.view import View
 from tui.model.waits import waits
 from tui.widgets.lines import Lines
 from tui.words import marks
-from tui.words.numbers import change, count, figure, times
+from tui.words.numbers import change, count, figure
 from tui.words.rows import Rows
+from tui.words.scores import won
 from tui.words.text import Part, clean, clip, fit, line, wrapped
 
 WHAT, WORD, SCORE, AGENT, AGE = 13, 12, 8, 10, 5
 """Cells of a row's columns: the gain, the word before it, the score, the agent, the age."""
+LEAST_REASON = 12
+"""Cells in which the beginning of a reason still says something; the overview has all of it."""
 
 
 def row_line(view: View, row: Row, width: int) -> Content:
@@ -43,16 +46,16 @@ def _task(card: TaskCard, row: Row, width: int) -> Content:
 
 def _run(view: View, run: Run, row: Row, width: int) -> Content:
     mark = marks.of_run(run, bool(view.state.held))
-    best, baseline = run.best, run.baseline
-    factor = times(baseline.score, best.score) if best and baseline and best is not baseline else ""
+    factor = won(view.state, run)
     left = f" {'▾' if row.open else '▸'} "
     room = max(0, width - len(left) - len(factor) - 1)
     word = f" {mark.glyph} {mark.word}"
     if run.status == "queued" and len(queue := view.state.queue) > 1:
         word += f" {queue.index(run) + 1} of {len(queue)}"
     if run.waiting and mark.word == marks.WAITING.word:
-        reason = f"  {waits(view.state, run).text}"
-        return line((left, ".muted"), run.id, (word, mark.style), (reason, ".muted")).truncate(width, ellipsis=True)
+        found = line((left, ".muted"), run.id, (word, mark.style))
+        reason = f"  {waits(view.state, run).text}" if width - found.cell_length >= LEAST_REASON else ""
+        return (found + line((reason, ".muted"))).truncate(width, ellipsis=True)
     name = f"{run.id} {clean(run.agent)}"
     shown = name if cell_len(name) + len(word) <= room else run.id
     return line(

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from kpd.model import events as e
 from kpd.model.fact import Fact
 from kpd.model.nouns import Budget
-from tui.words import money
+from kpd.model.spending import dollars
 from tui.words.numbers import change, count, figure
 from tui.words.text import clean, clip
 
 MOST_WORDS = 60
 """Cells of what a person wrote that a line about them repeats."""
 KPD, SOMEBODY = "kpd", "somebody"
-_STOPPED, _SKIPPED = re.compile(r"stop(?:ped)? by (.+)"), re.compile(r"skip by (.+)")
+_STOPPED, _SKIPPED = re.compile(r"stop(?:ped)? by (.+)"), re.compile(r"skip(?:ped)? by (.+)")
 _STANDS = {"pinned": "pins", "banned": "bans", "plain": "no longer pins or bans"}
 
 
@@ -114,5 +114,5 @@ def _budget(budget: Budget) -> str:
         f"at least {change(budget.min_gain_pct)} a gain",
     ]
     parts += [f"stop at a score of {figure(budget.stop_score)}"] if budget.stop_score is not None else []
-    parts += [f"{money.dollars(budget.usd)} at most"] if budget.usd else []
+    parts += [f"{dollars(budget.usd)} at most"] if budget.usd else []
     return ", ".join(parts)

@@ -1,16 +1,11 @@
 """What models cost, in words: dollars and tokens, and a `?` for calls whose price nobody knows."""
 
 from kpd.model.nouns import Run
-from kpd.model.spending import Spend
+from kpd.model.spending import Spend, dollars
 from tui.words.numbers import compact, percent
 
 PAID = "claude"
 """The agent whose proposals cost money."""
-
-
-def dollars(usd: float) -> str:
-    """`$12.34`, and four decimals where cents would hide the most of it."""
-    return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 
 def cost(spend: Spend) -> str:

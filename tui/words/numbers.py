@@ -60,13 +60,6 @@ def delta(new: float | None, old: float | None) -> float | None:
     return (new - old) / abs(old) * 100
 
 
-def times(old: float | None, new: float | None) -> str:
-    """How many times less `new` is than `old`: `1.37×`."""
-    if not old or not new or not (math.isfinite(old) and math.isfinite(new)):
-        return ""
-    return f"{old / new:.2f}×"
-
-
 def seconds(value: float | None) -> str:
     """A duration: `0.42 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
     if value is None or not math.isfinite(value) or value < 0:

@@ -2,7 +2,7 @@
 
 from kpd.model import events as e
 from kpd.model.nouns import Verdict
-from kpd.model.spending import Spend
+from kpd.model.spending import Spend, dollars
 from tui.words import money
 from tui.words.deeds import deed
 from tui.words.marks import Mark
@@ -44,7 +44,7 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
         case e.ReviewAsked():
             return _WAITS, f"{fact.run}.{fact.iteration} waits for a person: it is built once somebody approves it"
         case e.Asked():
-            most = "" if fact.most_usd is None else f", for {money.dollars(fact.most_usd)} at most"
+            most = "" if fact.most_usd is None else f", for {dollars(fact.most_usd)} at most"
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  asks {clean(fact.model)}{most}"
         case e.Unusable():
             return _BAD, f"the answer cannot be used: {clean(fact.message)}"
@@ -75,7 +75,7 @@ def _found(fact: e.StepFact) -> str:
             return f"{count(fact.comparisons, 'comparison')}, worst error {figure(fact.worst)} of the tolerance"
         case e.Timed():
             again = f", {fact.retaken} retaken" if fact.retaken else ""
-            return f"{figure(fact.score)} µs over {count(fact.processes, 'process', 'processes')}{again}"
+            return f"score {figure(fact.score)} over {count(fact.processes, 'process', 'processes')}{again}"
         case e.Judged():
             return verdict_text(fact.verdict)
         case e.Profiled():

@@ -17,6 +17,10 @@ _PRINTABLE_ASCII = re.compile(r"[ -~]*\Z")
 _DROPPED = frozenset({"Cc", "Cf", "Mn", "Me"})
 _UNKNOWN = frozenset({"Cs", "Co", "Cn", "Zl", "Zp"})
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|min|h|[KMG]i?B(?:/s)?|GFLOP/s|MHz|W|°C)(?!\w))")
+_TIE = "\ue000"
+"""Stands for a space at which a line is not to end; no text that was made safe holds one."""
+
 Part = str | tuple[str, str]
 
 BLANK = Content("")
@@ -72,10 +76,14 @@ def fit(text: str, width: int, right: bool = False) -> str:
 
 
 def wrapped(text: str, width: int, style: str = "", indent: int = 0, most: int = 0) -> list[Content]:
-    """`text` (any number of lines) in lines of at most `width` cells; `most` > 0 clips what comes after."""
+    """`text` (any number of lines) in lines of at most `width` cells; `most` > 0 clips what comes after.
+
+    A figure and its unit stay together.
+    """
     body: list[Content] = []
     for line in lines_of(text, 200) or [""]:
-        body += Content.styled(line, style).wrap(max(10, width - indent)) if line else [Content("")]
+        pieces = Content(_BEFORE_UNIT.sub(_TIE, line)).wrap(max(10, width - indent)) if line else [Content("")]
+        body += (Content.styled(piece.plain.replace(_TIE, " "), style) for piece in pieces)
     if most and len(body) > most:
         body = [*body[: most - 1], body[most - 1].truncate(max(1, width - indent - 1)).append("…")]
     return [Content.assemble(" " * indent, line) for line in body] if indent else body

@@ -1,0 +1,22 @@
+"""A run's scores in words: their unit, and how much it has won so far."""
+
+import math
+
+from kpd.model import scores
+from kpd.model.nouns import Run, State
+from tui.words.text import clean
+
+
+def unit(state: State, run: Run) -> str:
+    """What its scores are in; a task that is gone is taken to be timed."""
+    card = state.tasks.get(run.task)
+    return scores.unit() if card is None else clean(scores.unit(card.score))
+
+
+def won(state: State, run: Run) -> str:
+    """How many times as good the incumbent is as the baseline: `1.37×`; empty where it is the baseline itself."""
+    best, baseline = run.best, run.baseline
+    if best is None or baseline is None or best is baseline:
+        return ""
+    factor = scores.speedup(baseline.score, best.score, state.direction(run))
+    return "" if factor is None or not math.isfinite(factor) else f"{factor:.2f}×"
