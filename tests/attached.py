@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
+from kpd.messages import Push
 from kpd.model.events import Event
 from kpd.model.nouns import State
 from tests.test_hosts_support import until
-from tui.model.feed import Connect, Feed, Link, Message, follow
+from tui.model.feed import Connect, Feed, Link, follow
 
 
 class Watched:
@@ -47,7 +48,7 @@ class Watched:
             following.cancel()
             await asyncio.wait([following])
 
-    def _hear(self, message: Message) -> None:
+    def _hear(self, message: Push) -> None:
         if isinstance(message, State):
             self.states.append(message)
             self.seq = message.seq

@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.link import Link, Transport
 from kpd.hosts.local import Local
 from tests.test_hosts_support import processes_of, until
@@ -64,6 +65,7 @@ class Far:
         self.hello = hello
         self.root = Path(hello["root"])
         self.pid: int = hello["pid"]
+        self.followed: list[asyncio.Task[None]] = []
 
     async def ask(self, op: str, body: bytes = b"", **fields: Any) -> dict[str, Any]:
         return (await self.link.ask(op, body, **fields)).fields
@@ -83,6 +85,7 @@ class Far:
 
     def _follow(self, job: Followed, op: str, body: bytes, fields: dict[str, Any]) -> Followed:
         job.task = asyncio.create_task(job.collect(self.link, op, body, fields))
+        self.followed.append(job.task)
         return job
 
     def supervisor(self, id: str) -> int:
@@ -95,13 +98,17 @@ async def far_end(root: Path, leases: Path | None = None, transport: Transport |
     link = Link("far", await (transport or Local()).open())
     await link.start()
     hello = (await link.ask("hello", root=str(root), leases=str(leases or root / "leases"))).fields
+    far = Far(link, hello)
     try:
-        yield Far(link, hello)
+        yield far
     finally:
         if link.up:
             for job in (await link.ask("running")).fields["jobs"]:
                 await link.ask("kill", job=job)
         await link.close()
+        for how in await asyncio.gather(*far.followed, return_exceptions=True):
+            if isinstance(how, BaseException) and not isinstance(how, HostError):
+                raise how
         left = processes_of(PurePosixPath(hello["root"]))
         psutil.wait_procs(left, timeout=3)
         left = processes_of(PurePosixPath(hello["root"]))

@@ -119,13 +119,45 @@ def leftovers(workspace: Workspace) -> list[psutil.Process]:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    root = tmp_path / "workspace"
+def workspace(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A new one for each test, all in one place: what the local host built and measured there serves the next test too.
+
+    Afterwards it lies in the test's own folder. A test whose compiler is not the real one gives the host another root.
+    """
+    machine = tmp_path_factory.getbasetemp().resolve() / "machine"
+    place = machine / "place"
+    root = place / "workspace"
     for folder in ("tasks", "skills", "memory"):
         (root / folder).mkdir(parents=True)
     (root / "config.toml").write_text('[run]\nprofile = "checked"\n')
     shutil.copytree(TASKS / "scale", root / "tasks" / "scale")
-    return Workspace(root.resolve())
+    workspace = Workspace(root)
+    workspace.make_private()
+    if (machine / "host").exists():
+        _copy(machine / "host", workspace.host_root)
+    yield workspace
+    done = tmp_path / "place"
+    place.rename(done)  # before anything that can fail: the next test makes its own here
+    _keep(Workspace(done / "workspace").host_root, machine / "host")
+
+
+def _keep(host: Path, kept: Path) -> None:
+    """Each harness in C and the CPU's roofline: it takes a second to build the one, and two to measure the other."""
+    for rc in host.glob("jobs/*/rc"):
+        job = rc.parent
+        script = (job / "cmd").read_text()
+        if not job.name.startswith(("harness-", "roofline-")) or "-std=gnu11" not in script:
+            continue
+        for path in (job, *(tree for tree in host.glob("trees/*") if tree.name in script)):
+            to = kept / path.relative_to(host)
+            if not to.exists():
+                _copy(path, to)
+
+
+def _copy(source: Path, to: Path) -> None:
+    """With the times and the FIFOs in it, as shutil could not."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cp", "-a", source, to], check=True)
 
 
 @pytest.fixture

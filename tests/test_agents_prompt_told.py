@@ -8,7 +8,7 @@ import pytest
 
 from kpd.agents.prompt import harness, history, measured
 from kpd.agents.prompt.machine import described, kind_of
-from kpd.model.profiles import Advice, Finding
+from kpd.model.profiles import Advice, Finding, Scope
 from tests.asked import shipped
 from tests.prompted import attempt, context, measured as of_h100
 from tests.samples import run_of
@@ -92,16 +92,28 @@ def test_only_what_tells_something_is_among_the_counters() -> None:
 
 def test_advice_beyond_the_findings_is_one_sentence_each() -> None:
     pieces = (
-        Advice("A", "OPT", "First. Second.", 20.0),
-        Advice("B", "OPT", "what a finding says, too", 60.0, agrees="low_ipc"),
+        Advice("A", "OPT", "First. Second.", 20.0, scope="global"),
+        Advice("B", "OPT", "what a finding says, too", 60.0, agrees="low_ipc", scope="global"),
         Advice("C", "WRN", "no figure"),
-        Advice("D", "OPT", "x" * 500, 9.0),
+        Advice("D", "OPT", "x" * 500, 9.0, scope="global"),
     )
     first, second = measured.advice(pieces).splitlines()[1:-1]
     assert first == "A (20 %): First."
     assert len(second) < 140
     fired = (Finding("low_ipc", "low", "0.3 a cycle", "look"),)
     assert next(measured.findings(fired, {}, pieces)).endswith("→ look ✓ NVIDIA 60 %")
+
+
+@pytest.mark.parametrize("scope", ["local", ""])
+def test_an_estimate_that_is_not_of_the_time_is_not_told_as_a_gain(scope: Scope) -> None:
+    pieces = (
+        Advice("A", "OPT", "First. Second.", 45.0, scope=scope),
+        Advice("B", "OPT", "what a finding says, too", 60.0, agrees="low_ipc", scope=scope),
+        Advice("C", "OPT", "hardly any", 4.0, scope=scope),
+    )
+    assert measured.advice(pieces).splitlines()[1:-1] == ["A: First."]
+    fired = (Finding("low_ipc", "low", "0.3 a cycle", "look"),)
+    assert next(measured.findings(fired, {}, pieces)).endswith("→ look ✓ NVIDIA")
 
 
 def test_more_findings_than_can_be_told_are_named() -> None:

@@ -82,7 +82,7 @@ def test_the_other_verbs(daemon: RealDaemon, workspace: Workspace, kpd: Kpd) -> 
     daemon.until(prompt.exists, "the prompt")
     said(kpd("skip"))
     daemon.until_event("iteration_ended", iteration=1)
-    assert "r1.1 has no candidate: skip by" in said(kpd("retry", "r1.1"), 1)
+    assert "r1.1 has no candidate: skipped by" in said(kpd("retry", "r1.1"), 1)
     home = workspace.iteration_folder("scale", "r1", 2)
     daemon.until((home / "prompt.md").exists, "the prompt")
     text = kernel(workspace).read_text().replace("REPEAT 8", "REPEAT 7")
@@ -104,7 +104,7 @@ def test_the_other_verbs(daemon: RealDaemon, workspace: Workspace, kpd: Kpd) -> 
 
 @pytest.mark.slow
 def test_an_edit_of_the_incumbent(daemon: RealDaemon, workspace: Workspace, kpd: Kpd, tmp_path: Path) -> None:
-    assert "no run yet" in said(kpd("edit"), 64)
+    assert "no run yet; kpd run TASK queues one" in said(kpd("edit"), 64)
     daemon.start()
     kpd("run", "scale", "--agent", "operator")
     daemon.until_event("folder_known")

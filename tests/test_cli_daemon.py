@@ -19,8 +19,9 @@ from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.daemon.views import Sources, answer
 from kpd.model import events as e
+from kpd.model.codec import encode
 from kpd.model.nouns import Budget, Gain, Verdict
-from kpd.model.places import HostCard
+from kpd.model.places import Device, HostCard, Look, Telemetry
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 
@@ -36,9 +37,10 @@ class Served:
     journal: Journal
     commands: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     refusal: DaemonError | None = None
+    looks: list[Any] = field(default_factory=list)
 
     async def query(self, what: str, args: dict[str, Any]) -> Any:
-        return answer(what, args, Sources(self.journal.state, self.ws))
+        return self.looks if what == "glance" else answer(what, args, Sources(self.journal.state, self.ws))
 
     async def command(self, verb: str, args: dict[str, Any], by: str) -> Any:
         if self.refusal is not None:
@@ -109,7 +111,9 @@ async def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 
 
 async def test_questions_as_text_and_as_json(served: Served) -> None:
-    served.journal.emit(e.HostProbed(HostCard("local", "local", device="Some CPU", compiler="gcc 12")))
+    gpu = Device("GPU-1", "gpu", "H100")
+    served.journal.emit(e.HostProbed(HostCard("local", "local", device="Some CPU", compiler="gcc 12", devices=(gpu,))))
+    served.looks = [json.loads(encode(Look("local", 1.0, devices={"GPU-1": Telemetry(1.0, "me\x1b[2J", sm_mhz=1980)})))]
     served.queue("r1")
     served.journal.emit(e.RunStarted("r1", "cpu"))
     served.iterate("r1", 0, "baseline", "baseline")
@@ -134,6 +138,7 @@ async def test_questions_as_text_and_as_json(served: Served) -> None:
     assert [line.split()[2] for line in out.splitlines()] == ["host_probed", "run_queued"]
     code, out, _ = await served.kpd("hosts")
     assert out.startswith("● local (local, up)")
+    assert out.endswith("  now        1,980 MHz, lease: me␛[2J\n")
     code, out, err = await served.kpd("log", "r9")
     assert (code, out, err) == (64, "", "kpd: no run 'r9'; did you mean r1?\n")
 
@@ -155,10 +160,14 @@ async def test_diff_between_iterations(served: Served) -> None:
 
 async def test_a_verdict_again_from_its_samples(served: Served) -> None:
     served.queue("r1")
-    served.iterate("r1", 0, "baseline", "baseline")
+    served.journal.emit(e.IterationStarted("r1", 0, "baseline", 0))
     code, out, err = await served.kpd("show", "--rederive", "r1.0")
     assert (code, out) == (64, "")
     assert "r1.0 was not timed" in err
+    served.journal.emit(e.Timed("r1", 0, 0.1, 0.01, 20.0, 5, ()))
+    code, out, err = await served.kpd("show", "--rederive", "r1.0")
+    assert (code, out) == (3, "")
+    assert "timing.json of r1.0 is missing, though it was timed" in err
 
 
 async def test_commands_carry_their_arguments_and_nothing_else(served: Served) -> None:
@@ -312,4 +321,5 @@ async def test_status_imports_only_what_it_needs(served: Served) -> None:
     assert "kpd.cli.status" in loaded
     heavy = {"asyncio", "msgspec", "tomli", "textual", "optuna", "sqlite3", "logging", "subprocess", "tui"}
     assert not loaded & heavy
-    assert not {name for name in loaded if name.startswith(("kpd.model", "kpd.daemon", "kpd.engine"))}
+    rooms = {name for name in loaded if name.startswith(("kpd.model", "kpd.daemon", "kpd.engine"))}
+    assert rooms == {"kpd.model", "kpd.model.scores"}, "how scores are read, and not what they are of"

@@ -17,7 +17,7 @@ from kpd.cli.hosts_add import name_for
 from kpd.cli.main import main
 from kpd.cli.text import clean
 from kpd.model import codec
-from kpd.model.places import Check, Device, HostCard
+from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
 from kpd.workspace.config import HOST_NAME, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from tests.sshd import Sshd, sshd
@@ -125,8 +125,8 @@ def test_a_linked_config_stays_a_link(ws: Workspace) -> None:
         (MINE, ["box:99999"], "is no address"),
         (MINE, ["me@old"], "me@old is there already, as old; kpd doctor old"),
         (MINE, ["box", "--name", "old"], "there is a host old already"),
-        (MINE, ["box", "--name", "local"], "'local' cannot be a host's name"),
-        (MINE, ["box", "--name", "any"], "'any' cannot be a host's name"),
+        (MINE, ["box", "--name", "local"], "'local' cannot be a host's name; it is reserved for this machine"),
+        (MINE, ["box", "--name", "any"], "'any' cannot be a host's name; it is reserved for whichever host is free"),
         (MINE, ["box", "--name", "a b"], "cannot be a host's name"),
         (MINE, ["box", "--name", 'a"]\n[x'], "cannot be a host's name"),
         (MINE, ["box", "--transport", "local"], "invalid choice"),
@@ -250,8 +250,9 @@ def test_trust_and_retry_need_a_host_and_a_daemon(ws: Workspace, capsys: pytest.
 # ── the list ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def shown(card: HostCard, *waiting: str) -> list[str]:
-    return hosts.report(clean(json.loads(codec.encode(card))), 80, waiting)
+def shown(card: HostCard, *waiting: str, width: int = 80, **seen: Telemetry) -> list[str]:
+    looked = {id.replace("_", "-"): clean(json.loads(codec.encode(one))) for id, one in seen.items()}
+    return hosts.report(clean(json.loads(codec.encode(card))), width, waiting, looked)
 
 
 H100 = Device("GPU-1", "gpu", "NVIDIA H100 80GB HBM3", "sm_90", "00000000:19:00.0", 81559)
@@ -287,3 +288,21 @@ def test_without_any_host_it_says_how_to_look(ws: Workspace, capsys: pytest.Capt
     assert "kpd doctor" in capsys.readouterr().err
     assert kpd(ws, "--json") == 0
     assert json.loads(capsys.readouterr().out) == []
+
+
+def test_what_gpus_do_now_is_a_line_for_each_that_was_looked_at() -> None:
+    others = (Computes(7, "python3", 1386), Computes(8, "kernel", 5, "kpd"), Computes(9, "Xorg", 5, "tolerated"))
+    busy = Telemetry(
+        1.0, "me@box:/ws, r1.2-time0", sm_mhz=1920.0, power_w=698.7, power_limit_w=700.0, temperature_c=59.0,
+        memory_used_mib=1434.0, busy_pct=99.0, slowed=("power limit",), computes=others,
+    )  # fmt: skip
+    card = replace(CARD, devices=(*CARD.devices[:2], replace(H100, id="GPU-2", pci="00000000:41:00.0")))
+    alone, both = shown(card, width=400, GPU_1=busy), shown(card, width=400, GPU_1=busy, GPU_2=Telemetry(1.0))
+    told = (
+        "1,920 MHz, 699 of 700 W, 59 °C, 1,434 of 81,559 MiB, 99 % busy, clock held by: power limit, "
+        "lease: me@box:/ws, r1.2-time0, not kpd's: python3 (7)"
+    )
+    assert alone[-1] == f"  now        {told}"
+    assert both[-2:] == [f"  now        00000000:19:00.0: {told}", "  now        00000000:41:00.0: no lease"]
+    assert shown(card, GPU_1=Telemetry(1.0, trouble="nvidia-smi ended with 9"))[-1].endswith("nvidia-smi ended with 9")
+    assert not [line for line in shown(card) if line.startswith("  now")]

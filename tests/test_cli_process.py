@@ -82,6 +82,12 @@ def test_every_verb_has_a_module_and_explains_itself(name: str, capsys: pytest.C
         (["status"], "no workspace at"),
         (["-w", "absent", "status"], "absent is not a folder; kpd init absent"),
         (["status", "-w", "absent"], "absent is not a folder"),
+        (
+            ["status", "-w", "~nosuchuser/x"],
+            "~nosuchuser/x: this machine has no home ~nosuchuser; write the path in full",
+        ),
+        (["init", "~nosuchuser/x"], "this machine has no home ~nosuchuser"),
+        (["demo", "--headless", "--recording", "~nosuchuser/x"], "this machine has no home ~nosuchuser"),
     ],
 )
 def test_usage_errors_are_one_line_and_64(kpd: Kpd, args: list[str], told: str) -> None:
@@ -156,5 +162,6 @@ def test_help_and_usage_errors_import_nothing_heavy(kpd: Kpd, tmp_path: Path) ->
         )
         loaded = set(done.stdout.splitlines()[-1].split())
         kpds = {name for name in loaded if name.split(".")[0] in ("kpd", "tui")}
-        assert kpds == {"kpd", "kpd.cli", "kpd.cli.main", "kpd.cli.outcome", "kpd.cli.parser", "kpd.cli.text"}
+        rooms = {"main", "outcome", "parser", "streams", "text"}
+        assert kpds == {"kpd", "kpd.cli", *(f"kpd.cli.{room}" for room in rooms)}
         assert not loaded & {"asyncio", "socket", "dataclasses", "msgspec", "sqlite3", "tomli", "logging", "subprocess"}

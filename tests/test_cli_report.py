@@ -1,7 +1,7 @@
 """Reports on canned answers: what an operator reads of a run and an iteration."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from kpd.model import codec, events as e
 from kpd.model.detail import Detail
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Notice, Run, TaskCard, Verdict
 from kpd.model.places import Device, HostCard
-from kpd.model.profiles import CaseTime, Finding
+from kpd.model.profiles import Advice, CaseTime, Finding, Scope
 from tests import tui_gpu
 
 AT = 1_000_000.0
@@ -117,7 +117,7 @@ def test_an_iteration_on_a_gpu() -> None:
     at = lines.index("CASE         EVENT µs  DEVICE µs  LAUNCH  WARM µs  INCUMBENT       GAIN  ROOF")
     assert lines[at + 4] == "wide            51.07      48.90     4 %    51.10      330.3  ▲ +84.5 %  93 %"
     at = lines.index("NVIDIA's advice; ✓ where a rule says the same")
-    assert lines[at + 1] == "  OPT TheoreticalOccupancy up to 62 % less time ✓ register_limited"
+    assert lines[at + 1] == "  OPT TheoreticalOccupancy up to 62 % ✓ register_limited"
     assert "  OPT SOLBottleneck ✓ severe_memory_bound [wide]" in lines[at:]
     assert any("smem_bank_conflicts (high)" in text for text in lines[:at])
     whole = " ".join(" ".join(lines).split())
@@ -132,10 +132,19 @@ def test_sixty_missing_counters_are_one_reason() -> None:
 
 
 def test_a_piece_of_advice_is_whole_when_it_was_asked_for() -> None:
-    piece = {"level": "OPT", "rule": "R", "text": "One. " * 80, "speedup_pct": None, "cases": ["a"], "agrees": ""}
+    piece = asdict(Advice("R", "OPT", "One. " * 80, None, ("a",)))
     assert advice(piece, 2, 80)[0] == "  OPT R [a]"
     assert " ".join(advice(piece, 2, 80)).count("One.") == 80
     assert " ".join(advice(piece, 2, 80, most=20)).count("One.") == 5
+
+
+@pytest.mark.parametrize(
+    ("scope", "told"), [("global", "up to 62 % less time"), ("local", "local: up to 62 %"), ("", "up to 62 %")]
+)
+def test_an_estimate_says_what_it_is_of(scope: Scope, told: str) -> None:
+    piece = asdict(Advice("R", "OPT", "It is.", 62.4, agrees="low_ipc", scope=scope))
+    assert advice(piece, 2, 80)[0] == f"  OPT R {told} ✓ low_ipc"
+    assert advice({**piece, "speedup_pct": 0.4}, 2, 80)[0] == f"  OPT R {told.replace('62', '0.4')} ✓ low_ipc"
 
 
 @pytest.mark.parametrize("limit", [40, 64, 80, 120])
@@ -207,7 +216,7 @@ def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
     assert gone[0].startswith("○ no daemon; kpd start")
     assert "no runs; kpd run TASK queues one" in gone
     paused = replace(RUN, status="paused", reason="infrastructure: disk full")
-    assert "infrastructure: disk full" in "\n".join(status.runs_table([brief_run(paused)], AT, None))
+    assert "infrastructure: disk full" in "\n".join(status.runs_table([brief_run(paused)], {}, AT, None))
 
 
 def test_a_row_of_the_log_lines_up_with_its_head() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.cli.background import MOST_LOG
 from kpd.cli.main import main
 from kpd.workspace.paths import Workspace
 
@@ -87,6 +88,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         made.kpd("shutdown", "--now")
 
 
+@pytest.mark.slow
 def test_the_daemon_in_the_foreground_queues_and_ends_with_its_signal(place: Place) -> None:
     command = [*place.command, "start", "--headless", "axpy", "--iterations", "1"]
     daemon = subprocess.Popen(command, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -98,6 +100,10 @@ def test_the_daemon_in_the_foreground_queues_and_ends_with_its_signal(place: Pla
     assert "a daemon runs already" in second.stderr
     again = place.kpd("start", "--headless", "axpy")
     assert (again.returncode, again.stdout) == (0, "r2\n")
+    assert "a daemon runs already: the tasks go into its queue" in again.stderr
+    bare = place.kpd("start", "--headless")
+    assert (bare.returncode, bare.stdout) == (0, "")
+    assert bare.stderr == "a daemon runs already: there is nothing to start; kpd run TASK queues a run\n"
     daemon.send_signal(signal.SIGTERM)
     _, err = daemon.communicate(timeout=60)
     assert daemon.returncode == 0
@@ -118,8 +124,11 @@ def test_a_config_that_is_wrong_keeps_the_daemon_from_starting_and_says_where(pl
 
 def test_start_attaches_and_q_leaves_the_daemon_going(place: Place) -> None:
     (place.ws.root / "select.py").write_text("raise SystemExit('what lies in a workspace is not for importing')")
+    place.ws.make_private()
+    place.ws.log.write_bytes(b"old\n" * MOST_LOG)
     terminal = Terminal(place, "start", "axpy", "--iterations", "2")
     terminal.until("r1: axpy is queued")
+    assert Path(f"{place.ws.log}.1").stat().st_size > MOST_LOG > place.ws.log.stat().st_size
     terminal.said = ""
     terminal.until("axpy")  # in the UI
     terminal.press("q")

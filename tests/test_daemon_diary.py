@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kpd.daemon.diary import CHANNEL, MOST_LINES, NOTICED, Diary
+from kpd.daemon.diary import MOST_LINES, NOTICED, Diary
 from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
 from kpd.messages import Live
-from kpd.wire import DaemonError
+from kpd.wire import DIARY, DaemonError
 from tests.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
@@ -41,7 +41,7 @@ async def test_the_newest_lines_are_kept_and_each_is_news(tmp_path: Path, caplog
         ("warning", "from another thread"),
         ("error", "cannot answer: ValueError: of kpd's own"),
     ]
-    assert news[0] == Live(CHANNEL, "", 0, "host gpu1 is up\n")
+    assert news[0] == Live(DIARY, "", 0, "host gpu1 is up\n")
     assert len(news) == 3
     with diary.kept():
         for nth in range(2 * MOST_LINES):

@@ -1,6 +1,7 @@
 """`kpd demo` as processes: what it says, what other verbs make of it, and that nothing of it stays behind."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -75,7 +76,9 @@ def until(ready: Callable[[], object], what: str) -> None:
 
 def left(folder: Path) -> list[str]:
     """All that is in the folder for temporary files but empty folders of sockets."""
-    return sorted(str(path) for path in folder.rglob("*") if path.name not in ("run", "kpd-v1"))
+    # Not rglob, which fails when a folder goes while it looks.
+    names = (Path(at, name) for at, folders, files in os.walk(folder) for name in (*folders, *files))
+    return sorted(str(path) for path in names if path.name not in ("run", "kpd-v1"))
 
 
 def kpd(*words: object) -> subprocess.CompletedProcess[str]:

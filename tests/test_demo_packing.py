@@ -16,6 +16,7 @@ from kpd.demo.stage import scratch
 from kpd.hosts.recorded.scrub import PLAYED_GPU
 from kpd.model import codec, events as e
 from kpd.model.nouns import Gain, State, Verdict
+from kpd.model.places import Computes, Telemetry
 from kpd.workspace.paths import Workspace
 from tests.demo_recordings import FOLDER, TASK, Clock, canned
 from tests.real_daemon import RealDaemon, daemon, workspace
@@ -37,7 +38,9 @@ def recorded(root: Path, *more: e.Fact, **files: bytes) -> Workspace:
         for event in canned().events:
             fact = event.fact
             if isinstance(fact, e.HostProbed):
-                device = replace(fact.card.devices[1], id=GPU)
+                theirs = (Computes(77, f"{HOME}/train"), Computes(4712, "python3", whose="kpd"))
+                seen = Telemetry(event.at, f"other@{BOX}-2:{HOME}, r9.0-time", event.at, power_w=70.0, computes=theirs)
+                device = replace(fact.card.devices[1], id=GPU, telemetry=seen)
                 link = replace(fact.card.checks[0], found=f"ssh to {OWNER}@{BOX}, 0.4 ms there and back")
                 card = replace(fact.card, address=f"{OWNER}@{BOX}", checks=(link, *fact.card.checks[1:]))
                 fact = replace(fact, card=replace(card, devices=(card.devices[0], device)))
@@ -77,6 +80,13 @@ def test_names_paths_and_ids_are_taken_out(tmp_path: Path) -> None:
     assert (queued.by, queued.agent) == ("operator", "script:candidates")
     assert recording.about.command == f"kpd run {TASK} --agent script:candidates --iterations 16"
     assert (recording.about.driver, recording.about.cuda) == ("550.54.15", "12.4")
+
+
+def test_what_a_device_did_is_kept_and_not_who_else_had_it(tmp_path: Path) -> None:
+    probed = [event.fact for event in packed(recorded(tmp_path)).events if isinstance(event.fact, e.HostProbed)]
+    (seen,) = {device.telemetry for fact in probed for device in fact.card.devices if device.kind == "gpu"}
+    assert seen is not None and (seen.power_w, seen.holder, seen.since) == (70.0, "", 0.0)
+    assert [(one.name, one.whose) for one in seen.computes] == [("python3", "kpd")]
 
 
 def test_only_the_run_and_what_led_to_it_is_kept(tmp_path: Path) -> None:
@@ -223,9 +233,9 @@ def test_a_real_run_is_played_as_it_was(daemon: RealDaemon, workspace: Workspace
     daemon.command("run", task="scale", agent="script:script", iterations=3, patience=3)
     daemon.until_event("run_ended")
     daemon.stop()
-    save(pack(workspace, "r1", [str(tmp_path)]), tmp_path / "packed")
+    save(pack(workspace, "r1", [str(workspace.root.parent)]), tmp_path / "packed")
     recording = load(tmp_path / "packed")
-    refuse_private(recording, [str(tmp_path)])
+    refuse_private(recording, [str(workspace.root.parent)])
     with scratch() as scene, Player(scene, recording, clock=Clock()) as player:
         player.go_on(lambda fact: False)
         original = views.Sources.offline(workspace).state

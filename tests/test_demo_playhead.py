@@ -2,7 +2,8 @@
 
 from hypothesis import given, strategies as st
 
-from kpd.demo.playhead import LONGEST_S, SPEEDS, WHOLE_S, Playhead, lasts, own_speed
+from kpd.demo.playhead import LONGEST_S, WHOLE_S, Playhead, lasts, own_speed
+from kpd.model.playback import SPEEDS
 
 gaps = st.lists(st.floats(0, 500), min_size=1, max_size=30)
 

@@ -1,6 +1,6 @@
 """The recording that comes with kpd: a run that is worth two minutes, true to its samples, and nobody's secret."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -14,9 +14,11 @@ from kpd.demo.player import Player
 from kpd.demo.playhead import lasts, own_speed
 from kpd.demo.recording import Recording, load
 from kpd.demo.stage import scratch
-from kpd.model import events as e
+from kpd.model import codec, events as e
 from kpd.model.fold import fold, fold_all
 from kpd.model.nouns import State
+from kpd.model.profiles import Finding
+from kpd.profile import gpu
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import digest, write_atomic
 from tests.demo_recordings import Clock
@@ -83,6 +85,25 @@ def test_code_and_samples_are_what_the_log_says(recording: Recording) -> None:
             assert digest(recording.files[f"{folder}/timing.json"]) == fact.samples
             timed += 1
     assert proposed > timed >= 8
+
+
+def test_what_is_found_follows_from_the_metrics(recording: Recording) -> None:
+    """By today's rules: a recording that is shown must not say what kpd would not say of the same counters."""
+    metrics: dict[int, Mapping[str, float]] = {}
+    noted = recording.files[f"memory/{recording.about.task}.md"].decode()
+    told = [event.fact for event in recording.events if isinstance(event.fact, e.Explained | e.Profiled)]
+    for fact in told:
+        if isinstance(fact, e.Profiled):
+            metrics[fact.iteration] = fact.metrics
+            continue
+        fired = gpu.findings(metrics[fact.iteration])
+        assert (fact.findings, fact.bottleneck) == (fired, gpu.bottleneck(metrics[fact.iteration]))
+        folder = f"runs/{recording.about.task}/{fact.run}/iter_{fact.iteration:04d}"
+        assert codec.decode(recording.files[f"{folder}/findings.json"], tuple[Finding, ...]) == fired
+        if fact.iteration:
+            note = noted.partition(f"### {fact.run}.{fact.iteration} ")[2].partition("\n### ")[0]
+            assert f"- findings: {', '.join(finding.rule for finding in fired)}\n" in f"{note}\n"
+    assert len(metrics) >= 8
 
 
 def test_every_verdict_follows_from_its_samples(recording: Recording, over: Player) -> None:

@@ -88,6 +88,10 @@ def test_anybody_can_be_the_agent_by_mailbox(daemon: RealDaemon, workspace: Work
         return [reason for reason in told if str(home / "reply.md") in reason]
 
     daemon.until(waits, "the path to be told")
+    daemon.command("pause")
+    daemon.command("resume")
+    waiting = daemon.query("status")["runs"]["r1"]["waiting"]
+    assert str(home / "reply.md") in waiting, "a pause lets the step go on, with what it waits for"
     (home / "reply.md").write_text("MEMO: no file\n")
     daemon.until((home / "reply.rejected.md").exists, "the reason")
     daemon.kill()
@@ -118,6 +122,7 @@ def test_agents_that_there_are_not_are_refused(daemon: RealDaemon) -> None:
     for names, reason in (
         ("clyde", "no agent 'clyde'"), ("script:", "no agent 'script:'"), ("sweep:x", "no agent 'sweep:x'"),
         ("claude,operator", "takes no turns"), ("sweep,sweep", "names an agent twice"), ("claude,", "no agent ''"),
+        ("script:nowhere", "nowhere is no folder"), ("sweep,script:config.toml", "config.toml is no folder"),
     ):  # fmt: skip
         with pytest.raises(DaemonError, match=reason):
             daemon.command("run", task="scale", agent=names)

@@ -37,6 +37,7 @@ def in_turn(*behaviours: Behaviour) -> Callable[[Asked], Behaviour]:
     return lambda asked: left.pop(0) if left else Reply(reply(8))
 
 
+@pytest.mark.slow
 def test_a_run_from_findings_to_an_accepted_kernel(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(Reply(reply(1)), Reply(reply(0, "MEMO: not at all")), Reply(reply(2, "MEMO: twice")))
     with beside(workspace, script, "keep_prompts = true\n") as server:

@@ -189,11 +189,11 @@ def test_an_editable_file_that_is_none_is_said(daemon: RealDaemon, workspace: Wo
 @pytest.mark.slow
 def test_a_host_whose_folder_was_removed_is_made_ready_anew(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
-    daemon.command("run", task="scale", iterations=1)
-    daemon.until_event("step_started", iteration=1, step="check")
-    shutil.rmtree(workspace.host_root, ignore_errors=True)
+    daemon.command("run", task="scale", iterations=1, approve=True)
+    daemon.until_event("screened", iteration=1)
+    shutil.rmtree(workspace.host_root)  # while the candidate waits for its review, and nothing runs there
+    daemon.command("approve")
     assert daemon.until_event("run_paused")["body"]["infra"] is True
-    shutil.rmtree(workspace.host_root, ignore_errors=True)  # what was made while the first removal went on
     daemon.command("resume")
     assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
 
@@ -201,3 +201,18 @@ def test_a_host_whose_folder_was_removed_is_made_ready_anew(daemon: RealDaemon, 
 def test_numbers_that_no_event_has(daemon: RealDaemon) -> None:
     daemon.start()
     assert daemon.query("events", after=10**30) == []
+
+
+@pytest.mark.slow
+def test_a_log_that_is_taken_away_holds_the_queue_until_it_is_back(daemon: RealDaemon, workspace: Workspace) -> None:
+    daemon.start()
+    away = workspace.root / "away"
+    workspace.private.rename(away)
+    with pytest.raises(DaemonError, match="was removed or replaced") as refused:
+        daemon.command("run", task="scale", iterations=1)
+    assert "put it back" in refused.value.remedy
+    away.rename(workspace.private)
+    daemon.command("run", task="scale", iterations=1)
+    if daemon.query("queue")["held"]:
+        daemon.command("resume")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"

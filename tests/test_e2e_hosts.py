@@ -18,8 +18,8 @@ __all__ = ["daemon", "workspace"]
 
 
 @pytest.fixture
-def remote(workspace: Workspace, tmp_path: Path) -> Iterator[Box]:
-    with box(tmp_path) as found:
+def remote(workspace: Workspace) -> Iterator[Box]:
+    with box(workspace.root.parent) as found:
         configure(workspace, found)
         yield found
 
@@ -43,6 +43,7 @@ def jobs_on(box: Box) -> list[Path]:
     return sorted(box.far.glob("*/jobs/r1.*"))
 
 
+@pytest.mark.slow
 def test_a_whole_run_on_a_host_behind_ssh(daemon: RealDaemon, remote: Box) -> None:
     daemon.start()
     until_up(daemon, "box")
@@ -128,9 +129,9 @@ def test_a_changed_key_is_never_trusted(daemon: RealDaemon, remote: Box) -> None
 
 
 @pytest.mark.slow
-def test_a_host_that_hangs_blocks_no_other(daemon: RealDaemon, workspace: Workspace, tmp_path: Path) -> None:
+def test_a_host_that_hangs_blocks_no_other(daemon: RealDaemon, workspace: Workspace) -> None:
     with ExitStack() as stack:
-        one, two = (stack.enter_context(box(tmp_path, name)) for name in ("one", "two"))
+        one, two = (stack.enter_context(box(workspace.root.parent, name)) for name in ("one", "two"))
         configure(workspace, one, two)
         shutil.copytree(workspace.tasks / "scale", workspace.tasks / "other")
         toml = workspace.tasks / "other" / "task.toml"
@@ -149,11 +150,9 @@ def test_a_host_that_hangs_blocks_no_other(daemon: RealDaemon, workspace: Worksp
 
 
 @pytest.mark.slow
-def test_runs_spread_over_hosts_and_one_task_has_one_run(
-    daemon: RealDaemon, workspace: Workspace, tmp_path: Path
-) -> None:
+def test_runs_spread_over_hosts_and_one_task_has_one_run(daemon: RealDaemon, workspace: Workspace) -> None:
     with ExitStack() as stack:
-        boxes = [stack.enter_context(box(tmp_path, name)) for name in ("one", "two")]
+        boxes = [stack.enter_context(box(workspace.root.parent, name)) for name in ("one", "two")]
         configure(workspace, *boxes)
         for name in ("other", "third"):
             shutil.copytree(workspace.tasks / "scale", workspace.tasks / name)

@@ -80,6 +80,17 @@ def test_a_protected_file_asks_for_a_new_baseline(daemon: RealDaemon, workspace:
 
 
 @pytest.mark.slow
+def test_without_the_profiler_it_is_known_what_needs_none(daemon: RealDaemon, workspace: Workspace) -> None:
+    workspace.config.write_text('[run]\nprofile = "never"\n')
+    daemon.start()
+    daemon.command("run", task="scale", agent="operator")
+    (profiled,) = [daemon.until_event("profiled")["body"]]
+    assert profiled["metrics"].keys() >= {"call_us", "roofline_pct"} and "ipc" not in profiled["metrics"]
+    assert profiled["missing"].keys() == {"all"} and "profiling is off" in profiled["missing"]["all"]
+    assert "% of the roofline" in daemon.until_event("explained")["body"]["bottleneck"]
+
+
+@pytest.mark.slow
 def test_what_does_not_compile_fails_with_the_line(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")

@@ -54,7 +54,8 @@ def test_a_candidate_waits_through_a_pause_and_a_kill(daemon: RealDaemon, worksp
     until_told(daemon, 1)
     daemon.until(lambda: told.exists() and "r1.1 needs your approval" in told.read_text(), "the alert")
     daemon.command("pause")
-    assert run_now(daemon)["waiting"] == ""
+    until_told(daemon, 1)
+    assert run_now(daemon)["status"] == "paused"
     daemon.command("resume")
     until_told(daemon, 1)
     daemon.kill()

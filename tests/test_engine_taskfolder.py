@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kpd.engine import taskfolder
+from kpd.engine import edits, taskfolder
 from kpd.model.nouns import Run
-from kpd.workspace.task import Task
+from kpd.workspace.paths import Workspace
+from kpd.workspace.task import Task, TaskError
 from tests.samples import run_of, task_of
 
 KERNEL, HARNESS = b"int kernel;\n", b"int harness;\n"
@@ -93,3 +94,10 @@ def test_what_is_known_may_be_replaced_and_replaced_again(live: Path, run: Run) 
         taskfolder.refuse_to_lose(live, ACCEPTED, run)
         taskfolder.write(live, ACCEPTED)
     assert (live / "kernel.c").read_bytes() == ACCEPTED["kernel.c"]
+
+
+def test_a_run_s_own_copy_that_is_gone_is_not_taken_for_a_task_that_is(tmp_path: Path) -> None:
+    run = run_of()
+    copy = edits.snapshot_folder(Workspace(tmp_path), run)
+    with pytest.raises(TaskError, match=rf"^{copy}: {run.id}'s own copy of the task is missing; put it back"):
+        edits.snapshot_of(Workspace(tmp_path), run)

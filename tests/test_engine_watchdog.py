@@ -43,6 +43,12 @@ def state(*runs: Run, **more: Any) -> State:
     return State(runs={run.id: run for run in runs}, hosts=HOSTS, tasks=TASKS, **more)
 
 
+def for_edits(name: str) -> Run:
+    """Of an operator, with nothing to measure until they edit."""
+    baseline = Iteration(0, "baseline", 0, 0.0, outcome="baseline")
+    return replace(begun(name), agent="operator", iterations=(baseline,), incumbent=0)
+
+
 def at_step(run: Run, step: str = "time", number: int = 3) -> Run:
     return replace(run, iterations=(Iteration(number, "sweep", 0, 0.0, step=step),))  # type: ignore[arg-type]
 
@@ -65,6 +71,11 @@ def unknown(run: str, step: str) -> None:
             state(begun("r1", status="paused", reason="no space", infra=True), queued("r2", "u", host="local")),
             [("local", "cpu", ["r1", "r2"], "no space")],
         ),
+        (state(for_edits("r1")), []),  # whoever began it knows
+        (
+            state(for_edits("r1"), queued("r2", "u", host="local")),
+            [("local", "cpu", ["r2"], "r1 has it: waiting for an edit of the task folder")],
+        ),
         (state(begun("r1", waiting="needs your approval")), [("local", "cpu", ["r1"], "needs your approval")]),
         (
             state(begun("r1", status="paused"), held="shut down"),
@@ -77,8 +88,9 @@ def unknown(run: str, step: str) -> None:
         (state(queued("r1", "gone"), held="disk"), []),
     ],
     ids=[
-        "nothing", "it goes on", "its device is in use", "a person paused it", "trouble paused it", "it waits", "held",
-        "held before it began", "its host is down", "no device fits", "its task is in use", "its task is gone",
+        "nothing", "it goes on", "its device is in use", "a person paused it", "trouble paused it",
+        "it waits for an edit", "others wait for that edit, too", "it waits", "held", "held before it began",
+        "its host is down", "no device fits", "its task is in use", "its task is gone",
     ],
 )  # fmt: skip
 def test_a_device_that_work_waits_for(now: State, found: list[tuple[str, str, list[str], str]]) -> None:

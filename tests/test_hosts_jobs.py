@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -150,6 +151,28 @@ async def test_the_limit_ends_the_whole_group_even_what_ignores_term(host: Host,
 async def test_term_gives_a_script_the_chance_to_leave_by_itself(host: Host) -> None:
     result = await host.job(spec("a", "trap 'echo bye; exit 7' TERM; while :; do sleep 0.02; done", limit_s=0.3))
     assert (result.rc, result.reason, result.stdout) == (7, "timeout", b"bye\n")
+
+
+COUNTS_TERMS = """
+import signal, time
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+print("ready", flush=True)
+signal.sigwait({signal.SIGTERM})
+count, until = 1, time.monotonic() + 0.05
+while time.monotonic() < until:
+    count += signal.sigtimedwait({signal.SIGTERM}, 0) is not None
+print(count)
+"""
+
+
+async def test_a_script_is_asked_to_end_once(host: Host) -> None:
+    for name in "abcdefgh":  # a second signal that comes at once is one with the first, unless the script was quick
+        job = spec(name, f"exec {shlex.quote(sys.executable)} -c {shlex.quote(COUNTS_TERMS)}")
+        ready = asyncio.Event()
+        result = asyncio.create_task(host.job(job, lambda *_, ready=ready: ready.set()))
+        await ready.wait()
+        await host.kill(name)
+        assert (await result).stdout == b"ready\n1\n"
 
 
 async def test_what_a_script_leaves_behind_is_ended_even_if_it_ignores_term(host: Host) -> None:

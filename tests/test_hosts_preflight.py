@@ -159,7 +159,8 @@ def test_nvcc_that_is_not_where_config_says() -> None:
         (PERMITTED, False, "uid 1000\n", "ok", "reads the counters"),
         (Tried("denied", "ERR_NVGPUCTRPERM"), False, "uid 1000\n", "bad", "sudo tee /etc/modprobe.d/kpd.conf"),
         (Tried("denied", "ERR_NVGPUCTRPERM"), True, "uid 1000\n", "bad", "virtual machine"),
-        (Tried("problem", "a driver resource was unavailable"), True, "", "bad", "resource was unavailable"),
+        (Tried("taken", "another profiler"), True, "", "bad", "dcgmi profile --pause"),
+        (Tried("problem", "ncu reads no counters"), True, "", "bad", "run ncu there"),
         (Tried("untried", "not tried: the GPU was not free"), True, "", "ok", "was not free"),
         (Tried("untried", "not tried: the GPU was not free"), False, "uid 1\n", "bad", "NVreg"),
     ],
@@ -205,8 +206,8 @@ DENIED = (
     "get more information see https://developer.nvidia.com/ERR_NVGPUCTRPERM\n"
 )
 BUSY = (
-    "==PROF== Connected to process 2213\n==ERROR== Profiling failed because a driver resource was unavailable. Ensure "
-    "that no other tool (like DCGM) is concurrently collecting profiling data.\n"
+    "==PROF== Connected to process 2213\n==ERROR== An error was reported by the driver:\n\nProfiling failed because "
+    "a driver resource was unavailable. Ensure that no other tool (like DCGM) is collecting profiling data.\n"
 )
 
 
@@ -220,10 +221,13 @@ def result(said: str, rc: int = 0, reason: Any = "", stderr: str = "") -> JobRes
         (result(PROFILED), "permitted", "reads the counters"),
         (result(DENIED, 1), "denied", "ERR_NVGPUCTRPERM"),
         (result("", 255, stderr=DENIED), "denied", "ERR_NVGPUCTRPERM"),
-        (result(BUSY, 9), "problem", "Profiling failed because a driver resource was unavailable"),
+        (result(BUSY, 9), "taken", "another profiler"),
         (result(PROFILED.replace("1,032", "n/a")), "problem", "ncu reads no counters"),
         (result(PROFILED, 1), "problem", "ncu reads no counters"),
         (result("==ERROR== CUDA: no CUDA-capable device is detected", 1), "problem", "CUDA: no CUDA-capable device"),
+        (result("==ERROR== An error was reported by the driver:\n\n    and this is it\n==PROF== end", 1), "problem",
+         "An error was reported by the driver: and this is it"),
+        (result("==ERROR== An error was reported by the driver:", 1), "problem", "was reported by the driver:"),
         (result("", 91, stderr="nvcc fatal\nkernel.cu(1): error: no host compiler\nlast"), "problem",
          "nvcc does not build a kernel: kernel.cu(1): error: no host compiler"),
         (result("", 127), "problem", "it ended with 127"),
@@ -290,11 +294,12 @@ async def test_a_yes_or_a_no_is_tried_once(tmp_path: Path, install: Install) -> 
     assert all(re.search(r"--clock-control none .*\./kernel$", run) for run in runs)
 
 
-async def test_a_problem_is_tried_again(tmp_path: Path, install: Install) -> None:
-    tools = stand_in(tmp_path, install, BUSY, 9)
+@pytest.mark.parametrize(("said", "answer"), [(BUSY, "taken"), ("==ERROR== out of memory", "problem")])
+async def test_what_may_pass_is_tried_again(tmp_path: Path, install: Install, said: str, answer: str) -> None:
+    tools = stand_in(tmp_path, install, said, 9)
     async with box(tmp_path) as host:
         tried = await try_counters(host, facts(**tools), (), 20.0)
-        assert tried is not None and tried.answer == "problem"
+        assert tried is not None and tried.answer == answer
         stand_in(tmp_path, install, DENIED, 1)
         tried = await try_counters(host, facts(**tools), (), 20.0)
         assert tried is not None and tried.answer == "denied"

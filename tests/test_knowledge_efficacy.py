@@ -68,6 +68,12 @@ def test_what_is_no_try_of_a_rule_that_had_fired(iteration: Iteration) -> None:
     assert efficacy([run_of(iteration)])["poor_coalescing"] == Efficacy(fired=1)
 
 
+def test_a_candidate_that_is_measured_again_is_no_second_try() -> None:
+    first = replace(attempt(1, 1.0, "poor_coalescing"), rules=("low_l2_hit",))
+    again = replace(first, number=2, again=1, verdict=verdict(9.0, True), outcome="accepted")
+    assert efficacy([run_of(first, again)]) == efficacy([run_of(first)])
+
+
 def test_an_override_and_a_claim_are_no_verdict() -> None:
     forced = replace(attempt(1, -30.0, "poor_coalescing", outcome="accepted"), override="I know better")
     forced = replace(forced, verdict=verdict(-30.0, False), memo="90 % faster", expected=Expectation("gbs", "up", 90.0))

@@ -141,6 +141,13 @@ def test_the_useful_lines_are_the_errors_and_their_source() -> None:
     assert useful("nothing that looks like one\n") == "nothing that looks like one\n"
 
 
+def test_whoever_mends_it_is_told_of_which_kind_it_is() -> None:
+    wrong, unlinked = BuildError("no", GCC, kind_of(GCC)), BuildError("no", LINKED, "structural")
+    assert wrong.told == f"a semantic error (the code itself is wrong):\n{useful(GCC)}"
+    assert unlinked.told.startswith("a structural error (the pieces do not fit: flags, includes, linking):\n")
+    assert wrong.log == GCC, "the whole of it is kept"
+
+
 def test_many_errors_are_counted_and_not_shown() -> None:
     log = "".join(f"kernel.c:{n}:1: error: number {n}\n" for n in range(40))
     assert useful(log).splitlines()[-2:] == ["kernel.c:4:1: error: number 4", "[35 more errors]"]

@@ -111,7 +111,7 @@ async def test_what_does_not_build_says_why(lab: Builds, what: str) -> None:
         await lab.build(source)
     assert caught.value.kind == kind
     assert "/trees/" not in str(caught.value)
-    assert "ptxas info" not in caught.value.log
+    assert "ptxas info" not in caught.value.told
 
 
 @needs_nvcc

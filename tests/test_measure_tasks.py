@@ -63,6 +63,7 @@ async def test_the_kernel_that_ships_is_right_and_builds_without_a_warning(bench
     assert (await bench.check(made.job, f"check{next(numbers)}", print)).worst <= 1
 
 
+@pytest.mark.slow
 async def test_a_good_point_is_right_and_much_quicker_than_the_kernel_that_ships(bench: DriverBench) -> None:
     plain, good = await built(bench, point(bench)), await built(bench, point(bench, **GOOD_POINTS[bench.task.name]))
     await bench.check(good, f"check{next(numbers)}", print)

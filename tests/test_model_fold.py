@@ -162,3 +162,11 @@ def test_notes_that_an_iteration_was_given_in_vain_are_given_again(outcome: Outc
     )  # fmt: skip
     kept = None if outcome in ("skipped", "interrupted") else 1
     assert [line.consumed_by for line in story(QUEUED, *facts).runs["r1"].steering] == [0, kept]
+
+
+def test_a_person_s_pause_keeps_what_the_step_under_way_waits_for() -> None:
+    begun = (e.RunQueued("r1", "scale", "mailbox", "any", Budget(), "ada", False), e.RunWaits("r1", "for reply.md"))
+    for infra, kept in ((False, "for reply.md"), (True, "")):
+        facts = (*begun, e.RunPaused("r1", "paused", "ada", infra), e.RunResumed("r1", "ada"))
+        state = fold_all([e.Event(number, float(number), fact) for number, fact in enumerate(facts, 1)])
+        assert state.runs["r1"].waiting == kept

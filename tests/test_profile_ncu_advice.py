@@ -19,11 +19,14 @@ async def test_the_advice_of_the_recording() -> None:
     by_case, _ = cases.assigned(await launches(pages()), CASES, Launches())
     found = advice.marked(advice.read(by_case, WEIGHTS), {"uncoalesced_store", "stall_long_scoreboard"})
     assert len({piece.text for piece in found}) == len(found)
-    gains = [piece.speedup_pct or 0 for piece in found]
-    assert gains == sorted(gains, reverse=True)
-    drain, loads, *_ = found
+    for scopes in (("global",), ("local", "")):
+        gains = [piece.speedup_pct or 0 for piece in found if piece.scope in scopes]
+        assert gains == sorted(gains, reverse=True)
+    waves, drain, loads, *_ = found
+    assert (waves.rule, waves.cases, waves.scope) == ("LaunchConfiguration", ("square_1024",), "global")
+    assert waves.speedup_pct == pytest.approx(25 * BASELINE_US[1] / sum(BASELINE_US), abs=0.05)
     assert (drain.rule, drain.level, drain.cases, drain.agrees) == ("CPIStall", "OPT", CASES, "uncoalesced_store")
-    assert drain.speedup_pct == 45.0
+    assert (drain.speedup_pct, drain.scope) == (44.6, "local")
     assert "56.4 cycles" not in drain.text
     assert "57.9 cycles" in drain.text, "the figures are those of the case that takes longest"
     assert (loads.rule, loads.agrees) == ("CPIStall", "stall_long_scoreboard")
@@ -33,13 +36,31 @@ async def test_the_advice_of_the_recording() -> None:
     assert any(piece.level == "INF" for piece in found)
 
 
-def test_an_estimate_counts_by_the_time_of_its_cases() -> None:
-    said = Said("Rule", "OPT", "it takes 12.5 cycles", 80.0)
-    again = Said("Rule", "OPT", "it takes 7 cycles", 40.0)
+def test_an_estimate_of_the_time_counts_by_the_time_of_its_cases() -> None:
+    said = Said("Rule", "OPT", "it takes 12.5 cycles", 80.0, "global")
+    again = Said("Rule", "OPT", "it takes 7 cycles", 40.0, "global")
     by_case = {"long": [Launch("k", advice=(again,))], "short": [Launch("k", advice=(said,))], "other": [Launch("k")]}
     (piece,) = advice.read(by_case, {"long": 60.0, "short": 30.0, "other": 10.0})
     assert (piece.text, piece.cases) == ("it takes 7 cycles", ("long", "short"))
     assert piece.speedup_pct == pytest.approx(0.6 * 40 + 0.3 * 80)
+    assert piece.scope == "global"
+
+
+def test_other_estimates_come_after_those_of_the_time_and_are_no_mean() -> None:
+    of_long = (Said("Local", "OPT", "it is 3", 20.0, "local"), Said("Untold", "OPT", "it is", 60.0))
+    of_short = (Said("Local", "OPT", "it is 4", 90.0, "local"), Said("Time", "OPT", "it is so", 8.0, "global"))
+    by_case = {"long": [Launch("k", advice=of_long)], "short": [Launch("k", advice=of_short)]}
+    found = advice.read(by_case, {"long": 75.0, "short": 25.0})
+    assert [(piece.rule, piece.speedup_pct, piece.scope) for piece in found] == [
+        ("Time", 2.0, "global"), ("Untold", 60.0, ""), ("Local", 20.0, "local")
+    ]  # fmt: skip
+    assert found[2].text == "it is 3", "the words are those that the estimate is of"
+
+
+def test_where_one_launch_tells_of_the_time_and_another_does_not_the_time_counts() -> None:
+    said = (Said("Rule", "OPT", "it is", 90.0, "local"), Said("Rule", "OPT", "it is", 10.0, "global"))
+    (piece,) = advice.read({"a": [Launch("k", advice=said[:1])], "b": [Launch("k", advice=said[1:])]}, {"a": 1, "b": 1})
+    assert (piece.speedup_pct, piece.scope, piece.cases) == (5.0, "global", ("a", "b"))
 
 
 @pytest.mark.parametrize(

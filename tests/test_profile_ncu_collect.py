@@ -92,6 +92,8 @@ def test_the_ncu_that_the_host_names_goes_before_the_one_on_the_path(tmp_path: P
     ("refusal", "words", "remedy", "runs"),
     [
         (DENIED, "denied the GPU's counters", "NVreg_RestrictProfilingToAdminUsers=0", 1),
+        ("==ERROR== An error was reported by the driver:\n\nProfiling failed because a driver resource was unavailable",
+         "another profiler uses the GPU's counters", "dcgmi profile --pause", 1),
         ("==WARNING== No kernels were profiled.", "saw no kernel launch", "harness", 1),
         (UNKNOWN, "no report: Failed to access the following 1 metrics: sm__nonsense.sum", "", 2),
         ("==PROF== Connected\n==ERROR== The application returned an error code (3).\nbye",

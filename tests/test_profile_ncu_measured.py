@@ -70,7 +70,7 @@ async def of_recording(name: str, times: tuple[float, ...], compiled: str = PTXA
 
 @pytest.fixture
 async def profiled(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Profile:
-    """The profile through a real host. The parameter is what ncu says instead of measuring, or "full"."""
+    """The profile through a real host. The parameter is what ncu says instead of measuring, or "full", or "off"."""
     full = request.param == "full"
     stand_in(tmp_path / "bin", refusal="" if full else request.param, name="baseline_full" if full else "baseline")
     monkeypatch.setenv("PATH", on_path(tmp_path / "bin"))
@@ -86,6 +86,8 @@ async def profiled(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: 
         built = await bench.build(await bench.stage(files), files, said.append)
         of = Timed("r1", 0, 0.0, 0.0, 1.0, 1, timed(BASELINE_US))
         profiler = PROFILERS[bench.device.kind]
+        if request.param == "off":
+            return Profile(await profiler.uncounted(bench, built.job, of), {})
         measure = profiler.in_full if full else profiler.measured
         assert measure is not None
         return await measure(bench, built.job, of, "perf", said.append)
@@ -121,6 +123,13 @@ async def test_without_a_permission_to_count_the_rest_is_there_and_says_what_to_
     assert "NVreg_RestrictProfilingToAdminUsers=0" in profiled.missing["sm_pct"]
     assert profiled.metrics["call_us"] == pytest.approx(sum(BASELINE_US) / 5)
     assert PROFILERS["gpu"].bottleneck(profiled.metrics).startswith("unknown")
+
+
+@pytest.mark.parametrize("profiled", ["off"], indirect=True)
+async def test_what_needs_no_profiler_is_known_where_it_is_off(profiled: Profile) -> None:
+    assert profiled.metrics["event_us"] - profiled.metrics["device_us"] == pytest.approx(3)
+    assert profiled.metrics["call_us"] == pytest.approx(sum(BASELINE_US) / 5)
+    assert not profiled.metrics.keys() & set(NAMES)
 
 
 async def test_a_naive_transpose_is_told_what_is_wrong_with_it() -> None:

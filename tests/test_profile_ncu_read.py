@@ -29,14 +29,16 @@ async def test_both_ways_to_read_a_report_agree() -> None:
         assert one.metrics.keys() == other.metrics.keys()
         for name, value in one.metrics.items():  # ncu prints two decimals
             assert other.metrics[name] == pytest.approx(value, rel=1e-9, abs=0.0051), name
-        said, told = ({(a.rule, a.level, clean(a.text)): a.speedup_pct for a in side.advice} for side in (one, other))
+        said, told = (
+            {(a.rule, a.level, clean(a.text), a.scope): a.speedup_pct for a in side.advice} for side in (one, other)
+        )
         assert said.keys() == told.keys()
         for key, speedup in said.items():
             assert told[key] == (pytest.approx(speedup, abs=0.0051) if speedup is not None else None)
 
 
 async def test_what_the_pages_hold() -> None:
-    first, *_, last = await launches(ncu_reports.pages())
+    first, *_, last = found = await launches(ncu_reports.pages())
     what = (first.kernel, first.ranges, first.grid, first.block)
     assert what == ("transpose_squares", ("square_4096",), (65536, 1, 1), (256, 1, 1))
     assert first.metrics["gpu__time_duration.sum"] == 287_488  # ns
@@ -44,7 +46,9 @@ async def test_what_the_pages_hold() -> None:
     assert first.metrics["sm__cycles_elapsed.avg.per_second"] == pytest.approx(1.97652334158e9)
     assert last.ranges == ("odd",)
     drain = next(said for said in first.advice if said.rule == "CPIStall" and said.level == "OPT")
-    assert (drain.speedup_pct, "stalled after EXIT" in drain.text) == (44.28, True)
+    assert (drain.speedup_pct, drain.scope, "stalled after EXIT" in drain.text) == (44.28, "local", True)
+    (waves,) = (said for launch in found for said in launch.advice if said.rule == "LaunchConfiguration")
+    assert (waves.speedup_pct, waves.scope) == (25, "global")
 
 
 @needs_reader

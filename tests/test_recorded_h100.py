@@ -17,6 +17,7 @@ from kpd.workspace.paths import Workspace
 from tests import recorded_gpu
 from tests.real_daemon import RealDaemon, leftovers
 
+pytestmark = pytest.mark.slow  # one run of a daemon for all of them
 RECORDINGS = Path(__file__).parent / "data" / "recordings"
 TASK = "transpose_cuda"
 

@@ -226,6 +226,13 @@ def test_diff_shows_files_that_come_and_go_and_missing_newlines(asked: Asked) ->
     assert "-{}\n\\ No newline at end of file\n" in text
 
 
+def test_diff_of_files_that_are_gone_names_their_folder(asked: Asked) -> None:
+    asked.workspace.runs.rename(asked.workspace.root / "runs.away")
+    refusal = asked.refused("diff", iteration="r1.1")
+    assert refusal.message == f"the files of r1.0 are not there: no folder {asked.iteration(0).candidate}"
+    assert refusal.remedy.startswith("put it back")
+
+
 def test_diff_of_something_huge_or_strange_answers_at_once(asked: Asked) -> None:
     asked.iteration(1).write_candidate({"kernel.c": b"}\n" * MOST_DIFFED, "data.bin": b"\x00\xff\n"})
     (asked.iteration(1).candidate / "link").symlink_to("/etc/passwd")
@@ -270,6 +277,13 @@ def test_without_samples_there_is_no_verdict_to_derive(asked: Asked) -> None:
     assert asked.refused("rederive", iteration="r1.1").code == "unknown"
     asked.iteration(1).write("timing.json", b'{"version": 1}')
     assert "gives no verdict" in asked.refused("rederive", iteration="r1.1").message
+
+
+def test_samples_that_are_gone_are_not_taken_for_none(asked: Asked) -> None:
+    refusal = asked.refused("rederive", iteration="r1.0")
+    assert refusal.code == "infra"
+    assert refusal.message.startswith("timing.json of r1.0 is missing, though it was timed")
+    assert str(asked.iteration(0).folder) in refusal.message
 
 
 def test_rules_and_skills(asked: Asked) -> None:

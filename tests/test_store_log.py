@@ -279,6 +279,20 @@ def test_the_schema_in_the_docstring_is_the_one_on_disk(tmp_path: Path) -> None:
         assert f"Schema, version {len(MIGRATIONS)}" in (store_module.__doc__ or "")
 
 
+def test_nothing_is_written_to_a_log_that_was_taken_away(tmp_path: Path) -> None:
+    path = tmp_path / "events.db"
+    with Store(path) as store:
+        store.append(noticed("x"), 0.0)
+        path.rename(tmp_path / "elsewhere")
+        for _ in range(2):
+            with pytest.raises(StoreError, match="was removed or replaced; put it back") as found:
+                store.append(noticed("y"), 0.0)
+            assert found.value.fault == "missing"
+            path.write_bytes(b"")  # another file of that name is not the log either
+        (tmp_path / "elsewhere").replace(path)
+        assert store.append(noticed("z"), 0.0).seq == 2
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may write anywhere")
 def test_a_log_in_a_folder_of_somebody_else_can_still_be_read(tmp_path: Path) -> None:
     path = tmp_path / "events.db"

@@ -43,7 +43,8 @@ async def type_keys(pilot: Pilot[Any], keys: Iterable[str]) -> None:
 STEER_2 = logs.paused().state.runs["r1"].steering[1].text + " please"
 RUNNING: list[tuple[list[str], Commands]] = [
     (["p"], [("pause", {"run": "r1"})]),
-    (["x"], [("skip", {"run": "r1"})]),
+    (["x", "n"], []),
+    (["x", "y"], [("skip", {"run": "r1"})]),
     (["S", "n"], []),
     (["S", "escape"], []),
     (["S", "y"], [("stop", {"run": "r1"})]),
@@ -194,12 +195,12 @@ async def test_a_note_that_is_consumed_while_it_is_edited_is_not_sent_under_its_
 
 
 async def test_keys_can_be_changed_by_the_actions_id() -> None:
-    _, feed = await press(logs.running(), "p", "space", keys={"pause": "space"})
+    _, feed = await press(logs.running(), "p", "f8", keys={"pause": "f8"})
     assert feed.commands == [("pause", {"run": "r1"})]
 
 
 async def test_an_unknown_action_or_theme_in_the_config_is_named() -> None:
-    app, _ = await press(logs.running(), keys={"puase": "space"})
+    app, _ = await press(logs.running(), keys={"puase": "f8"})
     assert app.view.said is not None
     assert "'puase'" in app.view.said.text
     app, _ = await press(logs.running(), theme="mauve")

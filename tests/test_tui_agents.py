@@ -12,7 +12,7 @@ from textual.content import Content
 from kpd.engine.plan import Iterate, next_of
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration
-from kpd.model.spending import Spend, Usage
+from kpd.model.spending import Spend, Usage, dollars
 from kpd.subscription import DaemonError, Live
 from tests import tui_agents as agents, tui_logs as logs
 from tests.samples import run_of
@@ -62,7 +62,7 @@ def unfolded(lines: list[Content]) -> str:
     ("usd", "text"), [(0.0, "$0.00"), (0.00041, "$0.0004"), (0.0463, "$0.0463"), (0.1, "$0.10"), (1234.5, "$1,234.50")]
 )
 def test_dollars_have_as_many_digits_as_they_need(usd: float, text: str) -> None:
-    assert money.dollars(usd) == text
+    assert dollars(usd) == text
 
 
 @pytest.mark.parametrize(
@@ -212,6 +212,24 @@ def test_overview_says_why_an_agent_is_asked_again_until_it_is_over() -> None:
     assert "✗ attempt 1, build: kernel.c:31: error: use of undeclared identifier 'LANES'" in text
     log.end(4, "failed", "does not build")
     assert "attempt 1, build" not in unfolded(overview.lines(shown(log, 4), 47, 20))
+
+
+def test_the_header_says_what_a_run_has_cost_while_there_is_room_for_all_else() -> None:
+    assert "● local up  $0.0700 of $2.50  " in plain(bars.header(view_of(agents.claude()), 80))
+    writing = view_of(agents.writing())
+    assert "● local up  $0.0700 of $2.50  " in plain(bars.header(writing, 120))
+    narrow = next(width for width in range(120, 0, -1) if "$" not in plain(bars.header(writing, width)))
+    assert plain(bars.header(writing, narrow)).split() == [
+        one for one in plain(bars.header(writing, 120)).split() if one not in ("$0.0700", "of", "$2.50")
+    ]
+    assert "$" not in plain(bars.header(view_of(logs.running()), 120)), "a sweep costs nothing"
+
+
+def test_the_header_says_the_cost_of_the_run_that_it_speaks_of() -> None:
+    log = agents.claude().emit(e.RunEnded("r1", "improved", "done"))
+    assert "$0.0700 of $2.50" in plain(bars.header(view_of(log), 120)), "idle, and r1 is selected"
+    log.run("r2").baseline("r2")
+    assert "$" not in plain(bars.header(view_of(log, Place(logs.TASK, "r1")), 120)), "r2 is under way"
 
 
 # ── what is waited for ────────────────────────────────────────────────────────────────────────────────────────────

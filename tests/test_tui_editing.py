@@ -24,6 +24,7 @@ from tests.tui_feed import KERNEL, CannedFeed, app_on, settled
 from tui.app import KpdApp
 
 PATIENCE_S = 60.0
+FILES = {"kernel.c": KERNEL, "build.json": KERNEL}  # of every iteration
 CHANGES = "import sys; path = sys.argv[-1]; text = open(path).read(); open(path, 'w').write(text.replace('2', '3'))"
 
 
@@ -68,7 +69,7 @@ async def test_what_the_editor_leaves_is_sent_and_the_file_thrown_away(
     feed = CannedFeed(logs.running())
     app = await after(feed, "e", "enter")
     assert ("file", {"iteration": "r1.4", "name": "candidate/kernel.c"}) in feed.queries, "r1.6 is still under way"
-    assert feed.commands == [("edit", {"run": "r1", "files": {"kernel.c": KERNEL.replace("2", "3")}})]
+    assert feed.commands == [("edit", {"run": "r1", "files": {**FILES, "kernel.c": KERNEL.replace("2", "3")}})]
     assert said(app) == "your edit is in the task folder: r1 measures it next"
     assert left(temporary) == []
 
@@ -78,7 +79,8 @@ async def test_the_other_file_of_the_selected_iteration_can_be_chosen(monkeypatc
     feed = CannedFeed(logs.running())
     await after(feed, "down", "down", "down", "e", "down", "enter")
     assert ("file", {"iteration": "r1.3", "name": "candidate/build.json"}) in feed.queries
-    assert feed.commands[0][1]["files"].keys() == {"build.json"}
+    changed = FILES["build.json"].replace("2", "3")
+    assert feed.commands[0][1]["files"] == {**FILES, "build.json": changed}, "with the kernel of that iteration"
 
 
 async def test_nothing_is_sent_when_nothing_was_changed(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
@@ -110,6 +112,16 @@ async def test_an_editor_that_fails_sends_nothing_and_loses_nothing(
     assert feed.commands == []
     [kept] = left(temporary)
     assert said(app) == f"edit: the editor ended with 3, so nothing is sent; your text is in {kept}"
+
+
+async def test_an_editor_that_fails_and_changes_nothing_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    editor(monkeypatch, "raise SystemExit(1)")
+    app = await after(CannedFeed(logs.running()), "e", "enter")
+    assert said(app) == "nothing was changed in kernel.c (the editor ended with 1), so nothing is sent"
+    assert app.view.said is not None and not app.view.said.good
+    assert left(temporary) == []
 
 
 @pytest.mark.parametrize(
@@ -199,5 +211,5 @@ def test_the_terminal_is_lent_to_the_editor_and_comes_back(tmp_path: Path, tempo
         commands = json.loads(terminal.until(r"commands [^\r\n]*\r?\n").removeprefix("commands "))
     finally:
         terminal.close()
-    assert commands == [["edit", {"run": "r1", "files": {"kernel.c": KERNEL.replace("2", "7")}}]]
+    assert commands == [["edit", {"run": "r1", "files": {**FILES, "kernel.c": KERNEL.replace("2", "7")}}]]
     assert left(temporary) == []

@@ -8,6 +8,7 @@ from typing import Literal
 
 import pytest
 
+from kpd.messages import Push
 from kpd.model import events as e
 from kpd.model.nouns import Budget, TaskCard
 from kpd.model.places import Check, Device, HostCard
@@ -16,7 +17,7 @@ from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
 from tests import tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
-from tui.model.feed import Feed, Link, Message, follow
+from tui.model.feed import Feed, Link, follow
 from tui.model.outline import Place
 from tui.model.view import TABS, View
 from tui.widgets.pane import LogPane
@@ -129,7 +130,7 @@ async def test_the_link_comes_back_by_itself_and_goes_on_after_the_last_event() 
     back = False
 
     class Asked(CannedFeed):
-        async def messages(self, after: int = 0) -> AsyncIterator[Message]:
+        async def messages(self, after: int = 0) -> AsyncIterator[Push]:
             asked.append(after)
             async for message in super().messages(after):
                 yield message
@@ -234,6 +235,7 @@ async def test_the_log_follows_until_it_is_scrolled_and_again_at_its_end() -> No
 # ── in great numbers, and hostile ─────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 async def test_five_thousand_iterations_are_rendered_as_a_window() -> None:
     feed = CannedFeed(logs.many(5000))
     app = app_on(feed)

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from kpd.model.detail import Detail, detail
 from kpd.model.metrics import METRICS
-from kpd.model.profiles import Advice, CaseTime
+from kpd.model.profiles import Advice, CaseTime, Scope
 from kpd.profile.changes import changes
 from tests import tui_gpu as gpu, tui_logs as logs
 from tests.tui_feed import CannedFeed, app_on, settled
@@ -261,9 +261,17 @@ def test_nvidias_advice_stands_below_the_rules_with_what_it_gains_and_who_agrees
     drawn = plain(rules.lines(view_of(gpu.transposed()), 108, 40))
     at = next(nth for nth, text in enumerate(drawn) if text.startswith("NVIDIA's advice"))
     assert at > max(nth for nth, text in enumerate(drawn) if "severe_memory_bound" in text and "medium" in text)
-    assert drawn[at + 2] == "  OPT  TheoreticalOccupancy  up to 62 % less time  ✓ register_limited"
+    assert drawn[at + 2] == "  OPT  TheoreticalOccupancy  up to 62 %  ✓ register_limited"
     assert "    in all 5 cases" in drawn[at:]
     assert "    in 1 of 5 cases: wide" in drawn[at:]
+
+
+@pytest.mark.parametrize(
+    ("scope", "told"), [("global", "up to 62 % less time"), ("local", "local: up to 62 %"), ("", "up to 62 %")]
+)
+def test_an_estimate_says_what_it_is_of(scope: Scope, told: str) -> None:
+    piece = Advice("R", "OPT", "It is.", 62.4, agrees="low_ipc", scope=scope)
+    assert plain(advised((piece,), (), 80))[2] == f"  OPT  R  {told}  ✓ low_ipc"
 
 
 def test_advice_is_there_when_no_rule_fires() -> None:

@@ -31,6 +31,7 @@ ACTS: list[tuple[list[str], list[tuple[str, dict[str, Any]]]]] = [
 ]
 
 
+@pytest.mark.slow
 async def test_keys_become_commands_to_the_chosen_host() -> None:
     feed = CannedFeed(fleet.troubled())
     app = app_on(feed)

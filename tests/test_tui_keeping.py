@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kpd.model import events as e
+from kpd.model.playback import Playback
 from kpd.subscription import DaemonError
 from tests import tui_logs as logs
 from tests.tui_feed import DIFF, KERNEL, CannedFeed, app_on, settled
@@ -21,8 +22,10 @@ def here(workspace: Path) -> logs.Log:
     return logs.some().emit(e.DaemonStarted("0.1.0", 4711, str(workspace)))
 
 
-async def after(log: logs.Log, *keys: str, size: tuple[int, int] = (80, 24), feed: CannedFeed | None = None) -> KpdApp:
-    app = app_on(feed or CannedFeed(log))
+async def after(
+    log: logs.Log, *keys: str, size: tuple[int, int] = (80, 24), feed: CannedFeed | None = None, elsewhere: str = ""
+) -> KpdApp:
+    app = app_on(feed or CannedFeed(log), elsewhere=elsewhere)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         for key in keys:
@@ -37,6 +40,10 @@ def written(path: Path) -> str:
     while not path.exists() and time.monotonic() < end:
         time.sleep(0.02)
     return path.read_text()
+
+
+def pictures(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.svg"))
 
 
 def said(app: KpdApp) -> str:
@@ -94,6 +101,31 @@ async def test_a_screenshot_goes_to_the_runs_folder_or_to_where_kpd_was_called(
     picture.unlink()
     elsewhere.rmdir()
     assert "cannot be written" in said(await after(logs.some(), "ctrl+s"))
+
+
+@pytest.mark.parametrize("elsewhere", ["op@gpu3", ""])
+async def test_a_picture_goes_to_no_folder_that_only_is_called_as_the_runs_is_or_that_does_not_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = here(tmp_path / "ws")
+    if not elsewhere:
+        log.emit(e.PlaybackChanged(Playback("NVIDIA H100", "2026-11-21", 0.0, 60.0, 1, "playing")))
+    app = await after(log, "ctrl+s", elsewhere=elsewhere)
+    [picture] = pictures(tmp_path)
+    assert picture.parent == tmp_path
+    assert said(app) == f"kept as {picture}"
+
+
+async def test_a_folder_on_another_machine_is_not_looked_for_on_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.keeping._opener", lambda: "/bin/false")
+    app = await after(here(tmp_path / "ws"), "E", elsewhere="op@gpu3")
+    folder = str(tmp_path / "ws" / "runs" / logs.TASK / "r1" / "iter_0005")
+    assert app.clipboard == folder
+    told = "the folder is on op@gpu3, not on this machine; copied, if this terminal allows it: "
+    assert said(app) == f"{told}{folder}"
 
 
 @pytest.mark.parametrize("desktop", [True, False])

@@ -62,6 +62,50 @@ def test_lines_are_numbered_in_the_order_in_which_they_came() -> None:
     assert [line.number for line in output.lines()] == [1, 2, 0], "the last one is still being written"
 
 
+# ── what was printed while nobody looked ──────────────────────────────────────────────────────────────────────────
+
+FILES = {
+    "reply.md": "I take wider loads.\n",
+    "build.log": "kernel.c:3:9: error: expected ';' before 'float'\x1b[2J\n" + "x" * 3_000 + "\n",
+}
+
+
+async def read(played: logs.Log, *heard: Live) -> tuple[str, list[Any]]:
+    """What the log of the newest iteration shows, and which files it asked for."""
+    feed = CannedFeed(played)
+    feed.files = FILES
+    app = app_on(feed)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        feed.push(*heard)
+        await settled(pilot)
+        await pilot.press("6")
+        await settled(pilot)
+        return plain(log.lines(app.view, 90, 40)), [args for what, args in feed.queries if what == "file"]
+
+
+async def test_an_iteration_that_nobody_watched_shows_what_its_compiler_and_its_agent_said() -> None:
+    whole, asked = await read(logs.some())
+    assert asked == [{"iteration": "r1.5", "name": name} for name in FILES]
+    rows = whole.splitlines()
+    agent, build = (
+        next(nth for nth, row in enumerate(rows) if text in row) for text in ("agent │ I take", "build │ ker")
+    )
+    proposed, built = (next(nth for nth, row in enumerate(rows) if text in row) for text in ("propose", "build  "))
+    assert agent <= proposed < build <= built, "each beside its step"
+    assert "\x1b" not in whole and "1,000 more characters" in whole
+
+
+async def test_what_was_heard_is_not_shown_a_second_time_from_the_files() -> None:
+    whole, _ = await read(logs.some(), Live("build", "r1", 5, "kernel.c:3:9: error\n"))
+    assert whole.count("kernel.c:3:9") == 1
+
+
+async def test_while_an_iteration_is_under_way_its_files_are_not_asked_for() -> None:
+    _, asked = await read(logs.running())
+    assert not asked
+
+
 # ── what stands where ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -157,6 +201,38 @@ async def test_a_log_that_was_scrolled_away_stays_where_it_is_while_lines_come_a
         await settled(pilot)
         assert "the last" in pane.lines[pane.scroll_offset.y + pane.window - 1].plain
         assert app.view.following, "f was the log's, not the tree's"
+
+
+async def test_a_log_at_its_end_follows_on_while_a_message_comes_and_goes_below_it() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await open_log(pilot, feed, 100)
+        room = pane.room.height
+        app.say("a message")
+        await settled(pilot)
+        assert pane.room.height == room - 1, "it has taken a row"
+        for said in ("with it", "without it"):
+            feed.push(Live("job", "r1", 6, f"{said}\n"))
+            await settled(pilot)
+            assert pane.foot is None
+            assert said in pane.lines[pane.scroll_offset.y + pane.window - 1].plain
+            app.change(said=None)
+            await settled(pilot)
+
+
+async def test_f_at_the_end_of_the_log_is_the_trees_only_where_that_does_not_follow() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_log(pilot, feed, 100)
+        await pilot.press("f")
+        await settled(pilot)
+        assert app.view.said is None, "it is not refused what it has"
+        app.change(following=False)
+        await pilot.press("f")
+        await settled(pilot)
+        assert app.view.following
 
 
 # ── searched ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from kpd.model.nouns import Budget
+from kpd.model.nouns import Budget, Outcome
 from kpd.model.profiles import CaseTime
 from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
 from tests.test_tui_gpu import view_of as gpu_view
@@ -17,6 +17,7 @@ from tests.tui_feed import CannedFeed, app_on, settled
 from tui.model.outline import Place
 from tui.model.view import View
 from tui.panes import overview
+from tui.panes.cases import cases
 from tui.panes.chart import chart
 from tui.panes.distance import distance, split
 from tui.panes.next import budget, next_lines
@@ -234,3 +235,20 @@ async def test_time_goes_on_only_while_a_step_is_under_way_and_in_sight() -> Non
             await pilot.press("2")
             await settled(pilot)
             assert pane._ticking is None
+
+
+# ── the cases ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("score", "outcome", "why"),
+    [
+        (None, None, "appear when this iteration is timed"),
+        (8.3, None, "are being read"),
+        (8.3, "accepted", "are being read"),
+        (None, "failed", "none: it ended before it was timed"),
+    ],
+)
+def test_where_no_case_is_shown_it_says_why(score: float | None, outcome: Outcome | None, why: str) -> None:
+    it = replace(logs.some().state.runs["r1"].iterations[1], score=score, outcome=outcome)
+    assert plain(cases(it, Detail(), 60)) == f"Cases  {why}"

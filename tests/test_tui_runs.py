@@ -53,6 +53,7 @@ def test_a_run_that_waits_says_so_everywhere() -> None:
     assert "r2 is queued, and waits: local: busy with another run" in plain(overview.lines(in_queue, 200, 30))
     row = view.outline.index[Place(logs.TASK, "r1")]
     assert row_line(view, view.outline.rows[row], 29).plain == " ▾ r1 ◔ waiting  gpu2: conne…"
+    assert row_line(view, view.outline.rows[row], 24).plain == " ▾ r1 ◔ waiting", "a few letters of it say nothing"
     again = view_of(log.emit(e.RunWaits("r1", "")))
     assert "… running" in header(again)
     assert "judge, once time is done" in plain(next_lines(again, 100))

@@ -63,6 +63,15 @@ def test_wrapped_lines_fit_and_keep_to_their_number(text: str, width: int, most:
     assert not most or len(found) <= most
 
 
+def test_a_figure_and_its_unit_stay_on_one_line() -> None:
+    text = "memory bound: L2 at 79 % of its peak, 2,466 GB/s in 31 µs; 5 sectors"
+    for width in range(12, 40):
+        lines = [line.plain for line in wrapped(text, width)]
+        assert " ".join(lines) == text
+        assert not any(line.startswith(("%", "GB/s", "µs")) for line in lines)
+    assert [line.plain for line in wrapped("has 5 sectors", 10)] == ["has 5", "sectors"], "that is no unit"
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(324.5, "324.5"), (48.551, "48.55"), (3.42, "3.420"), (0.31, "0.310"), (1330, "1,330"), (-6.1, "−6.100"),

@@ -114,6 +114,16 @@ async def test_a_question_too_long_for_the_wire_is_not_sent(folder: Path, server
         assert await client.query("echo", a=1) == {"a": 1}
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [("\udcff", "not UTF-8 text"), (["ok", {"\udc80": 1}], "not UTF-8 text"), (float("nan"), "not a finite number")],
+)
+async def test_what_json_cannot_say_is_not_sent(folder: Path, server: Server, given: object, why: str) -> None:
+    with pytest.raises(DaemonError, match=f"memo: what is given is {why}") as refused:
+        await asyncio.to_thread(ask, folder / "s", "command", "memo", {"text": given})
+    assert refused.value.code == "usage"
+
+
 async def test_ask_does_not_wait_forever(folder: Path) -> None:
     async with impostor(folder / "s"):
         with pytest.raises(DaemonError, match=r"has not answered status within 0\.05 s"):
@@ -281,6 +291,18 @@ async def test_a_silent_daemon_is_not_waited_for(folder: Path, monkeypatch: pyte
         assert await anext(messages) == Beat(0)
         with pytest.raises(DaemonError, match="silent"):
             await anext(messages)
+
+
+async def test_who_waits_for_an_answer_when_the_client_is_closed_learns_that_it_may_be_done(folder: Path) -> None:
+    async with impostor(folder / "s", WELCOME % 2):
+        client = Client(folder / "s", "test")
+        await client.connect()
+        asked = asyncio.create_task(client.command("steer", text="x"))
+        await asyncio.sleep(0)
+        await client.close()
+        with pytest.raises(DaemonError, match="no answer has come") as why:
+            await asked
+        assert "it may be done all the same" in why.value.remedy
 
 
 async def test_a_daemon_that_does_not_answer_hello_is_not_waited_for(

@@ -56,7 +56,16 @@ def test_the_local_host_is_always_there(tmp_path: Path) -> None:
         ('[hosts.a]\ntransport = "ssh"\n', 1, "'address' in [hosts.a] is missing"),
         ('[hosts.a]\ntransport = "ssh"\naddress = "-oProxyCommand=x"\n', 3, "is no address"),
         ('[hosts.local]\ntransport = "ssh"\naddress = "b"\n', 2, "[hosts.local] is this machine"),
-        ("[hosts.any]\n", 1, "cannot be a host's name"),
+        ("[hosts.any]\n", 1, "'any' cannot be a host's name; it is reserved for whichever host is free"),
+        ('[hosts."a b"]\n', 1, "'a b' cannot be a host's name; use letters, digits"),
+        (
+            '[hosts.local]\nroot = "~nosuchuser/x"\n',
+            2,
+            "'root' in [hosts.local]: ~nosuchuser/x: this machine has no home",
+        ),
+        ('[hosts.a]\ntransport = "recorded"\nrecording = "~nosuchuser/x"\n', 3, "no home ~nosuchuser; write the path"),
+        ('[claude]\neffort = "hgih"\n', 2, "did you mean 'high'?"),
+        ('[claude]\neffort = "zzz"\n', 2, 'known are "", low, medium'),
         ('[hosts.a]\naddress = "b"\n', 2, "needs a transport"),
         ('[hosts.a]\nroot = "kpd"\n', 2, "is no absolute path"),
         ('[run]\nhost = "h100"\n', 2, "'host' in [run] names 'h100'; known hosts are any, local"),
@@ -75,3 +84,9 @@ def test_refusals(tmp_path: Path, text: str, line: int, message: str) -> None:
         load_config(Workspace(tmp_path))
     assert caught.value.line == line
     assert message in str(caught.value)
+
+
+def test_the_users_of_another_machine_are_not_looked_for_here(tmp_path: Path) -> None:
+    text = '[hosts.a]\ntransport = "ssh"\naddress = "b"\nroot = "~nosuchuser/kpd"\n'
+    (tmp_path / "config.toml").write_text(text)
+    assert load_config(Workspace(tmp_path)).hosts["a"].root == "~nosuchuser/kpd"

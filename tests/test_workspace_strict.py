@@ -3,12 +3,13 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import example, given, strategies as st
 
-from kpd.workspace.strict import MOST_BYTES, ConfigError, Count, Document, Filled, NotNegative, read_toml
+from kpd.daemon.arguments import RunArgs
+from kpd.workspace.strict import MOST_BYTES, ConfigError, Count, Document, Filled, NotNegative, misfit, read_toml
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Inner:
     share: NotNegative = 0.5
     on: bool = False
     limit: Count | None = None
+    effort: Literal["", "more"] = ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ def test_defaults_and_values(tmp_path: Path) -> None:
         (b'name = "x"\n# \xff\n', 2, "not UTF-8", "save the file as UTF-8"),
         (f"name = {'[' * 5000}", 0, "nested too deeply", ""),
         ("#" * (MOST_BYTES + 1), 0, "larger than 64 KiB", ""),
+        (f'name = "x"\n\n[inner]\ncount = {"9" * 5000}\n', 4, "a number with too many digits", "a smaller number"),
+        (f'name = "x"\n[inner]\ncount = 0x{"f" * 5000}\n', 3, "'count' in [inner] has a number of more than 64", ""),
+        ('name = "x"\nwords = ["a", 9223372036854775808]\n', 2, "'words' has a number of more than 64 bits", ""),
+        ('name = "x"\n[inner]\neffort = "mroe"\n', 3, 'must be "" or "more", not "mroe"', "did you mean 'more'?"),
+        ('name = "x"\n[inner]\neffort = "zzz"\n', 3, 'must be "" or "more", not "zzz"', 'known are "", more'),
     ],
 )
 def test_refusals_name_line_and_remedy(tmp_path: Path, text: str | bytes, line: int, message: str, remedy: str) -> None:
@@ -111,3 +118,22 @@ def test_a_folder_a_pipe_and_a_missing_file(tmp_path: Path) -> None:
     for name, message in (("absent", "no such file"), (".", "not a regular file"), ("pipe", "not a regular file")):
         with pytest.raises(ConfigError, match=message):
             read_toml(tmp_path / name, Outer)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"task": "scale", "usd": -1.0}, "usd must be a number, above 0, not -1.0"),
+        (
+            {"task": "scale", "iterations": 10**30},
+            "iterations must be an integer, at least 1 and at most 1000000, not 1",
+        ),
+        ({"task": "scale", "min_gain_pct": 100}, "min_gain_pct must be a number, at least 0 and below 100, not 100"),
+        ({"task": ""}, "task must be a string, not empty, not an empty string"),
+        ({"task": "scale", "approve": "yes"}, 'approve must be true or false, not "yes"'),
+        ({"agent": "sweep"}, "task is missing"),
+        ({"task": "scale", "iterations": 3, "usd": 0.5, "agent": None}, ""),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_as_settings_are(given: dict[str, Any], why: str) -> None:
+    assert misfit(given, RunArgs)[: len(why) or None] == why

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from kpd.daemon import library
 from kpd.daemon.accounts import account
+from kpd.messages import Push
 from kpd.model import events as e
 from kpd.model.codec import encode, event_to_json
 from kpd.model.detail import Detail, detail
@@ -18,7 +19,7 @@ from kpd.subscription import DaemonError, NoDaemon
 from kpd.workspace.config import TuiConfig
 from tests.tui_logs import Log
 from tui.app import KpdApp
-from tui.model.feed import Feed, Message
+from tui.model.feed import Feed
 
 DIFF = """--- a/kernel.c
 +++ b/kernel.c
@@ -71,11 +72,12 @@ class CannedFeed:
         self.commands: list[tuple[str, dict[str, Any]]] = []
         self.queries: list[tuple[str, dict[str, Any]]] = []
         self.diary: list[Notice] = []
+        self.files: dict[str, str] = {}  # of every iteration, by name
         self.state = log.state
         self.on_command: Callable[[str, dict[str, Any]], Any] = lambda verb, args: {}
-        self._pushed: asyncio.Queue[Message | DaemonError] = asyncio.Queue()
+        self._pushed: asyncio.Queue[Push | DaemonError] = asyncio.Queue()
 
-    def push(self, *messages: Message | DaemonError) -> None:
+    def push(self, *messages: Push | DaemonError) -> None:
         for message in messages:
             self._pushed.put_nowait(message)
 
@@ -90,7 +92,7 @@ class CannedFeed:
         """Messages that the UI has not taken yet."""
         return self._pushed.qsize()
 
-    async def messages(self, after: int = 0) -> AsyncIterator[Message]:
+    async def messages(self, after: int = 0) -> AsyncIterator[Push]:
         if after == 0:
             yield self.state
         while True:
@@ -112,8 +114,10 @@ class CannedFeed:
                     "from": args.get("against", "r1.1"),
                     "to": args["iteration"],
                 }
-            case "file":
+            case "file" if args["name"].startswith("candidate/"):
                 return {"text": KERNEL, "truncated": False}
+            case "file" if args["name"] in self.files:
+                return {"text": self.files[args["name"]], "truncated": False}
             case "events":
                 return [_json(event) for event in self._of(args["run"], args["iteration"])]
             case "log":
@@ -168,7 +172,7 @@ def _json(event: e.Event) -> Any:
     return json.loads(event_to_json(event))
 
 
-def app_on(feed: CannedFeed | None, read_only: bool = False, **config: Any) -> KpdApp:
+def app_on(feed: CannedFeed | None, read_only: bool = False, elsewhere: str = "", **config: Any) -> KpdApp:
     """The UI on a feed, with none: without a daemon. It redraws often enough for a test not to wait."""
 
     async def connect() -> Feed:
@@ -178,7 +182,7 @@ def app_on(feed: CannedFeed | None, read_only: bool = False, **config: Any) -> K
 
     config["theme"] = config.get("theme") or "kpd-dark"  # not what the terminal of the tests can show
     tui = TuiConfig(**{"refresh_hz": 200.0, **config})
-    return KpdApp(connect, "kernels", tui, read_only, UTC, first_wait=0.01)
+    return KpdApp(connect, "kernels", tui, read_only, UTC, first_wait=0.01, elsewhere=elsewhere)
 
 
 async def settled(pilot: Pilot[Any]) -> None:

@@ -1,0 +1,106 @@
+"""kpd shutdown says that the daemon has ended once its process is gone, and not before."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.daemon import lock
+from kpd.daemon.journal import Journal
+from kpd.daemon.server import Server
+from kpd.daemon.store import Store
+from kpd.model import events as e
+from kpd.workspace.paths import Workspace
+
+ROOT = Path(__file__).parent.parent
+IMPATIENT = """
+import sys
+from kpd.cli import main, shutdown
+shutdown.GONE_WITHIN_S = float(sys.argv[1])
+sys.exit(main.main(sys.argv[2:]))
+"""
+
+
+class Ending:
+    """A workspace whose daemon takes `shutdown` for an answer, and is the process `pid` that the test ends."""
+
+    def __init__(self, ws: Workspace) -> None:
+        self.ws = ws
+        self.process = subprocess.Popen(["sleep", "60"])
+        self.journal = Journal(Store(ws.store))
+        self.journal.emit(e.DaemonStarted("0.1.0", self.process.pid, str(ws.root)))
+        self.asked = asyncio.Event()
+
+    async def query(self, what: str, args: dict[str, Any]) -> Any:
+        """What hangs in such a daemon may be all that answers questions."""
+        await asyncio.Event().wait()
+
+    async def command(self, verb: str, args: dict[str, Any], by: str) -> Any:
+        self.asked.set()
+        return {"finishes": [], "pid": self.process.pid}
+
+    async def shutdown(self, patience: float) -> "asyncio.Task[tuple[int | None, str]]":
+        """The command's exit code and words to come, once it has asked."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", IMPATIENT, str(patience), "-w", str(self.ws.root), "shutdown",
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+
+        async def told() -> tuple[int | None, str]:
+            _, err = await asyncio.wait_for(process.communicate(), 30)
+            return process.returncode, err.decode()
+
+        task = asyncio.create_task(told())
+        await asyncio.wait_for(self.asked.wait(), 30)
+        return task
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+async def ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ending]:
+    root = tmp_path / "ws"
+    (root / "tasks").mkdir(parents=True)
+    (root / "config.toml").touch()
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="kpd") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        ws = Workspace.find(root)
+        ws.make_private()
+        made = Ending(ws)
+        async with Server(ws.make_socket_folder(), made.journal, made.query, made.command):
+            yield made
+        made.journal.close()
+        made.end()
+
+
+@pytest.mark.slow
+async def test_the_daemon_has_ended_once_its_process_is_gone(ending: Ending) -> None:
+    with lock.hold(ending.ws.lock):
+        told = await ending.shutdown(patience=20.0)
+    await asyncio.sleep(0.5)
+    assert not told.done(), "the lock is free, the process is not gone"
+    ending.process.kill()  # a dead process that its parent has not asked after is gone, too
+    assert await told == (0, "the daemon has ended; the next one goes on with what is left\n")
+
+
+@pytest.mark.slow
+async def test_a_process_that_hangs_is_named_with_what_ends_it(ending: Ending) -> None:
+    code, said = await (await ending.shutdown(patience=0.3))
+    assert code == 3
+    assert f"something in its process {ending.process.pid} hangs; kill -9 {ending.process.pid} ends it" in said
+    assert "has ended" not in said
+
+
+@pytest.mark.slow
+async def test_a_lock_that_somebody_removed_is_nobody_s(ending: Ending) -> None:
+    assert not ending.ws.lock.exists()
+    ending.end()
+    assert (await (await ending.shutdown(patience=20.0)))[0] == 0

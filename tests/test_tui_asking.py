@@ -1,0 +1,74 @@
+"""What is asked before an act, and why one cannot be taken: true in every state of the run and the queue."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from kpd.model import events as e
+from kpd.model.detail import Detail
+from tests import tui_logs as logs
+from tests.test_tui_pure import plain, view_of
+from tests.tui_feed import CannedFeed, app_on, settled
+from tui.acts import asking
+from tui.acts.action import reason
+from tui.acts.actions import BY_ID
+from tui.model.details import Show, Shown
+from tui.panes import log as log_pane
+
+
+@pytest.mark.parametrize(
+    ("log", "then"),
+    [
+        (logs.running, "r1 goes on with its next iteration."),
+        (logs.paused, "r1 stays paused."),
+        (logs.held, "r1 stays held."),
+    ],
+)
+def test_a_skip_says_what_comes_after_it(log: Callable[[], logs.Log], then: str) -> None:
+    assert asking.skip(view_of(log())).text[-1] == then
+
+
+@pytest.mark.parametrize(
+    ("log", "begins"),
+    [
+        (logs.no_runs, "It begins at once."),
+        (logs.running, "It begins as soon as a device that fits is free; under way: r1."),
+        (logs.held, "The queue is held: it begins once somebody has released it; under way: r1."),
+    ],
+)
+def test_a_new_run_says_when_it_begins(log: Callable[[], logs.Log], begins: str) -> None:
+    assert asking.run(view_of(log())).text[0] == begins
+
+
+def test_without_a_recording_playing_is_refused_for_that_reason_on_a_read_only_screen_too() -> None:
+    view = replace(view_of(logs.running()), read_only=True)
+    assert reason(BY_ID["play"], view).startswith("this is no recording")
+    assert "read-only" in reason(BY_ID["pause"], view)
+
+
+def test_an_iteration_that_had_no_candidate_leaves_nothing_behind() -> None:
+    log = logs.running().end(6, "skipped", "skipped by op")
+    it = log.state.runs["r1"].iterations[-1]
+    view = view_of(log, shown=Shown(Show(it, Detail(), folder="/w"), events=tuple(log.events[-3:])))
+    told = plain(log_pane.lines(view, 80, 20))
+    assert "nothing of it was built or run" in told
+    assert "timing.json" not in told
+
+
+@pytest.mark.slow
+async def test_an_answer_goes_once_news_came_and_stays_while_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.app.SAID_S", 0.3)
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        app.say("r1 is paused")
+        await pilot.pause(0.6)
+        assert app.view.said is not None, "nothing has happened since"
+        app.say("r1 is paused")
+        feed.play([e.Noticed("info", "something else")])
+        await settled(pilot)
+        assert app.view.said is not None
+        await pilot.pause(0.6)
+        assert app.view.said is None, "without any more news"

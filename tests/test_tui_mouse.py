@@ -1,0 +1,281 @@
+"""What opens over the board under the mouse: hints, rows and notes are clicked, and beside them nothing is."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+
+from tests import tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
+from tests.test_tui_acts import STEER_2, Commands, type_keys
+from tests.test_tui_screens import screen
+from tests.tui_feed import CannedFeed, app_on, settled
+from tui.acts.asking import Question
+from tui.app import KpdApp
+from tui.model.fired import findings
+from tui.panes import rules
+from tui.screens.box import Box
+from tui.screens.choice import ChoiceScreen
+from tui.screens.question import QuestionScreen
+from tui.screens.reading import ReadingScreen
+from tui.widgets.lines import Lines
+from tui.widgets.pane import RulesPane
+
+SMALL, LARGE = (80, 24), (120, 36)
+STOP, TRUST = "y stop the run", "y trust the key"
+
+
+def drawn_at(pilot: Pilot[Any], text: str) -> tuple[int, int]:
+    """The cell in the middle of the one place on the screen where `text` stands."""
+    found = [(row.index(text) + len(text) // 2, y) for y, row in enumerate(screen(pilot.app)) if text in row]
+    assert len(found) == 1, (text, found)
+    return found[0]
+
+
+async def click(pilot: Pilot[Any], cell: tuple[int, int]) -> None:
+    """On what is there: without a widget the pilot says that the screen as a whole was meant."""
+    widget, region = pilot.app.get_widget_at(*cell)
+    await pilot.click(widget, offset=(cell[0] - region.x, cell[1] - region.y))
+
+
+async def use(pilot: Pilot[Any], steps: Iterable[str]) -> None:
+    """Keys as `type_keys` takes them; `click:…` clicks on the text."""
+    for step in steps:
+        if step.startswith("click:"):
+            await click(pilot, drawn_at(pilot, step.removeprefix("click:")))
+        else:
+            await type_keys(pilot, [step])
+        await settled(pilot)
+
+
+async def drag(pilot: Pilot[Any], begin: tuple[int, int], end: tuple[int, int]) -> None:
+    """Press, move, let go, as a terminal tells it; whether that is a click, and of how many, Textual finds out."""
+    for kind, (x, y) in ((events.MouseDown, begin), (events.MouseMove, end), (events.MouseUp, end)):
+        if kind is not events.MouseMove or begin != end:
+            pilot.app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+        await pilot.pause()
+    await settled(pilot)
+
+
+RUNNING: list[tuple[list[str], Commands]] = [
+    (["S", f"click:{STOP}"], [("stop", {"run": "r1"})]),
+    (["S", "click:n or esc leave it"], []),
+    (["B", "type:0", "click:⏎ change it"], [("budget", {"run": "r1", "iterations": 80})]),
+    (["B", "type:0", "click:esc leave it"], []),
+    (["s", "type:try -O3", "click:⏎ send", "click:esc close"], [("steer", {"run": "r1", "text": "try -O3"})]),
+    (["question_mark", "click:esc close"], []),
+    (["ctrl+p", "type:pause", "click:⏎ take it"], [("pause", {"run": "r1"})]),
+    (["ctrl+p", "type:pause", "click:finish the step under way, then"], [("pause", {"run": "r1"})]),
+    (["ctrl+p", "type:no such act", "click:No act has", "click:⏎ take it", "click:esc close"], []),
+    (["slash", "type:tile", "click:esc back"], []),
+    (["slash", "type:rows", "click:⏎ keep"], []),
+]
+MEASURED: list[tuple[list[str], Commands]] = [
+    (["a", "click:esc leave it"], []),
+    (["a", "type:the wide row", "click:⏎ accept"], [("accept", {"iteration": "r1.5", "reason": "the wide row"})]),
+    (["m", "click:⏎ keep the memo", "click:esc leave it"], []),
+    ([*["down"] * 4, "b", "click:↑↓ scroll", "click:y roll back"], [("rollback", {"iteration": "r1.1"})]),
+]
+PAUSED: list[tuple[list[str], Commands]] = [
+    (["s", "click:2  queued", "type: please", "click:⏎ send", "click:esc close"],
+     [("steer", {"run": "r1", "text": STEER_2, "note": 2})]),
+    (["s", "click:1  queued", "click:^d withdraw", "click:esc close"],
+     [("steer", {"run": "r1", "text": "", "note": 1})]),
+    (["s", "click:2  queued", "click:2  queued", "type:new", "click:⏎ send", "click:esc close"],
+     [("steer", {"run": "r1", "text": "new"})]),
+    (["s", "click:^d withdraw", "click:↑↓ choose a note", "click:esc close"], []),
+]  # fmt: skip
+IDLE: list[tuple[list[str], Commands]] = [
+    (["n", "click:n or esc leave it"], []),
+    (["n", "click:y queue the run"], [("run", {"task": logs.TASK})]),
+]
+UNKNOWN: list[tuple[list[str], Commands]] = [
+    (["7", "T", "click:n or esc leave it"], []),
+    (["T", f"click:{TRUST}"], [("trust", {"host": "gpu3", "fingerprint": fleet.FINGERPRINT})]),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("log", "acts"),
+    [
+        (logs.running(), RUNNING), (logs.some(), MEASURED), (logs.paused(), PAUSED), (logs.no_runs(), IDLE),
+        (fleet.troubled(), UNKNOWN),
+    ],
+    ids=["running", "measured", "paused", "idle", "unknown host"],
+)  # fmt: skip
+async def test_clicks_become_commands(log: logs.Log, acts: list[tuple[list[str], Commands]]) -> None:
+    feed = CannedFeed(log)
+    app = app_on(feed)
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        for steps, commands in acts:
+            feed.commands.clear()
+            await use(pilot, steps)
+            assert (steps, feed.commands) == (steps, commands)
+            assert len(app.screen_stack) == 1
+
+
+async def test_what_is_typed_to_filter_is_kept_or_not_by_a_click() -> None:
+    app = app_on(CannedFeed(logs.some()))
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        await use(pilot, ["slash", "type:unroll", "click:⏎ keep", "slash", "type: x", "click:esc back"])
+    assert app.view.filter == "unroll"
+
+
+# ── a click that is none ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def around(pilot: Pilot[Any], text: str) -> Iterator[tuple[int, int]]:
+    """The cells before and after it, above and below its middle, and others of its row and its column."""
+    middle, y = drawn_at(pilot, text)
+    begin = middle - len(text) // 2
+    yield from ((x, y) for x in (begin - 1, begin + len(text), *range(0, begin, 9)))
+    yield from ((middle, at) for at in range(pilot.app.size.height) if at != y)
+
+
+@pytest.mark.slow
+async def test_beside_the_hint_a_click_answers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KpdApp, "CLICK_CHAIN_TIME_THRESHOLD", -1.0)  # none of them is the second of a double click
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        await use(pilot, ["S"])
+        for cell in around(pilot, STOP):
+            await click(pilot, cell)
+            assert isinstance(app.screen, QuestionScreen), cell
+        for begin in ("Stop r1 now?", "What was accepted", "n or esc"):
+            await drag(pilot, drawn_at(pilot, begin), drawn_at(pilot, STOP))
+            assert isinstance(app.screen, QuestionScreen), begin
+    assert feed.commands == []
+
+
+async def test_of_a_hint_that_is_cut_off_only_what_is_whole_is_clicked() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(34, 24)) as pilot:
+        await settled(pilot)
+        await use(pilot, ["S", "click:n or"])
+        assert isinstance(app.screen, QuestionScreen)
+        await use(pilot, [f"click:{STOP}"])
+    assert feed.commands == [("stop", {"run": "r1"})]
+
+
+async def test_a_title_that_reads_like_the_hint_is_none() -> None:
+    app = app_on(CannedFeed(logs.running()))
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        app.push_screen(QuestionScreen(Question("y stop", (), "stop")))
+        await settled(pilot)
+        y = next(y for y, row in enumerate(screen(app)) if "y stop" in row)
+        await click(pilot, (screen(app)[y].index("y stop"), y))
+        assert isinstance(app.screen, QuestionScreen)
+
+
+async def test_the_rest_of_a_double_click_does_not_answer_what_its_first_has_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The palette is scrolled until its line for trust lies where the question will have its yes."""
+    monkeypatch.setattr(KpdApp, "CLICK_CHAIN_TIME_THRESHOLD", 60.0)  # however slow this machine is
+    feed = CannedFeed(fleet.troubled())
+    app = app_on(feed)
+    async with app.run_test(size=LARGE) as pilot:
+        await settled(pilot)
+        await use(pilot, ["7", "T"])
+        cell = drawn_at(pilot, TRUST)
+        await use(pilot, ["escape", "ctrl+p"])
+        assert isinstance(app.screen, Box)
+        body = app.screen.body
+        nth = next(nth for nth, line in enumerate(body.lines) if line.plain.startswith("T "))
+        body.scroll_to(y=nth + body.region.y - cell[1], animate=False, force=True)
+        await settled(pilot)
+        assert "T     trust" in screen(app)[cell[1]]
+        for _ in range(2):
+            await drag(pilot, cell, cell)
+            assert isinstance(app.screen, QuestionScreen)
+        assert feed.commands == []
+        await use(pilot, [f"click:{TRUST}"])
+    assert [verb for verb, _ in feed.commands] == ["trust"]
+
+
+async def test_to_mark_text_takes_no_line_of_it() -> None:
+    app = app_on(CannedFeed(logs.running()))
+    async with app.run_test(size=LARGE) as pilot:
+        await settled(pilot)
+        await use(pilot, ["ctrl+p"])
+        top = app.screen.query_one(Lines).region.y
+        await drag(pilot, (30, top), (50, top + 4))
+        assert app.screen.get_selected_text()
+        assert len(app.screen_stack) == 2
+
+
+# ── rows ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_line_is_chosen_by_a_click_and_none_below_the_last() -> None:
+    app = app_on(CannedFeed(logs.running()))
+    taken: list[str | None] = []
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        for steps in (["click:build.json"], ["down", "click:⏎ take it"], ["click:esc leave it"]):
+            app.push_screen(ChoiceScreen("Which?", ("kernel.c", "build.json")), taken.append)
+            await settled(pilot)
+            await use(pilot, steps)
+    assert taken == ["build.json", "build.json", None]
+
+
+async def test_a_line_of_the_palette_is_the_one_in_sight_after_scrolling() -> None:
+    app = app_on(CannedFeed(logs.running()))
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        await use(pilot, ["ctrl+p"])
+        assert isinstance(app.screen, Box)
+        app.screen.body.scroll_end(animate=False)
+        await settled(pilot)
+        await use(pilot, ["click:all keys"])
+        assert isinstance(app.screen, ReadingScreen)
+
+
+async def test_a_finding_is_chosen_by_a_click_and_the_chosen_one_opens_its_skill() -> None:
+    feed = CannedFeed(logs.some())
+    app = app_on(feed)
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        await use(pilot, ["3", "click:not_vectorised"])
+        assert app.board.chosen_finding == 1
+        assert len(app.screen_stack) == 1
+        x, y = drawn_at(pilot, "not_vectorised")
+        await click(pilot, (x, y + 1))
+        await settled(pilot)
+        assert "Root causes" in " ".join(line.plain for line in app.screen.query_one(Lines).lines)
+        await use(pilot, ["click:esc close"])
+        assert len(app.screen_stack) == 1
+        await drag(pilot, (x, y - 1), (x, y))
+        assert app.screen.get_selected_text()
+        assert (app.board.chosen_finding, len(app.screen_stack)) == (1, 1)
+    assert [asked for asked in feed.queries if asked[0] == "skill"] == [("skill", {"id": "not_vectorised"})]
+
+
+async def test_each_line_of_a_finding_is_its_own() -> None:
+    app = app_on(CannedFeed(gpu.transposed()))
+    async with app.run_test(size=LARGE) as pilot:
+        await settled(pilot)
+        await use(pilot, ["3"])
+        width = app.query_one(RulesPane).room.width
+        of = [rules.finding_at(app.view, width, y) for y in range(len(app.query_one(RulesPane).lines))]
+        for nth in range(len(findings(app.view))):
+            top, height = rules.span(app.view, width, nth)
+            assert [y for y, found in enumerate(of) if found == nth] == list(range(top, top + height))
+
+
+async def test_without_findings_there_is_nothing_to_click() -> None:
+    app = app_on(CannedFeed(logs.no_runs()))
+    async with app.run_test(size=SMALL) as pilot:
+        await settled(pilot)
+        await use(pilot, ["3"])
+        await pilot.click(RulesPane, offset=(5, 1))
+        await settled(pilot)
+        assert len(app.screen_stack) == 1
