@@ -18,21 +18,24 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from loopback import ALIAS, served
-from own_daemon import own_daemon
+from own_daemon import OwnDaemon, own_daemon
 from same_rules import same_rules
 
 from kpd.engine.steps import TIMING
 from kpd.measure.judge import log_ratio, percent
-from kpd.measure.samples import samples_from_json
+from kpd.measure.samples import ProcessSample, samples_from_json
 from kpd.model import events as e
 from kpd.model.profiles import CaseTime
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
+
+LOOK_S = 0.5
 
 
 def main() -> None:
@@ -46,11 +49,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kpd-gpu-") as scratch:
         home = Path(scratch)
         by_hand = [recipe(home) for _ in range(args.recipe)]
-        facts, full = asyncio.run(run(home, args.task, args.iterations, args.full, args.reports))
+        facts, full, look = asyncio.run(run(home, args.task, args.iterations, args.full, args.reports))
         baseline = Workspace(home / "workspace").iteration_folder(args.task, "r1", 0)
-        against_itself = pairs(baseline.joinpath(TIMING).read_bytes())
+        samples = samples_from_json(baseline.joinpath(TIMING).read_bytes())
         by_hand += [recipe(home) for _ in range(args.recipe)]
-    found = told(facts) | {"baseline_against_itself_pct": against_itself}
+    found = told(facts) | {"gpu_at_work": look}
+    found |= {"baseline_against_itself_pct": pairs(samples), "baseline_gpu": gpu(samples)}
     if by_hand:
         found["by_hand_s"] = {name: round(median(one[name] for one in by_hand), 2) for name in by_hand[0]}
         found["iteration_over_by_hand"] = round(found["iteration_s"]["median"] / found["by_hand_s"]["all"], 3)
@@ -81,8 +85,8 @@ def recipe(scratch: Path) -> dict[str, float]:
 
 async def run(
     home: Path, task: str, iterations: int, full: str, reports: Path | None
-) -> tuple[list[e.Fact], dict[str, Any]]:
-    """The facts of a run by a daemon of its own, and what `full` profiles say of some of its iterations."""
+) -> tuple[list[e.Fact], dict[str, Any], dict[str, Any] | None]:
+    """The facts of a run by a daemon of its own, what `full` profiles say of some of its iterations, and `glances`."""
     (home / ".ssh").mkdir()
     os.environ["HOME"] = str(home)
     workspace = Workspace(home / "workspace")
@@ -93,6 +97,7 @@ async def run(
     async with served(home / ".ssh"), own_daemon(workspace, progress) as daemon:
         budget = {"iterations": iterations, "patience": iterations} if iterations else {}
         await daemon.command("run", task=task, agent="sweep" if iterations else "operator", **budget)
+        looking = asyncio.create_task(glances(daemon))
         await daemon.until(e.RunPaused, e.RunEnded, *(() if iterations else (e.IterationEnded,)))
         again = {}
         for word in filter(None, full.split(",")):
@@ -102,7 +107,18 @@ async def run(
         if reports:
             for number in {0, best(daemon.facts)}:
                 copy_reports(workspace.iteration_folder(task, "r1", number), reports / f"iter_{number:04}")
-    return daemon.facts, again
+        look = await looking
+    return daemon.facts, again, look
+
+
+async def glances(daemon: OwnDaemon) -> dict[str, Any] | None:
+    """What the Hosts tab and `kpd hosts` tell of the GPU at its busiest, until the baseline is judged or given up."""
+    seen = []
+    while not any(isinstance(fact, e.Judged | e.IterationEnded | e.RunPaused | e.RunEnded) for fact in daemon.facts):
+        for look in await daemon.query("glance"):
+            seen += [device for id, device in look["devices"].items() if id != "cpu" and device["holder"]]
+        await asyncio.sleep(LOOK_S)
+    return max(seen, key=lambda device: device["power_w"] or 0.0, default=None)
 
 
 def progress(fact: e.Fact) -> None:
@@ -143,6 +159,7 @@ def told(facts: list[e.Fact]) -> dict[str, Any]:
         number: sum(took for step, took in steps.items() if step != "proposed") for number, steps in seconds.items()
     }
     measured = [took for number, took in whole.items() if number > 0 and "profiled" in seconds[number]]
+    accepted = [took for number, took in whole.items() if iterations[number]["outcome"] == "accepted"]
     for number, steps in seconds.items():
         iterations[number]["seconds"] = steps
     return {
@@ -151,6 +168,7 @@ def told(facts: list[e.Fact]) -> dict[str, Any]:
         "iteration_s": {
             "median": rounded(median(measured)) if measured else None,
             "each": [round(took, 2) for took in measured],
+            "accepted": [round(took, 2) for took in accepted],
         },
         "iterations": {str(number): iterations[number] for number in sorted(iterations)},
     }
@@ -181,10 +199,21 @@ def times(case: CaseTime) -> dict[str, float | None]:
     return {name: rounded(value) for name, value in known.items()}
 
 
-def pairs(timing: bytes) -> dict[str, list[float]]:
+def gpu(samples: Sequence[ProcessSample]) -> dict[str, Any]:
+    """Between what the GPU was, all processes together, and of how many of them it is known."""
+    cases = [[*sample.judged.values()] for sample in samples]
+    seen = [case.telemetry for process in cases for case in process if case.telemetry is not None]
+    found: dict[str, Any] = {"known": sum(any(case.telemetry for case in process) for process in cases)}
+    for name in ("sm_mhz", "mem_mhz", "power_w", "temp_c") if seen else ():
+        values = [value for one in seen for value in getattr(one, name)]
+        found[name] = [min(values), max(values)]
+    return found | {"reasons": sorted({one.reasons for one in seen}), "processes": len(samples)}
+
+
+def pairs(samples: Sequence[ProcessSample]) -> dict[str, list[float]]:
     """How much quicker the baseline was than itself, in percent: of each case, in each process."""
     found = defaultdict(list)
-    for sample in samples_from_json(timing):
+    for sample in samples:
         for name, case in sample.cases.items():
             found[name].append(round(percent(log_ratio(case)), 2))
     return found

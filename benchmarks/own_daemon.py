@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any, Literal
 
 from kpd.client import ask
 from kpd.daemon.process import serve
@@ -40,14 +41,17 @@ class OwnDaemon:
                     raise RuntimeError("the daemon has ended")
 
     async def command(self, verb: str, **args: object) -> None:
-        await asyncio.to_thread(self._ask, verb, args)
+        await asyncio.to_thread(self._ask, "command", verb, args)
 
-    def _ask(self, verb: str, args: dict[str, object]) -> None:
+    async def query(self, what: str, **args: object) -> Any:
+        return await asyncio.to_thread(self._ask, "query", what, args)
+
+    def _ask(self, kind: Literal["query", "command"], word: str, args: dict[str, object]) -> Any:
         for _ in range(400):
             if self._workspace.socket.exists():
                 break
             time.sleep(0.05)
-        ask(self._workspace.socket, "command", verb, args, timeout=LONGEST_S)  # a full profile takes minutes
+        return ask(self._workspace.socket, kind, word, args, timeout=LONGEST_S)  # a full profile takes minutes
 
     def _listen(self, message: object) -> None:
         if isinstance(message, e.Event):

@@ -24,7 +24,7 @@ from typing import Any
 
 import psutil
 from terminal import COLUMNS, ROWS, Terminal, terminal
-from wire import ITERATIONS_A_RUN, write_log
+from wire import ITERATIONS_A_RUN, whole_iteration, write_log
 
 from kpd.daemon import views
 from kpd.daemon.journal import Journal
@@ -123,7 +123,7 @@ def poured(root: str, iterations: int, *options: str) -> dict[str, int]:
 
 
 def demo() -> dict[str, Any]:
-    """What a run that is going on writes, second by second: the recorded one, as fast as it was and eight times so."""
+    """What a run that is going on writes, second by second: the recorded one, at each of DEMO_SPEEDS."""
     found: dict[str, Any] = {}
     for speed in DEMO_SPEEDS:
         with terminal(["-m", "kpd.cli.main", "demo", "--speed", str(speed)]) as ui:
@@ -179,7 +179,8 @@ async def hour(seconds: int) -> dict[str, Any]:
     """Memory of the UI while the messages of so many seconds come in."""
     from tui.app import KpdApp
 
-    state = fold_all([e.Event(seq, 1.7e9 + seq, fact) for seq, fact in enumerate(begun_run(), 1)])
+    facts = [*begun_run(), e.IterationStarted("r1", 0, "baseline", 0)]
+    state = fold_all([e.Event(seq, 1.7e9 + seq, fact) for seq, fact in enumerate(facts, 1)])
     messages = seconds * (EVENTS_A_SECOND + 100)
     feed = Flood(state, messages)
 
@@ -262,23 +263,20 @@ async def serve(root: Path) -> None:
 
 
 async def pour(journal: Journal, run: str, over: "asyncio.Task[str]") -> None:
-    """Events and output at their rates; what could not be sent in time is made up for."""
+    """Iterations and output at their rates; what could not be sent in time is made up for."""
     begun, ticks = time.monotonic(), 0
-    steps = itertools.cycle(STEPS)
+    facts = (fact for number in itertools.count() for fact in whole_iteration(run, number))
     while not over.done():
         while ticks * TICK_S < time.monotonic() - begun:
             ticks += 1
-            for _ in range(round(EVENTS_A_SECOND * TICK_S)):
-                journal.emit(e.StepStarted(run, 0, next(steps)))
-            journal.live("job", run, 0, OUTPUT)
+            for fact in itertools.islice(facts, round(EVENTS_A_SECOND * TICK_S)):
+                journal.emit(fact)
+            journal.live("job", run, fact.iteration, OUTPUT)
         await asyncio.sleep(TICK_S)
 
 
 def begun_run(run: str = "r1") -> list[e.Fact]:
-    return [
-        e.RunQueued(run, "rmsnorm_silu_cpu", "sweep", "local", Budget()), e.RunStarted(run, "cpu 1"),
-        e.IterationStarted(run, 0, "baseline", 0),
-    ]  # fmt: skip
+    return [e.RunQueued(run, "rmsnorm_silu_cpu", "sweep", "local", Budget()), e.RunStarted(run, "cpu 1")]
 
 
 if __name__ == "__main__":
