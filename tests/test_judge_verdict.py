@@ -196,8 +196,8 @@ def test_processes_that_cannot_be_compared_are_refused() -> None:
 
 
 def test_too_few_processes_are_no_verdict() -> None:
-    with pytest.raises(BadSamples, match="only 2 untainted"):
-        judge((*processes([5, 5]), process(2, 5, taint="busy")), 2)
+    with pytest.raises(BadSamples, match="only 1 untainted"):
+        judge((*processes([5]), process(1, 5, taint="busy")), 2)
 
 
 # ── how many processes it takes ───────────────────────────────────────────────────────────────────────────────────
@@ -216,8 +216,17 @@ def test_the_first_batch_and_the_cap() -> None:
     assert spent([9, -9, 3, -4, 1] * 3) == LOOKS[-1]
 
 
-def test_a_clearly_slower_candidate_stops_at_once() -> None:
-    assert spent([-5, -5.1, -4.9] * 5) == LOOKS[0]
+def test_a_slower_candidate_stops_early_and_one_that_is_far_slower_at_once() -> None:
+    assert spent([-5, -5.1, -4.9] * 5) == 3
+    assert spent([-25, -25.1, -24.9] * 5) == LOOKS[0]
+    assert spent([-25, -12, -30] * 5) > 3
+
+
+def test_two_processes_that_look_alike_by_chance_are_not_enough_for_a_small_loss() -> None:
+    assert judge(processes([-5, -5]), 2).word == "inconclusive"
+    assert judge(processes([-5, -5, -5]), 2).word == "slower"
+    assert judge(processes([-15, -15]), 2).word == "slower"
+    assert spent([-3, -3, 5, 5, 5] * 3) > FEWEST
 
 
 def test_a_null_on_a_quiet_machine_stops_as_soon_as_a_gain_is_ruled_out() -> None:

@@ -19,9 +19,11 @@ from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.nouns import Gain, Verdict, VerdictWord
 
 CONFIDENCE = 0.99
-LOOKS = (3, 5, 7, 9, 11, 13, 15)
+LOOKS = (2, 3, 5, 7, 9, 11, 13, 15)
 FEWEST = 5
 """Fewer processes than this may show that a candidate is slower, and nothing else."""
+FAR_PCT = 10.0
+"""At the first look only a candidate that takes so much longer is slower: by chance two processes can look alike."""
 
 
 class BadSamples(ValueError):
@@ -108,7 +110,7 @@ def _look(ratios: Sequence[float], min_gain_pct: float) -> _Look:
     word: VerdictWord = "inconclusive"
     if gain.low > 0:
         word = "faster"
-    elif gain.high < 0:
+    elif gain.high < 0 and (len(ratios) > LOOKS[0] or gain.pct <= -FAR_PCT):
         word = "slower"
     elif -min_gain_pct < gain.low and gain.high < min_gain_pct:
         word = "same"
