@@ -19,6 +19,7 @@ const size_t engine_alignment = 256;         /* what cudaMalloc promises, too */
 device_sets sets;
 measurement *result;
 
+static int pinning = 1;
 static size_t room; /* bytes on the device that may be taken: half of what was free, for others may want some, too */
 static struct {
     const kpd_task_t *task;
@@ -69,7 +70,7 @@ static void release(void) {
 /* Transfers from and to pinned memory are several times as fast. Where it cannot be pinned, they are slow and right. */
 static void pin(const view *v) {
     static int pinned;
-    if (pinned++ || arena_bytes < PINNED) return;
+    if (!pinning || pinned++ || arena_bytes < PINNED) return;
     if (cudaHostRegister(v->base, arena_bytes, cudaHostRegisterDefault) != cudaSuccess) cudaGetLastError();
 }
 
@@ -133,18 +134,25 @@ void engine_fetch(view *v, int set, outcome *answer) {
     fine(cudaMemcpy(v->base, sets.memory + (size_t)set * sets.stride, v->bytes, cudaMemcpyDeviceToHost), answer);
 }
 
-void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
-    if (!sets_hold(v, set + 1, answer)) return;
+static int called(view *v, slot which, int set, int reps, outcome *answer) {
+    if (!sets_hold(v, set + 1, answer)) return 0;
     pin(v);
-    if (!fine(cudaMemcpy(sets.memory + (size_t)set * sets.stride, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return;
+    char *to = sets.memory + (size_t)set * sets.stride;
+    if (!fine(cudaMemcpy(to, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
     for (int i = 0; i < reps; i++) launch(v, which, set);
-    if (launched(which, answer) && fine(cudaDeviceSynchronize(), answer)) engine_fetch(v, set, answer);
+    return launched(which, answer) && fine(cudaDeviceSynchronize(), answer);
 }
 
-/* The first call loads the kernel's code and warms up; a profiler looks at what follows, by the name of the case. */
+void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
+    if (called(v, which, set, reps, answer)) engine_fetch(v, set, answer);
+}
+
+/* The first call loads the kernel's code and warms up; a profiler looks at what follows, by the name of the case. It saves
+ * and puts back all memory that a kernel can reach, the host's pinned memory, too: that would cost more than it gains.
+ */
 void engine_profile(view *v, int calls, outcome *answer) {
-    engine_call(v, CANDIDATE, 0, 1, answer);
-    if (answer->how != DONE || !fine(cudaProfilerStart(), answer)) return;
+    pinning = 0;
+    if (!called(v, CANDIDATE, 0, 1, answer) || !fine(cudaProfilerStart(), answer)) return;
     nvtxRangePushA(v->problem->name);
     for (int i = 0; i < calls; i++) launch(v, CANDIDATE, 0);
     if (launched(CANDIDATE, answer)) fine(cudaDeviceSynchronize(), answer);
