@@ -129,6 +129,9 @@ kernel.c:9:1: error: expected ';' before '}' token
     9 | }
       | ^
 """
+UNFOUND = (
+    "/usr/bin/ld: cannot find -lcudart_static: No such file or directory\ncollect2: error: ld returned 1 exit status\n"
+)
 LINKED = "/usr/bin/ld: out/kernel.o: in function `blend':\nkernel.c:(.text+0x1): undefined reference to `nowhere'\n"
 DARWIN = 'Undefined symbols for architecture arm64:\n  "_nowhere", referenced from:\n      _blend in kernel.o\n'
 
@@ -157,6 +160,7 @@ def test_many_errors_are_counted_and_not_shown() -> None:
     ("log", "first", "kind"),
     [
         (GCC, "kernel.c:4:12: 'b' undeclared (first use in this function)", "semantic"),
+        (UNFOUND, "ld: cannot find -lcudart_static: No such file or directory", "structural"),
         (LINKED, "kernel.c:(.text+0x1): undefined reference to `nowhere'", "structural"),
         (DARWIN, "Undefined symbols for architecture arm64:", "structural"),
         ("", "the compiler gave no reason", "structural"),

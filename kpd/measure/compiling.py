@@ -7,7 +7,7 @@ LOG_LIMIT = 64_000
 MOST_ERRORS = 5
 # gcc, clang, nvcc ("kernel.cu(3): error:") and linkers; then ptxas and nvlink ("error   :", "line 25; fatal   :").
 _ERROR = re.compile(
-    r"\b(fatal )?error:|undefined reference|undefined symbol|[Uu]ndefined symbols|multiple definition"
+    r"\b(fatal )?error:|undefined reference|undefined symbol|[Uu]ndefined symbols|multiple definition|: cannot find "
     r"|\b(error|fatal) *:"
 )
 _WARNING = re.compile(r"\bwarning( #[\w-]+)? *:")
