@@ -45,6 +45,12 @@ def test_no_config_and_an_empty_one_are_the_defaults(tmp_path: Path) -> None:
     assert load_config(Workspace(tmp_path)) == Config()
 
 
+def test_a_config_that_leads_nowhere_is_not_taken_for_none(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").symlink_to(tmp_path / "moved.toml")
+    with pytest.raises(ConfigError, match=r"config\.toml"):
+        load_config(Workspace(tmp_path))
+
+
 def test_the_local_host_is_always_there(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("[hosts.bench]\n")
     assert list(load_config(Workspace(tmp_path)).hosts) == ["local", "bench"]

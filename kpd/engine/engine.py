@@ -57,10 +57,10 @@ class Engine:
 
         With `approve` its candidates wait for a person.
         """
-        refuse_agents(agent, self.workspace)
         if host != ANY and host not in self.config.hosts:
             known = ", ".join((ANY, *self.config.hosts))
             raise Refused(f"no host {host!r}", f"hosts: {known}; kpd hosts add adds one")
+        refuse_agents(agent, self.workspace, host, self.config.hosts)
         live = self.workspace.tasks / task.name
         if task.folder != live:
             shutil.copytree(task.folder, live, dirs_exist_ok=True)

@@ -1,8 +1,11 @@
 """Acts that cannot be taken, and what is said about them in more than one place."""
 
-from kpd.agents import catalogue
+from collections.abc import Mapping
+
+from kpd.agents import catalogue, recorded
 from kpd.agents.script import PREFIX
 from kpd.model.nouns import Run
+from kpd.workspace.config import RECORDED, HostConfig
 from kpd.workspace.paths import Workspace
 
 
@@ -20,11 +23,17 @@ def refuse_ended(run: Run, remedy: str = "") -> None:
         raise Refused(f"{run.id} has ended: {run.reason}", remedy or f"kpd run {run.task} queues another run")
 
 
-def refuse_agents(names: str, workspace: Workspace) -> None:
-    """Raises Refused where there is no such agent or folder of candidates, or these take no turns with one another."""
+def refuse_agents(names: str, workspace: Workspace, host: str, hosts: Mapping[str, HostConfig]) -> None:
+    """Raises Refused where there is no such agent, or nothing that it could propose, or these take no turns together.
+
+    `host` is one of `hosts`, or any of them.
+    """
     if reason := catalogue.refusal(names):
         choices = ", ".join(catalogue.CHOICES.values())
         raise Refused(reason, f"agents: {choices}; several take turns, as in claude,sweep")
     for name in names.split(","):
         if name.startswith(PREFIX) and not (folder := workspace.root / name.removeprefix(PREFIX)).is_dir():
             raise Refused(f"{folder} is no folder", "name one that holds a folder for each candidate")
+    may_be = [hosts[host]] if host in hosts else hosts.values()
+    if names == recorded.NAME and not any(one.transport == RECORDED for one in may_be):
+        raise Refused(f"host {host!r} plays no recording", "name a recorded host with --host")

@@ -1,5 +1,6 @@
 """config.toml: the hosts, a run's budget, the UI's looks, and who is told."""
 
+import os
 import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -138,7 +139,7 @@ class Config:
 
 def load_config(ws: Workspace) -> Config:
     """The workspace's config; a missing file means the defaults. Host "local" is always there. Raises ConfigError."""
-    if not ws.config.exists():
+    if not os.path.lexists(ws.config):  # a link that leads nowhere is a fault, and told
         return Config()
     document = Document.read(ws.config)
     config = document.convert(Config)

@@ -42,8 +42,11 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Check `text`. Raises ExprError naming the part that is not allowed."""
-    return Expression(text, frozenset(_names(_tree(text))))
+    """Check `text`. Raises ExprError naming the part that is not allowed, or where it never has a value."""
+    found = Expression(text, frozenset(_names(_tree(text))))
+    if not found.names:
+        found.evaluate({})
+    return found
 
 
 def _tree(text: str) -> ast.expr:
