@@ -58,8 +58,13 @@ def ask(
             return _result(lines)
         except TimeoutError as err:
             message = f"the daemon has not answered {name} within {timeout:g} s"
-            remedy = "it may be stopped, or its disk may hang; if it does not come back, kill it and start it again"
-            raise DaemonError("infra", message, f"{remedy}: no run is lost") from err
+            if kind == "command":  # it may well be at it: a profile in full waits for its device
+                remedy = "what was asked for may be done all the same: kpd status shows what is under way"
+            else:
+                remedy = (
+                    "it may be stopped, or its disk may hang; a daemon that is killed and started again loses no run"
+                )
+            raise DaemonError("infra", message, remedy) from err
         except OSError as err:
             raise DaemonError("infra", f"the connection to the daemon was lost: {err}") from err
 

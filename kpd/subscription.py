@@ -127,6 +127,7 @@ class Client:
             self._give_up(
                 DaemonError("infra", "no answer has come", "it may be done all the same: look before you repeat it")
             )
+            self._ended = DaemonError("infra", "the connection is closed")
         if self._writer is not None:
             self._writer.close()
             with contextlib.suppress(OSError):

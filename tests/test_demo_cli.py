@@ -129,6 +129,10 @@ def test_other_verbs_read_it_and_change_nothing(processes: Processes, recording:
     assert "recording · NVIDIA H100 80GB HBM3 · 2026-11-21" in kpd("-w", ws.root, "status").stdout.splitlines()[0]
     assert "r1.1" in kpd("-w", ws.root, "log").stdout
     assert "+// tiled" in kpd("-w", ws.root, "diff", "r1.1").stdout
+    assert "NVIDIA H100" in kpd("-w", ws.root, "hosts").stdout
+    assert "▶ recording" in kpd("-w", ws.root, "queue").stderr
+    looked = kpd("-w", ws.root, "doctor").stdout
+    assert "none was looked at: this is a recording" in looked and "config.toml" in looked
     refused = kpd("-w", ws.root, "stop")
     assert refused.returncode == 1
     assert "this is a recording (NVIDIA H100 80GB HBM3, 2026-11-21)" in refused.stderr

@@ -86,7 +86,7 @@ def test_without_the_profiler_it_is_known_what_needs_none(daemon: RealDaemon, wo
     daemon.command("run", task="scale", agent="operator")
     (profiled,) = [daemon.until_event("profiled")["body"]]
     assert profiled["metrics"].keys() >= {"call_us", "roofline_pct"} and "ipc" not in profiled["metrics"]
-    assert profiled["missing"].keys() == {"all"} and "profiling is off" in profiled["missing"]["all"]
+    assert profiled["missing"].keys() == {"counters"} and "profiling is off" in profiled["missing"]["counters"]
     assert "% of the roofline" in daemon.until_event("explained")["body"]["bottleneck"]
 
 

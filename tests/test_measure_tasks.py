@@ -108,6 +108,13 @@ async def test_the_roofline_knows_every_case(bench: DriverBench) -> None:
         assert least.roofline_us > 0
 
 
+async def test_what_is_too_long_to_be_read_is_no_trouble_of_the_host(
+    bench: DriverBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kpd.measure.driver.bench.LISTING_LIMIT", 100)
+    assert (await bench.listing(await built(bench, point(bench)))).assembly == ""
+
+
 async def test_a_profiler_can_run_it_and_read_what_the_compiler_wrote(bench: DriverBench) -> None:
     job = await built(bench, point(bench))
     listing = await bench.listing(job)

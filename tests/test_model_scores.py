@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from kpd.cli import status
 from kpd.cli.report import report
 from kpd.engine.report import report as markdown
-from kpd.model.scores import speedup, unit
+from kpd.model.scores import reached, speedup, unit
 from tests.test_cli_report import AT, RUN, brief_run, shown
 from tests.test_tui_overview import stopping
 from tests.test_tui_pure import plain
@@ -30,6 +30,11 @@ def test_what_is_better_is_above_one_in_either_direction(old: float, new: float)
 @pytest.mark.parametrize(("old", "new"), [(None, 1.0), (1.0, None), (0.0, 1.0), (1.0, 0.0)])
 def test_what_cannot_be_said_is_not(old: float | None, new: float | None) -> None:
     assert speedup(old, new) is None
+
+
+def test_a_stop_score_is_reached_from_the_side_that_is_worse() -> None:
+    assert [reached(score, 2.0, "lower") for score in (1.0, 2.0, 3.0)] == [True, True, False]
+    assert [reached(score, 2.0, "higher") for score in (1.0, 2.0, 3.0)] == [False, True, True]
 
 
 def test_the_units_are_those_of_the_task() -> None:

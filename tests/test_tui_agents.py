@@ -59,8 +59,12 @@ def unfolded(lines: list[Content]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("usd", "text"), [(0.0, "$0.00"), (0.00041, "$0.0004"), (0.0463, "$0.0463"), (0.1, "$0.10"), (1234.5, "$1,234.50")]
-)
+    ("usd", "text"),
+    [
+        (0.0, "$0.00"), (0.00001, "<$0.0001"), (0.00041, "$0.0004"), (0.0463, "$0.0463"), (0.1, "$0.10"),
+        (1234.5, "$1,234.50"),
+    ],
+)  # fmt: skip
 def test_dollars_have_as_many_digits_as_they_need(usd: float, text: str) -> None:
     assert dollars(usd) == text
 

@@ -303,6 +303,8 @@ async def test_who_waits_for_an_answer_when_the_client_is_closed_learns_that_it_
         with pytest.raises(DaemonError, match="no answer has come") as why:
             await asked
         assert "it may be done all the same" in why.value.remedy
+        with pytest.raises(DaemonError, match="the connection is closed"):
+            await client.command("steer", text="y")
 
 
 async def test_a_daemon_that_does_not_answer_hello_is_not_waited_for(

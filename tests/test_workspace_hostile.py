@@ -11,6 +11,18 @@ from kpd.daemon.survey import survey_tasks
 from kpd.workspace.paths import Workspace
 
 ENDLESS = "9" * 5000
+RATE = """\
+[task]
+name = "rate"
+language = "command"
+editable = ["kernel.py"]
+[bench]
+command = "python3 bench.py"
+direction = "higher"
+score = "rate"
+[check]
+command = "python3 check.py"
+"""
 
 
 @pytest.fixture
@@ -44,6 +56,23 @@ def test_a_number_without_end_in_a_task_leaves_the_other_tasks_as_they_are(
         survey_tasks(ws, journal)
         assert "too many digits" in journal.state.tasks["wide"].error
         assert journal.state.tasks["transpose_cpu"].error == ""
+
+
+def test_a_task_that_is_refused_keeps_the_direction_of_its_scores(ws: Workspace) -> None:
+    path = task(ws, "rate", RATE)
+    for name in ("kernel.py", "bench.py", "check.py"):
+        (path.parent / name).touch()
+    ws.make_private()
+    with Store(ws.store) as store:
+        journal = Journal(store)
+        survey_tasks(ws, journal)
+        assert journal.state.tasks["rate"].error == ""
+        path.write_text("[task")
+        survey_tasks(ws, journal)
+        card, seen = journal.state.tasks["rate"], journal.state.seq
+        assert (bool(card.error), card.direction, card.score) == (True, "higher", "rate")
+        survey_tasks(ws, journal)
+        assert journal.state.seq == seen, "it is told once"
 
 
 @pytest.mark.parametrize("number", [ENDLESS, f"0x{'f' * 5000}"], ids=["decimal", "hex"])

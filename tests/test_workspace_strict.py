@@ -132,6 +132,7 @@ def test_a_folder_a_pipe_and_a_missing_file(tmp_path: Path) -> None:
         ({"task": ""}, "task must be a string, not empty, not an empty string"),
         ({"task": "scale", "approve": "yes"}, 'approve must be true or false, not "yes"'),
         ({"agent": "sweep"}, "task is missing"),
+        ({"task": None}, "task must be a string, not empty, not nothing"),
         ({"task": "scale", "iterations": 3, "usd": 0.5, "agent": None}, ""),
     ],
 )

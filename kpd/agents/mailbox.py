@@ -58,7 +58,7 @@ class Mailbox:
         wanted = f"waiting for {path}, the answer to {PROMPT} beside it"
         waits, before, refused = wanted, _seen(path), None
         while True:
-            context.waits(waits)  # each time: a link that comes back says that nothing is waited for any more
+            context.waits(waits)  # each time: it may have been forgotten
             now = _seen(path)
             if now is not None and now == before and now != refused:
                 try:

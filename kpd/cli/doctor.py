@@ -36,7 +36,7 @@ def execute(args: Namespace) -> int:
     cards = []
     try:
         cards = look(ws, hosts) if hosts else []
-    except (WorkspaceError, OSError) as err:
+    except (WorkspaceError, DaemonError, OSError) as err:
         found.append(Check("hosts", "bad", f"none was looked at: {_words(err)}", "correct the state, then look again"))
     own = [asdict(check) for check in found]
     code = checks.code(own, cards)
@@ -57,8 +57,8 @@ def execute(args: Namespace) -> int:
     return code
 
 
-def _words(err: WorkspaceError | OSError) -> str:
-    if isinstance(err, WorkspaceError):
+def _words(err: WorkspaceError | DaemonError | OSError) -> str:
+    if isinstance(err, WorkspaceError | DaemonError):
         return err.message
     return f"{err.filename}: {err.strerror}" if err.filename else str(err)
 

@@ -71,7 +71,8 @@ async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> No
 
 def _head(card: dict[str, Any]) -> tuple[str, ...]:
     """The columns' names, with what the task's scores are in."""
-    return tuple(f"{name} {line(words.unit(card))}" if name == "SCORE" else name for name in HEAD)
+    score = cut(f"SCORE {line(words.unit(card))}", WIDTHS[HEAD.index("SCORE")])
+    return tuple(score if name == "SCORE" else name for name in HEAD)
 
 
 def _tell(run: Run, numbers: list[int], as_json: bool, head: tuple[str, ...] = ()) -> None:

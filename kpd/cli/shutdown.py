@@ -32,16 +32,16 @@ def execute(args: Namespace) -> int:
     finishes = answer.get("finishes")
     if finishes:
         narrate(f"the daemon ends after {line(' and '.join(finishes))}; kpd shutdown --now ends it at once")
-    _wait_for_release(ws, GONE_WITHIN_S + (STEP_WITHIN_S if finishes else 0))
-    _wait_for_end(ws, answer.get("pid"))
+    deadline = time.monotonic() + GONE_WITHIN_S + (STEP_WITHIN_S if finishes else 0)
+    _wait_for_release(ws, deadline)
+    _wait_for_end(ws, answer.get("pid"), deadline)
     then = "what was under way waits for kpd resume" if args.now else "the next one goes on with what is left"
     narrate(f"the daemon has ended; {then}")
     return OK
 
 
-def _wait_for_release(ws: Workspace, patience: float) -> None:
+def _wait_for_release(ws: Workspace, deadline: float) -> None:
     """Until the next daemon may start. Raises CliError."""
-    deadline = time.monotonic() + patience
     while not _released(ws.lock):
         if time.monotonic() > deadline:
             raise CliError(
@@ -50,9 +50,8 @@ def _wait_for_release(ws: Workspace, patience: float) -> None:
         time.sleep(POLL_S)
 
 
-def _wait_for_end(ws: Workspace, pid: int | None) -> None:
+def _wait_for_end(ws: Workspace, pid: int | None, deadline: float) -> None:
     """Until the process is gone: a thread of it that hangs holds no lock. Raises CliError."""
-    deadline = time.monotonic() + GONE_WITHIN_S
     while pid is not None and exists(pid):
         if time.monotonic() > deadline:
             raise CliError(

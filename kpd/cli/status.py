@@ -24,23 +24,31 @@ def execute(args: Namespace) -> int:
     if args.json:
         out_json(answer)
         return OK
-    now = answer["at"] if answer.get("playback") else time.time()  # a recording has its own
-    for text in report(clean(answer), now, columns(), colours()):
+    for text in report(clean(answer), clock(answer), columns(), colours()):
         out(text)
     return OK
 
 
-def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) -> Iterator[str]:
-    """The answer of `status` as lines; `now` is Unix time."""
+def clock(status: Mapping[str, Any]) -> float:
+    """The Unix time that it is for the runs of an answer of `status`: a recording has its own."""
+    return float(status["at"]) if status.get("playback") else time.time()
+
+
+def whose(status: Mapping[str, Any], colour: bool) -> str:
+    """Whether a daemon, a recording or nobody has answered."""
     if playback := status.get("playback"):
         from kpd.model.playback import Playback
 
         label = Playback(**playback).label
-        yield f"▶ {label} · {playback['state']}, {playback['speed']}×, in {status['workspace']}"
-    elif status["pid"] is None:
-        yield paint(words.NO_DAEMON, "yellow", colour)
-    else:
-        yield f"● kpd {status['version']}, process {status['pid']}, {status['workspace']}"
+        return f"▶ {label} · {playback['state']}, {playback['speed']}×, in {status['workspace']}"
+    if status["pid"] is None:
+        return paint(words.NO_DAEMON, "yellow", colour)
+    return f"● kpd {status['version']}, process {status['pid']}, {status['workspace']}"
+
+
+def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) -> Iterator[str]:
+    """The answer of `status` as lines; `now` is Unix time."""
+    yield whose(status, colour)
     if status["held"]:
         yield from wrapped(f"⏸ held: {status['held']}; kpd resume releases the queue", limit)
     for host in status["hosts"].values():

@@ -1,5 +1,7 @@
 """Reading the workspace's files into events: tasks as they are now, refused ones with the reason."""
 
+from dataclasses import replace
+
 from kpd.engine.journal import Journal
 from kpd.model import events as e
 from kpd.model.nouns import TaskCard
@@ -14,8 +16,8 @@ def survey_tasks(workspace: Workspace, journal: Journal) -> None:
     for name, folder in find_tasks(workspace).items():
         try:
             found[name] = card(load_task(folder))
-        except (TaskError, OSError) as err:
-            found[name] = TaskCard(name, error=str(err))
+        except (TaskError, OSError) as err:  # its runs are still told by the direction and the unit of before
+            found[name] = replace(known.get(name, TaskCard(name)), error=str(err))
     for name, now in found.items():
         if known.get(name) != now:
             journal.emit(e.TaskLoaded(now))

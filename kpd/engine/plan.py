@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from math import prod
 
+from kpd.model import scores
 from kpd.model.nouns import Iteration, Run, RunOutcome
+from kpd.model.scores import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ MOST_EXPLORED = 8
 """Points of one iteration's parameters that a sweep tries before the next agent's turn."""
 
 
-def next_of(run: Run, direction: str = "lower") -> Iterate | Wait | End:
+def next_of(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
     """An unfinished iteration first, then the baseline, then what the operator wants: an edit, something once more.
 
     Then the agent, within the budget.
@@ -124,17 +126,16 @@ def result(run: Run) -> RunOutcome:
     return "no_gain" if run.incumbent == baseline.number else "improved"
 
 
-def _spent(run: Run, direction: str) -> str | None:
+def _spent(run: Run, direction: Direction) -> str | None:
     """Why the run may not go on. To its patience an iteration and what a sweep explores of it are one attempt.
 
     What is measured once more uses up neither iterations nor patience; a gain that it shows counts as any other.
     """
     budget = run.budget
     best = run.best
-    if best is not None and best.score is not None and budget.stop_score is not None:
-        reached = best.score <= budget.stop_score if direction == "lower" else best.score >= budget.stop_score
-        if reached:
-            return f"stop score {budget.stop_score:g} reached: {best.score:g}"
+    score, stop = best.score if best is not None else None, budget.stop_score
+    if score is not None and stop is not None and scores.reached(score, stop, direction):
+        return f"stop score {stop:g} reached: {score:g}"
     if len(run.counted) >= budget.iterations:
         return f"budget of {budget.iterations} iterations used"
     without = in_vain(run)

@@ -13,7 +13,7 @@ from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.edits import edit_folder
 from kpd.engine.ledger import RunLedger
 from kpd.engine.plan import explored, explores
-from kpd.engine.waiting import tell
+from kpd.engine.waiting import Reminder
 from kpd.measure.screen import protected_touched, spliced
 from kpd.model import events as e
 from kpd.workspace.sections import ProtectedSection, SectionError
@@ -73,7 +73,7 @@ def context_of(at: Attempt, failure: Failure | None) -> Context:
         workspace=at.workspace,
         say=at.say("agent"),
         keep=at.keep,
-        waits=lambda reason: tell(at.journal, at.run, reason),
+        waits=Reminder(at.journal, at.run_id),
         ready=at.control.ready,
         ledger=RunLedger(at.journal, at.config.claude, at.run_id, at.number),
         device=at.bench.device.name,

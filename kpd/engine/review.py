@@ -2,7 +2,7 @@
 
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.plan import OPERATORS
-from kpd.engine.waiting import tell
+from kpd.engine.waiting import Reminder
 from kpd.model import events as e
 from kpd.model.approval import for_approval
 
@@ -16,14 +16,14 @@ async def approved(at: Attempt) -> None:
         if not at.run.approve or at.iteration.agent in OPERATORS:
             return
         at.journal.emit(e.ReviewAsked(at.run_id, at.number))
-    said = for_approval(at.run_id, at.number)
+    waits = Reminder(at.journal, at.run_id)
     try:
         while at.iteration.review == "waits":
             await at.control.boundary()
-            tell(at.journal, at.run, said)  # each time: a link that comes back says that nothing is waited for
-            await at.control.wait_until(lambda: at.iteration.review != "waits" or at.run.waiting != said)
+            waits(for_approval(at.run_id, at.number))
+            await at.control.wait_until(lambda: at.iteration.review != "waits" or not at.run.waiting)
     finally:
-        tell(at.journal, at.run, "")
+        waits("")
     if at.iteration.review == "declined":
         raise Fault("rejected", _declined(at), final=True)
 

@@ -21,6 +21,7 @@ from kpd.model.detail import Detail
 from kpd.model.nouns import StepName, Verdict
 from kpd.profile.catalogue import PROFILERS
 from kpd.profile.changes import changes
+from kpd.profile.profile import Profile
 from kpd.workspace.runfolder import digest
 
 Step = Callable[[Attempt, Detail], Awaitable[e.StepFact]]
@@ -169,9 +170,10 @@ async def profile(at: Attempt, found: Detail) -> e.Profiled:
     profiler = PROFILERS[at.bench.device.kind]
     if policy == "never" or (policy == "accepted" and not accepted and not at.is_baseline):
         off = f'profiling is off for this candidate ([run] profile = "{policy}")'
-        return e.Profiled(*_blank(at), await profiler.uncounted(at.bench, built.job, found.timed), {"all": off})
-    stays = accepted or at.is_baseline
-    known = await profiler.measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"), advised=stays)
+        known = Profile(await profiler.uncounted(at.bench, built.job, found.timed), {"counters": off})
+    else:
+        stays = accepted or at.is_baseline
+        known = await profiler.measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"), advised=stays)
     for name, content in known.files.items():
         at.keep(name, content)
     at.keep("metrics.json", {"metrics": known.metrics, "missing": known.missing, "advice": known.advice})

@@ -47,8 +47,10 @@ def agent(engine: Engine, run: Run, names: str | None, model: str | None, by: st
     refuse_ended(run)
     if names is None and model is None:
         raise Refused("neither an agent nor a model is given", "kpd agent claude,sweep, or kpd agent --model NAME")
-    names = run.agent if names is None else names
-    refuse_agents(names, engine.workspace, run.host, engine.config.hosts)
+    if names is None:
+        names = run.agent
+    else:
+        refuse_agents(names, engine.workspace, run.host, engine.config.hosts)
     if model:
         _check_model(engine, run, names, model)
     chosen = run.model if model is None else model

@@ -1,6 +1,6 @@
-"""What runs wait for while they are not paused: said on the run, and forgotten when it has come."""
+"""What runs wait for without being paused for it: said on the run, and forgotten when it has come."""
 
-from kpd.engine.journal import Journal, holding
+from kpd.engine.journal import Journal, holding, run_of
 from kpd.model import events as e
 from kpd.model.nouns import Run
 
@@ -10,3 +10,24 @@ def tell(journal: Journal, run: Run, reason: str) -> None:
     if run.waiting != reason:
         with holding(journal):
             journal.emit(e.RunWaits(run.id, reason))
+
+
+class Reminder:
+    """What a step of a run waits for, to be said again and again: a link that comes back says that nothing is.
+
+    It never takes the place of what somebody else says, such as a host's trouble.
+    """
+
+    def __init__(self, journal: Journal, run: str) -> None:
+        self._journal = journal
+        self._run = run
+        self._said = ""
+
+    def __call__(self, reason: str) -> None:
+        run = run_of(self._journal, self._run)
+        if run.waiting not in ("", self._said):
+            return
+        if self._journal.state.held and reason == self._said:
+            return  # the log may be out of reach, and each try would be told to all who listen
+        self._said = reason
+        tell(self._journal, run, reason)

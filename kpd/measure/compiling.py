@@ -7,17 +7,18 @@ LOG_LIMIT = 64_000
 MOST_ERRORS = 5
 # gcc, clang, nvcc ("kernel.cu(3): error:") and linkers; then ptxas and nvlink ("error   :", "line 25; fatal   :").
 _ERROR = re.compile(
-    r"\b(fatal )?error:|undefined reference|undefined symbol|[Uu]ndefined symbols|multiple definition|: cannot find "
-    r"|\b(error|fatal) *:"
+    r"\b(fatal )?error:|undefined reference|undefined symbol|[Uu]ndefined symbols|multiple definition"
+    r"|: cannot find (?!entry)|\b(error|fatal) *:"
 )
 _WARNING = re.compile(r"\bwarning( #[\w-]+)? *:")
 _IN_SOURCE = re.compile(r"(?P<file>[^\s:(]+\.([chs]|cu|cuh|hpp))(:\d+|\(\d+\)):")
 _TOOL = re.compile(r"^(?P<tool>ptxas|nvlink|nvcc)( +\S+, line (?P<line>\d+);)? +(error|fatal) *: *")
 
-Kind = Literal["structural", "semantic"]
+Kind = Literal["structural", "semantic", "timeout"]
 MEANING: dict[Kind, str] = {
     "structural": "the pieces do not fit: flags, includes, linking",
     "semantic": "the code itself is wrong",
+    "timeout": "less has to be unrolled or instantiated",
 }
 
 
@@ -32,6 +33,8 @@ class BuildError(Exception):
     @property
     def told(self) -> str:
         """What whoever mends it is to read: of which kind it is, and the lines of the log that matter."""
+        if self.kind == "timeout":
+            return f"{self}: {MEANING[self.kind]}"
         return f"a {self.kind} error ({MEANING[self.kind]}):\n{useful(self.log)}"
 
 

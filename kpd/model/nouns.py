@@ -162,7 +162,7 @@ class Run:
     task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
     if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
-    `waiting` says what the run waits for, without being paused. `asked` counts its calls to models, of which
+    `waiting` says what the run waits for, beside a pause or without one. `asked` counts its calls to models, of which
     `calls` are those under way. `approve`: candidates wait for a person. `model` is the operator's, in place of the
     config's; `stands` are the rules that are pinned or banned. `again` are iterations to be measured once more, the
     next one first. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders the

@@ -46,7 +46,9 @@ NOTHING = Spend()
 
 
 def dollars(usd: float) -> str:
-    """`$12.34`, and four decimals where cents would hide the most of it."""
+    """`$12.34`, and four decimals where cents would hide the most of it; what is less still is said to be less."""
+    if 0 < usd < 0.00005:
+        return "<$0.0001"
     return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 

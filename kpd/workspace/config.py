@@ -64,7 +64,7 @@ class RunConfig:
 
 @dataclass(frozen=True, slots=True)
 class PriceConfig:
-    """US dollars for a million tokens of a model; what is None follows from `input` as with the models known."""
+    """US dollars for a million tokens of a model; what is None follows from `input`, at the cautious end."""
 
     input: NotNegative
     output: NotNegative
@@ -180,7 +180,7 @@ def _check_host(document: Document, name: str, host: HostConfig) -> None:
         if path and not path.startswith(("/", "~")):
             message = f"'{key}' in [hosts.{name}] is no absolute path: {path!r}"
             raise document.error(message, "begin it with / or ~/", "hosts", name, key)
-        if path and host.transport == LOCAL:
+        if path and host.transport in (LOCAL, RECORDED):
             _check_home(document, name, key, path)
     _check_home(document, name, "recording", host.recording)
     if bool(host.recording) != (host.transport == RECORDED):

@@ -6,17 +6,14 @@ import shlex
 from kpd.workspace.paths import WorkspaceError
 
 DEFAULT = "vi"
-REMEDY = "set $EDITOR to a program and its arguments"
+REMEDY = "set $VISUAL or $EDITOR to a program and its arguments"
 
 
 def editor() -> list[str]:
-    """The program and its arguments: $VISUAL, else $EDITOR, else vi. Raises WorkspaceError."""
-    name = next((name for name in ("VISUAL", "EDITOR") if os.environ.get(name)), "")
-    wanted = os.environ.get(name) or DEFAULT
+    """The program and its arguments: $VISUAL, else $EDITOR, else vi. Blank ones do not count. Raises WorkspaceError."""
+    named = ((name, os.environ.get(name, "").strip()) for name in ("VISUAL", "EDITOR"))
+    name, wanted = next((one for one in named if one[1]), ("", DEFAULT))
     try:
-        words = shlex.split(wanted)
+        return shlex.split(wanted)
     except ValueError as err:
         raise WorkspaceError(f"${name} cannot be read: {err}", REMEDY) from err
-    if not words:
-        raise WorkspaceError(f"${name} is empty", REMEDY)
-    return words

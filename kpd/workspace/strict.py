@@ -22,7 +22,7 @@ Keys = tuple[str, ...]
 MOST_BYTES = 64 * 1024
 MOST_FOUND = 60  # characters of a value that does not fit
 LONGEST_STATEMENT = 200  # lines of one value that are searched for its end
-_MANY_DIGITS = re.compile(r"[0-9](?:_?[0-9]){4300}")
+_MANY_DIGITS = re.compile(r"(?<![0-9_])[0-9](?:_?[0-9]){4300}")
 _SMALLER = "write a smaller number"
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -136,9 +136,23 @@ def misfit(given: Mapping[str, Any], kind: type) -> str:
         try:
             msgspec.convert(value, type=hints[name])
         except msgspec.ValidationError:
-            return f"{name} must be {wanted(hints[name])}, not {_found(value)[:MOST_FOUND]}"
+            place, kind, given_one = _deepest(name, value, hints[name])
+            return f"{place} must be {wanted(kind)}, not {_found(given_one)[:MOST_FOUND]}"
     missing = [field.name for field in dataclasses.fields(kind) if _needed(field) and field.name not in given]
     return f"{missing[0]} is missing" if missing else ""
+
+
+def _deepest(place: str, value: Any, kind: Any) -> tuple[str, Any, Any]:
+    """Which value does not fit, of a table the first one: its place, the type it is to be, and itself."""
+    base = _base(kind)
+    if isinstance(value, dict) and typing.get_origin(base) in (dict, Mapping):
+        of = typing.get_args(base)[1]
+        for key, one in value.items():
+            try:
+                msgspec.convert(one, type=of)
+            except msgspec.ValidationError:
+                return f"{place}[{key!r}]", of, one
+    return place, kind, value
 
 
 def _bytes(path: Path) -> bytes:
@@ -256,6 +270,8 @@ def _limits(kind: Any) -> str:
 
 def _found(value: Any) -> str:
     match value:
+        case None:
+            return "nothing"
         case bool():
             return "true" if value else "false"
         case int() | float():

@@ -5,6 +5,7 @@ import math
 from rich.cells import cell_len
 from textual.content import Content
 
+from kpd.model import scores
 from kpd.model.detail import Detail
 from kpd.model.nouns import Run
 from tui.model.view import View
@@ -49,9 +50,10 @@ def split(detail: Detail, width: int) -> list[Content]:
 
 def _to_go(view: View, run: Run, score: float, stop: float) -> tuple[float | None, str, str]:
     """The share of the way from the baseline, and how much is left of it."""
-    lower = view.state.direction(run) == "lower"
+    direction = view.state.direction(run)
+    lower = direction == "lower"
     left = (1 - stop / score) * 100 if lower else (stop / score - 1) * 100 if score else math.inf
-    if left <= 0:
+    if scores.reached(score, stop, direction):
         return 1.0, f"{figure(stop)} is reached", "reached"
     told = f"{figure(stop)}: {percent(left)} {'less' if lower else 'more'} to go"
     first = run.baseline.score if run.baseline is not None else None

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Protocol
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.bench import Correct, Counted, Launches, Listing, Object, Say
@@ -127,7 +128,12 @@ class DriverBench:
 
     async def listing(self, built: str) -> Listing:
         async def text(name: str) -> str:
-            return (await self.output(built, name, LISTING_LIMIT)).decode(errors="replace") if name else ""
+            try:
+                return (await self.output(built, name, LISTING_LIMIT)).decode(errors="replace") if name else ""
+            except HostError as err:
+                if err.kind != "too_large":  # nobody reads so much, and no candidate stops a run by its size
+                    raise
+                return ""
 
         async with self._made.again_if_gone(built):
             return Listing(*await asyncio.gather(*map(text, self._listings)))
