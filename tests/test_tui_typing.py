@@ -20,13 +20,16 @@ from tui.widgets.lines import Lines
 pytestmark = pytest.mark.slow  # a second each: a whole screen, and its news
 
 REFUSED = DaemonError("refused", "r1 is about to end", "wait for the next run")
-NAMES = {" ": "space", "\r": "enter", "/": "slash", ":": "colon", "↑": "up", "↓": "down"}
+NAMES = {
+    " ": "space", "\r": "enter", "/": "slash", ":": "colon", "?": "question_mark",
+    "↑": "up", "↓": "down", "⌫": "backspace", "⎋": "escape",
+}  # fmt: skip
 
 
 async def at_once(pilot: Pilot[Any], text: str) -> None:
     """Keys as they come in one packet: without a pause between them."""
     for letter in text:
-        pilot.app.post_message(events.Key(NAMES.get(letter, letter), None if letter in "\r↑↓" else letter))
+        pilot.app.post_message(events.Key(NAMES.get(letter, letter), None if letter in "\r↑↓⌫⎋" else letter))
     for _ in range(20):
         await pilot.pause()
 
@@ -72,6 +75,35 @@ async def test_a_note_typed_and_sent_in_one_packet_arrives() -> None:
     feed = CannedFeed(logs.running())
     await after(feed, "stry -O3\r")
     assert feed.commands == [("steer", {"run": "r1", "text": "try -O3"})]
+
+
+async def outcome(keys: str, packet: bool) -> tuple[list[Any], str, list[str]]:
+    """The commands sent, the tab, and the boxes that are open, after these keys."""
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for part in [keys] if packet else keys:
+            await at_once(pilot, part)
+            await settled(pilot)
+        return feed.commands, app.view.tab, [type(screen).__name__ for screen in app.screen_stack]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "B↓⌫⌫7\r", "B↓0\r", "B8⎋", ":↓↓↓↓\r", ":skip\r", "by", "bn", "s⎋", "?⎋", "sone\rtwo\r↑⌫\r", "mtext\r\r",
+        "mtext\r2", "mtex⌫xt\r3", "/late\r\r", "/late⎋4", "l↓", "7↓l5", "3l↓",
+    ],
+)  # fmt: skip
+async def test_keys_in_one_packet_do_what_they_do_one_by_one(keys: str) -> None:
+    assert await outcome(keys, packet=True) == await outcome(keys, packet=False)
+
+
+@pytest.mark.parametrize("keys", ["mtext\r", ":skip\r", "B↓0\r"])
+async def test_and_what_they_do_is_something(keys: str) -> None:
+    commands, _, boxes = await outcome(keys, packet=True)
+    assert commands or len(boxes) > 1
 
 
 async def test_what_is_pasted_at_once_behind_the_key_reaches_the_field() -> None:

@@ -97,6 +97,7 @@ async def refusal(app: "KpdApp", action: Action, args: Mapping[str, Any]) -> str
         why = _refused(app, action, _refusal(action, err))
         if action.id == "rollback" and err.code == "refused" and not args.get("force"):
             overwrite = QuestionScreen(asking.overwrite(err.message, err.remedy))
+            await _on_the_board(app)
             _ask(app, replace(action, args=lambda view, answer: {**args, "force": True}), app.view, overwrite)
         return why
     if action.answer is not None:
@@ -190,7 +191,8 @@ def stand(app: "KpdApp", action: Action, wanted: str) -> None:
 
 
 def chosen_rule(app: "KpdApp") -> str:
-    return findings(app.view)[app.board.chosen_finding].rule
+    there = findings(app.view)
+    return there[min(app.board.chosen_finding, len(there) - 1)].rule
 
 
 def skill(app: "KpdApp") -> None:
@@ -201,5 +203,6 @@ async def _show_skill(app: "KpdApp", rule: str) -> None:
     found = await asked(app, "skill", "skill", id=rule)
     if found is None:
         return
+    await _on_the_board(app)
     signal, body = (str(found.get(part, "")) for part in ("signal", "body"))
     app.push_screen(ReadingScreen(f"Skill {rule}", lambda width: skill_lines(signal, body, width)))

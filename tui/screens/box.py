@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Offset, Region
@@ -53,29 +54,34 @@ class Entry(Input):
         self.cursor_blink = False
         self._keeps = keeps
 
-    async def on_key(self, event: events.Key) -> None:
-        """Enter in its turn: as a binding it would go round by the app, and what is typed on would be submitted too."""
-        if event.key == "enter":
-            event.prevent_default()
-            event.stop()
-            await self.action_submit()
+    def _forward_event(self, event: events.Event) -> None:
+        """What is typed is the box's to take, in its order."""
+        if isinstance(event, Typed) and isinstance(self.screen, Modal):
+            self.screen.take(event)
+        else:
+            super()._forward_event(event)
 
     async def action_submit(self) -> None:
-        await super().action_submit()
+        """At once, and by no message: what is typed on would overtake that."""
+        text = self.value
         if not self._keeps:
             self.clear()
+        if isinstance(self.screen, Modal):
+            self.screen.entered(text)
 
-    def on_paste(self, event: events.Paste) -> None:
-        """Textual takes the first line only, and nothing of one that is too long."""
-        event.prevent_default()
-        event.stop()
-        lines = [line for line in event.text.splitlines() if line.strip()]
-        text = lines[0] if len(lines) == 1 else " ".join(line.strip() for line in lines)
+    def put(self, text: str) -> int:
+        """Type this over what is marked. Gives how many characters found no room."""
         start, end = sorted(self.selection)
         room = max(0, MOST_TYPED - len(self.value) + end - start)
-        self.replace(text[:room], start, end)
-        if len(text) > room:
-            self.post_message(self.Cut(len(text) - room))
+        if text:
+            self.replace(text[:room], start, end)
+        return max(0, len(text) - room)
+
+    def paste(self, text: str) -> None:
+        """Textual takes the first line only, and nothing of one that is too long."""
+        lines = [line for line in text.splitlines() if line.strip()]
+        if left_out := self.put(lines[0] if len(lines) == 1 else " ".join(line.strip() for line in lines)):
+            self.post_message(self.Cut(left_out))
 
 
 class Modal(ModalScreen[Answer], Generic[Answer]):
@@ -92,6 +98,7 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
         self.left = asyncio.Event()
         """Set when the operator has left it."""
         self._held: list[Typed] | None = []
+        """What came before there was anything to type it into."""
 
     @property
     def keyboard(self) -> Widget | None:
@@ -106,7 +113,6 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
             super()._forward_event(event)
 
     def on_mount(self) -> None:
-        """The focus and what was held go over at once: a key that comes meanwhile would stand before them."""
         self.watch(self.app, "view", self._see)  # from now on, for what it is drawn on is there
         self.set_focus(self.keyboard)
         held, self._held = self._held or [], None
@@ -114,17 +120,51 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
             self.take(event)
 
     def take(self, event: Typed) -> None:
-        """Have what was typed for another screen typed in this one."""
+        """Have this typed here, after what was typed before it."""
         if self._held is not None:
             self._held.append(event)
         else:
-            (self.focused or self)._forward_event(_fresh(event))
+            self.post_message(_fresh(event))
+
+    async def on_key(self, event: events.Key) -> None:
+        """One by one: Textual would look all keys of a packet up before the first of them has done anything."""
+        event.stop()
+        field = self.focused
+        if not self.is_current:
+            _hand_on(self.app.screen, event)
+        elif isinstance(field, Entry) and event.is_printable and event.character is not None:
+            field.put(event.character)
+        else:
+            with self.app._context():  # a message that this screen sent would not bubble through it
+                await self.app._check_bindings(event.key)
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        if not self.is_current:
+            _hand_on(self.app.screen, event)
+        elif isinstance(self.focused, Entry):
+            self.focused.paste(event.text)
+
+    def entered(self, text: str) -> None:
+        """Enter was pressed in a line to type that held this text."""
+
+    def dismiss(self, result: Answer | None = None) -> AwaitComplete:
+        """Once: Textual would take away whatever is on top by then."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def _see(self, view: View) -> None:
         self.view = view
 
     def on_unmount(self) -> None:
         self.left.set()
+
+
+def _hand_on(screen: Screen[Any], event: Typed) -> None:
+    """What was typed before a box had opened, or after it has closed, is the screen's that is on top by then."""
+    if isinstance(screen, Modal):
+        screen.take(event)
+    else:
+        (screen.focused or screen)._forward_event(_fresh(event))
 
 
 def _fresh(event: Typed) -> Typed:
@@ -140,14 +180,14 @@ class Ground(Screen[None]):
     async def on_key(self, event: events.Key) -> None:
         event.stop()
         if isinstance(top := self.app.screen, Modal):
-            top.take(event)
+            _hand_on(top, event)
         else:
             with self.app._context():  # a message that this screen sent would not bubble through it
                 await self.app._check_bindings(event.key)
 
     def on_paste(self, event: events.Paste) -> None:
         if isinstance(top := self.app.screen, Modal):
-            top.take(event)
+            _hand_on(top, event)
 
 
 class Box(Modal[Answer], Generic[Answer]):

@@ -44,12 +44,15 @@ class FindScreen(Modal[None]):
         self.query_one("#among", Label).update(f"{message.left_out:,} too many characters")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._typed(event.value)
+        self.watch_view()
+        if self.is_current:
+            self._typed(event.value)
 
-    def on_input_submitted(self) -> None:
+    def entered(self, text: str) -> None:
         self.action_keep()
 
     def action_keep(self) -> None:
+        self._typed(self.query_one(Entry).value)
         self.dismiss()
 
     def action_cancel(self) -> None:

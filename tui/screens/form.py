@@ -47,7 +47,7 @@ class FormScreen(Box[dict[str, Any]]):
         lines += [BLANK, *wrapped(f"✗ {trouble}", self.inner, ".bad")] if trouble else []
         self.body.show([*lines, BLANK])
 
-    def on_input_submitted(self) -> None:
+    def entered(self, text: str) -> None:
         self.entries = [field.value for field in self.query(Entry)]
         try:
             self.dismiss(changed(self.form, self.entries))

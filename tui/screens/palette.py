@@ -26,19 +26,24 @@ class PaletteScreen(Box[str]):
     def __init__(self) -> None:
         hint = (("⏎ take it", "submit"), ("↑↓ choose", ""), ("esc close", "cancel"))
         super().__init__("Find an act", hint, tall=True)
+        self._text: str | None = None
         self._found: list[Action] = []
         self._chosen = 0
 
     def compose_more(self) -> ComposeResult:
         yield Entry("Part of its name or of what it does")
 
+    def on_mount(self) -> None:
+        self._search()
+
     def on_resize(self, event: events.Resize) -> None:
-        self._search(self.query_one(Input).value)
+        self._draw()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._search(event.value)
+        self._search()
 
-    def on_input_submitted(self) -> None:
+    def entered(self, text: str) -> None:
+        self._search()
         if self._found:
             self.dismiss(self._found[self._chosen].id)
 
@@ -47,10 +52,16 @@ class PaletteScreen(Box[str]):
             self.dismiss(self._found[y].id)
 
     def action_choose(self, by: int) -> None:
+        self._search()
         self._chosen = max(0, min(self._chosen + by, len(self._found) - 1))
         self._draw()
 
-    def _search(self, text: str) -> None:
+    def _search(self) -> None:
+        """For what stands in the field now, if that is something else than before."""
+        text = self.query_one(Entry).value
+        if text == self._text:
+            return
+        self._text = text
         words = text.lower().split()
         self._found = [one for one in ACTIONS if one.id != "palette" and all(word in _words(one) for word in words)]
         self._chosen = 0

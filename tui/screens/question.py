@@ -5,7 +5,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Input
 
 from tui.acts.asking import Question
 from tui.model.details import Diff, Problem
@@ -61,8 +60,8 @@ class QuestionScreen(Box[str]):
         if self.question.entry is None:
             self.dismiss("")
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        text = event.value.strip()
+    def entered(self, text: str) -> None:
+        text = text.strip()
         if text or not self.question.required:
             self.dismiss(text)
 

@@ -134,8 +134,8 @@ class SteeringScreen(Box[None]):
             self.query_one(Entry).value = ""
             self._deliver("")
 
-    def on_input_submitted(self, event: Entry.Submitted) -> None:
-        if text := event.value.strip():
+    def entered(self, text: str) -> None:
+        if text := text.strip():
             self._deliver(text)
 
     def _deliver(self, text: str) -> None:

@@ -93,7 +93,7 @@ class Board(Vertical):
         """Move the keyboard. Textual's own `focus` has the whole of that side painted again."""
         widget = self.query_one(side)
         self.query_one(TabBar).below = self.query_one("#right") in widget.ancestors
-        self.call_later(self.screen.set_focus, widget, scroll_visible=False)
+        self.screen.set_focus(widget, scroll_visible=False)
 
     def zoom(self) -> None:
         """Fold the left pane away, or bring it back."""

@@ -204,6 +204,7 @@ class RulesPane(Pane):
     def redraw(self) -> None:
         if self._place != self.view.at:
             self.chosen = 0
+        self.chosen = max(0, min(self.chosen, len(findings(self.view)) - 1))  # a rule that is unpinned may be gone
         moved, self._place = self._place != self.view.at, self.view.at
         self.show(rules.lines(self.view, self.room.width, self.room.height, self.chosen))
         if moved:
