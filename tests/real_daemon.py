@@ -146,7 +146,11 @@ def _keep(host: Path, kept: Path) -> None:
     for rc in host.glob("jobs/*/rc"):
         job = rc.parent
         script = (job / "cmd").read_text()
-        if not job.name.startswith(("harness-", "roofline-")) or "-std=gnu11" not in script:
+        if (
+            not job.name.startswith(("harness-", "roofline-"))
+            or "-std=gnu11" not in script
+            or rc.read_text().strip() != "0"
+        ):
             continue
         for path in (job, *(tree for tree in host.glob("trees/*") if tree.name in script)):
             to = kept / path.relative_to(host)

@@ -16,7 +16,7 @@ SENTENCES = [
     (e.RunPaused("r3", f"paused by {ADA}", ADA), "pauses r3"),
     (e.RunResumed("r3", ADA), "resumes r3"),
     (e.RunEnded("r3", "stopped", f"stopped by {ADA}"), "stops r3"),
-    (e.RunEnded("r3", "stopped", f"stopped by {ADA}"), "stops r3"),
+    (e.RunEnded("r3", "stopped", f"stop by {ADA}"), "stops r3"),  # as older logs have it
     (e.QueueReleased(ADA), "releases the queue"),
     (e.QueueOrdered(("r5", "r4"), ADA), "orders the queue: r5, r4"),
     (e.QueueOrdered(tuple(f"r{n}" for n in range(9)), ADA), "orders the queue: r0, r1, r2, r3, r4, …"),

@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
@@ -81,6 +82,20 @@ async def test_the_other_file_of_the_selected_iteration_can_be_chosen(monkeypatc
     assert ("file", {"iteration": "r1.3", "name": "candidate/build.json"}) in feed.queries
     changed = FILES["build.json"].replace("2", "3")
     assert feed.commands[0][1]["files"] == {**FILES, "build.json": changed}, "with the kernel of that iteration"
+
+
+@pytest.mark.parametrize("text", ["", "\N{REPLACEMENT CHARACTER}"])
+async def test_another_file_that_is_empty_or_no_text_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    editor(monkeypatch, CHANGES)
+
+    class Feed(CannedFeed):
+        async def query(self, what: str, **args: Any) -> Any:
+            answer = await super().query(what, **args)
+            return {**answer, "text": text} if args.get("name") == "candidate/build.json" else answer
+
+    feed = Feed(logs.running())
+    await after(feed, "e", "enter")
+    assert feed.commands[0][1]["files"] == {"kernel.c": KERNEL.replace("2", "3")}
 
 
 async def test_nothing_is_sent_when_nothing_was_changed(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:

@@ -136,3 +136,20 @@ async def test_a_note_refused_after_the_box_was_left_opens_it_again() -> None:
         assert isinstance(app.screen, SteeringScreen)
         assert typed(app) == "note"
         assert "r1 is about to end" in words(app)
+
+
+async def test_a_refused_change_of_a_note_is_still_a_change_of_that_note_when_the_box_was_left() -> None:
+    feed = FrozenFeed(logs.paused(), {"steer": REFUSED})
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await at_once(pilot, "s")
+        await pilot.press("up", "!", "enter", "escape")
+        feed.thawed.set()
+        await settled(pilot)
+        assert isinstance(app.screen, SteeringScreen)
+        assert typed(app).endswith("!")
+        await pilot.press("enter")
+        await settled(pilot)
+    assert len(feed.commands) == 2
+    assert feed.commands[0] == feed.commands[1]

@@ -88,6 +88,21 @@ def test_a_signal_that_ends_the_ui_leaves_the_terminal_as_q_does(terminal: Termi
     assert terminal.process.wait(PATIENCE_S) == 128 + number
 
 
+def stalled(terminal: Terminal) -> None:
+    """Have more drawn than a terminal that nobody reads takes."""
+    for _ in range(60):
+        for tab in b"2534671":
+            os.write(terminal.fd, bytes([tab]))
+            time.sleep(0.002)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminal_that_takes_nothing_does_not_keep_it(terminal: Terminal, number: signal.Signals) -> None:
+    stalled(terminal)
+    terminal.process.send_signal(number)
+    assert terminal.process.wait(PATIENCE_S) == 128 + number
+
+
 def test_q_ends_it_with_zero(terminal: Terminal) -> None:
     terminal.type("q")
     assert "\x1b[?1049l" in terminal.until("commands")

@@ -1,10 +1,15 @@
 """The UI at an operator's own terminal: with their settings, in a process of its own."""
 
 import asyncio
+import contextlib
 import gc
+import os
 import signal
 import sys
+import termios
+import threading
 import time
+from typing import Any
 
 from kpd.client import operator
 from kpd.workspace.config import Config, TuiConfig, load_config
@@ -22,22 +27,49 @@ ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end the UI; left to themselves they would leave the terminal as the UI had it."""
 
 
+PATIENCE_S = 3.0
+"""How long the UI may take to leave when it is told to: on a terminal that takes nothing any more it never would."""
+
+
 class Cockpit(KpdApp):
     """The UI that has a process to itself."""
 
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._terminal_as_found = _terminal_modes()
+        self._before: dict[int, Any] = {}
+
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in ENDS:
-            loop.add_signal_handler(number, self._end, number)
+
+        def end(number: int, frame: object) -> None:
+            """Leave as with q, but say with the exit code that it was for this signal."""
+            code = 128 + number
+            last = threading.Timer(PATIENCE_S, self._give_up, (code,))
+            last.daemon = True
+            last.start()
+            loop.call_soon_threadsafe(lambda: self.exit(return_code=code))
+
+        # Not the loop's own handlers: they would wait for a loop that waits for the terminal.
+        self._before = {number: signal.signal(number, end) for number in ENDS}
 
     def on_unmount(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in ENDS:
-            loop.remove_signal_handler(number)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
-    def _end(self, number: int) -> None:
-        """Leave as with q, but say with the exit code that it was for this signal."""
-        self.exit(return_code=128 + number)
+    def _give_up(self, code: int) -> None:
+        if self._terminal_as_found is not None:
+            with contextlib.suppress(termios.error, OSError):
+                termios.tcsetattr(0, termios.TCSANOW, self._terminal_as_found)
+        os._exit(code)
+
+
+def _terminal_modes() -> list[Any] | None:
+    """How the terminal is now, None where there is none."""
+    try:
+        return termios.tcgetattr(0)
+    except (termios.error, OSError):
+        return None
 
 
 def cockpit(

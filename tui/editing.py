@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
+from kpd.subscription import DaemonError
 from kpd.workspace.editor import REMEDY, editor
 from kpd.workspace.paths import WorkspaceError
+from tui.acts.action import no_link
 from tui.acts.actions import BY_ID
 from tui.model.folders import source_of
 from tui.screens.choice import ChoiceScreen
-from tui.sending import asked, send
+from tui.sending import refusal
 
 if TYPE_CHECKING:
     from tui.app import KpdApp
+
+UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+"""What the daemon gives in place of bytes that are no text."""
 
 
 def edit(app: "KpdApp") -> None:
@@ -38,7 +43,7 @@ def edit(app: "KpdApp") -> None:
 
 
 async def _edit(app: "KpdApp", run: str, ref: str, names: Sequence[str], name: str) -> None:
-    files = await _files(app, ref, names)
+    files = await _files(app, ref, names, name)
     if files is None:
         return
     before = files[name]
@@ -56,21 +61,35 @@ async def _edit(app: "KpdApp", run: str, ref: str, names: Sequence[str], name: s
         await _send_back(app, run, name, path, code, {} if after == before else {**files, name: after})
 
 
-async def _files(app: "KpdApp", ref: str, names: Sequence[str]) -> dict[str, str] | None:
+async def _files(app: "KpdApp", ref: str, names: Sequence[str], name: str) -> dict[str, str] | None:
     """All that may be edited of the iteration: what is edited is measured with its own other files, not those of today.
 
-    None where it cannot be had, and then it was said why.
+    Of those others a file that is empty, gone, too long or no text is left as it is in the task folder. None where the
+    one that is to be edited cannot be had, and then it was said why.
     """
     files = {}
-    for name in names:
-        found = await asked(app, "edit", "file", iteration=ref, name=f"candidate/{name}")
-        if found is None:
+    for one in names:
+        text, why = await _text(app, ref, one)
+        if why and one == name:
+            app.say(f"edit: {why}", good=False)
             return None
-        if found.get("truncated") or not isinstance(found.get("text"), str):
-            app.say(f"edit: {name} is too long for this: edit it in the task folder", good=False)
-            return None
-        files[name] = found["text"]
+        if text or one == name:
+            files[one] = text
     return files
+
+
+async def _text(app: "KpdApp", ref: str, name: str) -> tuple[str, str]:
+    """A file of the iteration, or why its text cannot be had whole."""
+    if app.feed is None:
+        return "", no_link(app.view)
+    try:
+        found = await app.feed.query("file", iteration=ref, name=f"candidate/{name}")
+    except DaemonError as err:
+        return "", str(err)
+    text = found.get("text") if isinstance(found, dict) else None
+    if not isinstance(text, str) or found.get("truncated"):
+        return "", f"{name} is too long for this: edit it in the task folder"
+    return ("", f"{name} is not UTF-8: edit it in the task folder") if UNREADABLE in text else (text, "")
 
 
 async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, files: dict[str, str]) -> None:
@@ -81,9 +100,8 @@ async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, 
     elif code != 0:
         app.say(f"edit: the editor ended with {code}, so nothing is sent; your text is in {path}", good=False)
         return
-    elif not await send(app, BY_ID["edit"], {"run": run, "files": files}):
-        refused = app.view.said.text if app.view.said is not None else "edit: refused"
-        app.say(f"{refused}; your text is in {path}", good=False)
+    elif why := await refusal(app, BY_ID["edit"], {"run": run, "files": files}):
+        app.say(f"{why}; your text is in {path}", good=False)
         return
     shutil.rmtree(path.parent)
 

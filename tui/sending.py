@@ -80,11 +80,6 @@ async def _on_the_board(app: "KpdApp") -> None:
         await app.screen.left.wait()
 
 
-async def send(app: "KpdApp", action: Action, args: Mapping[str, Any]) -> bool:
-    """Whether the daemon did it; what it said is shown either way."""
-    return not await refusal(app, action, args)
-
-
 async def refusal(app: "KpdApp", action: Action, args: Mapping[str, Any]) -> str:
     """Send a command, and show what the daemon said. Gives why it did not do it, an empty text if it did."""
     if app.feed is None:
@@ -168,17 +163,17 @@ def steer(app: "KpdApp") -> None:
     _steer(app, app.view.at.run)
 
 
-def _steer(app: "KpdApp", run: str, draft: str = "", trouble: str = "") -> None:
+def _steer(app: "KpdApp", run: str, draft: str = "", trouble: str = "", note: int | None = None) -> None:
     async def send_note(text: str, note: int | None) -> str:
         args = {"run": run, "text": text} | ({} if note is None else {"note": note})
         action = BY_ID["steer"]
         why = await refusal(app, action if text else replace(action, told="note {note} is withdrawn"), args)
         if why and text and screen not in app.screen_stack:
             await _on_the_board(app)
-            _steer(app, run, text, why)
+            _steer(app, run, text, why, note)
         return why
 
-    screen = SteeringScreen(run, send_note, draft, trouble)
+    screen = SteeringScreen(run, send_note, draft, trouble, note)
     app.push_screen(screen)
 
 

@@ -50,12 +50,22 @@ def _outcome(it: Iteration) -> str:
         failed = "did not build" if it.reason.startswith("does not build") else "failed before it could be measured"
         became = f"{failed}, and its agent is told why."
     elif it.verdict is None:
-        wrong = "gave wrong results" if it.reason.startswith("incorrect") else "was not let through"
-        became = f"{wrong}: rejected before it was ever timed."
+        became = _unjudged(it.reason)
     else:
         word = {"slower": "is slower", "faster": "is faster, but not by enough"}.get(it.verdict.word, "is no faster")
         became = f"{word}: rejected, however good it sounded."
     return f"Iteration {it.number} {became}"
+
+
+def _unjudged(reason: str) -> str:
+    """What has become of one that was rejected without a verdict."""
+    if reason.startswith("impossible"):
+        return "is faster than the hardware can be: rejected."
+    if reason.startswith("incorrect:"):
+        return "gave wrong results: rejected before it was ever timed."
+    if reason.startswith("incorrect"):
+        return "gave wrong results in the end: rejected, however fast it was."
+    return "was not let through: rejected before it was ever timed."
 
 
 def _end(view: View, run: Run) -> str:

@@ -1,7 +1,7 @@
 """Log: the step journal of the iteration with its times, and live output where it belongs between the steps."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from textual.content import Content
@@ -90,9 +90,9 @@ class Sheet:
         output = [
             one for one in view.output if one.run == "" or (one.run == view.at.run and one.iteration == it.number)
         ]
-        heard = bool(output)
-        if not heard and it.outcome is not None:
-            output = list(_kept(view, journal))
+        heard = {one.channel for one in output if one.run}
+        if it.outcome is not None:
+            output = [*_kept(view, journal, heard), *output]
         pairs = zip(journal, (*journal[1:], None), strict=False)
         shown = [
             self._timed(view, one.seq, one.at, *told(one.fact)) for one, after in pairs if not _goes_on(one, after)
@@ -217,18 +217,24 @@ def _made_of(view: View) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _kept(view: View, journal: Sequence[Event]) -> Iterator[OutputLine]:
-    """What was printed while nobody looked, as its files have it, each below the step that it belongs to."""
+def _kept(view: View, journal: Sequence[Event], heard: Collection[str]) -> Sequence[OutputLine]:
+    """What was printed while nobody looked, as its files have it, each below the step that it belongs to.
+
+    Of the channels that were heard there is nothing. The lines have numbers of their own, below those that are heard.
+    """
     begun = {event.fact.step: event.seq for event in journal if isinstance(event.fact, StepStarted)}
     at = view.at
     assert at.iteration is not None
+    found = []
     for text in view.shown.texts if isinstance(view.shown.texts, tuple) else ():
         channel = TEXTS[text.name]
+        if channel in heard:
+            continue
         after = begun.get("propose" if channel == AGENT else "build", 0)
         said = [shortened(one) for one in text.text.splitlines()]
         more = [f"… the rest is in {text.name}"] if text.cut else []
-        for one in (*said, *more):
-            yield OutputLine(at.run, at.iteration, after, channel, one)
+        found += [OutputLine(at.run, at.iteration, after, channel, one) for one in (*said, *more)]
+    return [one._replace(number=nth - len(found)) for nth, one in enumerate(found)]
 
 
 def _where(view: View) -> str:

@@ -44,7 +44,8 @@ class FindScreen(Modal[None]):
         self.query_one("#among", Label).update(f"{message.left_out:,} too many characters")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self.watch_view()
+        if self._what != "filter":
+            self.query_one("#among", Label).update("")
         if self.is_current:
             self._typed(event.value)
 

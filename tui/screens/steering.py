@@ -21,7 +21,8 @@ MOST_CONSUMED = 5
 class SteeringScreen(Box[None]):
     """Enter sends what is typed; up and down choose a queued note to change, ctrl+d withdraws it.
 
-    What was typed and not sent is kept for each note. `draft` is what a new one begins with, and `trouble` why.
+    What was typed and not sent is kept for each note. `draft` is of `note` or, without one, what a new one begins with,
+    and `trouble` says why it is there.
     """
 
     BINDINGS: ClassVar = [
@@ -30,7 +31,7 @@ class SteeringScreen(Box[None]):
         Binding("ctrl+d", "withdraw", "withdraw", show=False, priority=True),
     ]
 
-    def __init__(self, run: str, send: Send, draft: str = "", trouble: str = "") -> None:
+    def __init__(self, run: str, send: Send, draft: str = "", trouble: str = "", note: int | None = None) -> None:
         hint = (("⏎ send", "submit"), ("↑↓ choose a note to change", ""), ("^d withdraw", "withdraw"))
         super().__init__(f"Steer {run}", (*hint, ("esc close", "cancel")))
         self.run_id = run
@@ -39,13 +40,14 @@ class SteeringScreen(Box[None]):
         """The queued note that is being changed, or None: a new one is being written."""
         self._original = ""
         """The text of that note when the operator came to it."""
-        self._drafts: dict[int | None, str] = {None: draft}
+        self._drafts: dict[int | None, str] = {note: draft}
+        self._first = note
         self._told = trouble
         self._spans: dict[int, range] = {}
         """The lines of each queued note."""
 
     def compose_more(self) -> ComposeResult:
-        yield Entry("What the agent should know or try next", self._drafts[None], keeps=False)
+        yield Entry("What the agent should know or try next", self._drafts.get(None, ""), keeps=False)
 
     @property
     def queued(self) -> list[Steering]:
@@ -64,6 +66,9 @@ class SteeringScreen(Box[None]):
             self.tell(f"note {note} is queued no more: what you wrote for it is kept as a new note")
         if self._editing not in queued and (lost or self._editing is not None):
             self._edit(None)
+        if self._first in queued:
+            self._edit(self._first)
+        self._first = None
         self.body.show(self._lines())
 
     def _lines(self) -> list[Content]:
