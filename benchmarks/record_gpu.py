@@ -45,8 +45,8 @@ from kpd.workspace.runfolder import IterationFolder, read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
 
-GIVEN = "recorded"
-"""The agent in whose place the given candidates are proposed."""
+GIVEN = "mailbox"
+"""The agent in whose place the given candidates are proposed; `recorded` wants a host that plays a recording."""
 PUBLIC = ("/", "/root", "/home", "/tmp", "/usr", "/usr/bin", "/usr/local/bin", "root")
 """Words that name neither a person nor a machine."""
 

@@ -27,7 +27,7 @@ COMPARED = (
     "iteration_started", "proposed", "screened", "built", "checked", "timed", "judged", "profiled", "explained",
     "accepted", "iteration_ended",
 )  # fmt: skip
-ELSEWHERE = ("seconds", "overhead_s", "job", "cached")
+ELSEWHERE = ("agent", "seconds", "overhead_s", "job", "cached")
 """What of an event is of the machine, or of the moment."""
 
 

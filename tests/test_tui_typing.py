@@ -77,8 +77,8 @@ async def test_a_note_typed_and_sent_in_one_packet_arrives() -> None:
     assert feed.commands == [("steer", {"run": "r1", "text": "try -O3"})]
 
 
-async def outcome(keys: str, packet: bool) -> tuple[list[Any], str, list[str]]:
-    """The commands sent, the tab, and the boxes that are open, after these keys."""
+async def outcome(keys: str, packet: bool) -> tuple[list[Any], str, list[str], list[Any]]:
+    """The commands sent, the tab, the boxes that are open, and what was asked of files, after these keys."""
     feed = CannedFeed(logs.running())
     app = app_on(feed)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -86,14 +86,15 @@ async def outcome(keys: str, packet: bool) -> tuple[list[Any], str, list[str]]:
         for part in [keys] if packet else keys:
             await at_once(pilot, part)
             await settled(pilot)
-        return feed.commands, app.view.tab, [type(screen).__name__ for screen in app.screen_stack]
+        files = [args for what, args in feed.queries if what == "file" and args["name"].startswith("candidate/")]
+        return feed.commands, app.view.tab, [type(screen).__name__ for screen in app.screen_stack], files
 
 
 @pytest.mark.parametrize(
     "keys",
     [
         "B↓⌫⌫7\r", "B↓0\r", "B8⎋", ":↓↓↓↓\r", ":skip\r", "by", "bn", "s⎋", "?⎋", "sone\rtwo\r↑⌫\r", "mtext\r\r",
-        "mtext\r2", "mtex⌫xt\r3", "/late\r\r", "/late⎋4", "l↓", "7↓l5", "3l↓",
+        "mtext\r2", "mtex⌫xt\r3", "/late\r\r", "/late⎋4", "l↓", "7↓l5", "3l↓", "e↓\r",
     ],
 )  # fmt: skip
 async def test_keys_in_one_packet_do_what_they_do_one_by_one(keys: str) -> None:
@@ -102,7 +103,7 @@ async def test_keys_in_one_packet_do_what_they_do_one_by_one(keys: str) -> None:
 
 @pytest.mark.parametrize("keys", ["mtext\r", ":skip\r", "B↓0\r"])
 async def test_and_what_they_do_is_something(keys: str) -> None:
-    commands, _, boxes = await outcome(keys, packet=True)
+    commands, _, boxes, _ = await outcome(keys, packet=True)
     assert commands or len(boxes) > 1
 
 

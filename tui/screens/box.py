@@ -136,7 +136,7 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
             field.put(event.character)
         else:
             with self.app._context():  # a message that this screen sent would not bubble through it
-                await self.app._check_bindings(event.key)
+                await self.app._check_bindings(event.key, priority=True) or await self.app._check_bindings(event.key)
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

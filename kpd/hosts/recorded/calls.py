@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kpd.hosts.recorded.scrub import Scrub
 
-OUTSIDE = ("nvidia-smi", "nvcc", "ncu", "compute-sanitizer")
+OUTSIDE = ("nvidia-smi", "nvcc", "cuobjdump", "ncu", "compute-sanitizer")
 """The programs that a GPU host provides."""
 OTHERS = "--query-compute-apps"
 """What nvidia-smi is asked to say who computes: never recorded, since it is about the machine's own processes."""
