@@ -24,6 +24,8 @@ class FindScreen(Modal[None]):
         self._what = what
         self._before = value
         self._typed = typed
+        self._left_out = 0
+        """Characters of the last paste that found no room, until something else is typed."""
 
     def compose(self) -> ComposeResult:
         hint = f"words, or {KNOWN}" if self._what == "filter" else "part of a line"
@@ -34,18 +36,25 @@ class FindScreen(Modal[None]):
             yield _hint()
 
     def watch_view(self) -> None:
-        if self._what == "filter":
-            found = self.view.outline
-            unknown = clip(clean(parsed(self.view.filter).unknown), 16)
-            among = f"{found.matching:,} of {found.total:,}" if self.view.filter else ""
-            self.query_one("#among", Label).update(f"no {unknown}: to filter by" if unknown else among)
+        self.query_one("#among", Label).update(self._among())
+
+    def _among(self) -> str:
+        if self._left_out:
+            return f"{self._left_out:,} too many characters"
+        if self._what != "filter":
+            return ""
+        found = self.view.outline
+        if unknown := clip(clean(parsed(self.view.filter).unknown), 16):
+            return f"no {unknown}: to filter by"
+        return f"{found.matching:,} of {found.total:,}" if self.view.filter else ""
 
     def on_entry_cut(self, message: Entry.Cut) -> None:
-        self.query_one("#among", Label).update(f"{message.left_out:,} too many characters")
+        self._left_out = message.left_out
+        self.watch_view()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        if self._what != "filter":
-            self.query_one("#among", Label).update("")
+        self._left_out = 0
+        self.watch_view()
         if self.is_current:
             self._typed(event.value)
 
