@@ -28,7 +28,7 @@ COMPARED = (
     "accepted", "iteration_ended",
 )  # fmt: skip
 ELSEWHERE = ("agent", "seconds", "overhead_s", "job", "cached")
-"""What of an event is of the machine, or of the moment."""
+"""What of an event is of the machine, of the moment, or of who proposed."""
 
 
 def loops(number: int) -> str:

@@ -14,7 +14,7 @@ import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
@@ -96,6 +96,24 @@ async def test_another_file_that_is_empty_or_no_text_stays_as_it_is(monkeypatch:
     feed = Feed(logs.running())
     await after(feed, "e", "enter")
     assert feed.commands[0][1]["files"] == {"kernel.c": KERNEL.replace("2", "3")}
+
+
+@pytest.mark.parametrize(("code", "sent"), [("unknown", True), ("infra", False)])
+async def test_another_file_is_left_as_it_is_only_where_it_is_known_not_to_be_there(
+    monkeypatch: pytest.MonkeyPatch, code: Literal["unknown", "infra"], sent: bool
+) -> None:
+    editor(monkeypatch, CHANGES)
+
+    class Feed(CannedFeed):
+        async def query(self, what: str, **args: Any) -> Any:
+            if args.get("name") == "candidate/build.json":
+                raise DaemonError(code, "build.json cannot be had")
+            return await super().query(what, **args)
+
+    feed = Feed(logs.running())
+    app = await after(feed, "e", "enter")
+    assert bool(feed.commands) == sent
+    assert sent or said(app) == "edit: build.json cannot be had"
 
 
 async def test_nothing_is_sent_when_nothing_was_changed(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:

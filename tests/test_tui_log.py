@@ -101,6 +101,29 @@ async def test_what_was_heard_is_not_shown_a_second_time_from_the_files() -> Non
     assert whole.count("kernel.c:3:9") == 1
 
 
+async def test_of_the_channels_that_were_not_heard_the_files_are_shown() -> None:
+    whole, _ = await read(logs.some(), Live("job", "r1", 5, "quad 3 of 20\n"))
+    assert "quad 3 of 20" in whole and "I take wider loads" in whole and whole.count("kernel.c:3:9") == 1
+
+
+async def test_what_others_print_does_not_move_a_search_in_kept_output() -> None:
+    feed = CannedFeed(logs.some())
+    feed.files = {"build.log": "needle\n" * 40}
+    app = app_on(feed)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("6")
+        await settled(pilot)
+        search(app, "needle")
+        await settled(pilot)
+        pane = app.query_one(LogPane)
+        pane.action_match(1)
+        before = pane._here
+        feed.push(Live("job", "r1", 4, "of another iteration\n"))
+        await settled(pilot)
+        assert before is not None and pane._here == before
+
+
 async def test_while_an_iteration_is_under_way_its_files_are_not_asked_for() -> None:
     _, asked = await read(logs.running())
     assert not asked

@@ -178,6 +178,20 @@ async def test_pinned_and_banned_rules_are_marked_and_can_be_found_again() -> No
     assert [one.rule for one in findings(view)] == ["far_below_bandwidth", "not_vectorised", "high_miss_rate"]
 
 
+async def test_a_rule_that_goes_while_it_is_chosen_leaves_the_last_one_chosen() -> None:
+    feed = CannedFeed(acted())
+    app = app_on(feed)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("3", "down", "tab", "down", "down")
+        await settled(pilot)
+        feed.play([e.RuleSet("r1", "high_miss_rate", "plain", ANNA)])
+        await settled(pilot)
+        await pilot.press("N")
+        await settled(pilot)
+    assert feed.commands[-1][1]["rule"] == "not_vectorised"
+
+
 async def test_a_rule_that_did_not_fire_opens_its_skill_too() -> None:
     _, queries = await app_at(acted(), ("3", "down", "tab", "down", "down", "enter"))
     assert ("skill", {"id": "high_miss_rate"}) in queries

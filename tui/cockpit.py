@@ -38,6 +38,14 @@ class Cockpit(KpdApp):
         super().__init__(*args, **named)
         self._terminal_as_found = _terminal_modes()
         self._before: dict[int, Any] = {}
+        self._last: threading.Timer | None = None
+
+    async def run_async(self, *args: Any, **named: Any) -> None:
+        try:
+            await super().run_async(*args, **named)
+        finally:
+            if self._last is not None:  # it has left; what comes after may take its time
+                self._last.cancel()
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
@@ -45,9 +53,10 @@ class Cockpit(KpdApp):
         def end(number: int, frame: object) -> None:
             """Leave as with q, but say with the exit code that it was for this signal."""
             code = 128 + number
-            last = threading.Timer(PATIENCE_S, self._give_up, (code,))
-            last.daemon = True
-            last.start()
+            if self._last is None:
+                self._last = threading.Timer(PATIENCE_S, self._give_up, (code,))
+                self._last.daemon = True
+                self._last.start()
             loop.call_soon_threadsafe(lambda: self.exit(return_code=code))
 
         # Not the loop's own handlers: they would wait for a loop that waits for the terminal.

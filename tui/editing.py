@@ -69,8 +69,8 @@ async def _files(app: "KpdApp", ref: str, names: Sequence[str], name: str) -> di
     """
     files = {}
     for one in names:
-        text, why = await _text(app, ref, one)
-        if why and one == name:
+        text, why, left = await _text(app, ref, one)
+        if why and (one == name or not left):
             app.say(f"edit: {why}", good=False)
             return None
         if text or one == name:
@@ -78,18 +78,20 @@ async def _files(app: "KpdApp", ref: str, names: Sequence[str], name: str) -> di
     return files
 
 
-async def _text(app: "KpdApp", ref: str, name: str) -> tuple[str, str]:
-    """A file of the iteration, or why its text cannot be had whole."""
+async def _text(app: "KpdApp", ref: str, name: str) -> tuple[str, str, bool]:
+    """A file of the iteration, or why its text cannot be had whole, and whether it is known that it never can."""
     if app.feed is None:
-        return "", no_link(app.view)
+        return "", no_link(app.view), False
     try:
         found = await app.feed.query("file", iteration=ref, name=f"candidate/{name}")
     except DaemonError as err:
-        return "", str(err)
+        return "", str(err), err.code == "unknown"
     text = found.get("text") if isinstance(found, dict) else None
     if not isinstance(text, str) or found.get("truncated"):
-        return "", f"{name} is too long for this: edit it in the task folder"
-    return ("", f"{name} is not UTF-8: edit it in the task folder") if UNREADABLE in text else (text, "")
+        return "", f"{name} is too long for this: edit it in the task folder", True
+    if UNREADABLE in text:
+        return "", f"{name} is not UTF-8: edit it in the task folder", True
+    return text, "", False
 
 
 async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, files: dict[str, str]) -> None:

@@ -28,7 +28,7 @@ def lacks(missing: Mapping[str, str]) -> tuple[Lack, ...]:
 
 
 def _named(names: tuple[str, ...]) -> str:
-    if names == ("all",):
+    if names == ("all",):  # as older logs have it
         return ""
     if len(names) <= MOST_NAMED:
         return ", ".join(METRICS[name].label if name in METRICS else name for name in names)
