@@ -32,8 +32,8 @@ def die(message):
 asyncio.run(serve(Workspace(root), [die]))
 """
 
-MOMENTS = [("step_started", step) for step in (*STEP_OF.values(), "record")]
-MOMENTS += [(fact.kind(), "") for fact in STEP_OF]
+MOMENTS = [("step_started", step) for step in (*STEP_OF.values(), "record") if step != "review"]
+MOMENTS += [(fact.kind(), "") for fact in STEP_OF if STEP_OF[fact] != "review"]
 MOMENTS += [("run_queued", ""), ("run_started", ""), ("task_pinned", "")]
 MOMENTS += [("iteration_started", ""), ("accepted", ""), ("folder_known", ""), ("iteration_ended", "")]
 
@@ -56,6 +56,40 @@ def test_killed_at_this_moment(daemon: RealDaemon, workspace: Workspace, kind: s
     assert not daemon.events("operator_edited")
     memory = (workspace.memory / "scale.md").read_text()
     assert memory.count("REPEAT 8 → 1") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["step_started", "review_asked", "approved", "reviewed"])
+def test_killed_while_a_person_is_asked(daemon: RealDaemon, workspace: Workspace, kind: str) -> None:
+    daemon.start(DIE_AT, kind, "review")
+    with suppress(DaemonError):
+        daemon.command("run", task="scale", iterations=1, approve=True)
+        daemon.until_event("review_asked")
+        daemon.command("approve")
+    assert daemon.wait() == -9
+
+    daemon.start()
+    daemon.command("resume")
+    if kind in ("step_started", "review_asked"):
+        daemon.until(lambda: "kpd approve r1.1" in daemon.query("status")["runs"]["r1"]["waiting"], "the question")
+        daemon.command("approve")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+    nothing_twice(daemon)
+    assert len(daemon.events("review_asked")) == len(daemon.events("reviewed")) == 1
+
+
+@pytest.mark.slow
+def test_what_is_past_its_review_is_not_asked_for_after_a_restart(daemon: RealDaemon) -> None:
+    """Also the log of an older daemon, which has no fact of a review."""
+    daemon.start(DIE_AT, "step_started", "build")
+    daemon.command("run", task="scale", iterations=1)
+    assert daemon.wait() == -9
+    daemon.start()
+    daemon.command("review", on=True)
+    daemon.command("resume")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+    nothing_twice(daemon)
+    assert not daemon.events("review_asked", "reviewed")
 
 
 @pytest.mark.slow

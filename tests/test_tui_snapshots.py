@@ -40,7 +40,8 @@ def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 def review() -> logs.Log:
     """A candidate that waits for a person."""
     log = logs.some().begin(6, parent=4).steps("r1", 6, *logs.proposed("r1", 6, "UNROLL=16 with -O3")[:2])
-    return log.emit(e.ReviewAsked("r1", 6)).emit(e.RunWaits("r1", "waiting for your approval of r1.6"))
+    log.emit(e.StepStarted("r1", 6, "review")).emit(e.ReviewAsked("r1", 6))
+    return log.emit(e.RunWaits("r1", "waiting for your approval of r1.6"))
 
 
 SCREENS = [

@@ -1,6 +1,8 @@
 """All that the steps of one iteration share."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from kpd.hosts.host import Host, worked
 from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
-from kpd.model.nouns import Iteration, Outcome, Run, StepName
+from kpd.model.nouns import Iteration, Outcome, Run
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
@@ -29,12 +31,14 @@ class Fault(Exception):
         self.outcome = outcome
         self.feedback = feedback
         self.final = final
-        self.step: StepName = "propose"
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One iteration under way. `task` is the run's own snapshot, `live` the operator's task folder."""
+    """One iteration under way. `task` is the run's own snapshot, `live` the operator's task folder.
+
+    `fault` is the one that ends it. `others_s` are seconds that an agent took, or a person.
+    """
 
     workspace: Workspace
     config: Config
@@ -48,7 +52,8 @@ class Attempt:
     run_id: str
     number: int
     number_of_attempt: int = 1
-    agent_s: float = field(default=0.0)
+    fault: Fault | None = None
+    others_s: float = field(default=0.0)
 
     @property
     def run(self) -> Run:
@@ -56,8 +61,17 @@ class Attempt:
 
     @property
     def elsewhere_s(self) -> float:
-        """Seconds spent so far on the host's jobs and by the agent: what is not kpd's own work."""
-        return sum(worked.get()) + self.agent_s
+        """Seconds spent so far on the host's jobs, and by others: what is not kpd's own work."""
+        return sum(worked.get()) + self.others_s
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """What is awaited within is not kpd's own work."""
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.others_s += time.perf_counter() - begun
 
     @property
     def folder(self) -> IterationFolder:

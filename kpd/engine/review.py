@@ -1,21 +1,33 @@
-"""The review gate: where a run asks for it, a person looks at a candidate before anything is done with it."""
+"""The step of review: where a run asks for it, a person looks at a candidate before anything is done with it."""
 
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.plan import OPERATORS
 from kpd.engine.waiting import Reminder
 from kpd.model import events as e
 from kpd.model.approval import for_approval
+from kpd.model.detail import Detail
 
 
-async def approved(at: Attempt) -> None:
-    """Wait until a person has approved the candidate, if one is to. Raises Fault when it is declined, Interrupted.
+def wanted(at: Attempt) -> bool:
+    """Whether a person is to look at the candidate, or was asked to."""
+    return at.iteration.review != "" or (at.run.approve and at.iteration.agent not in OPERATORS)
+
+
+async def review(at: Attempt, found: Detail) -> e.Reviewed:
+    """Wait until a person has approved the candidate. Raises Fault when it is declined, Interrupted.
 
     All that it waits for is in the log, so that another daemon waits for the same.
     """
     if at.iteration.review == "":
-        if not at.run.approve or at.iteration.agent in OPERATORS:
-            return
         at.journal.emit(e.ReviewAsked(at.run_id, at.number))
+    with at.elsewhere():
+        await _decided(at)
+    if at.iteration.review == "declined":
+        raise Fault("rejected", _declined(at), final=True)
+    return e.Reviewed(at.run_id, at.number, 0.0, 0.0)
+
+
+async def _decided(at: Attempt) -> None:
     waits = Reminder(at.journal, at.run_id)
     try:
         while at.iteration.review == "waits":
@@ -24,8 +36,6 @@ async def approved(at: Attempt) -> None:
             await at.control.wait_until(lambda: at.iteration.review != "waits" or not at.run.waiting)
     finally:
         waits("")
-    if at.iteration.review == "declined":
-        raise Fault("rejected", _declined(at), final=True)
 
 
 def _declined(at: Attempt) -> str:

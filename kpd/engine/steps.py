@@ -1,13 +1,15 @@
 """The steps of an iteration, in order. Each reads what the earlier ones found and returns its own fact."""
 
 import difflib
-import time as clock
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
+from kpd.engine import review
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
+from kpd.engine.record import record
 from kpd.engine.waiting import tell
 from kpd.measure import judge as verdicts, score
 from kpd.measure.bench import Incorrect, Object
@@ -24,7 +26,8 @@ from kpd.profile.changes import changes
 from kpd.profile.profile import Profile
 from kpd.workspace.runfolder import digest
 
-Step = Callable[[Attempt, Detail], Awaitable[e.StepFact]]
+Done = e.StepFact | e.IterationEnded
+"""What a step comes to: its fact; the last one's is the end of the iteration."""
 BAD_REPLIES = 2
 MOST_CHANGES = 8
 MOST_FEEDBACK = 4000
@@ -34,12 +37,11 @@ TIMING = "timing.json"
 
 async def propose(at: Attempt, found: Detail) -> e.Proposed:
     """Ask the agent, once more with the reason if its reply cannot be used."""
-    begun = clock.perf_counter()
     try:
-        files, said = await _answer(at)
+        with at.elsewhere():
+            files, said = await _answer(at)
     finally:
         tell(at.journal, at.run, "")
-        at.agent_s += clock.perf_counter() - begun
     hashes = at.folder.write_candidate(files)
     at.keep("memo.md", said.memo + "\n")
     at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), files))
@@ -191,16 +193,27 @@ async def explain(at: Attempt, found: Detail) -> e.Explained:
     return e.Explained(*_blank(at), profiler.bottleneck(found.profiled.metrics), fired, texts)
 
 
-STEPS: tuple[tuple[StepName, Step], ...] = (
-    ("propose", propose),
-    ("screen", screen),
-    ("stage", stage),
-    ("build", build),
-    ("check", check),
-    ("time", time),
-    ("judge", judge),
-    ("profile", profile),
-    ("explain", explain),
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step as the iteration takes it; one that is not `wanted` is passed over."""
+
+    name: StepName
+    take: Callable[[Attempt, Detail], Awaitable[Done]]
+    wanted: Callable[[Attempt], bool] = lambda at: True
+
+
+STEPS = (
+    Step("propose", propose),
+    Step("screen", screen),
+    Step("review", review.review, wanted=review.wanted),
+    Step("stage", stage),
+    Step("build", build),
+    Step("check", check),
+    Step("time", time),
+    Step("judge", judge),
+    Step("profile", profile),
+    Step("explain", explain),
+    Step("record", record),
 )
 
 

@@ -14,6 +14,7 @@ class Detail:
 
     proposed: e.Proposed | None = None
     screened: e.Screened | None = None
+    reviewed: e.Reviewed | None = None
     staged: e.Staged | None = None
     built: e.Built | None = None
     checked: e.Checked | None = None
@@ -29,26 +30,24 @@ class Detail:
         """Whether the step has finished."""
         return getattr(self, _FIELDS[step]) is not None
 
-    def with_fact(self, fact: e.StepFact) -> "Detail":
-        """With what a step has found."""
-        changes: dict[str, Any] = {fact.kind(): fact}
-        return replace(self, **changes)
+    def with_fact(self, fact: e.Fact) -> "Detail":
+        """With one more fact of the iteration. A fault begins the steps anew: what they had found no longer holds."""
+        if isinstance(fact, e.Faulted):
+            return Detail(faults=(*self.faults, fact))
+        if isinstance(fact, e.StepFact):
+            changes: dict[str, Any] = {fact.kind(): fact}
+            return replace(self, **changes)
+        if isinstance(fact, e.Accepted):
+            return replace(self, accepted=fact)
+        return replace(self, ended=fact) if isinstance(fact, e.IterationEnded) else self
 
 
-_FIELDS: dict[StepName, str] = {step: fact.kind() for fact, step in e.STEP_OF.items()}
+_FIELDS: dict[StepName, str] = {step: fact.kind() for fact, step in e.STEP_OF.items()} | {"record": "ended"}
 
 
 def detail(events: Iterable[e.Event]) -> Detail:
-    """Fold the events of one iteration. A fault begins the steps anew: what they had found no longer holds."""
+    """Fold the events of one iteration."""
     found = Detail()
     for event in events:
-        fact = event.fact
-        if isinstance(fact, e.StepFact):
-            found = found.with_fact(fact)
-        elif isinstance(fact, e.Faulted):
-            found = Detail(faults=(*found.faults, fact))
-        elif isinstance(fact, e.Accepted):
-            found = replace(found, accepted=fact)
-        elif isinstance(fact, e.IterationEnded):
-            found = replace(found, ended=fact)
+        found = found.with_fact(event.fact)
     return found

@@ -250,6 +250,11 @@ class Screened(StepFact):
 
 
 @dataclass(frozen=True, slots=True)
+class Reviewed(StepFact):
+    """A person has let the candidate pass."""
+
+
+@dataclass(frozen=True, slots=True)
 class Staged(StepFact):
     tree: str
 
@@ -363,6 +368,6 @@ FACTS: dict[str, type[Fact]] = {
 }
 
 STEP_OF: dict[type[StepFact], StepName] = {
-    Proposed: "propose", Screened: "screen", Staged: "stage", Built: "build", Checked: "check", Timed: "time",
-    Judged: "judge", Profiled: "profile", Explained: "explain",
+    Proposed: "propose", Screened: "screen", Reviewed: "review", Staged: "stage", Built: "build", Checked: "check",
+    Timed: "time", Judged: "judge", Profiled: "profile", Explained: "explain",
 }  # fmt: skip

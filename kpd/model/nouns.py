@@ -5,17 +5,17 @@ Everything here crosses the socket and the event log, so fields hold only JSON's
 
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Literal
+from typing import Literal, get_args
 
 from kpd.model.places import ANY, HostCard, Need
 from kpd.model.playback import Playback
 from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Call, Spend, day_of
 
-StepName = Literal["propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record"]
-STEPS: tuple[StepName, ...] = (
-    "propose", "screen", "stage", "build", "check", "time", "judge", "profile", "explain", "record",
-)  # fmt: skip
+StepName = Literal[
+    "propose", "screen", "review", "stage", "build", "check", "time", "judge", "profile", "explain", "record"
+]
+STEPS: tuple[StepName, ...] = get_args(StepName)
 
 VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
 Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
@@ -146,6 +146,11 @@ class Iteration:
     thorough: bool = False
     review: Literal["", "waits", "approved", "declined"] = ""
     ended: float | None = None
+
+    @property
+    def steps(self) -> tuple[StepName, ...]:
+        """The steps it goes through: a review only where a person is asked for one."""
+        return STEPS if self.review or self.step == "review" else tuple(step for step in STEPS if step != "review")
 
     @property
     def counts(self) -> bool:

@@ -5,7 +5,6 @@ from collections import Counter
 from textual.content import Content
 from textual.style import Style
 
-from kpd.model.nouns import STEPS
 from tui.acts import asking
 from tui.acts.action import Action, reason
 from tui.acts.actions import ACTIONS, key
@@ -99,10 +98,11 @@ def _now(view: View, width: int) -> Content:
         )
     if it is None or it.step is None:
         return head
-    done = STEPS.index(it.step)
+    steps = it.steps
+    done = steps.index(it.step)
     return Content.assemble(
-        head, "  ", (f"{it.step} ", ".strong"), ("▮" * done, ".good"), ("▯" * (len(STEPS) - done), ".muted"),
-        (f" {done}/{len(STEPS)}", ".muted"),
+        head, "  ", (f"{it.step} ", ".strong"), ("▮" * done, ".good"), ("▯" * (len(steps) - done), ".muted"),
+        (f" {done}/{len(steps)}", ".muted"),
     )  # fmt: skip
 
 

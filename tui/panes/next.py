@@ -4,7 +4,7 @@ from statistics import median
 
 from textual.content import Content
 
-from kpd.model.nouns import STEPS, Iteration, Run
+from kpd.model.nouns import Iteration, Run
 from tui.acts.actions import key
 from tui.model.output import AGENT
 from tui.model.view import View
@@ -70,9 +70,9 @@ def _review(view: View, run: Run, it: Iteration) -> str:
 def _step(view: View, run: Run) -> str:
     """The next step of the iteration under way, and who is at work before it; empty when there is none."""
     now = run.current
-    if now is None or now.step is None or now.step == STEPS[-1]:
+    if now is None or now.step is None or now.step == now.steps[-1]:
         return ""
-    following = STEPS[STEPS.index(now.step) + 1]
+    following = now.steps[now.steps.index(now.step) + 1]
     if now.step != "propose" or now.agent == "baseline":
         return f"{following}, once {now.step} is done"
     written = any(one.run == run.id and one.iteration == now.number and one.channel == AGENT for one in view.output)

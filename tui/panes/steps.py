@@ -1,5 +1,6 @@
 """The steps of an iteration: which are done, how long they took, and how long the one under way usually takes."""
 
+from itertools import zip_longest
 from statistics import median
 
 from textual.content import Content
@@ -18,15 +19,16 @@ _FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.ite
 
 
 def across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """Two rows of five; one line is enough once all of them are done."""
+    """Two rows; one line is enough once all of them are done."""
     found = [_heading(view, run, it, detail, width)]
-    if all(_state_of(view, step, run, it, detail)[0] is marks.DONE for step in STEPS):
+    if all(_state_of(view, step, run, it, detail)[0] is marks.DONE for step in it.steps):
         return found
-    half = len(STEPS) // 2
-    widths = [max(len(first), len(second)) + 3 for first, second in zip(STEPS[:half], STEPS[half:], strict=True)]
-    for row in (STEPS[:half], STEPS[half:]):
+    half = (len(it.steps) + 1) // 2
+    rows = it.steps[:half], it.steps[half:]
+    widths = [max(map(len, column)) + 3 for column in zip_longest(*rows, fillvalue="")]
+    for row in rows:
         parts: list[Part] = []
-        for step, cell in zip(row, widths, strict=True):
+        for step, cell in zip(row, widths, strict=False):
             mark, _ = _state_of(view, step, run, it, detail)
             parts.append((f"{mark.glyph} {step}".ljust(cell), mark.style))
         found.append(line(*parts).rstrip())
@@ -36,7 +38,7 @@ def across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> l
 def down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
     """A row a step, with its time."""
     found = [_heading(view, run, it, detail, width)]
-    for step in STEPS:
+    for step in it.steps:
         mark, took = _state_of(view, step, run, it, detail)
         word = "" if mark is marks.DONE or (mark is marks.NOT_YET and it.outcome is not None) else mark.word
         if mark is marks.RUNNING:
@@ -86,6 +88,8 @@ def _state_of(view: View, step: StepName, run: Run, it: Iteration, detail: Detai
     fact = getattr(detail, _FACT_OF[step])
     if fact is not None:
         return marks.DONE, fact.seconds
+    if step == "review" and it.review == "approved":  # of a log that knew no such step
+        return marks.DONE, None
     if it.outcome is None and it.step is not None and STEPS.index(step) < STEPS.index(it.step):
         return marks.DONE, None
     if it.outcome in ("rejected", "failed") and step == _ended_at(it, detail):
@@ -99,17 +103,18 @@ def _ended_at(it: Iteration, detail: Detail) -> StepName | None:
     """The step that ended an iteration early: the first one without a result."""
     if it.verdict is not None:
         return None
-    return next((step for step in STEPS[:-1] if getattr(detail, _FACT_OF[step]) is None), None)
+    passed = "review" if it.review == "approved" else None
+    return next((step for step in it.steps[:-1] if step != passed and getattr(detail, _FACT_OF[step]) is None), None)
 
 
 def _heading(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> Content:
     if it.outcome is not None or it.step is None:
-        done = sum(_state_of(view, step, run, it, detail)[0] is marks.DONE for step in STEPS)
+        done = sum(_state_of(view, step, run, it, detail)[0] is marks.DONE for step in it.steps)
         if it.outcome in ("rejected", "failed") and (last := _ended_at(it, detail)) is not None:
             return heading("Steps", (f"ended by {last}", ".bad"))
-        took = f"{done} of {len(STEPS)} done in {seconds(it.ended - it.started)}" if it.ended else "about to begin"
+        took = f"{done} of {len(it.steps)} done in {seconds(it.ended - it.started)}" if it.ended else "about to begin"
         return heading("Steps", (took, ".muted"))
-    place = f"{it.step}, {STEPS.index(it.step) + 1} of {len(STEPS)}"
+    place = f"{it.step}, {it.steps.index(it.step) + 1} of {len(it.steps)}"
     again = f", attempt {it.attempt}" if it.attempt > 1 else ""
     found = heading("Steps", (place + again, ".accent"))
     if marks.of_iteration(it, run, bool(view.state.held)) is not marks.RUNNING:
