@@ -29,7 +29,7 @@ slow: $(VENV)/.installed-dev
 
 # After a wanted change of a screen; look at the pictures before committing them.
 snapshots: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest tests/test_tui_snapshots.py --snapshot-update
+	$(BIN)/python -m pytest tests/io/tui/test_snapshots.py --snapshot-update
 
 $(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -26,9 +26,9 @@ from wire import write_log
 from kpd.cli.far import Far, reached
 from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
-from tests.attached import Watched
-from tests.remote_box import Box, box
-from tests.test_hosts_support import until
+from tests.support.hosts.local import until
+from tests.support.hosts.remote_box import Box, box
+from tests.support.tui.attached import Watched
 from tui.model.feed import Feed, dialling
 
 ADDED_MS = (0, 100)

@@ -25,8 +25,8 @@ from typing import Any
 from kpd.hosts.host import Host, JobSpec
 from kpd.hosts.job import JobResult
 from kpd.hosts.ssh.transport import Ssh
-from tests.slow_pipe import Proxy, proxy
-from tests.sshd import ssh_config, sshd
+from tests.support.hosts.slow_pipe import Proxy, proxy
+from tests.support.hosts.sshd import ssh_config, sshd
 
 LANES = 3
 DOWN_S = 4.0  # the longest outage

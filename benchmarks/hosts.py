@@ -30,9 +30,9 @@ from kpd.hosts.ssh.transport import Ssh
 from kpd.model.events import Event, RunEnded
 from kpd.subscription import Client
 from kpd.workspace.paths import Workspace
-from tests.remote_box import Box, box
-from tests.slow_pipe import proxy
-from tests.sshd import ssh_config, sshd
+from tests.support.hosts.remote_box import Box, box
+from tests.support.hosts.slow_pipe import proxy
+from tests.support.hosts.sshd import ssh_config, sshd
 
 DELAYS_MS = (0, 20, 80)
 CLEAN_SHELL = "SHLVL=2"  # keeps bash from reading a ~/.bashrc, which only OpenSSH's ways would pay for each time

@@ -6,8 +6,9 @@ The agent is asked for eight iterations on a plain transpose, and a stand-in for
 as a model writes them, each whole (tests/data/transpose): two are accepted, five are not, one is not even compiled at
 first and is repaired. Questions, answers, parsing and gates are the agent's own. What was measured is told as it was
 recorded on an H100 (tests/data/gpu): the counters of a naive kernel until a rewrite is accepted, then those of a tiled
-one. The stand-in counts tokens and keeps its cache by the service's rules (tests/anthropic_cache.py); its clock goes on
-by an iteration's time. What a model thinks before it answers is not included.
+one. The stand-in counts tokens and keeps its cache by the service's rules
+(tests/support/claude/anthropic_cache.py); its clock goes on by an iteration's time. What a model thinks before it
+answers is not included.
 
 Prints one JSON object; exits 1 when a limit is not held. Beside that, without a limit: a question after a long pause,
 and a run on the parametrised kernel of the task transpose_cuda, whose source is six times as long. Needs neither a GPU
@@ -34,9 +35,9 @@ from kpd.claude.tokens import BYTES_A_TOKEN, tokens
 from kpd.model.codec import decode
 from kpd.model.nouns import Budget, Iteration
 from kpd.workspace.config import ClaudeConfig
-from tests.anthropic_server import KEY, Asked, Reply, Server, serving
-from tests.prompted import MEASURED, attempt, context, proposed, rules
-from tests.transposes import Turn, parametrised, rewrites, source
+from tests.support.agents.prompted import MEASURED, attempt, context, proposed, rules
+from tests.support.agents.transposes import Turn, parametrised, rewrites, source
+from tests.support.claude.anthropic_server import KEY, Asked, Reply, Server, serving
 
 MOST_TOKENS = 7000
 """Of one question with its answer."""

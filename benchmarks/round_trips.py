@@ -31,9 +31,9 @@ from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
-from tests.remote_part import Counted, Iterations, remote_part
-from tests.slow_pipe import proxy
-from tests.sshd import ssh_config, sshd
+from tests.support.hosts.remote_part import Counted, Iterations, remote_part
+from tests.support.hosts.slow_pipe import proxy
+from tests.support.hosts.sshd import ssh_config, sshd
 
 ADDED_MS = (0, 100)
 REPETITIONS = 10

@@ -65,8 +65,8 @@ def show(workspace: str | None) -> None:
 
         run(Workspace.find(Path(workspace)))
         return
-    from tests.tui_feed import CannedFeed
-    from tests.tui_logs import running
+    from tests.support.tui.feed import CannedFeed
+    from tests.support.tui.logs import running
     from tui.app import KpdApp
     from tui.model.feed import Feed
 

@@ -5,7 +5,7 @@ import signal
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.served"]
+pytest_plugins = ["tests.support.daemon.served"]
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("kpd", deadline=None)

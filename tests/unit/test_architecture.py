@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 ROOMS = (
     "model", "workspace", "hosts", "measure", "profile", "knowledge", "claude", "agents", "harness", "engine", "daemon",
     "demo", "cli",

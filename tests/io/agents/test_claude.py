@@ -18,9 +18,9 @@ from kpd.knowledge.summary import summary_path
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import Workspace
-from tests.anthropic_script import Behaviour, Script
-from tests.anthropic_server import KEY, Asked, Reply, Server, Status, serving
-from tests.asked import asked, shipped
+from tests.support.agents.asked import asked, shipped
+from tests.support.claude.anthropic_script import Behaviour, Script
+from tests.support.claude.anthropic_server import KEY, Asked, Reply, Server, Status, serving
 
 TASK = "transpose_cuda"
 NO_WAITING = Pace(first_s=3600, most_s=3600)

@@ -12,9 +12,9 @@ from kpd.claude.errors import OverBudget, Unavailable
 from kpd.claude.pace import Pace, retry_after
 from kpd.claude.tokens import most_tokens
 from kpd.model.spending import Usage
-from tests.anthropic_script import Behaviour
-from tests.anthropic_server import Asked, Broken, Held, Reply, Server, Status, serving
-from tests.claude_asking import FAST, QUESTION, SONNET, Bill, Listener, answered, service_at, talking
+from tests.support.claude.anthropic_script import Behaviour
+from tests.support.claude.anthropic_server import Asked, Broken, Held, Reply, Server, Status, serving
+from tests.support.claude.asking import FAST, QUESTION, SONNET, Bill, Listener, answered, service_at, talking
 
 LIMITED = Status(429, "rate_limit_error", "slow down", headers={"retry-after": "86400"})
 

@@ -16,8 +16,8 @@ from kpd.claude.stream import MOST_CHARACTERS
 from kpd.claude.tokens import most_tokens, tokens
 from kpd.model.spending import Usage
 from kpd.workspace.config import PriceConfig
-from tests.anthropic_server import Asked, Broken, Held, Reply, Status, serving
-from tests.claude_asking import QUESTION, SONNET, Bill, Listener, answered, service_at, talking
+from tests.support.claude.anthropic_server import Asked, Broken, Held, Reply, Status, serving
+from tests.support.claude.asking import QUESTION, SONNET, Bill, Listener, answered, service_at, talking
 
 
 def test_importing_it_does_not_import_the_library() -> None:

@@ -14,9 +14,9 @@ from kpd.claude.errors import Unavailable
 from kpd.claude.service import Service
 from kpd.claude.trouble import LONGEST_WORDS, harmless
 from kpd.workspace.config import ClaudeConfig
-from tests.anthropic_script import Behaviour
-from tests.anthropic_server import KEY, Broken, Reply, Status, serving
-from tests.claude_asking import FAST, QUESTION, Listener, service_at, talking
+from tests.support.claude.anthropic_script import Behaviour
+from tests.support.claude.anthropic_server import KEY, Broken, Reply, Status, serving
+from tests.support.claude.asking import FAST, QUESTION, Listener, service_at, talking
 
 
 async def refused(said: Status) -> Unavailable:

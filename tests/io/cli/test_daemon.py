@@ -24,8 +24,8 @@ from kpd.model.nouns import Budget, Gain, Verdict
 from kpd.model.places import Device, HostCard, Look, Telemetry
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 FASTER = Verdict("faster", Gain(5.0, 4.0, 6.0), 5, True, "faster beyond doubt")
 
 

@@ -26,8 +26,7 @@ from kpd.model.places import Check, HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import find_tasks
-
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
 
 
 @pytest.fixture

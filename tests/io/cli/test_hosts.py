@@ -20,9 +20,9 @@ from kpd.model import codec
 from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
 from kpd.workspace.config import HOST_NAME, HostConfig, load_config
 from kpd.workspace.paths import Workspace
-from tests.sshd import Sshd, sshd
+from tests.places import ROOT
+from tests.support.hosts.sshd import Sshd, sshd
 
-ROOT = Path(__file__).parent.parent
 MINE = b"# mine, and it stays\n[run]\niterations = 3   # few\n\n[hosts.old]\ntransport = 'ssh'\naddress = 'me@old'\n"
 Kpd = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import VERBS, main
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 Kpd = Callable[..., "subprocess.CompletedProcess[str]"]
 ALL = [verb.name for _, group in VERBS for verb in group]
 

@@ -17,8 +17,8 @@ import pytest
 from kpd.cli.background import MOST_LOG
 from kpd.cli.main import main
 from kpd.workspace.paths import Workspace
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 PATIENCE_S = 60.0
 
 

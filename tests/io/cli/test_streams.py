@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, where every write fails")
 

@@ -11,7 +11,7 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
 from kpd.messages import Live
 from kpd.wire import DIARY, DaemonError
-from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
 

@@ -19,8 +19,8 @@ from kpd.model.codec import encode, fact_from
 from kpd.model.events import Event
 from kpd.subscription import Client
 from kpd.wire import MOST_NAME, LiveOutput, named
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.served import Answers, noticed, raw
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.served import Answers, noticed, raw
 from tui.words.deeds import deed
 
 __all__ = ["daemon", "workspace"]

@@ -16,7 +16,7 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.peer import peer_uid
 from kpd.daemon.server import MAX_OPEN, Server
 from kpd.wire import MAX_REQUEST, PROTOCOL
-from tests.served import Answers, noticed, raw
+from tests.support.daemon.served import Answers, noticed, raw
 
 pytestmark = pytest.mark.usefixtures("server")
 

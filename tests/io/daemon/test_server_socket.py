@@ -16,7 +16,7 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.lock import AlreadyRunning, hold
 from kpd.daemon.server import Server
 from kpd.subscription import Client
-from tests.served import Answers
+from tests.support.daemon.served import Answers
 
 
 async def answers_at(path: Path) -> bool:

@@ -12,7 +12,7 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.outbox import MAX_LIVE
 from kpd.model import events as e
 from kpd.model.codec import encode
-from tests.served import Answers, Raw, noticed, raw
+from tests.support.daemon.served import Answers, Raw, noticed, raw
 
 pytestmark = pytest.mark.usefixtures("server")
 

@@ -22,12 +22,13 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget
 from kpd.workspace.config import Config, NotifyConfig
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.unit_file import BadUnit, read_unit
+from tests.places import ROOT
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.unit_file import BadUnit, read_unit
 
 __all__ = ["daemon", "workspace"]
 
-UNIT = Path(__file__).parent.parent / "docs" / "kpd.service"
+UNIT = ROOT / "docs" / "kpd.service"
 SLOW_TO_BEGIN = """
 import asyncio, sys
 from pathlib import Path

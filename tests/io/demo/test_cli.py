@@ -15,7 +15,7 @@ import pytest
 from kpd.client import ask
 from kpd.demo.recording import save
 from kpd.workspace.paths import Workspace
-from tests.demo_recordings import canned, short_tmp
+from tests.support.demo.recordings import canned, short_tmp
 
 __all__ = ["short_tmp"]
 

@@ -14,7 +14,7 @@ from kpd.model.nouns import State
 from kpd.model.playback import Playback
 from kpd.subscription import Client
 from kpd.wire import DaemonError
-from tests.demo_recordings import FOLDER, KERNELS, Played, canned, played
+from tests.support.demo.recordings import FOLDER, KERNELS, Played, canned, played
 
 __all__ = ["played"]
 

@@ -11,10 +11,10 @@ from kpd.model import events as e
 from kpd.model.nouns import State
 from kpd.model.playback import Playback
 from kpd.workspace.config import TuiConfig
-from tests.demo_recordings import Played, canned, played
-from tests.test_tui_flow import board
-from tests.tui_feed import CannedFeed, app_on, settled
-from tests.tui_logs import some
+from tests.io.tui.test_flow import board
+from tests.support.demo.recordings import Played, canned, played
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.support.tui.logs import some
 from tui.acts.actions import ACTIONS, BY_ID, reason
 from tui.acts.playing import PLAYING
 from tui.app import KpdApp

@@ -10,9 +10,9 @@ import pytest
 
 from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.test_hosts_glance import APPS, BUSY, GPU
-from tests.test_hosts_support import linux_only
+from tests.io.hosts.test_glance import APPS, BUSY, GPU
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.hosts.local import linux_only
 
 __all__ = ["daemon", "workspace"]
 

@@ -10,9 +10,9 @@ import pytest
 
 from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.remote_box import Box, box
-from tests.test_e2e_recovery import nothing_twice
+from tests.slow.e2e.test_recovery import nothing_twice
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.hosts.remote_box import Box, box
 
 __all__ = ["daemon", "workspace"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kpd.workspace.task import load_task
-from tests.anthropic_server import KEY, Reply, Script, serving
-from tests.cuda_driver import NVCC
-from tests.harness_kernels import FLAT, GOOD, LAUNCHES, Sources, fenced, sources
+from tests.support.claude.anthropic_server import KEY, Reply, Script, serving
+from tests.support.harness.kernels import FLAT, GOOD, LAUNCHES, Sources, fenced, sources
+from tests.support.measure.cuda_driver import NVCC
 
 
 @pytest.fixture(name="project")

@@ -21,14 +21,14 @@ from kpd.measure.cuda.bench import prepare
 from kpd.workspace import sections
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.task import load_task
-from tests import cuda_standin
-from tests.anthropic_server import Held, Reply, Script, Server, serving
-from tests.asked import at_once
-from tests.claude_asking import service_at
-from tests.cuda_driver import NVCC
-from tests.cuda_measured import GPU, needs_nvcc
-from tests.harness_kernels import FLAT, GOOD, KERNEL, LAUNCHES, Sources, fenced, sources
-from tests.measured import local_host
+from tests.support import cuda_standin
+from tests.support.agents.asked import at_once
+from tests.support.claude.anthropic_server import Held, Reply, Script, Server, serving
+from tests.support.claude.asking import service_at
+from tests.support.harness.kernels import FLAT, GOOD, KERNEL, LAUNCHES, Sources, fenced, sources
+from tests.support.measure.cuda_driver import NVCC
+from tests.support.measure.cuda_measured import GPU, needs_nvcc
+from tests.support.measure.measured import local_host
 
 
 @dataclass

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from kpd.hosts.errors import HostError
-from tests.far_end import Far, far_end
-from tests.test_hosts_support import linux_only, until
+from tests.support.hosts.far_end import Far, far_end
+from tests.support.hosts.local import linux_only, until
 
 EVER = 1e9  # seconds: nothing is as old as that
 NOTHING = 0

@@ -9,8 +9,8 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.wire import KEPT
-from tests.far_end import Far, far_end
-from tests.test_hosts_support import until
+from tests.support.hosts.far_end import Far, far_end
+from tests.support.hosts.local import until
 
 STEP = 16 << 20
 

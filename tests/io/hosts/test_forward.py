@@ -12,9 +12,9 @@ import pytest
 
 from kpd.hosts.forward import forward
 from kpd.hosts.host import Host
-from tests.sshd import sshd
-from tests.test_hosts_support import helper_pid, host_at, until
-from tests.test_ssh_support import host_by, ssh_to
+from tests.support.hosts.local import helper_pid, host_at, until
+from tests.support.hosts.ssh import host_by, ssh_to
+from tests.support.hosts.sshd import sshd
 
 LARGE = os.urandom(3 << 20)
 

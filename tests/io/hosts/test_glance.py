@@ -16,10 +16,10 @@ from kpd.hosts.local import Local
 from kpd.hosts.preflight import glance
 from kpd.model.codec import decode, encode
 from kpd.model.places import Computes, Device, Telemetry
-from tests.far_end import far_end
-from tests.test_hosts_link import oldest_python
-from tests.test_hosts_probe import Install, install as install  # a fixture
-from tests.test_hosts_support import host_at, linux_only
+from tests.io.hosts.test_link import oldest_python
+from tests.io.hosts.test_probe import Install, install as install  # a fixture
+from tests.support.hosts.far_end import far_end
+from tests.support.hosts.local import host_at, linux_only
 
 GPU = "GPU-c4e1a6d1-4c88-4ef2-b607-c1a299d515b3"
 OTHER = "GPU-11111111-4c88-4ef2-b607-c1a299d515b3"

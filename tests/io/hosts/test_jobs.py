@@ -13,7 +13,7 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.wire import KEPT
 from kpd.hosts.host import Host
-from tests.test_hosts_support import alive, at, helper_pid, host_at, linux_only, names, spec, supervisor_pid, until
+from tests.support.hosts.local import alive, at, helper_pid, host_at, linux_only, names, spec, supervisor_pid, until
 
 EVERYTHING = 1 << 40  # bytes to keep
 COUNT = 'echo ran >> "$TMPDIR/../../count"\n'

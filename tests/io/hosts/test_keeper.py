@@ -14,7 +14,7 @@ from kpd.hosts.job import JobResult, Notes, waiting
 from kpd.hosts.keeper import Pace
 from kpd.hosts.link import Channel, Link
 from kpd.hosts.local import Local
-from tests.test_hosts_support import at, helper_pid, host_at, spec, until
+from tests.support.hosts.local import at, helper_pid, host_at, spec, until
 
 COUNTING = """
 echo ran >> "$TMPDIR/../../count"

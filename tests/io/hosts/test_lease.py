@@ -18,8 +18,8 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.local import Local
-from tests.far_end import Far, Followed, far_end
-from tests.test_hosts_support import alive, linux_only, until
+from tests.support.hosts.far_end import Far, Followed, far_end
+from tests.support.hosts.local import alive, linux_only, until
 
 # Says "overlap" if another script is between the same two lines: mkdir is for one at a time.
 ALONE = "mkdir {0} || echo overlap; sleep 0.02; rmdir {0}"

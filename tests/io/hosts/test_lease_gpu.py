@@ -16,9 +16,9 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper import smi
 from kpd.hosts.local import Local
-from tests.far_end import Far, far_end
-from tests.test_hosts_link import oldest_python
-from tests.test_hosts_support import alive, linux_only, until
+from tests.io.hosts.test_link import oldest_python
+from tests.support.hosts.far_end import Far, far_end
+from tests.support.hosts.local import alive, linux_only, until
 
 pytestmark = linux_only
 GPU = "GPU-a94fa920-90a4-3943-f26d-b7c254a86f1a"

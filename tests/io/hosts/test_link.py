@@ -19,7 +19,7 @@ from kpd.hosts.host import Host
 from kpd.hosts.keeper import Pace
 from kpd.hosts.link import Link
 from kpd.hosts.local import Local
-from tests.test_hosts_support import helper_pid, host_at, spec
+from tests.support.hosts.local import helper_pid, host_at, spec
 
 HELPER = Path(sys.modules["kpd.hosts.bundle"].__file__).parent / "helper"
 

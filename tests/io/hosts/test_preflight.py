@@ -21,8 +21,8 @@ from kpd.hosts.preflight.probe import Facts
 from kpd.hosts.preflight.trial import Tried, classify, try_counters
 from kpd.model.places import Check
 from kpd.workspace.config import HostConfig
-from tests.test_hosts_gpus import B200, H100
-from tests.test_hosts_probe import HELPER, Install, install, prints
+from tests.io.hosts.test_probe import HELPER, Install, install, prints
+from tests.unit.hosts.test_gpus import B200, H100
 
 __all__ = ["install"]  # the fixture
 

@@ -12,8 +12,9 @@ from hypothesis import given, strategies as st
 
 from kpd.hosts.job import JobSpec
 from kpd.hosts.preflight import probe
-from tests.test_hosts_gpus import H100, NCU, NVCC
-from tests.test_hosts_support import host_at, linux_only, names
+from tests.places import DATA
+from tests.support.hosts.local import host_at, linux_only, names
+from tests.unit.hosts.test_gpus import H100, NCU, NVCC
 
 HELPER = {
     "system": "Linux", "release": "6.1", "machine": "aarch64", "python": "3.6.8",
@@ -276,7 +277,7 @@ def test_what_perf_stat_says(said: str, usable: bool, words: str) -> None:
     assert answer[0] is usable and words in answer[1]
 
 
-RECORDED = Path(__file__).parent / "data" / "hosts" / "h100_probe.txt"
+RECORDED = DATA / "hosts" / "h100_probe.txt"
 
 
 def test_what_a_real_h100_said() -> None:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from kpd.hosts.host import Host, Ran
-from tests.test_hosts_support import alive, helper_pid, host_at, until
+from tests.support.hosts.local import alive, helper_pid, host_at, until
 
 MIB = 1 << 20
 

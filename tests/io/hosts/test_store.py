@@ -18,7 +18,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.helper.files import Refused, check_relative
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from tests.test_hosts_support import at, helper_pid, host_at, linux_only, names, spec
+from tests.support.hosts.local import at, helper_pid, host_at, linux_only, names, spec
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from kpd.measure.c.toolchain import choose
 from kpd.measure.compiling import BuildError, first_error, kind_of, useful
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import key, out
-from tests.measured import HARNESS, LOOP, RIGHT, Lab, kernel, lab
+from tests.support.measure.measured import HARNESS, LOOP, RIGHT, Lab, kernel, lab
 
 ready = pytest.mark.asyncio(loop_scope="module")
 

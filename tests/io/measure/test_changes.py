@@ -6,7 +6,7 @@ import pytest
 
 from kpd.measure.bench import Incorrect
 from kpd.measure.c.harness import harness
-from tests.measured import Lab, lab
+from tests.support.measure.measured import Lab, lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

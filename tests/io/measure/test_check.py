@@ -9,7 +9,7 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Incorrect
 from kpd.measure.driver.check import check
-from tests.measured import LOOP, QUICK, RIGHT, Lab, kernel, lab
+from tests.support.measure.measured import LOOP, QUICK, RIGHT, Lab, kernel, lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -13,9 +13,9 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec, Lease, Piece
 from kpd.measure.reports import LONGEST, Lines, Report, Watch, reports
 from kpd.model.codec import CodecError
-from tests.measured import local_host
-from tests.test_hosts_lease_gpu import GPU, Smi, process
-from tests.test_hosts_support import linux_only
+from tests.io.hosts.test_lease_gpu import GPU, Smi, process
+from tests.support.hosts.local import linux_only
+from tests.support.measure.measured import local_host
 
 
 @given(st.lists(st.text("ab\n", max_size=9).map(str.encode), max_size=9))

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from kpd.measure.c.roofline import measure_roofline
 from kpd.measure.roofline import Roofline
-from tests.measured import Lab, lab
+from tests.support.measure.measured import Lab, lab
 
 KNOWN = Roofline(bandwidth=((8_192, 200.0), (131_072, 100.0), (8_388_608, 20.0)), peak_gflops=50.0)
 

@@ -20,8 +20,8 @@ from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
 from kpd.model.nouns import Verdict
 from kpd.workspace.task import load_task
-from tests.measured import HARNESS, LOOP, THIS_CPU, kernel
-from tests.remote_part import Counted, Iterations, remote_part
+from tests.support.hosts.remote_part import Counted, Iterations, remote_part
+from tests.support.measure.measured import HARNESS, LOOP, THIS_CPU, kernel
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -18,7 +18,7 @@ from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.specs import RooflineSpec
 from kpd.workspace.task import TaskError, load_task
-from tests.measured import THIS_CPU, local_host
+from tests.support.measure.measured import THIS_CPU, local_host
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -16,7 +16,7 @@ from kpd.measure.bench import Incorrect
 from kpd.measure.driver.timing import CaseReport, taint, time_pair
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import ProcessSample
-from tests.measured import CPU, FEW, LOOP, QUICK, RIGHT, Lab, kernel, lab
+from tests.support.measure.measured import CPU, FEW, LOOP, QUICK, RIGHT, Lab, kernel, lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc and pinning")

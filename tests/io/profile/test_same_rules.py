@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-PROGRAM = Path(__file__).parent.parent / "benchmarks" / "same_rules.py"
+from tests.places import ROOT
+
+PROGRAM = ROOT / "benchmarks" / "same_rules.py"
 
 
 def compared(folder: Path, curated: dict[str, float], full: dict[str, float]) -> dict[str, Any]:

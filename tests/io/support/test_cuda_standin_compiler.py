@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.standing_in import NO_REAL, REAL, nvcc, real_nvcc, run
+from tests.support.measure.nvcc import NO_REAL, REAL, nvcc, real_nvcc, run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the CUDA stand-in is for Linux, as CUDA is")
 

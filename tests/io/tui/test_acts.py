@@ -9,8 +9,8 @@ from textual.widgets import Input
 
 from kpd.model import events as e
 from kpd.subscription import DaemonError
-from tests import tui_logs as logs
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.outline import Place
 from tui.widgets.lines import Lines

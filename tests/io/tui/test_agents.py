@@ -14,10 +14,10 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration
 from kpd.model.spending import Spend, Usage, dollars
 from kpd.subscription import DaemonError, Live
-from tests import tui_agents as agents, tui_logs as logs
-from tests.samples import run_of
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.model.samples import run_of
+from tests.support.tui import agents, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui.model.details import Efficacy, Show, Shown
 from tui.model.outline import Place
 from tui.model.output import Output

@@ -19,10 +19,10 @@ from kpd.subscription import Client
 from kpd.wire import DaemonError
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
-from tests.attached import Watched
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.test_cli_start import Place, Terminal, place
-from tests.test_wire_client import WELCOME
+from tests.io.cli.test_start import Place, Terminal, place
+from tests.io.wire.test_client import WELCOME
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.tui.attached import Watched
 from tui.model.feed import dialling
 
 __all__ = ["daemon", "place", "workspace"]

@@ -13,12 +13,12 @@ from kpd.cli.outcome import CliError
 from kpd.hosts.ssh.transport import Ssh
 from kpd.wire import SILENCE_S, DaemonError
 from kpd.workspace.config import THIN_REFRESH_HZ
-from tests.attached import Watched
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.remote_box import Box, box
-from tests.sshd import Sshd, make_key, ssh_config, sshd
-from tests.test_cli_start import Place, Terminal
-from tests.test_hosts_support import until
+from tests.io.cli.test_start import Place, Terminal
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.hosts.local import until
+from tests.support.hosts.remote_box import Box, box
+from tests.support.hosts.sshd import Sshd, make_key, ssh_config, sshd
+from tests.support.tui.attached import Watched
 from tui.model.feed import Feed, dialling
 
 __all__ = ["daemon", "workspace"]

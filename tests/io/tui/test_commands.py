@@ -9,10 +9,10 @@ from kpd.model import events as e
 from kpd.model.codec import decode, encode
 from kpd.model.nouns import Budget
 from kpd.subscription import DaemonError
-from tests import tui_logs as logs
-from tests.test_tui_acts import Commands, type_keys
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.io.tui.test_acts import Commands, type_keys
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui.acts import answers
 from tui.acts.action import reason
 from tui.acts.actions import BY_ID

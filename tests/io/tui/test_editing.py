@@ -20,8 +20,8 @@ import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
 from kpd.subscription import DaemonError
-from tests import tui_logs as logs
-from tests.tui_feed import KERNEL, CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import KERNEL, CannedFeed, app_on, settled
 from tui.app import KpdApp
 
 PATIENCE_S = 60.0
@@ -180,8 +180,8 @@ async def test_a_terminal_that_cannot_be_lent_is_said(monkeypatch: pytest.Monkey
 
 APP = """
 import json, sys
-from tests import tui_logs as logs
-from tests.tui_feed import CannedFeed, app_on
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on
 feed = CannedFeed(logs.running())
 app_on(feed).run()
 print("commands", json.dumps(feed.commands))

@@ -14,8 +14,8 @@ from kpd.model.nouns import Budget, TaskCard
 from kpd.model.places import Check, Device, HostCard
 from kpd.model.profiles import Finding
 from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
-from tests import tui_logs as logs
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.feed import Feed, Link, follow
 from tui.model.outline import Place

@@ -12,8 +12,8 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget, Expectation, Gain, Verdict
 from kpd.model.profiles import Advice, CaseTime, Finding
 from kpd.subscription import Dropped, Live
-from tests import tui_logs as logs
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.outline import Place
 from tui.model.view import TABS
@@ -96,7 +96,7 @@ def hostile(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.mark.slow
 async def test_no_text_of_others_breaks_any_pane(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.tui_feed.DIFF", diff_of(hostile))
+    monkeypatch.setattr("tests.support.tui.feed.DIFF", diff_of(hostile))
     feed = CannedFeed(run_with(hostile))
     app = app_on(feed)
     async with app.run_test(size=SIZE) as pilot:
@@ -133,7 +133,7 @@ async def test_no_text_of_others_breaks_any_pane(hostile: str, monkeypatch: pyte
 @pytest.mark.parametrize("size", [(20, 6), (40, 12), (200, 50)])
 async def test_no_size_of_the_terminal_does_either(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     mixed = MIXED + "\n" + "z" * 5000
-    monkeypatch.setattr("tests.tui_feed.DIFF", diff_of(mixed))
+    monkeypatch.setattr("tests.support.tui.feed.DIFF", diff_of(mixed))
     feed = CannedFeed(run_with(mixed))
     app = app_on(feed)
     async with app.run_test(size=size) as pilot:

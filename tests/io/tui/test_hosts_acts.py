@@ -10,9 +10,9 @@ import pytest
 from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.subscription import DaemonError
-from tests import tui_fleet as fleet, tui_logs as logs
-from tests.test_tui_pure import plain
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import fleet, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain
 from tui.app import KpdApp
 from tui.panes import bars
 from tui.widgets.hosts import HostsPane

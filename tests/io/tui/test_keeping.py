@@ -8,8 +8,8 @@ import pytest
 from kpd.model import events as e
 from kpd.model.playback import Playback
 from kpd.subscription import DaemonError
-from tests import tui_logs as logs
-from tests.tui_feed import DIFF, KERNEL, CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import DIFF, KERNEL, CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.keeping import MOST_COPIED
 
@@ -78,7 +78,7 @@ async def test_the_kernel_is_copied_or_the_reason_is_given() -> None:
 
 async def test_what_is_too_long_for_a_terminal_is_copied_up_to_a_whole_line(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "x" * 63 + "\n"
-    monkeypatch.setattr("tests.tui_feed.KERNEL", line * 2_000)
+    monkeypatch.setattr("tests.support.tui.feed.KERNEL", line * 2_000)
     app = await after(logs.some(), "ctrl+k")
     assert app.clipboard == line * (MOST_COPIED // 64)
     assert "the first 768 of 2,000 lines" in said(app)

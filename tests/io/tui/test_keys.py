@@ -1,17 +1,17 @@
 """Keys of the operator's own: which of them acts can have, what is said of the others, and where they are shown."""
 
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.binding import Binding
 
-from tests import tui_logs as logs
-from tests.test_tui_acts import press
-from tests.test_tui_log import open_log
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.io.tui.test_acts import press
+from tests.io.tui.test_log import open_log
+from tests.places import ROOT
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui.acts.actions import ACTIONS, key
 from tui.acts.keymap import MOVES, STEPS, keymap
 from tui.screens.reading import WITHIN, help_lines
@@ -115,7 +115,7 @@ def test_what_moves_within_a_pane_is_for_no_act_that_has_it_not_already() -> Non
 
 
 def test_the_keys_shown_as_an_example_can_be_had() -> None:
-    shipped = (Path(__file__).parents[1] / "config.toml.example").read_text().partition("[tui.keys]\n")[2]
+    shipped = (ROOT / "config.toml.example").read_text().partition("[tui.keys]\n")[2]
     helped = plain(help_lines(view_of(logs.running()), 80)).partition("[tui.keys]\n")[2]
     for example in (shipped.partition("\n\n")[0].replace("# ", ""), helped):
         wanted: dict[str, Any] = tomllib.loads(example)

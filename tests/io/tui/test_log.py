@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Notice
 from kpd.subscription import Live
-from tests import tui_logs as logs
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui.app import KpdApp
 from tui.model.details import Shown
 from tui.model.outline import Place

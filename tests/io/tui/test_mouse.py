@@ -7,10 +7,10 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from tests import tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
-from tests.test_tui_acts import STEER_2, Commands, type_keys
-from tests.test_tui_screens import screen
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.io.tui.test_acts import STEER_2, Commands, type_keys
+from tests.io.tui.test_screens import screen
+from tests.support.tui import fleet, gpu, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.acts.asking import Question
 from tui.app import KpdApp
 from tui.model.fired import findings

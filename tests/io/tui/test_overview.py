@@ -10,10 +10,10 @@ from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.nouns import Budget, Outcome
 from kpd.model.profiles import CaseTime
-from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
-from tests.test_tui_gpu import view_of as gpu_view
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import agents, fleet, gpu, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_gpu import view_of as gpu_view
+from tests.unit.tui.test_pure import plain, view_of
 from tui.model.outline import Place
 from tui.model.view import View
 from tui.panes import overview

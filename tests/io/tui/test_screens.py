@@ -7,9 +7,9 @@ import pytest
 from textual.app import App
 from textual.binding import Binding
 
-from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import agents, fleet, gpu, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui import themes
 from tui.screens.reading import WITHIN, help_lines
 from tui.widgets.lines import Lines

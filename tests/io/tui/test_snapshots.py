@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 from kpd.model import events as e
 from kpd.subscription import NoDaemon
 from kpd.workspace.config import TuiConfig
-from tests import tui_agents as agents, tui_fleet as fleet, tui_gpu as gpu, tui_logs as logs
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import agents, fleet, gpu, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.feed import Feed
 

@@ -8,9 +8,9 @@ import pytest
 from kpd.model import events as e
 from kpd.model.nouns import Budget
 from kpd.subscription import DaemonError
-from tests import tui_logs as logs
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui.model.details import Details, Efficacy, Problem, Question, Show, Shown
 from tui.model.fired import findings
 from tui.model.outline import Place

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from textual.color import Color
 
-from tests import tui_logs as logs
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.places import ROOT
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui import themes
 from tui.widgets.lines import Lines
 
@@ -24,8 +25,8 @@ NOT_DEFAULT = re.compile(r"\x1b\[(?:[0-9;]*;)?(3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from tests import tui_logs as logs
-from tests.tui_feed import CannedFeed
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed
 from datetime import UTC
 from kpd.workspace.config import TuiConfig
 from tui.app import KpdApp
@@ -123,7 +124,7 @@ def painted(theme: str, **environment: str) -> str:
     """What the UI writes to a terminal until it is still, in a process of its own; it is detached then."""
     ours, theirs = pty.openpty()
     clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLORTERM", "TERM")}
-    command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent.parent), theme]
+    command = [sys.executable, "-c", PROGRAM, str(ROOT), theme]
     env = {**clean, "COLUMNS": "80", "LINES": "24", **environment}
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, start_new_session=True)
     os.close(theirs)

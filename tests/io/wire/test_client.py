@@ -24,7 +24,7 @@ from kpd.model.fold import fold
 from kpd.model.nouns import State
 from kpd.subscription import Client
 from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon
-from tests.served import Answers, noticed
+from tests.support.daemon.served import Answers, noticed
 
 
 @asynccontextmanager

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.test_e2e_run import kernel, save
+from tests.io.e2e.test_run import kernel, save
+from tests.places import ROOT
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
 
-ROOT = Path(__file__).parent.parent
 Kpd = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

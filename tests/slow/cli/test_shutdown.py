@@ -17,8 +17,8 @@ from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.model import events as e
 from kpd.workspace.paths import Workspace
+from tests.places import ROOT
 
-ROOT = Path(__file__).parent.parent
 IMPATIENT = """
 import sys
 from kpd.cli import main, shutdown

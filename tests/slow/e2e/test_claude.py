@@ -8,9 +8,9 @@ import pytest
 
 from kpd.cli.report import report
 from kpd.workspace.paths import Workspace
-from tests.anthropic_script import Asked, Behaviour, Broken, Reply, Status
-from tests.model_service import KEY, beside
-from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.support.claude.anthropic_script import Asked, Behaviour, Broken, Reply, Status
+from tests.support.claude.model_service import KEY, beside
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
 

@@ -6,10 +6,10 @@ import time
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests.anthropic_server import Asked, Behaviour, Broken, Reply, Status
-from tests.model_service import beside
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.test_e2e_claude import in_turn, reply
+from tests.slow.e2e.test_claude import in_turn, reply
+from tests.support.claude.anthropic_server import Asked, Behaviour, Broken, Reply, Status
+from tests.support.claude.model_service import beside
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
 

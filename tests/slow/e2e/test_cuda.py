@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests import recorded_gpu
-from tests.cuda_measured import LOOP, ROOFLINE_ONLY, TOML, task_folder
-from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.hosts import recorded_gpu
+from tests.support.measure.cuda_measured import LOOP, ROOFLINE_ONLY, TOML, task_folder
 
 __all__ = ["daemon", "workspace"]
 pytestmark = pytest.mark.slow

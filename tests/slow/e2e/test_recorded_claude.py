@@ -8,11 +8,11 @@ import pytest
 
 from kpd.hosts.recorded.recording import load
 from kpd.workspace.paths import Workspace
-from tests import recorded_gpu
-from tests.anthropic_server import Asked, Behaviour, Reply
-from tests.model_service import beside
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.test_recorded_h100 import RECORDINGS, TASK
+from tests.slow.e2e.test_recorded_h100 import RECORDINGS, TASK
+from tests.support.claude.anthropic_server import Asked, Behaviour, Reply
+from tests.support.claude.model_service import beside
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.hosts import recorded_gpu
 
 __all__ = ["daemon", "workspace"]
 

@@ -8,17 +8,17 @@ recording answers for the very files that were built.
 import json
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests import recorded_gpu
-from tests.real_daemon import RealDaemon, leftovers
+from tests.places import DATA
+from tests.support.daemon.real_daemon import RealDaemon, leftovers
+from tests.support.hosts import recorded_gpu
 
 pytestmark = pytest.mark.slow  # one run of a daemon for all of them
-RECORDINGS = Path(__file__).parent / "data" / "recordings"
+RECORDINGS = DATA / "recordings"
 TASK = "transpose_cuda"
 
 

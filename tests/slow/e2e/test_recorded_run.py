@@ -17,9 +17,9 @@ from kpd.daemon.store import Store
 from kpd.hosts.recorded.scrub import PLAYED_GPU
 from kpd.model.codec import event_to_json, fact_from
 from kpd.workspace.paths import Workspace
-from tests import recorded_gpu
-from tests.cuda_measured import LOOP, RIGHT, kernel, task_folder
-from tests.real_daemon import RealDaemon, leftovers
+from tests.support.daemon.real_daemon import RealDaemon, leftovers
+from tests.support.hosts import recorded_gpu
+from tests.support.measure.cuda_measured import LOOP, RIGHT, kernel, task_folder
 
 pytestmark = pytest.mark.slow
 BUDGET = {"iterations": 9, "patience": 9}

@@ -9,7 +9,7 @@ import pytest
 from kpd.client import DaemonError
 from kpd.model.events import STEP_OF
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import RealDaemon, daemon, leftovers, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
 
 __all__ = ["daemon", "workspace"]
 

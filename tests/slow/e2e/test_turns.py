@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests.anthropic_script import Asked, Behaviour, Broken, Reply
-from tests.model_service import beside
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.test_e2e_claude import KERNEL, in_turn, reply
+from tests.slow.e2e.test_claude import KERNEL, in_turn, reply
+from tests.support.claude.anthropic_script import Asked, Behaviour, Broken, Reply
+from tests.support.claude.model_service import beside
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
 

@@ -12,7 +12,7 @@ from kpd.model.metrics import CPU_METRICS, describe, of_case
 from kpd.profile.catalogue import PROFILERS
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
-from tests.measured import THIS_CPU, local_host
+from tests.support.measure.measured import THIS_CPU, local_host
 
 EACH = ("call_us", "roofline_pct", "gbs", "gflops")
 

@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 from kpd.subscription import Client
 from kpd.workspace.config import TuiConfig
 from kpd.workspace.paths import Workspace
-from tests.anthropic_script import Broken
-from tests.model_service import beside
-from tests.real_daemon import PATIENCE_S, RealDaemon, daemon, workspace
-from tests.test_tui_agents import screen
+from tests.io.tui.test_agents import screen
+from tests.support.claude.anthropic_script import Broken
+from tests.support.claude.model_service import beside
+from tests.support.daemon.real_daemon import PATIENCE_S, RealDaemon, daemon, workspace
 from tui.app import KpdApp
 from tui.model.feed import Feed
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kpd.model import events as e
-from tests import tui_logs as logs
-from tests.test_tui_typing import REFUSED, at_once, typed, words
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.slow.tui.test_typing import REFUSED, at_once, typed, words
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.screens.question import QuestionScreen
 from tui.screens.steering import SteeringScreen
 

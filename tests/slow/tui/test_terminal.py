@@ -19,8 +19,8 @@ PATIENCE_S = 60.0
 APP = """
 import sys
 from kpd.workspace.config import TuiConfig
-from tests import tui_logs as logs
-from tests.tui_feed import CannedFeed
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed
 from tui.cockpit import cockpit
 
 feed = CannedFeed(logs.running())

@@ -18,7 +18,8 @@ import pytest
 
 from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import TASKS, leftovers, workspace
+from tests.places import ROOT
+from tests.support.daemon.real_daemon import TASKS, leftovers, workspace
 
 __all__ = ["workspace"]
 
@@ -110,7 +111,7 @@ def the_run(workspace: Workspace) -> Any:
 
 def test_a_day_at_the_cockpit(pane: Tmux, workspace: Workspace) -> None:
     kpd = f"{sys.executable} -m kpd.cli.main -w {workspace.root}"
-    pane.run(f"cd {Path(__file__).parent.parent}; {kpd} start scale --iterations 9")
+    pane.run(f"cd {ROOT}; {kpd} start scale --iterations 9")
     pane.until(r"★ +\d+ ▲ +\+\d")
     pane.press("p")
     pane.until("paused by")

@@ -8,9 +8,9 @@ from textual import events
 from textual.pilot import Pilot
 
 from kpd.subscription import DaemonError
-from tests import tui_logs as logs
-from tests.test_tui_pure import plain
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain
 from tui.app import KpdApp
 from tui.screens.box import MOST_TYPED, Box, Entry
 from tui.screens.form import FormScreen

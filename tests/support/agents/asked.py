@@ -10,9 +10,10 @@ from kpd.model.spending import Purpose, Usage
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
 from kpd.workspace.task import Task, load_task
-from tests.samples import run_of, task_of
+from tests.places import ROOT
+from tests.support.model.samples import run_of, task_of
 
-TASKS = Path(__file__).parent.parent / "tasks"
+TASKS = ROOT / "tasks"
 
 
 class Free:

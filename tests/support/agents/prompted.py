@@ -15,9 +15,10 @@ from kpd.model.nouns import Gain, Iteration, Verdict
 from kpd.model.profiles import Advice
 from kpd.profile import gpu
 from kpd.workspace.runfolder import IterationFolder
-from tests.asked import asked, shipped
+from tests.places import DATA
+from tests.support.agents.asked import asked, shipped
 
-MEASURED = json.loads((Path(__file__).parent / "data" / "gpu" / "h100_transpose.json").read_text())
+MEASURED = json.loads((DATA / "gpu" / "h100_transpose.json").read_text())
 TRANSPOSE = "transpose_cuda"
 WON = Verdict("faster", Gain(76.7, 75.4, 78.0), 7, True, "faster beyond doubt")
 LOST = Verdict("same", Gain(-0.3, -1.2, 0.6), 7, False, "the same")

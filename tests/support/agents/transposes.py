@@ -1,14 +1,13 @@
 """What a model answers when it is asked for a faster transpose, iteration by iteration."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from kpd.agents.remarks import Remarks, remarks
 from kpd.hosts.recorded.recording import load
 from kpd.model.nouns import Outcome, StepName
-from tests.prompted import TRANSPOSE
+from tests.places import DATA
+from tests.support.agents.prompted import TRANSPOSE
 
-DATA = Path(__file__).parent / "data"
 NVCC = """\
 kernel.cu(21): error: invalid type conversion
               const float4 v = *reinterpret_cast<const float4>(from);

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kpd.claude.tokens import tokens
-from tests.anthropic_cache import Charge
+from tests.support.claude.anthropic_cache import Charge
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,19 @@ from typing import Any
 import pytest
 
 from kpd.claude.prices import known
-from tests.anthropic_cache import Cache, Charge, blocks
-from tests.anthropic_script import Asked, Behaviour, Broken, Held, Reply, Script, Status, events_of, last_words, refusal
+from tests.support.claude.anthropic_cache import Cache, Charge, blocks
+from tests.support.claude.anthropic_script import (
+    Asked,
+    Behaviour,
+    Broken,
+    Held,
+    Reply,
+    Script,
+    Status,
+    events_of,
+    last_words,
+    refusal,
+)
 
 KEY = "sk-test-0123456789abcdef"
 __all__ = ["KEY", "Asked", "Broken", "Held", "Reply", "Server", "Status", "model_service", "serving"]

@@ -12,8 +12,8 @@ from kpd.claude.question import Answer, Hooks, Part, Question
 from kpd.claude.service import Service
 from kpd.model.spending import Purpose, Usage
 from kpd.workspace.config import ClaudeConfig
-from tests.anthropic_script import Script
-from tests.anthropic_server import KEY, Server, serving
+from tests.support.claude.anthropic_script import Script
+from tests.support.claude.anthropic_server import KEY, Server, serving
 
 FAST = Pace(first_s=0.001, most_s=0.005, most_asked_s=0.005, connect_s=5.0)
 SONNET = "claude-sonnet-5-5"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kpd.workspace.paths import Workspace
-from tests.anthropic_server import Script, Server, serving
+from tests.support.claude.anthropic_server import Script, Server, serving
 
 KEY = "secret-that-must-not-leak"
 """What real_daemon gives its daemons as the key."""

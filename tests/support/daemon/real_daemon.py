@@ -15,8 +15,9 @@ import pytest
 
 from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
+from tests.places import DATA
 
-TASKS = Path(__file__).parent / "data" / "tasks"
+TASKS = DATA / "tasks"
 PATIENCE_S = 60.0
 
 

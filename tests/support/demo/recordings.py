@@ -11,7 +11,7 @@ from kpd.demo.player import Player
 from kpd.demo.recording import FORMAT, About, Recording
 from kpd.demo.stage import scratch
 from kpd.model import events as e
-from tests import tui_gpu as gpu
+from tests.support.tui import gpu
 
 TASK = gpu.TASK
 FOLDER = f"runs/{TASK}/r1"

@@ -12,7 +12,7 @@ import psutil
 from kpd.hosts.errors import HostError
 from kpd.hosts.link import Link, Transport
 from kpd.hosts.local import Local
-from tests.test_hosts_support import processes_of, until
+from tests.support.hosts.local import processes_of, until
 
 
 class Followed:

@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 import psutil
 import pytest
 
-from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
 from kpd.hosts.link import Transport
 from kpd.hosts.local import Local
@@ -81,15 +80,3 @@ async def host_at(root: Path, transport: Transport | None = None) -> AsyncIterat
             process.kill()
         assert left == []
         assert helper is None or not psutil.pid_exists(helper)
-
-
-@pytest.mark.slow
-async def test_the_proof_finds_a_process_that_is_left(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError):
-        async with host_at(tmp_path / "host") as host:
-            job = asyncio.create_task(host.job(spec("long", "sleep 60")))
-            await until(lambda: at(host, "jobs/long/pgid").exists())
-            await host.close()
-            await asyncio.wait([job])
-            assert isinstance(job.exception(), HostError)
-    await until(lambda: processes_of(host.root) == [])

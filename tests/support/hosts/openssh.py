@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 
 from kpd.hosts.openssh.master import ControlMaster
-from tests.sshd import Sshd, sshd
+from tests.places import ROOT
+from tests.support.hosts.sshd import Sshd, sshd
 
 
 class Place:
@@ -88,8 +89,7 @@ def run(command: Sequence[str | Path]) -> None:
 @contextlib.contextmanager
 def begun(command: Sequence[str | Path]) -> Iterator[subprocess.Popen[bytes]]:
     """A process that has written its first byte; killed at the end."""
-    root = Path(__file__).parent.parent
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=root) as process:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=ROOT) as process:
         try:
             assert process.stdout is not None and process.stdout.read(1)
             yield process

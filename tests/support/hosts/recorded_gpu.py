@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests import cuda_standin
+from tests.places import DATA, ROOT
+from tests.support import cuda_standin
 
-ROOT = Path(__file__).parent.parent
-REPORT = ROOT / "tests" / "data" / "ncu" / "baseline.ncu-rep.xz"
+REPORT = DATA / "ncu" / "baseline.ncu-rep.xz"
 UUID = "GPU-676fe257-081c-a0b9-f335-5b2ab9f950db"
 OTHER = "GPU-11111111-2222-3333-4444-555555555555"
 NAME = "NVIDIA H100 80GB HBM3"

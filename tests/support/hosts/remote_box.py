@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.slow_pipe import Proxy, proxy
-from tests.sshd import Sshd, sshd
+from tests.support.hosts.slow_pipe import Proxy, proxy
+from tests.support.hosts.sshd import Sshd, sshd
 
 
 class Box:

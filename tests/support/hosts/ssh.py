@@ -10,8 +10,8 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.ssh.transport import Ssh
-from tests.sshd import Sshd, sshd
-from tests.test_hosts_support import processes_of, until
+from tests.support.hosts.local import processes_of, until
+from tests.support.hosts.sshd import Sshd, sshd
 
 
 @pytest.fixture

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-NATIVE = Path(__file__).resolve().parents[1] / "kpd" / "measure" / "native"
-NVCC = str(Path(__file__).resolve().parent / "cuda_standin" / "bin" / "nvcc")
+from tests.places import ROOT
+from tests.support import cuda_standin
+
+NATIVE = ROOT / "kpd" / "measure" / "native"
+NVCC = str(cuda_standin.BIN / "nvcc")
 PARTS = "driver report check timed values arena truth crew worker batches cuda/telemetry"
 SEED = "123456789abcdef0\n"
 

@@ -16,7 +16,7 @@ from kpd.measure.cuda.sources import HARNESS, KERNEL, layer
 from kpd.measure.jobs import out
 from kpd.model.places import Device
 from kpd.workspace.task import load_task
-from tests.measured import local_host
+from tests.support.measure.measured import local_host
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 GPU = Device("GPU-00000000-1111-2222-3333-444444444444", "gpu", "NVIDIA H100 80GB HBM3", "sm_90", memory_mib=81_559)

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests import cuda_standin
+from tests.support import cuda_standin
 
 PROGRAMS = Path(cuda_standin.__file__).parent / "programs"
 REAL = shutil.which("nvcc")  # tests put the stand-in on the PATH of what they start, never on their own

@@ -6,8 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from kpd.model.profiles import CaseTime
+from tests.places import DATA
 
-DATA = Path(__file__).parent / "data" / "ncu"
+REPORTS = DATA / "ncu"
 CASES = ("square_4096", "square_1024", "tall", "wide", "odd")
 BYTES = tuple(
     8.0 * rows * cols for rows, cols in ((4096, 4096), (1024, 1024), (16384, 1024), (512, 32768), (4097, 3001))
@@ -31,7 +32,7 @@ out=$2; shift 2
 
 @cache
 def recorded(name: str) -> bytes:
-    return lzma.decompress((DATA / f"{name}.xz").read_bytes())
+    return lzma.decompress((REPORTS / f"{name}.xz").read_bytes())
 
 
 def pages() -> dict[str, bytes]:

@@ -3,7 +3,7 @@
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Expectation, Gain, Verdict
 from kpd.model.spending import Purpose, Usage
-from tests.tui_logs import FINDINGS, TASK, Log, files, measured, proposed
+from tests.support.tui.logs import FINDINGS, TASK, Log, files, measured, proposed
 
 MODEL, SMALL_MODEL = "claude-sonnet-5-5", "claude-haiku-5-5"
 FIRST, CACHED = Usage(1_204, 4_870, 0, 1_632), Usage(1_390, 0, 4_870, 1_204)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from kpd.messages import Push
 from kpd.model.events import Event
 from kpd.model.nouns import State
-from tests.test_hosts_support import until
+from tests.support.hosts.local import until
 from tui.model.feed import Connect, Feed, Link, follow
 
 

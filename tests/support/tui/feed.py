@@ -17,7 +17,7 @@ from kpd.model.detail import Detail, detail
 from kpd.model.nouns import Notice
 from kpd.subscription import DaemonError, NoDaemon
 from kpd.workspace.config import TuiConfig
-from tests.tui_logs import Log
+from tests.support.tui.logs import Log
 from tui.app import KpdApp
 from tui.model.feed import Feed
 

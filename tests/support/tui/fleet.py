@@ -6,7 +6,7 @@ from kpd.hosts import errors
 from kpd.model import events as e
 from kpd.model.nouns import Budget
 from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
-from tests.tui_logs import BEGIN, TASK, Log
+from tests.support.tui.logs import BEGIN, TASK, Log
 
 FINGERPRINT = "SHA256:uNiVztksCsDhcc0u9e8BgrJXVGDHFlWeMsJ2vNVrv8Q"
 GPU_TASK = "rmsnorm_silu_gpu"

@@ -7,7 +7,6 @@ cases, then each one's. For a GPU whose counters are denied they are left out of
 
 import json
 from math import exp, log
-from pathlib import Path
 from typing import Any
 
 from kpd.model import events as e
@@ -16,11 +15,12 @@ from kpd.model.metrics import of_case
 from kpd.model.nouns import Budget, Gain, TaskCard, Verdict
 from kpd.model.profiles import Advice, CaseTime, Finding
 from kpd.profile.ncu.metrics import NAMES
-from tests.tui_fleet import H100, gpu_host
-from tests.tui_logs import Log
+from tests.places import DATA
+from tests.support.tui.fleet import H100, gpu_host
+from tests.support.tui.logs import Log
 
 TASK = "transpose_cuda"
-MEASURED: dict[str, Any] = json.loads((Path(__file__).parent / "data/gpu/h100_transpose.json").read_text())
+MEASURED: dict[str, Any] = json.loads((DATA / "gpu/h100_transpose.json").read_text())
 UNCOUNTED = {
     "gflops": "task.toml's [roofline] counts no flops",
     "compute_roofline_pct": "no case is known to be limited by arithmetic",

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from kpd.agents.agent import BadReply
 from kpd.agents.handlers.catalogue import HANDLERS, hints, tidy
 from kpd.agents.reading import read
-from tests.asked import TASKS, made, shipped
+from tests.support.agents.asked import TASKS, made, shipped
 
 SPACED = """\
 namespace fast::kernels {

@@ -14,9 +14,10 @@ from kpd.agents.source.functions import functions
 from kpd.agents.source.signature import type_of
 from kpd.agents.source.text import code, parts
 from kpd.measure.elided import elided
-from tests.asked import TASKS, made, shipped
+from tests.places import DATA
+from tests.support.agents.asked import TASKS, made, shipped
 
-RECORDING = Path(__file__).parent / "data" / "recordings" / "transpose_h100" / "recording.json"
+RECORDING = DATA / "recordings" / "transpose_h100" / "recording.json"
 KERNEL = "__global__ void k(float *x, long n) { x[n] = 1.0f; }\nvoid scale(float *x, long n) { k<<<1, 1>>>(x, n); }\n"
 HEADER = "void scale(float *x, long n);\n"
 

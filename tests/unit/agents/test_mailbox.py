@@ -11,7 +11,7 @@ from kpd.agents.agent import BadReply, Context, Failure, Proposal
 from kpd.agents.mailbox import Mailbox
 from kpd.agents.reading import proposal
 from kpd.model.nouns import Iteration
-from tests.asked import Heard, asked, shipped
+from tests.support.agents.asked import Heard, asked, shipped
 
 TASK, INCUMBENT = shipped("transpose_cuda")
 OLD = INCUMBENT["kernel.cu"].decode()

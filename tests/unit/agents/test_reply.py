@@ -12,8 +12,8 @@ from kpd.agents.reply import FORMAT, LARGEST, LONGEST, SEARCH, Reply, parse
 from kpd.agents.source.typography import plain_code
 from kpd.model.nouns import Expectation
 from kpd.profile.catalogue import RULES
-from tests.asked import made, shipped
-from tests.samples import task_of
+from tests.support.agents.asked import made, shipped
+from tests.support.model.samples import task_of
 
 TASK, INCUMBENT = shipped("transpose_cuda")
 TWO = task_of(Path("two"), {}, ("kernel.c", "build.json"))

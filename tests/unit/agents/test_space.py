@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.agents import space
-from tests.samples import task_of
+from tests.support.model.samples import task_of
 
 KERNEL = b"""\
 // TILE in a comment is no define

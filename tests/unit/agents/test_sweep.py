@@ -11,8 +11,8 @@ from kpd.agents.agent import Context, Exhausted
 from kpd.agents.suggest import suggest
 from kpd.agents.sweep import Sweep, Tune, history, steered
 from kpd.model.nouns import Gain, Iteration, Run, Steering, Verdict
-from tests.asked import asked
-from tests.samples import run_of, task_of
+from tests.support.agents.asked import asked
+from tests.support.model.samples import run_of, task_of
 
 SPACE = {"TILE": ["8", "16", "32"], "flags": ["-O2", "-O3"]}
 

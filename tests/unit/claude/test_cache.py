@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from kpd.claude.tokens import tokens
-from tests.anthropic_cache import Cache, Charge
+from tests.support.claude.anthropic_cache import Cache, Charge
 
 
 def body(*system: str, user: str = "and?", marked: tuple[int, ...] = (0,), model: str = "claude-sonnet-5-5") -> Any:

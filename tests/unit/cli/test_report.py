@@ -15,7 +15,7 @@ from kpd.model.detail import Detail
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Notice, Run, TaskCard, Verdict
 from kpd.model.places import Device, HostCard
 from kpd.model.profiles import Advice, CaseTime, Finding, Scope
-from tests import tui_gpu
+from tests.support.tui import gpu as tui_gpu
 
 AT = 1_000_000.0
 VERDICT = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "faster beyond doubt, by at least 2 %")

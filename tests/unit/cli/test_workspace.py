@@ -11,8 +11,7 @@ from kpd.cli.main import main
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import find_tasks, load_task
-
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from kpd.model import events as e
 from kpd.model.codec import CodecError
 from kpd.model.fold import fold_all
 from kpd.model.nouns import State
-from tests.model_strategies import related_facts
+from tests.support.model.strategies import related_facts
 
 
 def noticed(text: str) -> e.Noticed:

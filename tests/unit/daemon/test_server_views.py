@@ -24,7 +24,7 @@ from kpd.model.places import HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
-from tests.model_strategies import logs
+from tests.support.model.strategies import logs
 
 SAMPLES = tuple(ProcessSample(n, {"big": CaseSample(10, (200, 202, 204, 199), (100, 101, 99, 100))}) for n in range(7))
 VERDICT = judge(SAMPLES, 2.0)

@@ -14,7 +14,7 @@ from kpd.daemon import store as store_module
 from kpd.daemon.store import MIGRATIONS, Store, StoreError
 from kpd.model import events as e
 from kpd.model.codec import CodecError
-from tests.model_strategies import related_facts
+from tests.support.model.strategies import related_facts
 
 
 def noticed(text: str) -> e.Noticed:

@@ -18,8 +18,8 @@ from kpd.model import codec, events as e
 from kpd.model.nouns import Gain, State, Verdict
 from kpd.model.places import Computes, Telemetry
 from kpd.workspace.paths import Workspace
-from tests.demo_recordings import FOLDER, TASK, Clock, canned
-from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.demo.recordings import FOLDER, TASK, Clock, canned
 
 __all__ = ["daemon", "workspace"]
 

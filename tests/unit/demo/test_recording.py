@@ -10,7 +10,7 @@ import pytest
 
 from kpd.demo.recording import BadRecording, load, save
 from kpd.model import codec
-from tests.demo_recordings import canned
+from tests.support.demo.recordings import canned
 
 
 def archive(path: Path, held: dict[str, bytes], kind: bytes = tarfile.REGTYPE) -> Path:

@@ -21,7 +21,7 @@ from kpd.model.profiles import Finding
 from kpd.profile import gpu
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import digest, write_atomic
-from tests.demo_recordings import Clock
+from tests.support.demo.recordings import Clock
 from tui.model.view import View
 from tui.panes.captions import caption
 

@@ -13,10 +13,10 @@ from kpd.model import events as e
 from kpd.model.fold import fold, fold_all
 from kpd.model.nouns import Again, Budget, Iteration, Outcome, Run, State
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.samples import run_of
-from tests.test_e2e_run import kernel, save
-from tests.test_measure_contest import Canned
+from tests.io.e2e.test_run import kernel, save
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.model.samples import run_of
+from tests.unit.measure.test_contest import Canned
 
 __all__ = ["daemon", "workspace"]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kpd.engine.plan import End, Iterate, Wait, next_of, result
 from kpd.model.nouns import Budget, Iteration, Outcome, Run
-from tests.samples import run_of
+from tests.support.model.samples import run_of
 
 
 def it(number: int, outcome: Outcome | None, score: float | None = None, agent: str = "sweep") -> Iteration:

@@ -9,8 +9,8 @@ from kpd.client import DaemonError
 from kpd.daemon.alert import worth_telling
 from kpd.model import events as e
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import RealDaemon, daemon, workspace
-from tests.test_e2e_run import kernel, save
+from tests.io.e2e.test_run import kernel, save
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
 

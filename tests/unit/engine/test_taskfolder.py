@@ -9,7 +9,7 @@ from kpd.engine import edits, taskfolder
 from kpd.model.nouns import Run
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task, TaskError
-from tests.samples import run_of, task_of
+from tests.support.model.samples import run_of, task_of
 
 KERNEL, HARNESS = b"int kernel;\n", b"int harness;\n"
 

@@ -23,7 +23,7 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget, Gain, Verdict
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
-from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
 

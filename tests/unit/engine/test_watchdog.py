@@ -18,7 +18,7 @@ from kpd.model.fold import fold_all
 from kpd.model.nouns import Budget, Iteration, Run, State, TaskCard
 from kpd.model.places import Device, HostCard
 from kpd.workspace.config import NotifyConfig
-from tests.model_strategies import logs
+from tests.support.model.strategies import logs
 
 CPU = Device("cpu", "cpu", "EPYC", "x86_64")
 H100 = Device("GPU-1", "gpu", "NVIDIA H100", "sm_90")

@@ -14,9 +14,9 @@ from kpd.harness.scalars import scalars
 from kpd.harness.signature import dependencies, kernels
 from kpd.harness.source import Source
 from kpd.harness.values import Dim3
-from tests.cuda_measured import needs_nvcc
-from tests.harness_kernels import KERNEL, LAUNCHES, WRAPPER, sources
-from tests.test_harness_observed import table
+from tests.support.harness.kernels import KERNEL, LAUNCHES, WRAPPER, sources
+from tests.support.measure.cuda_measured import needs_nvcc
+from tests.unit.harness.test_observed import table
 
 FOREIGN = {
     "__attribute__((constant)) float t[4];": "__constant__ float t[4];",

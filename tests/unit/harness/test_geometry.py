@@ -1,15 +1,15 @@
 """Grid and block of launches in host code of many shapes: the right size, or an explicit refusal, never a wrong one."""
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from kpd.harness.launches import launches, resolve
 from kpd.harness.source import Source
+from tests.places import DATA
 
-LAUNCHES = Path(__file__).parent / "data" / "harness" / "launches.txt"
+LAUNCHES = DATA / "harness" / "launches.txt"
 BODY = "void run(const float *x, float *y, int n, int m, cudaStream_t stream) {{ {0} }}"
 
 

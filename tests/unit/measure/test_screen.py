@@ -7,7 +7,7 @@ import pytest
 
 from kpd.measure.screen import protected_touched, spliced, tripwires
 from kpd.workspace.sections import ProtectedSection
-from tests.samples import task_of
+from tests.support.model.samples import task_of
 
 
 @pytest.mark.parametrize(

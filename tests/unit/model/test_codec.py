@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from kpd.model import codec, events as e
 from kpd.model.fold import fold_all
 from kpd.model.nouns import State
-from tests.model_strategies import any_fact, logs
+from tests.support.model.strategies import any_fact, logs
 
 
 @given(any_fact)

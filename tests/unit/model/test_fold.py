@@ -10,7 +10,7 @@ from kpd.model.detail import Detail, detail
 from kpd.model.fold import NOTICES_KEPT, fold, fold_all
 from kpd.model.nouns import Budget, Gain, Iteration, Outcome, State, Verdict
 from kpd.model.profiles import Finding
-from tests.model_strategies import logs
+from tests.support.model.strategies import logs
 
 
 @given(logs)

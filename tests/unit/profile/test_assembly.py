@@ -9,12 +9,13 @@ import pytest
 from kpd.profile import assembly
 from kpd.profile.isa import arch_of, instruction
 from kpd.profile.loops import find
+from tests.places import DATA
 
-DATA = Path(__file__).parent / "data" / "profile"
+PROFILES = DATA / "profile"
 
 
 def listing(name: str) -> str:
-    return (DATA / name).read_text()
+    return (PROFILES / name).read_text()
 
 
 def hot_of(name: str) -> tuple[str, int]:

@@ -1,12 +1,11 @@
 """What gcc and clang say of their vectorisers, as they really said it."""
 
-from pathlib import Path
-
 import pytest
 
 from kpd.profile import remarks
+from tests.places import DATA
 
-DATA = Path(__file__).parent / "data" / "profile"
+PROFILES = DATA / "profile"
 
 GCC_NEST = """\
 k.c:5:15: missed: couldn't vectorize loop
@@ -21,17 +20,17 @@ k.c:12:3: optimized: basic block part vectorized using 16 byte vectors
 
 
 def test_gcc() -> None:
-    found = remarks.parse((DATA / "norm_gcc.txt").read_text())
+    found = remarks.parse((PROFILES / "norm_gcc.txt").read_text())
     assert found.vectorised == {"norm.c:6:23"}
     assert list(found.missed) == ["norm.c:11:23"]
     assert "expf" in found.missed["norm.c:11:23"]
-    metrics, missing = remarks.read((DATA / "norm_gcc.txt").read_text())
+    metrics, missing = remarks.read((PROFILES / "norm_gcc.txt").read_text())
     assert missing == {}
     assert (metrics["loops_vectorised"], metrics["loops_missed"], metrics["missed_call"]) == (1, 1, 1)
 
 
 def test_clang() -> None:
-    metrics, missing = remarks.read((DATA / "norm_clang.txt").read_text())
+    metrics, missing = remarks.read((PROFILES / "norm_clang.txt").read_text())
     assert missing == {}
     assert {name: value for name, value in metrics.items() if value} == {
         "loops_missed": 2,

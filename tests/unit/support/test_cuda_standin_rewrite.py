@@ -5,8 +5,8 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.cuda_standin.rewrite import RewriteError, rewrite
-from tests.cuda_standin.tokens import parts, tokenize
+from tests.support.cuda_standin.rewrite import RewriteError, rewrite
+from tests.support.cuda_standin.tokens import parts, tokenize
 
 
 def launch(name: str, address: str, shape: str, args: str) -> str:

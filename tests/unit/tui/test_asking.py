@@ -7,9 +7,9 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from tests import tui_logs as logs
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui.acts import asking
 from tui.acts.action import reason
 from tui.acts.actions import BY_ID

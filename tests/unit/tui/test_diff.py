@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests import tui_logs as logs
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import DIFF, CannedFeed, app_on, settled
+from tests.support.tui import logs
+from tests.support.tui.feed import DIFF, CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui.model.against import compared_with, nothing_to_compare
 from tui.model.details import Diff, Shown
 from tui.model.outline import Place
@@ -213,7 +213,7 @@ def test_hunks_know_where_they_begin() -> None:
 async def test_the_next_hunk_comes_into_sight_and_the_foot_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
     old = "".join(f"int a{n};\n" for n in range(300))
     text = made(old, old.replace("a50;", "b;").replace("a150;", "b;").replace("a250;", "b;"))
-    monkeypatch.setattr("tests.tui_feed.DIFF", text)
+    monkeypatch.setattr("tests.support.tui.feed.DIFF", text)
     app = app_on(CannedFeed(logs.some()))
     async with app.run_test(size=(80, 12)) as pilot:
         await settled(pilot)

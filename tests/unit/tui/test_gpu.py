@@ -13,8 +13,8 @@ from kpd.model.detail import Detail, detail
 from kpd.model.metrics import METRICS
 from kpd.model.profiles import Advice, CaseTime, Scope
 from kpd.profile.changes import changes
-from tests import tui_gpu as gpu, tui_logs as logs
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import gpu, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.model.details import Show, Shown
 from tui.model.feed import Link
 from tui.model.fired import findings

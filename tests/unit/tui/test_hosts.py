@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 from kpd.model import events as e
 from kpd.model.nouns import State
 from kpd.model.places import Check, HostCard
-from tests import tui_fleet as fleet, tui_logs as logs
-from tests.test_tui_pure import plain, view_of
+from tests.support.tui import fleet, logs
+from tests.unit.tui.test_pure import plain, view_of
 from tui.acts import asking
 from tui.acts.actions import BY_ID, reason
 from tui.model import hosts

@@ -8,8 +8,8 @@ import pytest
 from kpd.model import events as e
 from kpd.model.nouns import Budget, State
 from kpd.subscription import DaemonError, Live
-from tests import tui_logs as logs
-from tests.tui_feed import CannedFeed
+from tests.support.tui import logs
+from tests.support.tui.feed import CannedFeed
 from tui.acts import asking
 from tui.acts.actions import ACTIONS, BY_ID, reason
 from tui.model.details import Details, Problem, Question, Show

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from kpd.model import events as e
 from kpd.model.detail import detail
 from kpd.model.profiles import CaseTime
-from tests import tui_gpu as gpu, tui_logs as logs
-from tests.test_tui_gpu import heading, plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import gpu, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_gpu import heading, plain, view_of
 from tui.model.details import Show, Shown
 from tui.model.outline import Place
 from tui.model.view import View

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from kpd.model import events as e
 from kpd.model.places import Device
-from tests import tui_fleet as fleet, tui_logs as logs
-from tests.test_tui_pure import plain, view_of
+from tests.support.tui import fleet, logs
+from tests.unit.tui.test_pure import plain, view_of
 from tui.acts import asking
 from tui.model.outline import Place, newest
 from tui.model.view import View

@@ -13,9 +13,9 @@ from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.model.places import Computes, Look, Telemetry
 from kpd.subscription import DaemonError
-from tests import tui_fleet as fleet, tui_logs as logs
-from tests.test_tui_pure import plain, view_of
-from tests.tui_feed import CannedFeed, app_on, settled
+from tests.support.tui import fleet, logs
+from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.unit.tui.test_pure import plain, view_of
 from tui.app import KpdApp
 from tui.model import hosts
 from tui.model.glances import Glances

@@ -9,7 +9,7 @@ from kpd import messages as m
 from kpd.model.events import Event
 from kpd.model.fold import fold_all
 from kpd.wire import DaemonError
-from tests.model_strategies import any_fact, logs
+from tests.support.model.strategies import any_fact, logs
 
 number = st.integers(0, 2**53)
 words = st.text(max_size=8)

@@ -11,11 +11,11 @@ from benchmarks import prompt_tokens
 from kpd.measure.compiling import BuildError
 from kpd.measure.cuda.bench import prepare
 from kpd.workspace.config import ClaudeConfig
-from tests import cuda_standin
-from tests.asked import shipped
-from tests.cuda_measured import GPU
-from tests.measured import local_host
-from tests.transposes import rewrites, source
+from tests.support import cuda_standin
+from tests.support.agents.asked import shipped
+from tests.support.agents.transposes import rewrites, source
+from tests.support.measure.cuda_measured import GPU
+from tests.support.measure.measured import local_host
 
 
 @pytest.fixture(scope="module", name="found")

@@ -9,7 +9,7 @@ import pytest
 
 from kpd.hosts.child import ChildChannel
 from kpd.hosts.last_words import KEPT, MOST, Noise
-from tests.test_hosts_support import alive
+from tests.support.hosts.local import alive
 
 ENV = {"PATH": os.defpath}
 

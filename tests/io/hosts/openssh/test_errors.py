@@ -11,9 +11,9 @@ from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 from kpd.hosts.openssh.master import destination
 from kpd.hosts.openssh.sayings import ByHand, explain
-from tests.sshd import make_key, ssh_config, sshd
-from tests.test_hosts_support import until
-from tests.test_openssh_support import Place, commands_in, place_at, run
+from tests.support.hosts.local import until
+from tests.support.hosts.openssh import Place, commands_in, place_at, run
+from tests.support.hosts.sshd import make_key, ssh_config, sshd
 
 BY_HAND = ByHand("ssh box", "ssh -fNM -S /s box")
 

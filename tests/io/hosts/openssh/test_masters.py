@@ -11,10 +11,10 @@ import psutil
 import pytest
 
 from kpd.hosts.errors import HostError
-from tests.slow_pipe import Proxy, proxy
-from tests.sshd import ssh_config, sshd
-from tests.test_hosts_support import at, host_at, spec, until
-from tests.test_openssh_support import Place, begun, commands_in, gone, place_at, run
+from tests.support.hosts.local import at, host_at, spec, until
+from tests.support.hosts.openssh import Place, begun, commands_in, gone, place_at, run
+from tests.support.hosts.slow_pipe import Proxy, proxy
+from tests.support.hosts.sshd import ssh_config, sshd
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 from kpd.workspace.task import load_task
-from tests.asked import asked
-from tests.cuda_measured import RIGHT, task_folder
+from tests.support.agents.asked import asked
+from tests.support.measure.cuda_measured import RIGHT, task_folder
 
 SMI = f"0, {PLAYED_GPU}, 00000000:00:06.0, NVIDIA H100 80GB HBM3, 9.0, 81559, 580.159.04, Enabled, Disabled\n"
 HELD = Recording(

@@ -16,9 +16,9 @@ from kpd.hosts.host import Host
 from kpd.hosts.job import Piece
 from kpd.hosts.link import Link
 from kpd.hosts.ssh.transport import Ssh
-from tests.sshd import Sshd, ssh_config, sshd
-from tests.test_hosts_support import spec, until
-from tests.test_ssh_support import box, host_by, lets_in, refused, ssh_to
+from tests.support.hosts.local import spec, until
+from tests.support.hosts.ssh import box, host_by, lets_in, refused, ssh_to
+from tests.support.hosts.sshd import Sshd, ssh_config, sshd
 
 __all__ = ["box"]
 

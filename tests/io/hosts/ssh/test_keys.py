@@ -9,8 +9,8 @@ import pytest
 from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
 from kpd.hosts.ssh.known_hosts import fingerprint
 from kpd.hosts.ssh.transport import Ssh
-from tests.sshd import Sshd, make_key, ssh_config, sshd
-from tests.test_ssh_support import box, lets_in, refused, ssh_to
+from tests.support.hosts.ssh import box, lets_in, refused, ssh_to
+from tests.support.hosts.sshd import Sshd, make_key, ssh_config, sshd
 
 __all__ = ["box"]
 

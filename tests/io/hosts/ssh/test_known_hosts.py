@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kpd.hosts.ssh.known_hosts import KnownHosts, add, fingerprint, matches, names_of
-from tests.sshd import make_key
+from tests.support.hosts.sshd import make_key
 
 
 def a_key(kind: str, content: bytes) -> str:

@@ -11,9 +11,9 @@ import asyncssh
 import pytest
 
 from kpd.hosts.ssh.transport import Ssh
-from tests.sshd import Sshd, make_key, ssh_config, sshd
-from tests.test_hosts_support import until
-from tests.test_ssh_support import box, lets_in, refused, ssh_to
+from tests.support.hosts.local import until
+from tests.support.hosts.ssh import box, lets_in, refused, ssh_to
+from tests.support.hosts.sshd import Sshd, make_key, ssh_config, sshd
 
 __all__ = ["box"]
 

@@ -13,10 +13,10 @@ import pytest
 
 from kpd.hosts.link import Link
 from kpd.hosts.ssh.transport import Ssh
-from tests.slow_pipe import Proxy, proxy
-from tests.sshd import Sshd, make_key, ssh_config
-from tests.test_hosts_support import names, spec, until
-from tests.test_ssh_support import box, host_by, refused, ssh_to
+from tests.support.hosts.local import names, spec, until
+from tests.support.hosts.slow_pipe import Proxy, proxy
+from tests.support.hosts.ssh import box, host_by, refused, ssh_to
+from tests.support.hosts.sshd import Sshd, make_key, ssh_config
 
 __all__ = ["box"]
 

@@ -12,9 +12,9 @@ from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.score import case_times, impossible
 from kpd.model.places import Device
 from kpd.workspace.task import load_task
-from tests import cuda_standin
-from tests.cuda_measured import ROOFLINE_ONLY
-from tests.measured import local_host
+from tests.support import cuda_standin
+from tests.support.measure.cuda_measured import ROOFLINE_ONLY
+from tests.support.measure.measured import local_host
 
 GPU = Device("GPU-00000000-1111-2222-3333-444444444444", "gpu", "a stand-in for a GPU", "sm_00")
 TOML = """

@@ -15,8 +15,9 @@ import pytest
 from kpd.measure import jobs
 from kpd.measure.command.runs import START, sources
 from kpd.measure.screen import tripwires
-from tests import nvml_standin
-from tests.test_hosts_link import oldest_python
+from tests.io.hosts.test_link import oldest_python
+from tests.places import ROOT
+from tests.support.measure import nvml_standin
 
 GONE = jobs.GONE
 
@@ -167,7 +168,7 @@ def test_what_looks_like_a_cheat_in_python_is_flagged(line: str) -> None:
 
 
 def test_a_plain_triton_kernel_is_not_flagged() -> None:
-    task = Path(__file__).parent.parent / "tasks"
+    task = ROOT / "tasks"
     for path in ("rmsnorm_silu_triton/kernel.py", "layernorm_pilot/src/layernorm.py"):
         assert tripwires({}, {path: (task / path).read_bytes()}, ()) == ()
 

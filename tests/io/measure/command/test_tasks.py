@@ -3,7 +3,6 @@
 import runpy
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,9 @@ from kpd.measure.catalogue import BENCHES, device_of
 from kpd.model.places import Need
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task, load_task
+from tests.places import ROOT
 
-TASKS = Path(__file__).parent.parent / "tasks"
+TASKS = ROOT / "tasks"
 HARNESSGYM = {"task.md", "kernel.py", "benchmark.py", "verifier.py"}
 KERNEL_PILOT = {"prompt.md", "interface.md", "benchmark.py", "src/layernorm.py", "tests/test_correctness.py"}
 FOLDERS = {"rmsnorm_silu_triton": HARNESSGYM, "layernorm_pilot": KERNEL_PILOT}

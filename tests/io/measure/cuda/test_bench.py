@@ -19,9 +19,9 @@ from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.score import case_times, impossible
 from kpd.model.places import Device
 from kpd.workspace.task import load_task
-from tests import cuda_standin
-from tests.cuda_measured import LOOP, ONE_FILE, RIGHT, ROOFLINE_ONLY, TOML, kernel, task_folder
-from tests.measured import local_host
+from tests.support import cuda_standin
+from tests.support.measure.cuda_measured import LOOP, ONE_FILE, RIGHT, ROOFLINE_ONLY, TOML, kernel, task_folder
+from tests.support.measure.measured import local_host
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 CPU_AS_GPU = Device("GPU-00000000-1111-2222-3333-444444444444", "gpu", "a stand-in for a GPU", "sm_00")

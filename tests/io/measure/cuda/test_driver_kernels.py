@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kpd.measure.roofline import roofline_of
-from tests.cuda_driver import NVCC, SEED, Driver, build, compile_with, sources
+from tests.support.measure.cuda_driver import NVCC, SEED, Driver, build, compile_with, sources
 
 
 @pytest.fixture(scope="module", name="driver")

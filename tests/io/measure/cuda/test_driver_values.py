@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cuda_driver import NATIVE
+from tests.support.measure.cuda_driver import NATIVE
 
 # Asked for by its first argument. values.c is included for what it keeps to itself: the rounding to 16 bits.
 PROGRAM = r"""

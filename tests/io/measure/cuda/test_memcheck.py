@@ -11,8 +11,8 @@ from kpd.measure.catalogue import BENCHES
 from kpd.measure.driver.bench import DriverBench
 from kpd.model.places import Device
 from kpd.workspace.task import load_task
-from tests.cuda_measured import LOOP, kernel, task_folder
-from tests.measured import local_host
+from tests.support.measure.cuda_measured import LOOP, kernel, task_folder
+from tests.support.measure.measured import local_host
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("nvidia-smi") is None, reason="needs an NVIDIA GPU, nvcc and compute-sanitizer"),

@@ -10,7 +10,7 @@ from kpd.hosts.errors import HostError
 from kpd.measure.bench import Incorrect
 from kpd.measure.driver.check import check
 from kpd.measure.driver.timing import time_pair
-from tests.measured import FEW, QUICK, RIGHT, Lab, lab
+from tests.support.measure.measured import FEW, QUICK, RIGHT, Lab, lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,7 +12,7 @@ from kpd.hosts.job import JobResult
 from kpd.measure.bench import Launches
 from kpd.profile.ncu import collect
 from kpd.profile.ncu.metrics import asked
-from tests.ncu_reports import on_path, recorded, stand_in
+from tests.support.profile.ncu_reports import on_path, recorded, stand_in
 
 DENIED = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters"
 UNKNOWN = "==ERROR== Failed to access the following 1 metrics: sm__nonsense.sum\n"

@@ -10,8 +10,8 @@ from kpd.profile.ncu.launches import Launch
 from kpd.profile.ncu.metrics import SOURCES
 from kpd.profile.ncu.read import has_reader
 from kpd.profile.ncu.units import base, factor
-from tests import ncu_reports
-from tests.ncu_reports import CASES, recorded
+from tests.support.profile import ncu_reports
+from tests.support.profile.ncu_reports import CASES, recorded
 
 needs_reader = pytest.mark.skipif(not has_reader(), reason="ncu-report, the extra `ncu`, is not installed")
 

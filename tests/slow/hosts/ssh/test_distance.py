@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.slow_pipe import proxy
-from tests.sshd import ssh_config, sshd
-from tests.test_hosts_support import spec
-from tests.test_ssh_support import host_by, ssh_to
+from tests.support.hosts.local import spec
+from tests.support.hosts.slow_pipe import proxy
+from tests.support.hosts.ssh import host_by, ssh_to
+from tests.support.hosts.sshd import ssh_config, sshd
 
 
 @pytest.mark.slow

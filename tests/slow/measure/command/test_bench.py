@@ -18,7 +18,7 @@ from kpd.measure.final import Final
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import ProcessSample
 from kpd.workspace.task import load_task
-from tests.measured import THIS_CPU, local_host
+from tests.support.measure.measured import THIS_CPU, local_host
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 numbers = count()

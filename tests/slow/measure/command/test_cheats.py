@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from tests.places import ROOT, TESTS
+
 pytestmark = pytest.mark.slow
 
-TESTS = Path(__file__).parent
-TASKS = TESTS.parent / "tasks"
+
+TASKS = ROOT / "tasks"
 SHAPES = "SHAPES = ((1, 64, 96), (2, 5, 30))\n"
 # What the kernel of each task computes, in the operations that the stand-in knows.
 RMSNORM = """
@@ -42,7 +44,7 @@ def benchmark(folder: Path, kernel: str) -> tuple[list[str], Path, str]:
 
 def ran(command: list[str], home: Path) -> tuple[int, dict[str, Any]]:
     """The exit status, and what the last line of stdout says; on it there is nothing else."""
-    env = {**os.environ, "PYTHONPATH": str(TESTS / "torch_standin")}
+    env = {**os.environ, "PYTHONPATH": str(TESTS / "support" / "torch_standin")}
     ended = subprocess.run([sys.executable, *command], cwd=home, capture_output=True, text=True, env=env, timeout=60)
     (line,) = ended.stdout.splitlines() or [ended.stderr]
     return ended.returncode, json.loads(line)

@@ -18,8 +18,18 @@ from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import out
 from kpd.measure.where import Where
 from kpd.workspace.task import load_task
-from tests.cuda_measured import GPU, LOOP, ONE_FILE, RIGHT, Builds, builds, kernel, needs_nvcc, task_folder
-from tests.test_measure_build import machine
+from tests.io.measure.test_build import machine
+from tests.support.measure.cuda_measured import (
+    GPU,
+    LOOP,
+    ONE_FILE,
+    RIGHT,
+    Builds,
+    builds,
+    kernel,
+    needs_nvcc,
+    task_folder,
+)
 
 pytestmark = pytest.mark.slow
 

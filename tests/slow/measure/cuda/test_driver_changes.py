@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cuda_driver import SEED, Driver, build
+from tests.support.measure.cuda_driver import SEED, Driver, build
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import pytest
 from kpd.measure.compiling import BuildError
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import out
-from tests.cuda_driver import KERNEL, Driver, build
-from tests.cuda_measured import Builds, builds, kernel, needs_nvcc
+from tests.support.measure.cuda_driver import KERNEL, Driver, build
+from tests.support.measure.cuda_measured import Builds, builds, kernel, needs_nvcc
 
 pytestmark = pytest.mark.slow
 

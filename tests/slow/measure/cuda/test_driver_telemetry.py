@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests import nvml_standin
-from tests.cuda_driver import Driver, build
+from tests.support.measure import nvml_standin
+from tests.support.measure.cuda_driver import Driver, build
 
 pytestmark = pytest.mark.slow
 

@@ -23,9 +23,9 @@ from kpd.measure.flags import BUILD_FILE
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
-from tests import cuda_standin
-from tests.cuda_measured import GPU, needs_nvcc
-from tests.measured import local_host
+from tests.support import cuda_standin
+from tests.support.measure.cuda_measured import GPU, needs_nvcc
+from tests.support.measure.measured import local_host
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from kpd.cli.main import main
 from kpd.client import DaemonError
 from kpd.profile.ncu.read import has_reader
 from kpd.workspace.paths import Workspace
-from tests.ncu_reports import BASELINE_US, CASES, on_path, recorded, stand_in
-from tests.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.profile.ncu_reports import BASELINE_US, CASES, on_path, recorded, stand_in
 
 __all__ = ["daemon", "workspace"]
 

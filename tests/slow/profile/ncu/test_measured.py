@@ -25,8 +25,8 @@ from kpd.profile.ncu.metrics import NAMES
 from kpd.profile.ncu.read import has_reader
 from kpd.profile.profile import Profile
 from kpd.workspace.task import load_task
-from tests.measured import local_host
-from tests.ncu_reports import BASELINE_US, CASES, TILED_US, on_path, pages, recorded, stand_in, timed
+from tests.support.measure.measured import local_host
+from tests.support.profile.ncu_reports import BASELINE_US, CASES, TILED_US, on_path, pages, recorded, stand_in, timed
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 from kpd.agents.agent import Context
 from kpd.agents.prompt.anchor import MOST_LINES, Anchored, anchored, differing, parent_of
 from kpd.workspace.sections import split
-from tests.asked import asked, shipped
-from tests.prompted import BASELINE, attempt, context, proposed
+from tests.support.agents.asked import asked, shipped
+from tests.support.agents.prompted import BASELINE, attempt, context, proposed
 
 lines = st.lists(st.text(alphabet=st.characters(exclude_characters="\n"), max_size=8), min_size=1, max_size=120)
 

@@ -5,8 +5,8 @@ from hypothesis import given, strategies as st
 
 from kpd.agents.prompt.bodies import MOST, ROOM, Shown, following, shown, wanted
 from kpd.model.nouns import Iteration
-from tests.prompted import BASELINE, attempt, rules
-from tests.samples import run_of
+from tests.support.agents.prompted import BASELINE, attempt, rules
+from tests.support.model.samples import run_of
 
 SIZES = dict.fromkeys("abcdefgh", 100)
 names = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)

@@ -23,8 +23,8 @@ from kpd.knowledge.efficacy import Efficacy
 from kpd.knowledge.skills import Skill, Skills
 from kpd.model.nouns import Expectation, Steering
 from kpd.model.profiles import Advice
-from tests.asked import asked, shipped
-from tests.prompted import BASELINE, attempt, context, known, proposed, rules
+from tests.support.agents.asked import asked, shipped
+from tests.support.agents.prompted import BASELINE, attempt, context, known, proposed, rules
 
 HEADINGS = re.compile(
     r"# Make this kernel faster|## (How to work|What ends an attempt|The form of the reply|The machine|The task: .*"

@@ -15,7 +15,7 @@ from kpd.daemon.store import Store
 from kpd.model import events as e
 from kpd.model.nouns import Budget
 from kpd.workspace.paths import Workspace
-from tests.prompted import context, known
+from tests.support.agents.prompted import context, known
 
 
 def keep(of: Context, purpose: Any, with_text: bool) -> None:

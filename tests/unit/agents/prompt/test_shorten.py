@@ -11,7 +11,7 @@ from kpd.agents.prompt.blocks import Block, Prompt
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.shorten import ORDER, shorter
 from kpd.model.nouns import Steering
-from tests.prompted import attempt, context, known, rules
+from tests.support.agents.prompted import attempt, context, known, rules
 
 STAYS = {
     "role", "work", "limits", "format", "machine", "task", "notes", "source", "bottleneck", "patch", "findings",

@@ -14,8 +14,8 @@ from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.shorten import shorter
 from kpd.agents.stands import heard, pinned
 from kpd.model.nouns import Stand
-from tests.prompted import attempt, context, rules
-from tests.samples import run_of
+from tests.support.agents.prompted import attempt, context, rules
+from tests.support.model.samples import run_of
 
 UNFIRED = "tail_effect"
 

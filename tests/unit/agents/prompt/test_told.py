@@ -9,9 +9,9 @@ import pytest
 from kpd.agents.prompt import harness, history, measured
 from kpd.agents.prompt.machine import described, kind_of
 from kpd.model.profiles import Advice, Finding, Scope
-from tests.asked import shipped
-from tests.prompted import attempt, context, measured as of_h100
-from tests.samples import run_of
+from tests.support.agents.asked import shipped
+from tests.support.agents.prompted import attempt, context, measured as of_h100
+from tests.support.model.samples import run_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.ncu import advice, cases
 from kpd.profile.ncu.child import launches
 from kpd.profile.ncu.launches import Launch, Said
-from tests.ncu_reports import BASELINE_US, CASES, pages
+from tests.support.profile.ncu_reports import BASELINE_US, CASES, pages
 
 WEIGHTS = dict(zip(CASES, BASELINE_US, strict=True))
 IDS = {rule.id for rule in GPU_RULES}

@@ -15,7 +15,7 @@ from kpd.profile.ncu.child import launches
 from kpd.profile.ncu.launches import Launch
 from kpd.profile.ncu.metrics import CURATED, DURATION, NAMES, SOURCES, STALLS, asked
 from kpd.profile.ncu.read import RAW
-from tests.ncu_reports import BASELINE_US, CASES, pages, recorded
+from tests.support.profile.ncu_reports import BASELINE_US, CASES, pages, recorded
 
 BY_NAME = {counter.name: counter for counter in CURATED}
 WEIGHTS = dict(zip(CASES, BASELINE_US, strict=True))
