@@ -25,7 +25,7 @@ lint: $(VENV)/.installed-dev
 
 # What takes longer than a few seconds a test.
 slow: $(VENV)/.installed-dev
-	$(PYTEST) -m slow
+	$(PYTEST) tests/slow
 
 # After a wanted change of a screen; look at the pictures before committing them.
 snapshots: $(VENV)/.installed-dev

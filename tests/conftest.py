@@ -3,9 +3,14 @@
 import gc
 import signal
 
+import pytest
 from hypothesis import settings
 
+from tests.places import TESTS
+
 pytest_plugins = ["tests.support.daemon.served"]
+
+SLOW = TESTS / "slow"
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("kpd", deadline=None)
@@ -14,6 +19,13 @@ settings.load_profile("kpd")
 # Where a shell runs the suite in the background, interrupts are ignored, and would be by every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what lies in tests/slow."""
+    for item in items:
+        if SLOW in item.path.parents:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

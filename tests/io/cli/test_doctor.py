@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import stat
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
@@ -116,41 +115,6 @@ def test_a_root_that_cannot_be_made_is_not_put_down_to_a_run(ws: Workspace, caps
     ws.config.write_text('[hosts.local]\nroot = "/proc/nowhere/kpd"\n')
     assert doctor(ws, "local") == 3
     assert "→ check that its folder is there and is the one meant" in capsys.readouterr().out
-
-
-READ_ONLY = (
-    'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && cd / && exec "$2" -m kpd.cli.main -w "$1" doctor'
-)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("served", "state", "hosts"),
-    [
-        (False, "cannot create {}: Read-only file system", "✗ hosts         none was looked at: cannot create {}"),
-        (True, "{} is not writable: Read-only file system", "✗ link          [Errno 30] Read-only file system"),
-    ],
-)
-def test_a_workspace_that_cannot_be_written_is_one_check_of_several(
-    ws: Workspace, served: bool, state: str, hosts: str
-) -> None:
-    own = ["unshare", "--map-root-user", "--mount"]
-    if sys.platform != "linux" or subprocess.run([*own, "true"], check=False).returncode:
-        pytest.skip("needs unshare --mount (Linux with user namespaces) for a read-only mount")
-    if served:
-        ws.make_private()
-    done = subprocess.run(
-        [*own, "bash", "-c", READ_ONLY, "doctor", str(ws.root), sys.executable],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (3 if served else 1, "")
-    lines = done.stdout.splitlines()
-    at = lines.index(f"  ✗ state         {state.format(ws.private)}")
-    assert lines[at + 1].startswith(f"{' ' * 18}→ ")
-    assert "  ✓ config.toml   1 host: local" in lines
-    assert "  – daemon        none runs; kpd start starts one" in lines
-    assert any(line.startswith(f"  {hosts.format(ws.private)}") for line in lines[at:])
-    assert lines[-1].endswith(" to correct")
 
 
 # ── a daemon is asked ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,6 @@ import pytest
 from tests.places import ROOT
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
-full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, where every write fails")
 
 
 @pytest.fixture
@@ -31,22 +30,6 @@ def shell(tmp_path: Path) -> Shell:
     return run
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("verb", ["status", "status --json", "task list", "hosts --json", "doctor", "queue --json"])
-def test_what_was_asked_for_and_cannot_be_printed_is_an_error(shell: Shell, verb: str) -> None:
-    done = shell(f"{verb} >&-")
-    assert (done.returncode, done.stderr) == (3, "kpd: stdout: it is closed; check the path, its owner and the disk\n")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("verb", "told"), [("queue", "the queue is empty"), ("log", "no run"), ("nosuch", "no verb")])
-def test_where_nothing_was_to_be_printed_a_closed_stdout_is_no_matter(shell: Shell, verb: str, told: str) -> None:
-    done, usual = shell(f"{verb} >&-"), shell(verb)
-    assert (done.returncode, done.stderr) == (usual.returncode, usual.stderr)
-    assert told in done.stderr
-    assert usual.stdout == ""
-
-
 def test_init_makes_the_workspace_whoever_hears_of_it(shell: Shell, tmp_path: Path) -> None:
     done = shell("init ../new >&-")
     assert done.returncode == 3
@@ -62,17 +45,6 @@ def test_a_closed_stderr_leaves_the_exit_code_and_what_is_printed(shell: Shell) 
     assert shell("pause >&- 2>&- <&-").returncode == 3
     done = shell("queue --json 2>&-")
     assert (done.returncode, done.stdout[:1]) == (0, "{")
-
-
-@full
-@pytest.mark.slow
-def test_a_full_stderr_leaves_the_exit_code(shell: Shell) -> None:
-    assert shell("nosuch 2>/dev/full").returncode == 64
-    assert shell("pause 2>/dev/full").returncode == 3
-    assert shell("queue 2>/dev/full").returncode == 0
-    assert shell("status >/dev/full 2>/dev/full").returncode == 3
-    done = shell("status >/dev/full")
-    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
 
 
 def test_no_file_of_kpd_s_gets_the_number_of_a_closed_stream(tmp_path: Path) -> None:

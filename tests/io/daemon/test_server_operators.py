@@ -15,13 +15,11 @@ from kpd.daemon.brief import LONGEST, MOST_STREAMS, last_line
 from kpd.daemon.journal import Journal
 from kpd.daemon.server import Server
 from kpd.messages import Live
-from kpd.model.codec import encode, fact_from
 from kpd.model.events import Event
 from kpd.subscription import Client
 from kpd.wire import MOST_NAME, LiveOutput, named
-from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import daemon, workspace
 from tests.support.daemon.served import Answers, noticed, raw
-from tui.words.deeds import deed
 
 __all__ = ["daemon", "workspace"]
 
@@ -100,31 +98,6 @@ def test_who_is_at_this_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert operator() == "night shift"
     monkeypatch.setenv("KPD_OPERATOR", "kpd")
     assert operator().startswith("ada@")
-
-
-@pytest.mark.slow
-def test_deeds_of_a_real_run(daemon: RealDaemon) -> None:
-    """What the engine records is what the sentences are made of."""
-    daemon.start()
-    socket = daemon.workspace.socket
-
-    def does(by: str, verb: str, **args: object) -> None:
-        ask(socket, "command", verb, args, by=by)
-
-    does("ada", "run", task="scale", agent="mailbox")
-    daemon.until_event("step_started", step="propose", iteration=1)
-    does("bob", "steer", run="r1", text="use AVX")
-    does("bob", "skip", run="r1")
-    daemon.until_event("step_started", step="propose", iteration=2)
-    does("ada", "memo", iteration="r1.1", text="why?")
-    does("eve", "stop", run="r1")
-    daemon.until_event("run_ended")
-    raws = daemon.events()
-    events = (Event(one["seq"], one["at"], fact_from(one["kind"], encode(one["body"]))) for one in raws)
-    assert [str(found) for event in events if (found := deed(event.fact))] == [
-        "ada queues r1 of scale, by mailbox", "bob steers r1: use AVX", "bob skips r1.1",
-        "ada writes the memo of r1.1: why?", "eve stops r1",
-    ]  # fmt: skip
 
 
 # ── who may only look ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,19 +16,15 @@ from kpd.harness.compiled import compiler
 from kpd.harness.facts import Facts, findings
 from kpd.harness.generate import GivenUp, Maker, Purse
 from kpd.harness.preprocess import SourceError
-from kpd.measure.bench import Incorrect
-from kpd.measure.cuda.bench import prepare
 from kpd.workspace import sections
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.task import load_task
-from tests.support import cuda_standin
 from tests.support.agents.asked import at_once
 from tests.support.claude.anthropic_server import Held, Reply, Script, Server, serving
 from tests.support.claude.asking import service_at
 from tests.support.harness.kernels import FLAT, GOOD, KERNEL, LAUNCHES, Sources, fenced, sources
 from tests.support.measure.cuda_driver import NVCC
-from tests.support.measure.cuda_measured import GPU, needs_nvcc
-from tests.support.measure.measured import local_host
+from tests.support.measure.cuda_measured import needs_nvcc
 
 
 @dataclass
@@ -294,39 +290,9 @@ async def test_a_launcher_in_the_kernels_own_source_may_be_called(tmp_path: Path
     assert load_task(folder).sectioned == "row_scale.cu"
 
 
-@pytest.mark.slow
-async def test_a_task_that_was_made_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own kernel is right, and one that forgets the bias is found out."""
-    async with workshop(tmp_path, [Reply(fenced(GOOD))]) as shop:
-        task = load_task(await shop.make())
-    monkeypatch.setenv("PATH", str(cuda_standin.BIN), prepend=":")
-    async with local_host(tmp_path / "host") as host:
-        bench = await prepare(host, task, replace(GPU, arch="sm_00"), lambda text: None)
-        whole = sections.split((task.folder / task.sectioned).read_bytes())
-        for number, kernel in enumerate((whole.kernel, whole.kernel.replace(b"x + bias.add", b"x"))):
-            files = {task.sectioned: whole.with_kernel(kernel).whole}
-            built = await bench.build(await bench.stage(files), files, lambda text: None)
-            checking = bench.check(built.job, f"check{number}", lambda text: None)
-            if number == 0:
-                assert (await checking).worst <= 1
-            else:
-                with pytest.raises(Incorrect, match=r"out\[\d+\] is .*, should be"):
-                    await checking
-
-
 def compilers() -> Iterable[object]:
     yield pytest.param(NVCC, id="stand-in")
-    yield pytest.param(shutil.which("nvcc") or "", id="nvcc", marks=[needs_nvcc, pytest.mark.slow])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("nvcc", compilers())
-async def test_what_does_not_compile_goes_back_with_the_compilers_words(nvcc: str, tmp_path: Path) -> None:
-    broken = GOOD.replace("(int)c->dims[1], factor(c)", "(int)c->dims[1], faktor(c)")
-    async with workshop(tmp_path, [Reply(fenced(broken)), Reply(fenced(GOOD))], nvcc=nvcc) as shop:
-        folder = await shop.make()
-    assert load_task(folder).sectioned == "row_scale.cu"
-    assert "faktor" in shop.server.asked[1].turns[0].split("It was refused:")[1]
+    yield pytest.param(shutil.which("nvcc") or "", id="nvcc", marks=needs_nvcc)
 
 
 @pytest.mark.parametrize("nvcc", compilers())
@@ -336,17 +302,6 @@ async def test_a_kernel_that_does_not_compile_alone_costs_nothing(nvcc: str, tmp
         with pytest.raises(SourceError, match="unheard_of"):
             await shop.make()
         assert shop.server.asked == []
-    assert shop.left == []
-
-
-@pytest.mark.slow
-async def test_what_the_compiled_harness_says_counts(tmp_path: Path) -> None:
-    """Its text says 64, its program 65: the compiler defines what nobody here does."""
-    macros = "#ifndef __GNUC__\n#define MORE\n#else\n#define MORE + 1\n#endif\n"
-    sly = macros + GOOD.replace("{32768, 64}", "{32768, 64 MORE}")
-    async with workshop(tmp_path, [Reply(fenced(sly))], nvcc=NVCC) as shop:
-        with pytest.raises(GivenUp, match="case top1 has width = 65, but 64 was observed"):
-            await shop.make(tries=1)
     assert shop.left == []
 
 

@@ -212,17 +212,6 @@ async def test_a_running_job_that_has_removed_its_script_keeps_everything(far: F
     await running.ended()
 
 
-@pytest.mark.slow
-async def test_one_cleaning_at_a_time(far: Far) -> None:
-    await far.run("a", MAKE_MANY)
-    async with stopped(far) as (cleaner, first):
-        second = asyncio.create_task(far.ask("clean", older_than_s=EVER))
-        await far.ask("ping")
-        assert psutil.Process(far.pid).children() == [cleaner] and not second.done()
-    assert await asyncio.gather(first, second) == [{}, {}]
-    assert names(far, "jobs") == []
-
-
 async def test_a_cleaning_that_is_killed_says_so_and_the_next_one_works(far: Far) -> None:
     await far.run("a", MAKE_MANY)
     async with stopped(far) as (cleaner, cleaning):

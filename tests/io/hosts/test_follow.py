@@ -129,11 +129,6 @@ async def test_another_helper_goes_on_where_a_killed_one_was_cut_off(tmp_path: P
     await interrupted(tmp_path, 2)
 
 
-@pytest.mark.slow
-async def test_a_hundred_megabytes_cut_off_in_the_middle(tmp_path: Path) -> None:
-    await interrupted(tmp_path, 7)
-
-
 async def test_a_follower_that_falls_far_behind_gets_the_last_of_it(tmp_path: Path) -> None:
     size = 40 << 20
     async with far_end(tmp_path / "host") as far:

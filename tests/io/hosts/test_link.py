@@ -185,15 +185,6 @@ async def test_no_python(tmp_path: Path, script: str | None, words: str) -> None
     assert caught.value.kind == "no_python" and not host.up
 
 
-@pytest.mark.slow
-async def test_a_shell_that_talks_without_end(tmp_path: Path) -> None:
-    host = Host("local", tmp_path, python_that(tmp_path, "exec yes"))
-    with pytest.raises(HostError, match="talks without end") as caught:
-        await host.connect()
-    assert caught.value.kind == "config" and ".bashrc" in caught.value.remedy
-    await host.close()
-
-
 async def test_a_shell_that_floods_its_stderr(tmp_path: Path) -> None:
     local = python_that(tmp_path, "exec yes 3>&1 >&2")
     host = Host("local", tmp_path, local, pace=Pace(connect_s=300.0))

@@ -136,16 +136,6 @@ async def test_who_is_seen_at_the_end_taints_what_was_written_since_the_look_bef
 
 
 @linux_only
-@pytest.mark.slow
-async def test_what_was_written_before_a_clear_look_is_good_whoever_comes_later(host: Host, nvidia: Smi) -> None:
-    wait = f"n=$(wc -l < {nvidia.asked}); while [ $(wc -l < {nvidia.asked}) -lt $((n + 2)) ]; do sleep 0.05; done"
-    async with process() as pid:
-        listed = f"echo '{pid}, train, {GPU}' > {nvidia.path}"
-        found, _ = await read(host, f"echo one; {wait}; {listed}; echo two", Lease(GPU, gpu=True))
-    assert found == [("one", ""), ("two", f"foreign processes on the device: train ({pid})")]
-
-
-@linux_only
 async def test_a_lease_that_was_lost_makes_the_device_count_as_busy(host: Host) -> None:
     """Somebody has removed the file that all daemons share: another one may have measured meanwhile."""
     with pytest.raises(HostError, match="the lease on cpu was lost") as caught:

@@ -3,9 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.c.roofline import measure_roofline
 from kpd.measure.roofline import Roofline
-from tests.support.measure.measured import Lab, lab
 
 KNOWN = Roofline(bandwidth=((8_192, 200.0), (131_072, 100.0), (8_388_608, 20.0)), peak_gflops=50.0)
 
@@ -57,21 +55,3 @@ def test_the_better_of_two_measurements_is_taken_at_every_footprint() -> None:
     other = Roofline(((8_192, 150.0), (131_072, 160.0), (8_388_608, 10.0)), 70.0)
     better = Roofline(((8_192, 200.0), (131_072, 160.0), (8_388_608, 20.0)), 70.0)
     assert KNOWN.better(other) == other.better(KNOWN) == better
-
-
-@pytest.mark.slow
-@pytest.mark.asyncio(loop_scope="module")
-async def test_a_machine_is_measured_once(lab: Lab) -> None:
-    found = await measure_roofline(lab.host, lab.tools, lab.where)
-    assert found.peak_gflops > 0.1
-    assert len(found.bandwidth) >= 6
-    assert max(gbs for _, gbs in found.bandwidth) > found.memory_gbs > 0.1
-    assert await measure_roofline(lab.host, lab.tools, lab.where) == found
-    anew = await measure_roofline(lab.host, lab.tools, lab.where, again=True)
-    assert await measure_roofline(lab.host, lab.tools, lab.where) == anew != found
-
-
-@pytest.fixture(scope="module", name="lab")
-async def _lab(tmp_path_factory):
-    async with lab(tmp_path_factory.mktemp("roofline")) as ready:
-        yield ready

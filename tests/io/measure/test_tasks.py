@@ -55,23 +55,6 @@ async def built(bench: DriverBench, files: dict[str, bytes]) -> str:
     return (await bench.build(await bench.stage(files), files, print)).job
 
 
-@pytest.mark.slow
-async def test_the_kernel_that_ships_is_right_and_builds_without_a_warning(bench: DriverBench) -> None:
-    files = point(bench)
-    made = await bench.build(await bench.stage(files), files, print)
-    assert (made.warnings, made.flags) == (0, "-O2")
-    assert (await bench.check(made.job, f"check{next(numbers)}", print)).worst <= 1
-
-
-@pytest.mark.slow
-async def test_a_good_point_is_right_and_much_quicker_than_the_kernel_that_ships(bench: DriverBench) -> None:
-    plain, good = await built(bench, point(bench)), await built(bench, point(bench, **GOOD_POINTS[bench.task.name]))
-    await bench.check(good, f"check{next(numbers)}", print)
-    (sample,) = [sample async for sample in bench.time(plain, good, f"time{next(numbers)}", 0, 1, print)]
-    totals = [sum(sum(getattr(case, side)) for case in sample.cases.values()) for side in ("a_ns", "b_ns")]
-    assert totals[0] > 1.2 * totals[1]
-
-
 async def test_every_value_of_every_parameter_makes_other_code(bench: DriverBench) -> None:
     """A parameter that the compiler does not see would waste the sweep's time."""
     base = BASES[bench.task.name]

@@ -18,32 +18,6 @@ from tui.panes import bars
 from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
 
-ACTS: list[tuple[list[str], list[tuple[str, dict[str, Any]]]]] = [
-    (["T", "n"], []),
-    (["T", "y"], [("trust", {"host": "gpu3", "fingerprint": fleet.FINGERPRINT})]),
-    (["R"], [("nudge", {"host": "gpu3"})]),
-    (["c"], [("check_hosts", {"host": None})]),
-    (["C"], [("check_hosts", {"host": "gpu3"})]),
-    (["7", "up", "R"], [("nudge", {"host": "gpu2"})]),
-    (["ctrl+p", *"retry", "space", *"link", "enter"], [("nudge", {"host": "gpu2"})]),
-    (["up", "R", "T"], []),
-    (["ctrl+p", *"retry", "space", *"link", "enter"], []),
-]
-
-
-@pytest.mark.slow
-async def test_keys_become_commands_to_the_chosen_host() -> None:
-    feed = CannedFeed(fleet.troubled())
-    app = app_on(feed)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        for keys, commands in ACTS:
-            feed.commands.clear()
-            await pilot.press(*keys)
-            await settled(pilot)
-            assert (keys, feed.commands) == (keys, commands)
-            assert len(app.screen_stack) == 1
-
 
 @pytest.mark.parametrize(
     ("result", "said", "good"),

@@ -50,7 +50,6 @@ def kept(tmp_path: Path) -> list[Path]:
     return [path for path in map(Path, opened.read_text().splitlines()) if path.exists()] if opened.exists() else []
 
 
-@pytest.mark.slow
 def test_a_candidate_that_waits_is_shown_and_approved(daemon: RealDaemon, kpd: Kpd) -> None:
     daemon.start()
     assert kpd("run", "scale", "--iterations", "1", "--approve").stdout == "r1\n"
@@ -70,7 +69,6 @@ def test_a_candidate_that_waits_is_shown_and_approved(daemon: RealDaemon, kpd: K
     assert "needs your approval" not in kpd("status").stdout + kpd("show", "r1.1").stdout
 
 
-@pytest.mark.slow
 def test_the_other_verbs(daemon: RealDaemon, workspace: Workspace, kpd: Kpd) -> None:
     daemon.start()
     assert "kpd run TASK" in said(kpd("review", "on"), 64)
@@ -102,7 +100,6 @@ def test_the_other_verbs(daemon: RealDaemon, workspace: Workspace, kpd: Kpd) -> 
     said(kpd("stop"))
 
 
-@pytest.mark.slow
 def test_an_edit_of_the_incumbent(daemon: RealDaemon, workspace: Workspace, kpd: Kpd, tmp_path: Path) -> None:
     assert "no run yet; kpd run TASK queues one" in said(kpd("edit"), 64)
     daemon.start()
@@ -122,7 +119,6 @@ def test_an_edit_of_the_incumbent(daemon: RealDaemon, workspace: Workspace, kpd:
     assert [path.read_text().endswith("/* mine */\n") for path in kept(tmp_path)] == [True]
 
 
-@pytest.mark.slow
 def test_what_is_refused_is_kept(daemon: RealDaemon, workspace: Workspace, kpd: Kpd, tmp_path: Path) -> None:
     daemon.start()
     kpd("run", "scale", "--agent", "operator")

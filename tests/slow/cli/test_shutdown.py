@@ -81,7 +81,6 @@ async def ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         made.end()
 
 
-@pytest.mark.slow
 async def test_the_daemon_has_ended_once_its_process_is_gone(ending: Ending) -> None:
     with lock.hold(ending.ws.lock):
         told = await ending.shutdown(patience=20.0)
@@ -91,7 +90,6 @@ async def test_the_daemon_has_ended_once_its_process_is_gone(ending: Ending) -> 
     assert await told == (0, "the daemon has ended; the next one goes on with what is left\n")
 
 
-@pytest.mark.slow
 async def test_a_process_that_hangs_is_named_with_what_ends_it(ending: Ending) -> None:
     code, said = await (await ending.shutdown(patience=0.3))
     assert code == 3
@@ -99,7 +97,6 @@ async def test_a_process_that_hangs_is_named_with_what_ends_it(ending: Ending) -
     assert "has ended" not in said
 
 
-@pytest.mark.slow
 async def test_a_lock_that_somebody_removed_is_nobody_s(ending: Ending) -> None:
     assert not ending.ws.lock.exists()
     ending.end()

@@ -37,7 +37,6 @@ def in_turn(*behaviours: Behaviour) -> Callable[[Asked], Behaviour]:
     return lambda asked: left.pop(0) if left else Reply(reply(8))
 
 
-@pytest.mark.slow
 def test_a_run_from_findings_to_an_accepted_kernel(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(Reply(reply(1)), Reply(reply(0, "MEMO: not at all")), Reply(reply(2, "MEMO: twice")))
     with beside(workspace, script, "keep_prompts = true\n") as server:
@@ -68,7 +67,6 @@ def test_a_run_from_findings_to_an_accepted_kernel(daemon: RealDaemon, workspace
     assert (workspace.memory / "PATTERNS.md").exists()
 
 
-@pytest.mark.slow
 def test_what_does_not_build_goes_back_and_every_answer_is_kept(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(Reply(reply("nonsense")), Reply(reply("worse")), Reply(reply(1)))
     with beside(workspace, script) as server:
@@ -84,7 +82,6 @@ def test_what_does_not_build_goes_back_and_every_answer_is_kept(daemon: RealDaem
     assert not (folder / "prompt.md").exists()
 
 
-@pytest.mark.slow
 def test_a_reply_that_cannot_be_used_comes_back_once(daemon: RealDaemon, workspace: Workspace) -> None:
     elided = reply(1).replace("            y[i] = 2.0f * x[i];", "            // ... rest unchanged")
     script = in_turn(Reply(elided), Reply(reply(1)), Reply("I would rather not."), Reply("No, really."))
@@ -98,7 +95,6 @@ def test_a_reply_that_cannot_be_used_comes_back_once(daemon: RealDaemon, workspa
     assert (second["outcome"], "unusable reply" in second["reason"]) == ("failed", True)
 
 
-@pytest.mark.slow
 def test_trouble_of_the_service_is_waited_for(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(
         Status(529, "overloaded_error"), Broken("cut", reply(1), after=8), Reply(reply(1), stop="end_turn")
@@ -115,7 +111,6 @@ def test_trouble_of_the_service_is_waited_for(daemon: RealDaemon, workspace: Wor
     assert [bill["usd"] > 0 for bill in bills] == [False, True, True], "what was refused costs nothing"
 
 
-@pytest.mark.slow
 def test_a_bad_key_pauses_the_run_until_it_is_mended(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(Status(401, "authentication_error", "invalid x-api-key"), Reply(reply(1)))
     with beside(workspace, script):
@@ -127,7 +122,6 @@ def test_a_bad_key_pauses_the_run_until_it_is_mended(daemon: RealDaemon, workspa
         assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
 
 
-@pytest.mark.slow
 def test_a_call_that_could_cost_too_much_is_not_made(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Reply(reply(1))), "max_usd_per_run = 0.00001\n") as server:
         daemon.start()
@@ -140,7 +134,6 @@ def test_a_call_that_could_cost_too_much_is_not_made(daemon: RealDaemon, workspa
         assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] == "improved"
 
 
-@pytest.mark.slow
 def test_the_day_has_a_limit_too_which_pauses(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Reply(reply(1))), "max_usd_per_day = 0.00001\n") as server:
         daemon.start()
@@ -149,7 +142,6 @@ def test_the_day_has_a_limit_too_which_pauses(daemon: RealDaemon, workspace: Wor
         assert not server.asked
 
 
-@pytest.mark.slow
 def test_a_sweep_explores_what_claude_was_unsure_of(daemon: RealDaemon, workspace: Workspace) -> None:
     unsure = reply(4, "MEMO: fewer, how few a search may say", more="\n```toml\n[tune]\nREPEAT = [4, 2, 1]\n```\n")
     with beside(workspace, in_turn(Reply(unsure), Reply(reply(3, "MEMO: three")))):
@@ -172,7 +164,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("what", "text"), HOSTILE, ids=[what for what, _ in HOSTILE])
 def test_hostile_replies_change_nothing_but_their_own_iteration(
     daemon: RealDaemon, workspace: Workspace, what: str, text: str
@@ -192,7 +183,6 @@ def test_hostile_replies_change_nothing_but_their_own_iteration(
     assert not Path("/tmp/owned").exists()
 
 
-@pytest.mark.slow
 def test_prompts_and_the_key_are_not_in_the_daemon_s_log(
     daemon: RealDaemon, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,7 +198,6 @@ def test_prompts_and_the_key_are_not_in_the_daemon_s_log(
     assert KEY not in logs
 
 
-@pytest.mark.slow
 def test_the_key_is_nowhere_in_what_a_run_leaves(daemon: RealDaemon, workspace: Workspace) -> None:
     echo = Status(400, "invalid_request_error", f"your key {KEY} is odd")
     script = in_turn(Status(401, "authentication_error", f"bad key {KEY}"), echo, Reply(reply(1, f"MEMO: {KEY[:6]}")))

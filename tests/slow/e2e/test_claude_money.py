@@ -3,8 +3,6 @@
 import threading
 import time
 
-import pytest
-
 from kpd.workspace.paths import Workspace
 from tests.slow.e2e.test_claude import in_turn, reply
 from tests.support.claude.anthropic_server import Asked, Behaviour, Broken, Reply, Status
@@ -14,7 +12,6 @@ from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 __all__ = ["daemon", "workspace"]
 
 
-@pytest.mark.slow
 def test_a_call_that_a_killed_daemon_was_making_is_on_the_bill(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Broken("stall", reply(1), after=20), Reply(reply(1)))) as server:
         daemon.start()
@@ -30,7 +27,6 @@ def test_a_call_that_a_killed_daemon_was_making_is_on_the_bill(daemon: RealDaemo
     assert daemon.query("cost")["runs"][0]["cut"] == 1
 
 
-@pytest.mark.slow
 def test_what_a_person_puts_right_in_the_config_holds_when_the_run_goes_on(
     daemon: RealDaemon, workspace: Workspace
 ) -> None:
@@ -47,7 +43,6 @@ def test_what_a_person_puts_right_in_the_config_holds_when_the_run_goes_on(
         assert [asked.body["model"] for asked in server.asked] == ["claude-sonnet-9", "claude-sonnet-5-5"]
 
 
-@pytest.mark.slow
 def test_a_paused_run_asks_nothing(daemon: RealDaemon, workspace: Workspace) -> None:
     paused = threading.Event()
 

@@ -13,7 +13,6 @@ from tests.support.hosts import recorded_gpu
 from tests.support.measure.cuda_measured import LOOP, ROOFLINE_ONLY, TOML, task_folder
 
 __all__ = ["daemon", "workspace"]
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)

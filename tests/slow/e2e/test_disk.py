@@ -29,7 +29,6 @@ os.execv(sys.executable, [sys.executable, "-m", "kpd.cli.main", "-w", root, "dae
 """
 
 
-@pytest.mark.slow
 def test_runs_that_cannot_be_written(daemon: RealDaemon, workspace: Workspace) -> None:
     workspace.runs.write_text("a file where the folder should be")
     daemon.start()
@@ -74,7 +73,6 @@ def small(tmp_path: Path, workspace: Workspace) -> Iterator[Small]:
     running.stop()
 
 
-@pytest.mark.slow
 def test_a_full_disk(small: Small) -> None:
     small.start()
     small.command("run", task="scale", iterations=1)

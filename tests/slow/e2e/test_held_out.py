@@ -28,7 +28,6 @@ command = "python3 benchmark.py --final"
 """
 
 
-@pytest.mark.slow
 def test_what_fails_on_held_out_cases_stays_rejected(daemon: RealDaemon, workspace: Workspace) -> None:
     folder = workspace.tasks / "held"
     folder.mkdir()

@@ -28,7 +28,6 @@ def answer(
     return Reply(f"{said}\n\n```cuda kernel.cu\n{kernel}```\n", chunk=400)
 
 
-@pytest.mark.slow
 def test_a_run_on_a_gpu_with_all_kinds_of_answers(
     daemon: RealDaemon, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,6 @@ from tests.places import DATA
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
 from tests.support.hosts import recorded_gpu
 
-pytestmark = pytest.mark.slow  # one run of a daemon for all of them
 RECORDINGS = DATA / "recordings"
 TASK = "transpose_cuda"
 

@@ -21,7 +21,6 @@ from tests.support.daemon.real_daemon import RealDaemon, leftovers
 from tests.support.hosts import recorded_gpu
 from tests.support.measure.cuda_measured import LOOP, RIGHT, kernel, task_folder
 
-pytestmark = pytest.mark.slow
 BUDGET = {"iterations": 9, "patience": 9}
 COMPARED = (
     "iteration_started", "proposed", "screened", "built", "checked", "timed", "judged", "profiled", "explained",

@@ -38,7 +38,6 @@ MOMENTS += [("run_queued", ""), ("run_started", ""), ("task_pinned", "")]
 MOMENTS += [("iteration_started", ""), ("accepted", ""), ("folder_known", ""), ("iteration_ended", "")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "step"), MOMENTS, ids=[f"{kind}-{step}".strip("-") for kind, step in MOMENTS])
 def test_killed_at_this_moment(daemon: RealDaemon, workspace: Workspace, kind: str, step: str) -> None:
     daemon.start(DIE_AT, kind, step)
@@ -58,7 +57,6 @@ def test_killed_at_this_moment(daemon: RealDaemon, workspace: Workspace, kind: s
     assert memory.count("REPEAT 8 → 1") == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["step_started", "review_asked", "approved", "reviewed"])
 def test_killed_while_a_person_is_asked(daemon: RealDaemon, workspace: Workspace, kind: str) -> None:
     daemon.start(DIE_AT, kind, "review")
@@ -78,7 +76,6 @@ def test_killed_while_a_person_is_asked(daemon: RealDaemon, workspace: Workspace
     assert len(daemon.events("review_asked")) == len(daemon.events("reviewed")) == 1
 
 
-@pytest.mark.slow
 def test_what_is_past_its_review_is_not_asked_for_after_a_restart(daemon: RealDaemon) -> None:
     """Also the log of an older daemon, which has no fact of a review."""
     daemon.start(DIE_AT, "step_started", "build")
@@ -92,7 +89,6 @@ def test_what_is_past_its_review_is_not_asked_for_after_a_restart(daemon: RealDa
     assert not daemon.events("review_asked", "reviewed")
 
 
-@pytest.mark.slow
 def test_killed_while_a_job_runs_then_stopped_by_the_operator(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start(DIE_AT, "step_started", "time")
     daemon.command("run", task="scale", iterations=1)
@@ -103,7 +99,6 @@ def test_killed_while_a_job_runs_then_stopped_by_the_operator(daemon: RealDaemon
     assert daemon.query("show", iteration="r1.1")["iteration"]["outcome"] == "interrupted"
 
 
-@pytest.mark.slow
 def test_a_shutdown_kills_the_step_and_the_next_daemon_waits(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")

@@ -11,7 +11,6 @@ from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 __all__ = ["daemon", "workspace"]
 
 
-@pytest.mark.slow
 def test_it_is_the_next_iteration_and_refused_where_it_cannot_be(daemon: RealDaemon, workspace: Workspace) -> None:
     baseline = kernel(workspace).read_text()
     fast = baseline.replace("REPEAT 8", "REPEAT 1")
@@ -41,7 +40,6 @@ def test_it_is_the_next_iteration_and_refused_where_it_cannot_be(daemon: RealDae
     assert kernel(workspace).read_text() == fast
 
 
-@pytest.mark.slow
 def test_an_edit_that_waits_to_be_measured_is_not_lost(daemon: RealDaemon, workspace: Workspace) -> None:
     baseline = kernel(workspace).read_text()
     daemon.start()

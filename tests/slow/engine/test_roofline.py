@@ -27,7 +27,6 @@ esac
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not on the PATH")
 @pytest.mark.parametrize(("then", "outcome"), [("500000.0", "baseline"), ("0.002", "rejected")])
 def test_before_a_kernel_is_impossible_the_machine_is_measured_again(

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from kpd.measure.c.bench import prepare
 from kpd.measure.score import case_times, score
 from kpd.model.events import Timed
@@ -17,7 +15,6 @@ from tests.support.measure.measured import THIS_CPU, local_host
 EACH = ("call_us", "roofline_pct", "gbs", "gflops")
 
 
-@pytest.mark.slow
 async def test_a_naive_kernel_is_told_what_is_wrong_with_it(tmp_path: Path) -> None:
     task = load_task(shipped("tasks") / "rmsnorm_silu_cpu")
     said: list[str] = []

@@ -10,10 +10,7 @@ import pytest
 
 from tests.support.measure.nvcc import NO_REAL, PROGRAMS, REAL, build, nvcc, real_nvcc, run
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="the CUDA stand-in is for Linux, as CUDA is"),
-    pytest.mark.slow,
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the CUDA stand-in is for Linux, as CUDA is")
 
 
 @pytest.mark.parametrize("program", ["elementwise", "warps", "atomics", "order"])
@@ -95,7 +92,6 @@ def test_two_objects_live_side_by_side_in_a_forked_worker(cudart: str, launch_er
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(REAL is None, reason=NO_REAL)
 @pytest.mark.parametrize("source", sorted(path.name for path in PROGRAMS.glob("*.cu")))
 def test_nvcc_takes_the_programs_too(source: str, tmp_path: Path) -> None:

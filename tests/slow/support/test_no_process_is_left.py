@@ -9,7 +9,6 @@ from kpd.hosts.errors import HostError
 from tests.support.hosts.local import at, host_at, processes_of, spec, until
 
 
-@pytest.mark.slow
 async def test_the_proof_finds_a_process_that_is_left(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         async with host_at(tmp_path / "host") as host:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from kpd.subscription import Client
@@ -22,7 +21,6 @@ __all__ = ["daemon", "workspace"]
 WORDS = "MEMO: [call_in_loop] \x1b[31monce\x1b[0m is [bold]enough[/bold]\nEXPECT: ipc up, gain 80 %\n"
 
 
-@pytest.mark.slow
 async def test_a_models_words_and_a_mailboxs_path_reach_the_operator(daemon: RealDaemon, workspace: Workspace) -> None:
     async def connect() -> Feed:
         client = Client(workspace.socket, "tui")

@@ -11,8 +11,6 @@ from tui.acts.actions import BY_ID
 from tui.screens.box import Box
 from tui.screens.reading import help_lines
 
-pytestmark = pytest.mark.slow  # a second each: a whole screen, and its news
-
 
 @pytest.mark.parametrize("key", ["question_mark", "colon"])
 async def test_what_is_open_follows_what_can_be_done(key: str) -> None:

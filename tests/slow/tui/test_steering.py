@@ -3,16 +3,12 @@
 import asyncio
 from typing import Any
 
-import pytest
-
 from kpd.model import events as e
 from tests.slow.tui.test_typing import REFUSED, at_once, typed, words
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.screens.question import QuestionScreen
 from tui.screens.steering import SteeringScreen
-
-pytestmark = pytest.mark.slow  # a second each: a whole screen, and its news
 
 
 class FrozenFeed(CannedFeed):

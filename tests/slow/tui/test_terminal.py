@@ -33,10 +33,9 @@ app.run()
 print("commands", feed.commands, flush=True)
 sys.exit(app.return_code)
 """
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "darwin", reason="a terminal there ends reads with EIO at other moments"),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform == "darwin", reason="a terminal there ends reads with EIO at other moments"
+)
 
 
 class Terminal:

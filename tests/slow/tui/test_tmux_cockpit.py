@@ -23,10 +23,7 @@ from tests.support.daemon.real_daemon import TASKS, leftovers, workspace
 
 __all__ = ["workspace"]
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux: apt-get install tmux"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux: apt-get install tmux")
 PATIENCE_S = 60.0
 
 

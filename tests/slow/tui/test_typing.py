@@ -17,8 +17,6 @@ from tui.screens.form import FormScreen
 from tui.screens.question import QuestionScreen
 from tui.widgets.lines import Lines
 
-pytestmark = pytest.mark.slow  # a second each: a whole screen, and its news
-
 REFUSED = DaemonError("refused", "r1 is about to end", "wait for the next run")
 NAMES = {
     " ": "space", "\r": "enter", "/": "slash", ":": "colon", "?": "question_mark",

@@ -5,10 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.model import events as e
 from kpd.model.detail import Detail
 from tests.support.tui import logs
-from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.unit.tui.test_pure import plain, view_of
 from tui.acts import asking
 from tui.acts.action import reason
@@ -54,21 +52,3 @@ def test_an_iteration_that_had_no_candidate_leaves_nothing_behind() -> None:
     told = plain(log_pane.lines(view, 80, 20))
     assert "nothing of it was built or run" in told
     assert "timing.json" not in told
-
-
-@pytest.mark.slow
-async def test_an_answer_goes_once_news_came_and_stays_while_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.app.SAID_S", 0.3)
-    feed = CannedFeed(logs.running())
-    app = app_on(feed)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        app.say("r1 is paused")
-        await pilot.pause(0.6)
-        assert app.view.said is not None, "nothing has happened since"
-        app.say("r1 is paused")
-        feed.play([e.Noticed("info", "something else")])
-        await settled(pilot)
-        assert app.view.said is not None
-        await pilot.pause(0.6)
-        assert app.view.said is None, "without any more news"

@@ -35,24 +35,6 @@ async def refused(place: Place, **more) -> HostError:
     return caught.value
 
 
-@pytest.mark.slow
-async def test_an_unknown_key_is_an_error_until_a_person_has_said_yes(place: Place) -> None:
-    place.server.known_hosts.unlink()
-    err = await refused(place)
-    assert err.kind == "host_key" and f"[127.0.0.1]:{place.server.port}" in err.message
-    assert commands_in(err.remedy) == [["ssh", "-F", str(place.config), "box"]] and "accept_new" in err.remedy
-    assert not place.server.known_hosts.exists()
-
-    transport = place.transport(accept_new=True)
-    await (await transport.open()).close()
-    await transport.close()
-    assert place.server.host_key_pub in place.server.known_hosts.read_text()
-
-    transport = place.transport()
-    await (await transport.open()).close()
-    await transport.close()
-
-
 async def test_the_configuration_cannot_make_an_unknown_key_known(place: Place) -> None:
     place.add("StrictHostKeyChecking no")
     place.server.known_hosts.unlink()
@@ -109,22 +91,6 @@ async def test_a_host_without_python(place: Place) -> None:
     assert caught.value.kind == "no_python"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("kill -KILL $$", "box: "),
-        ("sh -c 'kill -TERM $$'; exit $?", "status 143"),
-        ("echo 'System is going down. Unprivileged users are not permitted' >&2; exit 254", "going down"),
-    ],
-)
-async def test_a_login_that_is_ended_at_once(tmp_path: Path, line: str, says: str) -> None:
-    """By a fault that passes."""
-    with place_at(tmp_path, ForceCommand=line) as place:
-        err = await refused(place)
-        assert err.kind == "unreachable" and says in err.message
-
-
 async def test_a_python_that_is_ended_by_a_signal_while_it_starts(tmp_path: Path, place: Place) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nkill -KILL $$\n")
@@ -153,19 +119,6 @@ async def test_a_host_that_is_down(place: Place) -> None:
     place.server.stop()
     err = await refused(place)
     assert err.kind == "unreachable" and "Connection refused" in err.message
-
-
-@pytest.mark.slow
-async def test_a_host_that_goes_down_under_its_master_and_comes_back(place: Place) -> None:
-    transport = place.transport()
-    channel = await transport.open()
-    place.server.stop()
-    with pytest.raises(ConnectionResetError):
-        await channel.reader.readexactly(1)
-    await refused(place)
-    place.server.start()
-    await (await transport.open()).close()
-    await transport.close()
 
 
 async def test_a_jump_host_that_is_not_known_or_down(place: Place, tmp_path: Path) -> None:

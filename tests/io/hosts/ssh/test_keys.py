@@ -61,15 +61,6 @@ async def test_only_the_key_that_was_just_shown_can_be_trusted(box: Sshd, tmp_pa
     assert not box.known_hosts.exists()
 
 
-@pytest.mark.slow
-async def test_a_folder_for_known_hosts_is_made(box: Sshd, tmp_path: Path) -> None:
-    known = tmp_path / "home" / "ssh" / "known_hosts"
-    transport = ssh_to(box, config=ssh_config(tmp_path / "config", box, box={"UserKnownHostsFile": f"{known} /none"}))
-    await transport.trust((await unknown(transport)).offered)
-    assert (known.stat().st_mode & 0o777, known.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    await lets_in(transport)
-
-
 @pytest.mark.parametrize("file", ["none", "/dev/null", "/dev/null/known_hosts"])
 async def test_a_configuration_that_keeps_no_keys_still_trusts_nobody(file: str, box: Sshd, tmp_path: Path) -> None:
     transport = ssh_to(box, config=ssh_config(tmp_path / "config", box, box={"UserKnownHostsFile": file}))
@@ -92,7 +83,7 @@ async def test_accept_new_trusts_the_first_key_and_no_other(box: Sshd) -> None:
     assert error.kind == "host_key" and "CHANGED" in error.message
 
 
-@pytest.mark.parametrize("hashed", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("hashed", [False, True])
 async def test_a_changed_key_is_refused_and_the_remedy_heals_it(hashed: bool, box: Sshd) -> None:
     if hashed:
         run("ssh-keygen", "-q", "-H", "-f", box.known_hosts)
@@ -111,54 +102,11 @@ async def test_a_changed_key_is_refused_and_the_remedy_heals_it(hashed: bool, bo
     await lets_in(transport)
 
 
-@pytest.mark.slow
-async def test_the_usual_file_needs_no_name(box: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    usual = tmp_path / ".ssh" / "known_hosts"
-    options = {key: value for key, value in box.host_options.items() if "KnownHosts" not in key}
-    config = ssh_config(tmp_path / "config", box=options)
-    transport = ssh_to(box, config=config)
-    await transport.trust((await unknown(transport)).offered)
-    assert box.host_key_pub in usual.read_text()
-    box.restart(new_host_key=True)
-    assert (await refused(transport)).remedy.endswith(f"ssh-keygen -R '[127.0.0.1]:{box.port}'")
-
-
 async def test_a_key_of_another_type_counts_as_changed(box: Sshd, tmp_path: Path) -> None:
     """Otherwise whoever sits between could get past the known key, and under accept_new unseen."""
     run("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", tmp_path / "other")
     box.known_hosts.write_text(f"[127.0.0.1]:{box.port} {public(tmp_path / 'other')}\n")
     assert "CHANGED" in (await refused(ssh_to(box, accept_new=True))).message
-
-
-@pytest.mark.slow
-async def test_of_several_keys_the_known_one_is_asked_for(box: Sshd, tmp_path: Path) -> None:
-    """The host would rather show its first, which nobody knows."""
-    second = tmp_path / "ecdsa"
-    run("ssh-keygen", "-q", "-t", "rsa", "-N", "", "-f", second)
-    also_with(box, f"HostKey {second}")
-    box.known_hosts.write_text(f"[127.0.0.1]:{box.port} {public(second)}\n")
-    await lets_in(ssh_to(box))
-    assert ssh_lets_in(box)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "algorithms",
-    [
-        "ecdsa-*,ssh-ed25519-cert-v01@openssh.com,ssh-ed25519",  # as a system's crypto policy lists them
-        "+ssh-rsa",
-        "-ecdsa-*",
-        "^rsa-*",
-    ],
-)
-async def test_a_host_may_have_a_certificate_that_is_of_no_use(algorithms: str, box: Sshd, tmp_path: Path) -> None:
-    """Its key is known, and nobody knows the authority: it is not asked for the certificate."""
-    certify(box, tmp_path, "127.0.0.1")
-    transport = ssh_to(box, config=ssh_config(tmp_path / "config", box, HostKeyAlgorithms=algorithms))
-    await lets_in(transport)
-    box.known_hosts.unlink()
-    assert (await unknown(transport)).offered.key == box.host_key_pub
 
 
 async def test_no_common_way_to_encrypt(box: Sshd, tmp_path: Path) -> None:
@@ -207,15 +155,6 @@ async def test_at_another_port_there_may_be_another_machine(box: Sshd, tmp_path:
         run(*command)
 
 
-@pytest.mark.slow
-async def test_a_host_key_alias(box: Sshd, tmp_path: Path) -> None:
-    config = ssh_config(tmp_path / "config", box, HostKeyAlias="cluster")
-    assert (await unknown(ssh_to(box, config=config))).offered.host == "cluster"
-    box.known_hosts.write_text(f"cluster {box.host_key_pub}\n")
-    await lets_in(ssh_to(box, config=config))
-    assert ssh_lets_in(box, config)
-
-
 async def test_a_revoked_key(box: Sshd) -> None:
     with box.known_hosts.open("a") as file:
         file.write(f"@revoked * {box.host_key_pub}\n")
@@ -237,27 +176,6 @@ def certify(server: Sshd, tmp_path: Path, principals: str) -> tuple[str, str]:
     run("ssh-keygen", "-q", "-s", authority, "-I", "box", "-h", "-n", principals, server.folder / "host.pub")
     also_with(server, f"HostCertificate {server.folder / 'host-cert.pub'}")
     return public(authority), server.host_key_pub
-
-
-@pytest.mark.slow
-async def test_a_certificate_of_a_known_authority(box: Sshd, tmp_path: Path) -> None:
-    authority, key = certify(box, tmp_path, "127.0.0.1")
-    for lines, known in (
-        (f"@cert-authority 127.0.0.* {authority}\n", True),
-        (f"@cert-authority [127.0.0.1]:{box.port} {authority}\n", True),
-        (f"[127.0.0.1]:{box.port} {key}\n", True),
-        (f"@cert-authority * {authority}\n[127.0.0.1]:{box.port} {key}\n", True),
-        (f"@cert-authority *.lab {authority}\n", False),
-        (f"@cert-authority * {key}\n", False),
-        (f"@cert-authority * {authority}\n@revoked * {authority}\n", False),
-        (f"@cert-authority * {authority}\n@revoked * {key}\n", False),
-    ):
-        box.known_hosts.write_text(lines)
-        assert ssh_lets_in(box) == known, lines
-        if known:
-            await lets_in(ssh_to(box))
-        else:
-            assert (await refused(ssh_to(box))).kind == "host_key"
 
 
 async def test_a_certificate_for_another_host(box: Sshd, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from kpd.hosts.ssh.transport import Ssh
 from tests.support.hosts.local import until
 from tests.support.hosts.ssh import box, lets_in, refused, ssh_to
-from tests.support.hosts.sshd import Sshd, make_key, ssh_config, sshd
+from tests.support.hosts.sshd import Sshd, make_key, ssh_config
 
 __all__ = ["box"]
 
@@ -144,21 +144,6 @@ async def test_where_the_agent_is(
     await lets_in(ssh_to(box, config=config(box, tmp_path, IdentityAgent=path)))
 
 
-@pytest.mark.slow
-async def test_the_named_identity_goes_before_the_agents_others(
-    tmp_path: Path, agent: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A host gives up after a few keys; so does sshd with an agent that holds many."""
-    with sshd(tmp_path, MaxAuthTries=2) as box:
-        monkeypatch.setenv("SSH_AUTH_SOCK", str(agent))
-        add(agent, *(make_key(tmp_path / f"other{n}") for n in range(5)))
-        await lets_in(ssh_to(box, config=config(box, tmp_path, IdentityFile=box.key)))
-        add(agent, box.key)
-        await lets_in(ssh_to(box, config=config(box, tmp_path, IdentityFile=f"{box.key}.pub")))
-        error = await refused(ssh_to(box, config=config(box, tmp_path)))
-        assert error.kind == "auth" and "it takes publickey, and we tried 6 keys" in error.message
-
-
 async def test_an_agent_that_does_not_answer_is_done_without(
     box: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,19 +157,6 @@ async def test_an_agent_that_does_not_answer_is_done_without(
     async with await asyncio.start_unix_server(rude, tmp_path / "rude"):
         monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "rude"))
         await lets_in(ssh_to(box, config=path))
-
-
-@pytest.mark.slow
-async def test_an_identity_with_a_certificate(tmp_path: Path) -> None:
-    authority = make_key(tmp_path / "authority")
-    with sshd(tmp_path, TrustedUserCAKeys=authority.with_suffix(".pub")) as box:
-        key = make_key(tmp_path / "signed")
-        command = ["ssh-keygen", "-q", "-s", authority, "-I", "me", "-n", box.user, key.with_suffix(".pub")]
-        await (await asyncio.create_subprocess_exec(*command)).wait()
-        await lets_in(ssh_to(box, config=config(box, tmp_path, IdentityFile=key)))
-        certificate = (tmp_path / "signed-cert.pub").rename(tmp_path / "elsewhere.pub")
-        assert (await refused(ssh_to(box, config=config(box, tmp_path, IdentityFile=key)))).kind == "auth"
-        await lets_in(ssh_to(box, config=config(box, tmp_path, IdentityFile=key, CertificateFile=certificate)))
 
 
 class PasswordOnly(asyncssh.SSHServer):

@@ -20,7 +20,7 @@ from kpd.measure.score import case_times, impossible
 from kpd.model.places import Device
 from kpd.workspace.task import load_task
 from tests.support import cuda_standin
-from tests.support.measure.cuda_measured import LOOP, ONE_FILE, RIGHT, ROOFLINE_ONLY, TOML, kernel, task_folder
+from tests.support.measure.cuda_measured import LOOP, RIGHT, ROOFLINE_ONLY, TOML, kernel, task_folder
 from tests.support.measure.measured import local_host
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -177,15 +177,6 @@ async def test_flags_that_are_refused_and_code_that_is_wrong_do_not_build(bench:
         await built(bench, RIGHT, "-ccbin=x")
     with pytest.raises(BuildError, match=r"kernel\.cu"):
         await built(bench, kernel("y[i] = nowhere;"))
-
-
-@pytest.mark.slow
-async def test_a_task_in_one_file(tmp_path: Path) -> None:
-    async with standing_in(tmp_path, one_file=True) as bench:
-        right = await built(bench, ONE_FILE, name="blend.cu")
-        assert (await bench.check(right, "check-one", quiet)).comparisons == 5 * 21_014
-        with pytest.raises(BuildError, match=r"blend\.cu.*nowhere"):
-            await built(bench, ONE_FILE.replace(LOOP, "y[i] = nowhere;"), name="blend.cu")
 
 
 async def test_a_task_that_does_not_build_says_why(tmp_path: Path) -> None:

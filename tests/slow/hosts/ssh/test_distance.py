@@ -10,7 +10,6 @@ from tests.support.hosts.ssh import host_by, ssh_to
 from tests.support.hosts.sshd import ssh_config, sshd
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("round_trip_s", [0.1, 1.0])
 async def test_a_far_host(tmp_path: Path, round_trip_s: float) -> None:
     with sshd(tmp_path, MaxSessions=1) as server:

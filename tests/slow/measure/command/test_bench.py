@@ -20,7 +20,7 @@ from kpd.measure.samples import ProcessSample
 from kpd.workspace.task import load_task
 from tests.support.measure.measured import THIS_CPU, local_host
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 numbers = count()
 
 TOML = """

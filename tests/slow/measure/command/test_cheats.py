@@ -13,9 +13,6 @@ import pytest
 
 from tests.places import ROOT, TESTS
 
-pytestmark = pytest.mark.slow
-
-
 TASKS = ROOT / "tasks"
 SHAPES = "SHAPES = ((1, 64, 96), (2, 5, 30))\n"
 # What the kernel of each task computes, in the operations that the stand-in knows.

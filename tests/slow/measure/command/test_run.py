@@ -4,8 +4,6 @@ better."""
 import json
 from pathlib import Path
 
-import pytest
-
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
@@ -49,7 +47,6 @@ def make(workspace: Workspace, benchmark: str = BENCHMARK) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspace: Workspace) -> None:
     folder = make(workspace)
     daemon.start()
@@ -77,7 +74,6 @@ def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspac
     assert "2.00 times the baseline's speed" in report
 
 
-@pytest.mark.slow
 def test_a_held_out_case_that_cannot_be_run_is_known_before_anything_is_tried(
     daemon: RealDaemon, workspace: Workspace
 ) -> None:

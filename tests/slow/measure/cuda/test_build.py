@@ -31,8 +31,6 @@ from tests.support.measure.cuda_measured import (
     task_folder,
 )
 
-pytestmark = pytest.mark.slow
-
 real = pytest.mark.asyncio(loop_scope="module")
 TOOLS = Toolchain("/usr/local/cuda/bin/nvcc", "13.0", "sm_90", "gcc 12")
 

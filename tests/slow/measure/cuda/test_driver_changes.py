@@ -6,8 +6,6 @@ import pytest
 
 from tests.support.measure.cuda_driver import SEED, Driver, build
 
-pytestmark = pytest.mark.slow
-
 HARNESS = """
 #include "kpd_task.h"
 enum { X, W, OUT };

@@ -11,8 +11,6 @@ from kpd.measure.jobs import out
 from tests.support.measure.cuda_driver import KERNEL, Driver, build
 from tests.support.measure.cuda_measured import Builds, builds, kernel, needs_nvcc
 
-pytestmark = pytest.mark.slow
-
 COUNTS = """
 template <class T> int *calls() { static T count; return &count; }
 extern "C" int called(void) { return ++*calls<int>(); }

@@ -5,8 +5,6 @@ import pytest
 from tests.support.measure import nvml_standin
 from tests.support.measure.cuda_driver import Driver, build
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module", name="driver")
 def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:

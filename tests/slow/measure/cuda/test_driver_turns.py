@@ -12,8 +12,6 @@ import pytest
 
 from tests.support.measure.cuda_driver import SEED, Driver, build
 
-pytestmark = pytest.mark.slow
-
 ARGUMENTS = ("a", "4", "1e-6", "0", "20000")
 PLENTY = str(2 << 30)
 

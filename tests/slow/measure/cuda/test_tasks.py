@@ -27,8 +27,6 @@ from tests.support import cuda_standin
 from tests.support.measure.cuda_measured import GPU, needs_nvcc
 from tests.support.measure.measured import local_host
 
-pytestmark = pytest.mark.slow
-
 on_the_standin = pytest.mark.asyncio(loop_scope="module")
 numbers = count()
 NVCC = shutil.which("nvcc") or ""  # found now: later the stand-in is first on the PATH
@@ -145,7 +143,6 @@ async def test_five_cases_are_timed_and_the_roofline_knows_what_they_move(bench:
 
 
 @on_the_standin
-@pytest.mark.slow
 async def test_some_points_of_the_space_are_right(bench: DriverBench) -> None:
     for values in some_points(bench.task, 8):
         assert await checked(bench, point(bench.task, values)) <= 1, values
@@ -190,7 +187,6 @@ def test_nvcc_builds_a_good_point_without_a_warning_or_a_spill(name: str, tmp_pa
 
 
 @needs_nvcc
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_nvcc_builds_some_points_without_a_warning(name: str, tmp_path: Path) -> None:
     task = shipped_task(name)
@@ -199,7 +195,6 @@ def test_nvcc_builds_some_points_without_a_warning(name: str, tmp_path: Path) ->
 
 
 @needs_nvcc
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_every_value_of_every_parameter_makes_other_code(name: str, tmp_path: Path) -> None:
     """A parameter that the compiler does not see would waste the sweep's time."""

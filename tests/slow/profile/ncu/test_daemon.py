@@ -52,7 +52,6 @@ def gpu(tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not has_reader(), reason="ncu-report, the extra `ncu`, is not installed")
 def test_a_run_has_counters_and_advice_and_a_profile_in_full_on_demand(
     gpu: Path, daemon: RealDaemon, workspace: Workspace, capsys: pytest.CaptureFixture[str]
@@ -84,7 +83,6 @@ def test_a_run_has_counters_and_advice_and_a_profile_in_full_on_demand(
         daemon.command("profile", iteration="r1.0")
 
 
-@pytest.mark.slow
 def test_a_profile_in_full_is_refused_where_there_is_none(daemon: RealDaemon) -> None:
     daemon.start()
     daemon.command("run", task="scale", iterations=1)

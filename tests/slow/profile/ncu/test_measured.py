@@ -28,8 +28,6 @@ from kpd.workspace.task import load_task
 from tests.support.measure.measured import local_host
 from tests.support.profile.ncu_reports import BASELINE_US, CASES, TILED_US, on_path, pages, recorded, stand_in, timed
 
-pytestmark = pytest.mark.slow
-
 H100 = Device("GPU-00000000-0000-0000-0000-000000000000", "gpu", "NVIDIA H100 80GB HBM3", "sm_90")
 PTXAS = """ptxas info    : Compiling entry function '_Z17transpose_squaresPKfPflljj' for 'sm_90'
 ptxas info    : Function properties for _Z17transpose_squaresPKfPflljj

@@ -1,0 +1,52 @@
+"""kpd start, attach and shutdown with the real daemon and the real UI in a pseudo-terminal."""
+
+import signal
+import subprocess
+import time
+
+from tests.io.cli.test_start import PATIENCE_S, Place, place
+
+__all__ = ["place"]
+
+
+def test_the_daemon_in_the_foreground_queues_and_ends_with_its_signal(place: Place) -> None:
+    command = [*place.command, "start", "--headless", "axpy", "--iterations", "1"]
+    daemon = subprocess.Popen(command, env=place.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert daemon.stdout is not None
+    assert daemon.stdout.readline() == "r1\n"
+    assert place.pid() == daemon.pid
+    second = place.kpd("daemon")
+    assert second.returncode == 1
+    assert "a daemon runs already" in second.stderr
+    again = place.kpd("start", "--headless", "axpy")
+    assert (again.returncode, again.stdout) == (0, "r2\n")
+    assert "a daemon runs already: the tasks go into its queue" in again.stderr
+    bare = place.kpd("start", "--headless")
+    assert (bare.returncode, bare.stdout) == (0, "")
+    assert bare.stderr == "a daemon runs already: there is nothing to start; kpd run TASK queues a run\n"
+    daemon.send_signal(signal.SIGTERM)
+    _, err = daemon.communicate(timeout=60)
+    assert daemon.returncode == 0
+    assert "Traceback" not in err
+    assert place.pid() is None
+
+
+def test_a_real_run_from_the_command_line(place: Place) -> None:
+    daemon = subprocess.Popen([*place.command, "daemon"], env=place.env, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + PATIENCE_S
+    while place.pid() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    done = place.kpd("run", "axpy", "--iterations", "2", "--wait")
+    assert done.returncode in (0, 2), done.stderr
+    assert done.stdout == "r1\n"
+    assert "r1.0  ◆ baseline" in done.stderr
+    shown = place.kpd("show", "r1.0")
+    assert shown.returncode == 0, shown.stderr
+    assert "CASE" in shown.stdout
+    again = place.kpd("show", "r1.1", "--rederive")
+    assert (again.returncode, "✓ the same verdict" in again.stdout) == (0, True)
+    assert "kernel.c" in place.kpd("diff", "r1.1").stdout + place.kpd("show", "r1.1").stdout
+    assert "✗" not in place.kpd("task", "check").stdout
+    daemon.terminate()
+    assert daemon.wait(60) == 0

@@ -1,0 +1,15 @@
+"""A far-away host costs little: what an iteration asks of it, counted at the pipe."""
+
+import pytest
+
+from tests.io.measure.test_round_trips import Far, _far, taking
+
+__all__ = ["_far"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_candidate_that_is_accepted_takes_four_round_trips(far: Far) -> None:
+    asked, verdict = await far.iterate(taking(1))
+    assert asked == ["tree", "job", "job", "job"]
+    assert verdict.accepted
