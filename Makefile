@@ -6,7 +6,7 @@ TASK   ?= tasks/rmsnorm_silu_cpu
 # Two test files at a time: more would disturb what is measured.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: start demo test lint slow snapshots clean
+.PHONY: start demo test lint slow mutants snapshots clean
 
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
@@ -26,6 +26,12 @@ lint: $(VENV)/.installed-dev
 # What takes longer than a few seconds a test.
 slow: $(VENV)/.installed-dev
 	$(PYTEST) tests/slow
+
+# Which change of a number or a comparison no unit test notices; for a file: make mutants OF=kpd/measure/judge.py
+OF      ?= kpd/measure kpd/model
+MINUTES ?= 60
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.mutants --minutes $(MINUTES) $(OF)
 
 # After a wanted change of a screen; look at the pictures before committing them.
 snapshots: $(VENV)/.installed-dev

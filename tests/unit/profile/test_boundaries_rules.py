@@ -1,0 +1,160 @@
+"""Each condition of each rule: the rule fires just inside it, not just outside, and at the edge as the table says."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kpd.profile.cpu_rules import CPU_RULES
+from kpd.profile.gpu_rules import GPU_RULES
+
+BY_ID = {rule.id: rule for rule in (*CPU_RULES, *GPU_RULES)}
+FIRES = {  # whether a rule fires just below an edge, at it, and just above it
+    "<": (True, False, False), "<=": (True, True, False), "==": (False, True, False),
+    ">=": (False, True, True), ">": (False, False, True),
+}  # fmt: skip
+Condition = str | tuple[str, dict[str, float]]
+ROOM: tuple[Condition, ...] = ("sm_pct < 80", "dram_pct < 80")
+IDLE: tuple[Condition, ...] = ("issue_pct < 80", *ROOM)
+
+# By rule: metrics with which it fires (what is not named is 1), and its conditions. A condition holds for these
+# metrics, or for them with some others in their places.
+RULES: dict[str, tuple[dict[str, float], tuple[Condition, ...]]] = {
+    # on a CPU
+    "not_vectorised": ({}, ("hot_scalar_fp > 0", "hot_vector_pct < 50")),
+    "call_in_loop": ({}, ("hot_calls > 0",)),
+    "reduction_order": ({}, ("missed_reduction > 0",)),
+    "far_below_bandwidth": ({}, ("memory_roofline_pct < 50",)),
+    "scalar_moves": (
+        {"hot_vector_bits": 0, "hot_scalar_fp": 0, "hot_calls": 0},
+        ("hot_vector_bits == 0", "hot_scalar_fp == 0", "hot_calls == 0", "roofline_pct < 80"),
+    ),
+    "possible_aliasing": ({}, ("missed_alias > 0",)),
+    "narrow_vectors": (
+        {"hot_vector_bits": 64, "machine_vector_bits": 512, "hot_vector_pct": 90},
+        (
+            "hot_vector_bits > 0", "hot_vector_bits < 256", ("hot_vector_bits < 128", {"machine_vector_bits": 128}),
+            "hot_vector_pct >= 50",
+        ),
+    ),
+    "division_in_loop": ({}, ("hot_divisions > 0",)),
+    "gather_in_loop": ({}, ("hot_element_loads > 0",)),
+    "spills_in_loop": ({"hot_stack": 50}, ("hot_stack >= 4", ("hot_stack >= 10", {"hot_instructions": 100}))),
+    "core_waits": ({"ipc": 0.5}, ("ipc < 1", "roofline_pct < 80")),
+    "high_branch_misses": ({"branch_mpki": 9, "branch_miss_pct": 9}, ("branch_mpki > 3", "branch_miss_pct > 1")),
+    "cache_misses": (
+        {"cache_mpki": 30, "cache_miss_pct": 60},
+        ("cache_mpki > 10", "cache_miss_pct > 20", "roofline_pct < 80"),
+    ),
+    "uneven_cases": (
+        {"best_roofline_pct": 90},
+        (
+            ("worst_roofline_pct < 40", {"best_roofline_pct": 80}),
+            ("worst_roofline_pct < 80", {"best_roofline_pct": 200}),
+        ),
+    ),
+    "near_roofline": ({"roofline_pct": 90}, ("roofline_pct >= 80",)),
+    # on a GPU
+    "launch_bound": ({"launch_overhead_pct": 60}, ("launch_overhead_pct >= 20",)),
+    "poor_coalescing": (
+        {"sectors_per_load": 8}, ("coalescing_load_pct > 0", "coalescing_load_pct < 75", "sectors_per_load > 2"),
+    ),
+    "uncoalesced_store": (
+        {"sectors_per_store": 8}, ("coalescing_store_pct > 0", "coalescing_store_pct < 75", "sectors_per_store > 2"),
+    ),
+    "smem_bank_conflicts": (
+        {"shared_conflict_pct": 90, "shared_conflicts_load": 5, "shared_conflicts_store": 5, "instructions": 900},
+        (
+            "shared_conflict_pct >= 10", "instructions <= 1000",
+            ("shared_conflicts_load >= 6", {"shared_conflicts_store": 4, "instructions": 1000}),
+            ("shared_conflicts_store >= 6", {"shared_conflicts_load": 4, "instructions": 1000}),
+        ),
+    ),
+    "low_tensor_use": (
+        {"tensor_pct": 20, "fma_pct": 70},
+        (
+            "tensor_pct < 50", ("tensor_pct >= 5", {"fma_pct": 0}), ("fma_pct >= 60", {"tensor_pct": 0}),
+            "dram_pct < 80",
+        ),
+    ),
+    "register_spill": (
+        {}, (("spill_store_bytes > 0", {"spill_load_bytes": 0}), ("spill_load_bytes > 0", {"spill_store_bytes": 0})),
+    ),
+    "local_memory": ({"local_requests": 900}, (("local_requests > 10", {"instructions": 1000}),)),
+    "low_waves_per_sm": ({}, ("waves < 2", *ROOM)),
+    "tail_effect": ({"waves": 1.5}, ("waves > 1", "waves <= 1.6", "waves > 2", "waves <= 2.4", *ROOM)),
+    "stall_long_scoreboard": ({}, ("stall_long_scoreboard >= 0.3", *IDLE)),
+    "low_occupancy": (
+        {"waves": 9},
+        (
+            "occupancy_pct < 50", ("waves >= 1", {"occupancy_limit_pct": 90}),
+            ("occupancy_limit_pct < 50", {"waves": 0.5}), *ROOM,
+        ),
+    ),
+    "register_limited": (
+        {"limit_registers": 2, "limit_warps": 8, "limit_shared": 9, "limit_blocks": 9},
+        (
+            "limit_registers < 8", ("limit_registers <= 4", {"limit_shared": 4}),
+            ("limit_registers <= 4", {"limit_blocks": 4}), "occupancy_limit_pct <= 50", *ROOM,
+        ),
+    ),
+    "low_l1_hit": ({"l2_hit_pct": 90}, ("l1_hit_pct < 30", "l2_hit_pct >= 70", "stall_long_scoreboard >= 0.3", *ROOM)),
+    "low_l2_hit": (
+        {"dram_read_mb": 1000, "dram_write_mb": 500, "gbs": 800, "call_us": 1000},
+        (
+            "l2_hit_pct < 50", ("dram_read_mb > 500", {"dram_write_mb": 500}),
+            ("dram_write_mb > 500", {"dram_read_mb": 500}), "gbs < 1200", "call_us < 1500",
+        ),
+    ),
+    "stall_mio_throttle": ({}, ("stall_mio_throttle >= 0.3", *IDLE)),
+    "stall_short_scoreboard": ({}, ("stall_short_scoreboard >= 0.3", *IDLE)),
+    "stall_barrier": ({}, ("stall_barrier >= 0.2", *IDLE)),
+    "stall_math_pipe": ({}, ("stall_math_pipe >= 0.3", "issue_pct < 80")),
+    "stall_membar": ({}, ("stall_membar >= 0.15", *IDLE)),
+    "severe_memory_bound": ({"dram_pct": 90}, (("sm_pct <= 70", {"dram_pct": 80}), "dram_pct >= 80")),
+    "near_peak_compute": ({"sm_pct": 95}, ("sm_pct >= 85", ("dram_pct <= 85", {"sm_pct": 90}))),
+    "huge_dram_traffic": (
+        {"dram_read_mb": 9000, "dram_write_mb": 9000},
+        (("dram_read_mb >= 6000", {"dram_write_mb": 4000}), ("dram_write_mb >= 4000", {"dram_read_mb": 6000})),
+    ),
+    "stall_wait": ({}, ("stall_wait >= 0.3", *IDLE)),
+    "low_ipc": ({"ipc": 0.1}, ("ipc < 0.5", "sm_pct < 60", "dram_pct < 60")),
+    "high_waves_per_sm": (
+        {"waves": 60, "instructions": 100, "grid": 16, "block_threads": 64},
+        ("waves >= 40", "instructions < 3200", ("grid > 8", {"instructions": 1600}), *ROOM),
+    ),
+}  # fmt: skip
+
+
+def edges() -> Iterator[tuple[str, str, dict[str, float]]]:
+    for rule, (firing, conditions) in RULES.items():
+        for condition in conditions:
+            told, others = condition if isinstance(condition, tuple) else (condition, {})
+            yield rule, told, firing | others
+
+
+def test_every_rule_has_its_edges() -> None:
+    assert set(RULES) == set(BY_ID)
+    assert all(conditions for _, conditions in RULES.values())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_fires_within_all_its_edges(rule: str) -> None:
+    assert BY_ID[rule].fire(dict.fromkeys(BY_ID[rule].needs, 1.0) | RULES[rule][0]) is not None
+
+
+@pytest.mark.parametrize(("rule", "condition", "others"), edges())
+def test_a_rule_fires_on_one_side_of_each_edge_and_not_on_the_other(
+    rule: str, condition: str, others: dict[str, float]
+) -> None:
+    metric, relation, value = condition.split()
+    edge, step = float(value), 1e-6 * max(1.0, float(value))
+    metrics = dict.fromkeys(BY_ID[rule].needs, 1.0) | others
+    fired = tuple(BY_ID[rule].fire(metrics | {metric: at}) is not None for at in (edge - step, edge, edge + step))
+    assert fired == FIRES[relation]
+
+
+def test_moves_are_told_apart_from_arithmetic_whatever_it_is() -> None:
+    """Vectors and scalars in one loop do not cancel out."""
+    metrics = dict.fromkeys(BY_ID["scalar_moves"].needs, 1.0)
+    assert BY_ID["scalar_moves"].fire(metrics | {"hot_vector_bits": 4, "hot_scalar_fp": 4, "hot_calls": 0}) is None
+    assert BY_ID["scalar_moves"].fire(metrics | {"hot_vector_bits": 4, "hot_scalar_fp": 0, "hot_calls": 4}) is None
