@@ -24,6 +24,7 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.model import codec, events as e
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Gain, State, Verdict
 from kpd.model.profiles import CaseTime, Finding
 from kpd.subscription import Client
@@ -192,7 +193,7 @@ def story(iterations: int) -> Iterator[e.Fact]:
             yield e.RunStarted(run, "cpu 1")
         yield from whole_iteration(run, at)
         if at == ITERATIONS_A_RUN - 1:
-            yield e.RunEnded(run, "no_gain", "the budget is spent")
+            yield e.RunEnded(run, "no_gain", Told("the budget is spent"))
 
 
 def whole_iteration(run: str, at: int) -> Iterator[e.IterationFact]:
@@ -201,7 +202,7 @@ def whole_iteration(run: str, at: int) -> Iterator[e.IterationFact]:
     for fact in iteration(run, at):
         yield e.StepStarted(run, at, e.STEP_OF[type(fact)])
         yield fact
-    yield e.IterationEnded(run, at, "rejected", "not faster by 2 %: 0.4 % [−0.3, 1.1]")
+    yield e.IterationEnded(run, at, "rejected", Told("not faster by 2 %: 0.4 % [−0.3, 1.1]"))
 
 
 def iteration(run: str, at: int) -> Iterator[e.StepFact]:
@@ -215,7 +216,9 @@ def iteration(run: str, at: int) -> Iterator[e.StepFact]:
     yield e.Built(*took, "0" * 64, False, "-O3 -march=native")
     yield e.Checked(*took, 120, 0.3, "case 1")
     yield e.Timed(*took, 12.5, 7, cases, 0, 45.0)
-    yield e.Judged(*took, Verdict("same", Gain(0.4, -0.3, 1.1), 7, False, "not faster by 2 %: 0.4 % [−0.3, 1.1]"))
+    yield e.Judged(
+        *took, Verdict("same", Gain(0.4, -0.3, 1.1), 7, False, "told", told="not faster by 2 %: 0.4 % [−0.3, 1.1]")
+    )
     yield e.Profiled(*took, metrics)
     yield e.Explained(*took, "45 % of the bandwidth", (finding, finding))
 

@@ -6,14 +6,24 @@ from pathlib import Path
 from typing import Protocol
 
 from kpd.claude.question import Ledger
+from kpd.model.leaving import AgentSays, Leaving
 from kpd.model.nouns import Expectation, Iteration, Run, Steering, StepName
 from kpd.model.profiles import Advice, Finding
+from kpd.model.standing import Wait
+from kpd.text.standing import leaving
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
 
 
 class Exhausted(Exception):
-    """The agent has nothing left to propose, and the message says why. The run ends when that holds for all agents."""
+    """The agent has nothing left to propose, and `why`: in its own words, or as data.
+
+    The run ends when that holds for all agents.
+    """
+
+    def __init__(self, why: str | Leaving) -> None:
+        self.why: Leaving = AgentSays(why) if isinstance(why, str) else why
+        super().__init__(leaving(self.why))
 
 
 class BadReply(Exception):
@@ -52,7 +62,7 @@ class Context:
     `bottleneck` and `advice` are of the incumbent, without findings of rules that the operator has banned; `changes` is
     what moved in `last`, the newest iteration that was profiled, against what it had been measured against. `runs` are
     all runs there are. `home` is the iteration's own folder; `keep` puts an artefact (prompt.md, reply.md) into it.
-    `say` shows live output, `waits` the reason while the agent waits for somebody (empty when it goes on); `ready` is
+    `say` shows live output, `waits` for what the agent waits (None when it goes on); `ready` is
     awaited before anything that costs money, since the operator may have paused the run. `ledger` keeps the accounts of
     calls that cost money.
     """
@@ -66,7 +76,7 @@ class Context:
     workspace: Workspace
     say: Callable[[str], None]
     keep: Callable[[str, str | bytes], None]
-    waits: Callable[[str], None]
+    waits: Callable[[Wait | None], None]
     ready: Callable[[], Awaitable[None]]
     ledger: Ledger
     device: str = ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kpd.agents.agent import BadReply, Context, Proposal
 from kpd.agents.reading import proposal
+from kpd.model.standing import ForReply
 from kpd.workspace.paths import Outside, inside
 from kpd.workspace.runfolder import read_plain
 
@@ -37,7 +38,7 @@ class Mailbox:
         try:
             return await self._answer(context)
         finally:
-            context.waits("")
+            context.waits(None)
 
     async def close(self) -> None:
         """Holds nothing."""
@@ -55,8 +56,7 @@ class Mailbox:
     async def _answer(self, context: Context) -> Proposal:
         """The first reply that can be used. One that cannot stays where it is, and is passed over until it changes."""
         path = context.home / REPLY
-        wanted = f"waiting for {path}, the answer to {PROMPT} beside it"
-        waits, before, refused = wanted, _seen(path), None
+        waits, before, refused = ForReply(str(path), PROMPT), _seen(path), None
         while True:
             context.waits(waits)  # each time: it may have been forgotten
             now = _seen(path)
@@ -66,7 +66,7 @@ class Mailbox:
                 except BadReply as err:
                     refused = now
                     context.keep(REJECTED, _rejected(context.home, str(err)))
-                    waits = f"{wanted}; the last one cannot be used: {err}"
+                    waits = ForReply(str(path), PROMPT, str(err))
             before = now
             await asyncio.sleep(self._every_s)
 

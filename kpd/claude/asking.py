@@ -16,6 +16,7 @@ from kpd.claude.silence import Silence
 from kpd.claude.stream import Garbled, Heard
 from kpd.claude.trouble import Passing, TooLong, Trouble
 from kpd.model.spending import Usage
+from kpd.model.standing import ForService
 
 MOST_PIECES = 5
 """An answer in more pieces than this is given up."""
@@ -152,7 +153,7 @@ class Asking:
         most_s = self._question.most_waits_s
         if most_s is not None and self._lost_s > most_s:
             raise Unavailable(f"no answer worth a wait of {most_s:.0f} s: {trouble.reason}", "try again later")
-        self._silence.tell(f"{trouble.reason}; asked again in {pause_s:.0f} s")
+        self._silence.tell(ForService(trouble.reason, pause_s))
         await asyncio.sleep(pause_s)
 
     def _room(self, wanted: int) -> int:

@@ -1,8 +1,7 @@
 """What ends a question to the model service without an answer. What time heals is waited for, while it is worth it."""
 
-from typing import Literal
-
-Scope = Literal["run", "day"]
+from kpd.model.leaving import Overspent
+from kpd.text.standing import overspent
 
 
 class Unavailable(Exception):
@@ -21,9 +20,9 @@ class Unavailable(Exception):
 
 
 class OverBudget(Exception):
-    """The next call could cost more than the run or the day may still spend. `message` names the limit."""
+    """The next call could cost more than the run or the day may still spend."""
 
-    def __init__(self, message: str, scope: Scope) -> None:
-        super().__init__(message)
-        self.message = message
-        self.scope: Scope = scope
+    def __init__(self, over: Overspent) -> None:
+        self.message = overspent(over)
+        super().__init__(self.message)
+        self.over = over

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from kpd.model.spending import Purpose, Usage
+from kpd.model.standing import Wait
 
 MOST_BREAKPOINTS = 4
 """How many cache breakpoints the service takes in one request."""
@@ -86,6 +87,6 @@ class Hooks:
     """
 
     say: Callable[[str], None]
-    waits: Callable[[str], None]
+    waits: Callable[[Wait | None], None]
     ledger: Ledger
     ready: Callable[[], Awaitable[None]]

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Callable
 
+from kpd.model.standing import Silent, Wait
+
 
 class Silence:
     """Tells of trouble at once, of silence when it lasts, and when it is over."""
 
-    def __init__(self, waits: Callable[[str], None], quiet_s: float) -> None:
+    def __init__(self, waits: Callable[[Wait | None], None], quiet_s: float) -> None:
         self._waits = waits
         self._quiet_s = quiet_s
         self._timer: asyncio.TimerHandle | None = None
@@ -16,8 +18,7 @@ class Silence:
     def begin(self) -> None:
         """From now on something should come. The service's mere signs of life are not heard here."""
         self.pause()
-        reason = f"no part of the answer has come for {self._quiet_s:g} s: the model thinks, or the connection hangs"
-        self._timer = asyncio.get_running_loop().call_later(self._quiet_s, self.tell, reason)
+        self._timer = asyncio.get_running_loop().call_later(self._quiet_s, self.tell, Silent(self._quiet_s))
 
     def broken(self) -> None:
         """Something came."""
@@ -30,9 +31,9 @@ class Silence:
             self._timer.cancel()
             self._timer = None
 
-    def tell(self, reason: str) -> None:
+    def tell(self, wait: Wait) -> None:
         self._told = True
-        self._waits(reason)
+        self._waits(wait)
 
     def end(self) -> None:
         self.pause()
@@ -41,4 +42,4 @@ class Silence:
     def _over(self) -> None:
         if self._told:
             self._told = False
-            self._waits("")
+            self._waits(None)

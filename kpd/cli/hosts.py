@@ -41,7 +41,7 @@ def execute(args: Namespace) -> int:
     answer, seen = clean(query(ws, "status")), looks(ws)
     for card in answer["hosts"].values():
         runs = [run for run in answer["runs"].values() if run["host"] == card["name"]]
-        waiting = [f"{run['id']}: {run['waiting']}" for run in runs if run["waiting"]]
+        waiting = [f"{run['id']}: {run['waits']}" for run in runs if run["waits"]]
         for text in report(card, columns(), waiting, seen.get(card["name"])):
             out(text)
     if not answer["hosts"]:

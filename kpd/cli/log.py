@@ -16,6 +16,8 @@ from kpd.model import codec
 from kpd.model.events import IterationEnded, RunEnded
 from kpd.model.fold import fold
 from kpd.model.nouns import Run, State
+from kpd.text import briefs
+from kpd.text.endings import of_run, run_ended
 from kpd.workspace.paths import Workspace
 
 WIDTHS = (8, 18, 12, 26, 9)
@@ -50,11 +52,12 @@ def execute(args: Namespace) -> int:
         if run.status != "ended":
             asyncio.run(_follow(ws, state, run_id, args.json))
     elif args.json:
-        out_json({"run": run_id, "iterations": codec.jsonable(run.iterations)})
+        out_json({"run": run_id, "iterations": [briefs.iteration(it) for it in run.iterations]})
     else:
         _tell(run, [it.number for it in run.iterations], False, head)
         told = f"{run_id} of {run.task}: {words.run_state(codec.jsonable(run))}"
-        narrate(line(f"{told}, {run.reason}" if run.reason else told))
+        why = of_run(run)
+        narrate(line(f"{told}, {why}" if why else told))
     return OK
 
 
@@ -64,8 +67,8 @@ async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> No
         match event.fact:
             case IterationEnded(run=run, iteration=number) if run == run_id:
                 _tell(state.runs[run_id], [number], as_json)
-            case RunEnded(run=run, reason=reason) if run == run_id:
-                narrate(f"{run_id} {words.run_state(codec.jsonable(state.runs[run_id]))}: {line(reason)}")
+            case RunEnded(run=run, cause=cause) if run == run_id:
+                narrate(f"{run_id} {words.run_state(codec.jsonable(state.runs[run_id]))}: {line(run_ended(cause))}")
                 return
 
 
@@ -81,7 +84,7 @@ def _tell(run: Run, numbers: list[int], as_json: bool, head: tuple[str, ...] = (
         out(row(head, limit))
     for it in run.iterations:
         if it.number in numbers:
-            brief = codec.jsonable(it)
+            brief = briefs.iteration(it)
             out(json.dumps(brief) if as_json else row(cells(run.id, brief, it.number == run.incumbent), limit))
     sys.stdout.flush()
 

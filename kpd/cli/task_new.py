@@ -83,12 +83,13 @@ async def _make(ws: Workspace, args: Namespace, facts: "Facts", purse: "Purse") 
     from kpd.harness.compiled import compiler, nvcc
     from kpd.harness.generate import GivenUp, Maker
     from kpd.hosts.errors import HostError
+    from kpd.text.standing import wait
 
     config = load_config(ws).claude
     if not os.environ.get(config.api_key_env, "").strip():
         message = f"there is no API key: {config.api_key_env} is not set"
         raise CliError(message, "set it; --facts prints what can be told without a model", INFRA)
-    hooks = Hooks(lambda text: None, lambda why: narrate(plain(why)) if why else None, purse, at_once)
+    hooks = Hooks(lambda text: None, lambda why: narrate(plain(wait(why))) if why else None, purse, at_once)
     async with AsyncExitStack() as stack:
         service = Service(config, os.environ)
         stack.push_async_callback(service.close)

@@ -9,6 +9,8 @@ from kpd.cli.text import line, narrate
 from kpd.model import events as e
 from kpd.model.fold import fold
 from kpd.model.nouns import Run, State
+from kpd.text.endings import iteration_ended, of_run
+from kpd.text.standing import hold, pause
 from kpd.workspace.paths import Workspace
 
 CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED, "infra": INFRA}
@@ -26,7 +28,7 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
         if run.status == "ended":
             return _verdict(run, rolled_back)
         if run.status == "paused" and run.infra:
-            raise CliError(f"{run_id} is paused: {run.reason}", f"mend it, then kpd resume {run_id}", INFRA)
+            raise CliError(f"{run_id} is paused: {of_run(run)}", f"mend it, then kpd resume {run_id}", INFRA)
     raise CliError("the connection to the daemon was closed", "kpd status shows whether it still runs", INFRA)
 
 
@@ -52,19 +54,19 @@ def _rolled_back(fact: e.Fact, run_id: str, before: bool) -> bool:
 
 def _verdict(run: Run, rolled_back: bool) -> int:
     outcome = run.outcome or "failed"
-    narrate(f"{run.id} {words.RUN_OUTCOMES[outcome][0]}: {line(run.reason)}")
+    narrate(f"{run.id} {words.RUN_OUTCOMES[outcome][0]}: {line(of_run(run))}")
     return FAILED if rolled_back and outcome == "no_gain" else CODES[outcome]
 
 
 def _narrate(fact: e.Fact, run_id: str) -> None:
     match fact:
-        case e.QueueHeld(reason=reason):
-            narrate(f"the queue is held: {line(reason)}; kpd resume releases it")
+        case e.QueueHeld(hold=cause):
+            narrate(f"the queue is held: {line(hold(cause))}; kpd resume releases it")
         case e.RunStarted(run=run, device=device) if run == run_id:
             narrate(f"{run} started on {line(device)}")
-        case e.RunPaused(run=run, reason=reason) if run == run_id:
-            narrate(f"{run} paused: {line(reason)}")
+        case e.RunPaused(run=run, cause=why) if run == run_id:
+            narrate(f"{run} paused: {line(pause(why))}")
         case e.RunResumed(run=run) if run == run_id:
             narrate(f"{run} goes on")
-        case e.IterationEnded(run=run, iteration=number, outcome=outcome, reason=reason) if run == run_id:
-            narrate(f"{run}.{number}  {words.OUTCOMES[outcome][0]}  {line(reason)}")
+        case e.IterationEnded(run=run, iteration=number, outcome=outcome, cause=ended) if run == run_id:
+            narrate(f"{run}.{number}  {words.OUTCOMES[outcome][0]}  {line(iteration_ended(ended))}")

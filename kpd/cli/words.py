@@ -95,8 +95,8 @@ def now(run: dict[str, Any], at: float) -> str:
         return f"{run['reason']}; {asks}" if asks else str(run["reason"])
     if asks:
         return f"waits: {asks}"
-    if run["waiting"]:
-        return f"waits: {run['waiting']}"
+    if run["waits"]:
+        return f"waits: {run['waits']}"
     if run["status"] == "queued":
         return ""
     if current is None:
@@ -110,14 +110,14 @@ def approval(run_id: str, iteration: dict[str, Any]) -> str:
     """That the iteration's candidate waits for a person, and how to let it go on; empty for others."""
     if iteration["review"] != "waits" or iteration["outcome"] is not None:
         return ""
-    from kpd.model.approval import for_approval
+    from kpd.text.standing import approval as told
 
-    return for_approval(run_id, iteration["number"])
+    return told(run_id, iteration["number"])
 
 
 def run_state(run: dict[str, Any]) -> str:
     if run["status"] == "ended":
         return RUN_OUTCOMES.get(run["outcome"] or "", ("ended", ""))[0]
-    if run["status"] == "running" and run["waiting"]:
+    if run["status"] == "running" and run["waiting"] is not None:
         return WAITING
     return STATUSES[run["status"]][0]

@@ -5,7 +5,10 @@ import os
 
 from kpd.engine.journal import Journal
 from kpd.model import events as e
-from kpd.model.approval import for_approval
+from kpd.model.standing import Hold
+from kpd.text.endings import run_ended
+from kpd.text.notices import watched
+from kpd.text.standing import approval, hold, pause
 
 LIMIT_S = 30
 
@@ -13,22 +16,22 @@ LIMIT_S = 30
 def worth_telling(fact: e.Fact) -> str | None:
     """The sentence to send, or None for the many facts that need nobody."""
     match fact:
-        case e.RunEnded(run=run, outcome=outcome, reason=reason):
-            return f"{run} ended: {outcome.replace('_', ' ')} ({reason})"
-        case e.RunPaused(run=run, reason=reason, infra=True):
-            return f"{run} waits for you: {reason}"
+        case e.RunEnded(run=run, outcome=outcome, cause=cause):
+            return f"{run} ended: {outcome.replace('_', ' ')} ({run_ended(cause)})"
+        case e.RunPaused(run=run, cause=cause, infra=True):
+            return f"{run} waits for you: {pause(cause)}"
         case e.ReviewAsked(run=run, iteration=number):
-            return for_approval(run, number)
-        case e.QueueHeld(reason=reason):
-            return held(reason)
+            return approval(run, number)
+        case e.QueueHeld(hold=cause):
+            return held(cause)
         case e.DeviceIdle() | e.StepStalled():
-            return fact.text
+            return watched(fact)
     return None
 
 
-def held(reason: str) -> str | None:
-    """The sentence for a queue that is held for this reason; None for one that is not."""
-    return f"the queue waits for you: {reason}" if reason else None
+def held(cause: Hold | None) -> str | None:
+    """The sentence for a queue that is held by this; None for one that is not."""
+    return f"the queue waits for you: {hold(cause)}" if cause else None
 
 
 async def tell(command: tuple[str, ...], text: str, journal: Journal) -> None:

@@ -15,6 +15,7 @@ from kpd.model import codec
 from kpd.model.events import Event, Fact, QueueHeld, QueueReleased
 from kpd.model.fold import fold
 from kpd.model.nouns import State
+from kpd.model.standing import Hold
 
 SNAPSHOT_EVERY = 2000  # events; that many are folded in about 0.1 s at a start
 LIVE_CHARACTERS = 16_384  # of one live message; longer text is cut into several
@@ -31,14 +32,14 @@ class Journal:
         self.store = store
         self._fold = model_digest()
         self._folded, self._snapshot_seq = _load(store, self._fold)
-        self._suspended = ""
+        self._suspended: Hold | None = None
         self._listeners: list[Listener] = []
         self._outgoing: deque[Message] = deque()
         self._publishing = False
 
     @property
     def state(self) -> State:
-        """The fold of the log; while the journal is suspended, held for that reason."""
+        """The fold of the log; while the journal is suspended, held by that."""
         return replace(self._folded, held=self._suspended) if self._suspended else self._folded
 
     def emit(self, fact: Fact) -> Event:
@@ -55,18 +56,18 @@ class Journal:
         event = self.store.append(fact, at)
         self._folded = fold(self._folded, event)
         if isinstance(fact, QueueHeld | QueueReleased):
-            self._suspended = ""
+            self._suspended = None
         self._publish(event)
         if event.seq - self._snapshot_seq >= SNAPSHOT_EVERY:
             self.snapshot()
         return event
 
-    def suspend(self, reason: str) -> None:
+    def suspend(self, hold: Hold) -> None:
         """Hold the queue in memory alone, until the next fact about it: for when the log cannot take one.
 
         Subscribers get the whole state: no event says this.
         """
-        self._suspended = reason
+        self._suspended = hold
         self._publish(self.state)
 
     def live(self, channel: str, run: str, iteration: int, text: str) -> None:

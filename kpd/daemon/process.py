@@ -24,6 +24,7 @@ from kpd.engine.journal import holding
 from kpd.messages import Live
 from kpd.model import events as e
 from kpd.model.nouns import State
+from kpd.model.standing import Hold
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
@@ -42,7 +43,7 @@ class Daemon:
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
-        self._held_told = ""
+        self._held_told: Hold | None = None
         self._background: set[asyncio.Task[None]] = set()
         journal.subscribe(self._alert)
         journal.subscribe(self._wait_no_more)
@@ -150,7 +151,7 @@ class Daemon:
         command = self.engine.config.notify.command
         text = None
         if isinstance(message, e.Event):
-            text, self._held_told = alert.worth_telling(message.fact), ""
+            text, self._held_told = alert.worth_telling(message.fact), None
         elif isinstance(message, State) and message.held != self._held_told:
             self._held_told = message.held  # in memory alone: no event says it
             text = alert.held(message.held)
@@ -183,7 +184,7 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
         try:
             with daemon.diary.kept():
                 await daemon.serve(ended)
-            journal.emit(e.DaemonStopped("shut down", daemon.rested))
+            journal.emit(e.DaemonStopped(daemon.rested))
         finally:
             journal.close()
     return 0

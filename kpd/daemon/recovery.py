@@ -5,6 +5,7 @@ from typing import Literal
 from kpd.daemon.journal import Journal
 from kpd.model import events as e
 from kpd.model.nouns import Run
+from kpd.model.standing import LeftAt, Unfinished
 
 Ended = Literal["crashed", "cut", "rested"]
 """How the daemon before this one ended: without a goodbye, in the middle of a step, or between two."""
@@ -15,7 +16,7 @@ def how_it_ended(journal: Journal) -> Ended:
     if journal.state.pid is not None:
         return "crashed"
     last = journal.store.tail(1)
-    fact = last[0].fact if last else e.DaemonStopped("never started", rested=True)
+    fact = last[0].fact if last else e.DaemonStopped(rested=True)
     return "rested" if isinstance(fact, e.DaemonStopped) and fact.rested else "cut"
 
 
@@ -29,14 +30,12 @@ def hold_unfinished(journal: Journal, ended: Ended) -> None:
     runs = state.begun or state.queue[:1]
     if state.held or not runs or ended == "rested" or (ended == "cut" and not state.begun):
         return
-    where = ", ".join(f"{run.id} was at {_place(run)}" for run in runs)
-    how = "the daemon was shut down" if ended == "cut" else "the daemon ended without a goodbye"
-    journal.emit(e.QueueHeld(f"{how}, {where}: resume goes on from there, stop ends it"))
+    journal.emit(e.QueueHeld(Unfinished("cut" if ended == "cut" else "crashed", tuple(map(_left_at, runs)))))
 
 
-def _place(run: Run) -> str:
+def _left_at(run: Run) -> LeftAt:
     if run.status == "queued":
-        return "the head of the queue"
-    if run.current is None:
-        return "the beginning" if not run.iterations else f"the end of iteration {run.iterations[-1].number}"
-    return f"iteration {run.current.number}, {run.current.step or 'before its first step'}"
+        return LeftAt(run.id, queued=True)
+    if run.current is not None:
+        return LeftAt(run.id, iteration=run.current.number, step=run.current.step)
+    return LeftAt(run.id, iteration=run.iterations[-1].number, behind=True) if run.iterations else LeftAt(run.id)

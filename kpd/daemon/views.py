@@ -2,11 +2,12 @@
 
 The same functions serve the socket and, when no daemon runs, a command-line verb. Arguments may be left out or
 null, except `iteration`, `name`, `id` and `task` where they stand first. A run is told in brief: without `iterations`,
-`files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`.
+`files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`. Beside the
+data stand sentences: `reason`, why a run or an iteration ended or is paused, and `waits`, what a run waits for.
 
-    status    {version, pid (null: no daemon), workspace, seq, at, held, active, begun, queued, runs: {id: Run},
-               hosts: {name: HostCard}, tasks: {name: TaskCard}, notices, playback: Playback or null}
-    queue     {held, active, begun, queued}            active: the newest of those begun, or null
+    status    {version, pid (null: no daemon), workspace, seq, at, held (in words), hold, active, begun, queued,
+               runs: {id: Run}, hosts: {name: HostCard}, tasks: {name: TaskCard}, notices, playback: Playback or null}
+    queue     {held, hold, active, begun, queued}            active: the newest of those begun, or null
     log       [{seq, at, kind, body}]                  limit=200, run: the newest events, oldest first
     events    [{seq, at, kind, body}]                  after=0, limit=1000, run, iteration: the next events
     show      {run: Run, iteration: Iteration, detail: Detail, parent, baseline: Detail or null, folder}  iteration
@@ -44,13 +45,14 @@ from kpd.model import codec
 from kpd.model.detail import Detail, detail
 from kpd.model.events import Billed, Event
 from kpd.model.nouns import Iteration, Run, State
+from kpd.text import briefs
+from kpd.text.standing import hold
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
 from kpd.workspace.strict import misfit
 
 MOST_EVENTS = 10_000  # of one answer
-_NOT_BRIEF = {"iterations", "files", "folder", "pending_edit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +109,19 @@ def _status(sources: Sources, args: Nothing) -> Any:
         "seq": state.seq,
         "at": state.at,
         **_queue(sources, args),
-        "runs": {run.id: _brief(run) for run in state.runs.values()},
+        "runs": {run.id: briefs.run(run) for run in state.runs.values()},
         "hosts": state.hosts,
         "tasks": state.tasks,
-        "notices": state.notices,
+        "notices": [briefs.noticed(one) for one in state.notices],
         "playback": state.playback,
     }
 
 
 def _queue(sources: Sources, args: Nothing) -> dict[str, Any]:
     state = sources.state
-    active = None if state.active is None else _brief(state.active)
-    begun, queued = [_brief(run) for run in state.begun], [_brief(run) for run in state.queue]
-    return {"held": state.held, "active": active, "begun": begun, "queued": queued}
+    active = None if state.active is None else briefs.run(state.active)
+    begun, queued = [briefs.run(run) for run in state.begun], [briefs.run(run) for run in state.queue]
+    return {"held": hold(state.held), "hold": state.held, "active": active, "begun": begun, "queued": queued}
 
 
 # ── the log ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -164,11 +166,11 @@ def _show(sources: Sources, args: OfIteration) -> Any:
     run, iteration = iteration_ref(sources.state, args.iteration)
     parent, baseline = _parent(run, iteration), run.baseline
     return {
-        "run": _brief(run),
-        "iteration": iteration,
-        "detail": sources.detail(run, iteration.number),
-        "parent": None if parent is None else sources.detail(run, parent.number),
-        "baseline": None if baseline is None else sources.detail(run, baseline.number),
+        "run": briefs.run(run),
+        "iteration": briefs.iteration(iteration),
+        "detail": briefs.found(sources.detail(run, iteration.number)),
+        "parent": None if parent is None else briefs.found(sources.detail(run, parent.number)),
+        "baseline": None if baseline is None else briefs.found(sources.detail(run, baseline.number)),
         "folder": str(sources.folder(run, iteration.number).folder),
     }
 
@@ -206,17 +208,13 @@ def _rederive(sources: Sources, args: OfIteration) -> Any:
     run, iteration = iteration_ref(sources.state, args.iteration)
     with _log_of(sources, run.id) as log:
         found = rederived(log, sources.folder(run, iteration.number), run, iteration.number)
-    return {"recorded": iteration.verdict, "rederived": found}
+    recorded = None if iteration.verdict is None else briefs.judged(iteration.verdict)
+    return {"recorded": recorded, "rederived": briefs.judged(found)}
 
 
 def _parent(run: Run, iteration: Iteration) -> Iteration | None:
     """The iteration it started from; a baseline has none."""
     return None if iteration.parent == iteration.number else run.iteration(iteration.parent)
-
-
-def _brief(run: Run) -> dict[str, Any]:
-    kept = {field.name: getattr(run, field.name) for field in fields(run) if field.name not in _NOT_BRIEF}
-    return {**kept, "count": len(run.iterations), "current": run.current, "best": run.best, "baseline": run.baseline}
 
 
 def _frame(event: Event) -> dict[str, Any]:

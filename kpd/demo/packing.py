@@ -11,9 +11,11 @@ from kpd.daemon.store import Store
 from kpd.demo.recording import FORMAT, About, Recording
 from kpd.hosts.recorded.scrub import LEAST, PLAYED_GPU, Scrub
 from kpd.model import codec, events as e
+from kpd.model.faults import IsIncorrect, NotBuilt
 from kpd.model.fold import fold_all
 from kpd.model.nouns import Run
 from kpd.model.places import HostCard, Telemetry
+from kpd.model.standing import ForLease
 from kpd.workspace.paths import Workspace
 
 OPERATOR = "operator"
@@ -88,8 +90,8 @@ def refuse_private(recording: Recording, words: Iterable[str]) -> None:
 _KINDS = {
     "accepted": lambda it: it.outcome == "accepted",
     "rejected by its times": lambda it: it.outcome == "rejected" and it.verdict is not None,
-    "incorrect": lambda it: it.outcome == "rejected" and it.reason.startswith("incorrect"),
-    "not to be built": lambda it: it.outcome == "failed" and it.reason.startswith("does not build"),
+    "incorrect": lambda it: isinstance(it.cause, IsIncorrect),
+    "not to be built": lambda it: isinstance(it.cause, NotBuilt),
 }
 
 
@@ -146,16 +148,13 @@ def _events(events: list[e.Event], run: Run, scrub: Scrub) -> Iterator[e.Event]:
         yield e.Event(seq, event.at, _public(event.fact, scrub))
 
 
-_SOMEBODY = re.compile(r"\S+@\S+")
-
-
 def _public(fact: e.Fact, scrub: Scrub) -> e.Fact:
     if isinstance(fact, e.HostProbed):
         system = " ".join(word for word in fact.card.system.split() if not word[:1].isdigit())
         devices = tuple(replace(device, telemetry=_own(device.telemetry)) for device in fact.card.devices)
         fact = replace(fact, card=replace(fact.card, address="", system=system, devices=devices))
-    if isinstance(fact, e.RunWaits):  # for a device that somebody else has: whoever that is
-        fact = replace(fact, reason=_SOMEBODY.sub("somebody", fact.reason))
+    if isinstance(fact, e.RunWaits) and isinstance(fact.wait, ForLease):  # whoever has the device
+        fact = replace(fact, wait=ForLease(fact.wait.host, "somebody measures on it"))
     body = _without(codec.jsonable(fact), scrub)
     return codec.fact_from(fact.kind(), codec.encode(body))
 

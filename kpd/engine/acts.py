@@ -7,6 +7,7 @@ from kpd.engine.refused import Refused, refuse_ended
 from kpd.engine.waiting import tell
 from kpd.model import events as e
 from kpd.model.nouns import Iteration, Run
+from kpd.text.endings import of_iteration
 
 
 def review(engine: Engine, run: Run, on: bool, by: str) -> None:
@@ -45,7 +46,9 @@ def again(engine: Engine, run: Run, it: Iteration, thorough: bool, by: str) -> N
     if it.outcome is None:
         raise Refused(f"{name} is still under way")
     if not any(isinstance(event.fact, e.Proposed) for event in engine.journal.events(run.id, it.number)):
-        raise Refused(f"{name} has no candidate: {it.reason or 'its agent proposed nothing'}", f"kpd log {run.id}")
+        raise Refused(
+            f"{name} has no candidate: {of_iteration(it) or 'its agent proposed nothing'}", f"kpd log {run.id}"
+        )
     if any((wish.of, wish.thorough) == (it.number, thorough) for wish in run.again):
         raise Refused(f"{name} is to be measured again already")
     engine.journal.emit(e.AgainAsked(run.id, it.number, thorough, by))
@@ -87,5 +90,5 @@ def _waits(run: Run, it: Iteration) -> None:
 
 def _decided(engine: Engine, run: Run) -> None:
     """Also a run that another daemon left waiting says so no more."""
-    tell(engine.journal, run_of(engine.journal, run.id), "")
+    tell(engine.journal, run_of(engine.journal, run.id), None)
     engine.wake()

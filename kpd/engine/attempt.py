@@ -13,7 +13,8 @@ from kpd.hosts.host import Host, worked
 from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
-from kpd.model.nouns import Iteration, Outcome, Run
+from kpd.model.faults import CandidateFault
+from kpd.model.nouns import Iteration, Run
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
@@ -21,14 +22,14 @@ from kpd.workspace.task import Task
 
 
 class Fault(Exception):
-    """The candidate's own fault, in words its agent can act on: one line, and in `feedback` what else may help it.
+    """The candidate's own fault `what`, and in `feedback` what else may help its agent to mend it.
 
     A `final` one ends the iteration: it is not for its agent to mend.
     """
 
-    def __init__(self, outcome: Outcome, message: str, feedback: str = "", final: bool = False) -> None:
-        super().__init__(message)
-        self.outcome = outcome
+    def __init__(self, what: CandidateFault, feedback: str = "", final: bool = False) -> None:
+        super().__init__(what)
+        self.what = what
         self.feedback = feedback
         self.final = final
 

@@ -24,6 +24,7 @@ from kpd.measure.bench import Bench
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
+from kpd.model.causes import NothingLeft, NotMeasurable, RunCause, RunOver, Skipped, Stopped
 from kpd.model.nouns import Run, RunOutcome
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
@@ -70,11 +71,11 @@ class Campaign:
             if interrupted.how == "skip":
                 self._give_up(interrupted)
             if interrupted.how == "stop":
-                self._end("stopped", str(interrupted))
+                self._end("stopped", Stopped(interrupted.by))
         except Again:
             return
         except (TaskError, BuildError) as err:
-            self._end("failed", f"the task cannot be measured: {err}")
+            self._end("failed", NotMeasurable(str(err)))
         finally:
             try:
                 await self._let_go()
@@ -133,7 +134,7 @@ class Campaign:
                 continue
             step = plan.next_of(self.run, task.bench.direction)
             if isinstance(step, plan.End):
-                self._end(step.outcome, step.reason)
+                self._end(step.outcome, step.cause)
                 return
             if isinstance(step, plan.Wait):
                 await self.control.wait_until(
@@ -176,7 +177,7 @@ class Campaign:
             await self.control.run(iterate(at))
         except Exhausted as err:
             for_good = not plan.explores(self.run, step.agent)
-            self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", str(err), for_good))
+            self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", NothingLeft(err.why), for_good))
         except Interrupted as interrupted:
             if interrupted.how != "skip":
                 raise
@@ -196,10 +197,10 @@ class Campaign:
     def _give_up(self, interrupted: Interrupted) -> None:
         """End the iteration that a skip was meant for, unless it has just ended by itself."""
         if (current := self.run.current) is not None:
-            self.journal.emit(e.IterationEnded(self.run_id, current.number, "skipped", str(interrupted)))
+            self.journal.emit(e.IterationEnded(self.run_id, current.number, "skipped", Skipped(interrupted.by)))
 
-    def _end(self, outcome: RunOutcome, reason: str) -> None:
-        end_run(self.journal, self.run_id, outcome, reason)
+    def _end(self, outcome: RunOutcome, cause: RunCause) -> None:
+        end_run(self.journal, self.run_id, outcome, cause)
         try:
             write_report(self.workspace, self.run, self.journal.state.direction(self.run))
             patterns.regenerate(self.workspace)
@@ -207,8 +208,8 @@ class Campaign:
             self.journal.emit(e.Noticed("warning", f"what {self.run_id} came to cannot be written: {err}"))
 
 
-def end_run(journal: Journal, run_id: str, outcome: RunOutcome, reason: str) -> None:
+def end_run(journal: Journal, run_id: str, outcome: RunOutcome, cause: RunCause) -> None:
     """End the run, and before it the iteration it may be in."""
     if (current := run_of(journal, run_id).current) is not None:
-        journal.emit(e.IterationEnded(run_id, current.number, "interrupted", reason))
-    journal.emit(e.RunEnded(run_id, outcome, reason))
+        journal.emit(e.IterationEnded(run_id, current.number, "interrupted", RunOver(cause)))
+    journal.emit(e.RunEnded(run_id, outcome, cause))

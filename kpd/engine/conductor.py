@@ -9,8 +9,10 @@ from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.placing import Place, place
 from kpd.engine.waiting import tell
 from kpd.measure.catalogue import device_of
+from kpd.model.causes import NotMeasurable
 from kpd.model.nouns import Run
 from kpd.model.places import Need
+from kpd.model.standing import ForTask, OwnError, Wait
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 
@@ -39,7 +41,7 @@ class Conductor:
                     self._begin_what_can()
             except Exception as err:  # without this loop the daemon would have to end
                 log.exception("runs could not be begun because of an error of kpd's own")
-                self._journal.suspend(f"kpd's own error: {err!r}; see the daemon's log, then resume")
+                self._journal.suspend(OwnError(repr(err)))
             await self._work.wait()
 
     def wake(self) -> None:
@@ -81,21 +83,21 @@ class Conductor:
                 found = self._place(run)
                 if isinstance(found, Place):
                     self._begin(run, found)
-                elif found:
+                elif found is not None:
                     tell(self._journal, run, found)
 
-    def _place(self, run: Run) -> Place | str:
-        """Where the run can go on now, or what it waits for; empty when it has just been ended instead."""
+    def _place(self, run: Run) -> Place | Wait | None:
+        """Where the run can go on now, or what it waits for; None when it has just been ended instead."""
         # Runs that wait for their host keep their task and their device, too.
         others = [other for other in self._journal.state.begun if other.id != run.id]
         tasks = {other.task: other.id for other in others}
         tasks |= {other.run.task: other.run_id for other in self.campaigns.values()}
         if run.started is None and run.task in tasks:
-            return f"{tasks[run.task]} works on {run.task}"
+            return ForTask(tasks[run.task], run.task)
         card = self._journal.state.tasks.get(run.task)
         if run.started is None and (card is None or card.error):
-            end_run(self._journal, run.id, "failed", f"the task cannot be measured: {card.error if card else 'gone'}")
-            return ""
+            end_run(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))
+            return None
         kind = device_of(card.language, card.need) if card is not None else "cpu"
         taken = {(other.host, other.device_id or "cpu") for other in others}
         taken |= {(other.place.host, other.place.device.id) for other in self.campaigns.values()}
@@ -116,8 +118,7 @@ class Conductor:
                 await campaign.conduct()
         except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
             log.exception("%s was interrupted by an error of kpd's own", campaign.run_id)
-            text = f"kpd's own error in {campaign.run_id}: {err!r}; see the daemon's log, then resume or stop"
-            self._journal.suspend(text)
+            self._journal.suspend(OwnError(repr(err), campaign.run_id))
         finally:
             del self.campaigns[campaign.run_id]
             if run_of(self._journal, campaign.run_id).status == "ended":

@@ -15,8 +15,7 @@ class Interrupted(Exception):
     """The step under way was cancelled on purpose; `how` says which command did it."""
 
     def __init__(self, how: Interruption, by: str) -> None:
-        done = {"skip": "skipped", "stop": "stopped"}.get(how, how)
-        super().__init__(f"{done} by {by}" if by else done)
+        super().__init__(how, by)
         self.how = how
         self.by = by
 

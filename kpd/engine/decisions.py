@@ -8,6 +8,7 @@ from kpd.engine.refused import Refused
 from kpd.knowledge import memory
 from kpd.model import events as e
 from kpd.model.nouns import Iteration, Run
+from kpd.text.endings import of_iteration
 from kpd.workspace.runfolder import IterationFolder
 
 
@@ -23,7 +24,7 @@ def accept(engine: Engine, run: Run, it: Iteration, reason: str, by: str) -> Non
     if it.score is None:
         raise Refused(f"{name} was never timed: it did not build, or its results are wrong")
     if it.verdict is None:  # found wrong after it was timed: by the memcheck, or on the cases that the task holds out
-        raise Refused(f"{name} has no verdict: {it.reason}", f"kpd remeasure {name}")
+        raise Refused(f"{name} has no verdict: {of_iteration(it)}", f"kpd remeasure {name}")
     files = _writable(engine, run, it, force=False)
     override = reason or f"accepted by {by} against the verdict"
     engine.journal.emit(e.Accepted(run.id, it.number, taskfolder.hashes(files), by, override))

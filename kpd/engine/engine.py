@@ -11,7 +11,11 @@ from kpd.engine.fleet import Fleet
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.refused import Refused, refuse_agents
 from kpd.model import events as e
+from kpd.model.causes import Stopped
 from kpd.model.nouns import Budget, Iteration, Run
+from kpd.model.standing import PausedBy
+from kpd.text.endings import of_run
+from kpd.text.standing import hold
 from kpd.workspace.config import ANY, Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
@@ -79,10 +83,10 @@ class Engine:
 
     def pause(self, run: Run, by: str) -> None:
         if run.status == "paused":
-            raise Refused(f"{run.id} is paused already: {run.reason}", "kpd resume")
+            raise Refused(f"{run.id} is paused already: {of_run(run)}", "kpd resume")
         if run.status != "running":
             raise Refused(f"{run.id} is not running ({run.status})")
-        self.journal.emit(e.RunPaused(run.id, f"paused by {by}", by))
+        self.journal.emit(e.RunPaused(run.id, PausedBy(by), by))
 
     def resume(self, run: Run | None, by: str) -> None:
         """Release a held queue, and the run if it is paused."""
@@ -124,18 +128,18 @@ class Engine:
     async def stop(self, run: Run, by: str) -> None:
         """End the run now, killing what it has running; answered once it has ended."""
         if run.status == "ended":
-            raise Refused(f"{run.id} has ended already: {run.reason}")
+            raise Refused(f"{run.id} has ended already: {of_run(run)}")
         campaign = self._campaign(run)
         if campaign is not None:
             campaign.control.interrupt("stop", by)
             await campaign.over.wait()
             if run_of(self.journal, run.id).status != "ended":
                 raise Refused(
-                    f"{run.id} could not be ended: {self.journal.state.held}", "mend that, then stop it again"
+                    f"{run.id} could not be ended: {hold(self.journal.state.held)}", "mend that, then stop it again"
                 )
             return
         was_active = run.status in ("running", "paused")
-        end_run(self.journal, run.id, "stopped", f"stopped by {by}")
+        end_run(self.journal, run.id, "stopped", Stopped(by))
         if was_active:
             self.fleet.end_leftovers(run.host)
         if was_active and self.journal.state.held and not self.journal.state.begun:

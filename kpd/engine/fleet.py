@@ -20,6 +20,7 @@ from kpd.hosts.transports import host_of
 from kpd.model import events as e
 from kpd.model.nouns import Run
 from kpd.model.places import Device, HostCard, Look, Telemetry
+from kpd.model.standing import ForLease, Wait
 from kpd.workspace.config import RECORDED, HostConfig
 from kpd.workspace.paths import Workspace
 
@@ -188,11 +189,11 @@ class Fleet:
             return
         if host.trouble is not None:
             self.note(down_card(name, self._configs[name], host.trouble, self._journal.state.hosts.get(name)))
-            self._tell_runs(name, None, str(host.trouble))
+            self._tell_runs(name, None, host.trouble.fact)
 
     async def _arrived(self, name: str, host: Host) -> None:
         """Only the first time is it looked at in full: a link that comes and goes must not disturb a measurement."""
-        self._tell_runs(name, None, "")
+        self._tell_runs(name, None, None)
         self._begin(name, self._housekeeping(host))  # which may take minutes on a slow disk
         machine, card = self._cards.get(name, (0, None))
         if card is not None and machine == host.machine:
@@ -230,18 +231,18 @@ class Fleet:
         timer = self._waits.pop((name, device), None)
         if timer is not None:
             timer.cancel()
-        text = f"{name}: {reason}" if reason else ""
         if reason:
-            later = asyncio.get_running_loop().call_later(SHORT_S, self._tell_runs, name, device, text)
+            wait = ForLease(name, reason)
+            later = asyncio.get_running_loop().call_later(SHORT_S, self._tell_runs, name, device, wait)
             self._waits[name, device] = later
         else:
-            self._tell_runs(name, device, "")
+            self._tell_runs(name, device, None)
 
-    def _tell_runs(self, host: str, device: str | None, reason: str) -> None:
+    def _tell_runs(self, host: str, device: str | None, wait: Wait | None) -> None:
         """Say on every run there what it waits for."""
         for run in self._journal.state.begun:
             if run.host == host and device in (None, run.device_id or "cpu") and not run.infra:
-                tell(self._journal, run, reason)
+                tell(self._journal, run, wait)
 
     # ── in the background ─────────────────────────────────────────────────────────────────────────────────────────
 

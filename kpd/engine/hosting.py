@@ -9,6 +9,7 @@ from kpd.hosts.errors import LOST, HostError
 from kpd.hosts.host import Host
 from kpd.measure.bench import Bench
 from kpd.model import events as e
+from kpd.model.standing import DeviceBusy, DiskTrouble
 
 BUSY_S = 10.0
 """How long a device that others use is left alone before it is measured on again."""
@@ -29,13 +30,14 @@ async def trouble(journal: Journal, control: Control, run_id: str, host: Host, e
     Raises Interrupted.
     """
     if isinstance(err, HostError) and err.kind in LOST:
-        tell(journal, run_of(journal, run_id), str(err))
+        tell(journal, run_of(journal, run_id), err.fact)
         return
     if isinstance(err, HostError) and err.kind == "busy":
-        tell(journal, run_of(journal, run_id), f"{err}; measured again in {BUSY_S:g} s")
+        tell(journal, run_of(journal, run_id), DeviceBusy(err.fact, BUSY_S))
         await control.rest(BUSY_S)
-        tell(journal, run_of(journal, run_id), "")
+        tell(journal, run_of(journal, run_id), None)
         return
-    journal.emit(e.RunPaused(run_id, f"infrastructure: {err}", by="kpd", infra=True))
+    cause = err.fact if isinstance(err, HostError) else DiskTrouble(str(err))
+    journal.emit(e.RunPaused(run_id, cause, by="kpd", infra=True))
     if isinstance(err, HostError):
         await host.renew()

@@ -10,6 +10,7 @@ from kpd.engine.steps import STEPS, Done, Step
 from kpd.hosts.errors import HostError
 from kpd.model import events as e
 from kpd.model.detail import Detail
+from kpd.model.standing import ServiceTrouble
 
 
 async def iterate(at: Attempt) -> None:
@@ -30,7 +31,7 @@ async def iterate(at: Attempt) -> None:
             if not _mended(at, step, fault):
                 at.fault = fault
                 continue
-            fact = e.Faulted(at.run_id, at.number, step.name, at.number_of_attempt, str(fault), fault.feedback)
+            fact = e.Faulted(at.run_id, at.number, step.name, at.number_of_attempt, fault.what, fault.feedback)
         at.journal.emit(fact)
         found = found.with_fact(fact)
 
@@ -55,7 +56,8 @@ async def _taken(at: Attempt, step: Step, found: Detail) -> Done:
         with at.control.step():
             return await _timed(at, step, found)
     except (Unavailable, OverBudget) as err:
-        at.journal.emit(e.RunPaused(at.run_id, str(err), by="kpd", infra=True))
+        cause = err.over if isinstance(err, OverBudget) else ServiceTrouble(err.message, err.remedy)
+        at.journal.emit(e.RunPaused(at.run_id, cause, by="kpd", infra=True))
         raise Again from err
     except (HostError, OSError) as err:
         await trouble(at.journal, at.control, at.run_id, at.host, err)

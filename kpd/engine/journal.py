@@ -6,6 +6,7 @@ from typing import Protocol
 
 from kpd.model.events import Event, Fact
 from kpd.model.nouns import Run, State
+from kpd.model.standing import Hold, LogTrouble
 
 
 class JournalError(Exception):
@@ -21,7 +22,7 @@ class Journal(Protocol):
     def emit(self, fact: Fact) -> Event:
         """Raises JournalError when the log cannot be written; the state is then unchanged."""
 
-    def suspend(self, reason: str) -> None:
+    def suspend(self, hold: Hold) -> None:
         """Hold the queue in memory alone: for when the log cannot take the fact that it is held."""
 
     def live(self, channel: str, run: str, iteration: int, text: str) -> None:
@@ -37,7 +38,7 @@ def holding(journal: Journal) -> Iterator[None]:
     try:
         yield
     except JournalError as err:
-        journal.suspend(f"{err}; then resume")
+        journal.suspend(LogTrouble(str(err)))
 
 
 def run_of(journal: Journal, run: str) -> Run:

@@ -8,6 +8,7 @@ import time
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
+from kpd.model.leaving import Overspent
 from kpd.model.spending import Purpose, Usage
 from kpd.workspace.config import ClaudeConfig
 
@@ -33,10 +34,9 @@ class RunLedger:
         today = state.spent_on(time.time()).usd + sum(other.reserved_usd for other in state.runs.values())
         cost = most_usd or 0.0
         if of_run and (spent := run.spend.usd + run.reserved_usd) + cost > of_run:
-            raise OverBudget(_over("the run", spent, of_run, cost), "run")
+            raise OverBudget(Overspent("run", of_run, spent, cost))
         if of_day and today + cost > of_day:
-            over = _over("today", today, of_day, cost)
-            raise OverBudget(f"{over}; resume after midnight (UTC), or once max_usd_per_day is higher", "day")
+            raise OverBudget(Overspent("day", of_day, today, cost))
         call = run.asked + 1
         self._journal.emit(e.Asked(self._run, self._iteration, call, purpose, model, most_usd))
         return call
@@ -59,7 +59,3 @@ def settle(journal: Journal) -> None:
             )
             text = f"{run.id}.{call.iteration} was asking {call.model} when the daemon ended{most}"
             journal.emit(e.Noticed("warning", text))
-
-
-def _over(what: str, spent: float, limit: float, next_call: float) -> str:
-    return f"of ${limit:.2f} for {what} ${spent:.2f} are spent on models, and the next call could cost ${next_call:.2f}"

@@ -6,6 +6,7 @@ from typing import Literal
 
 from kpd.model.nouns import Run
 from kpd.model.places import Device, HostCard, Need
+from kpd.model.standing import AtHost, ForDevice
 from kpd.workspace.config import ANY, RECORDED
 
 
@@ -23,18 +24,18 @@ def place(
     need: Need,
     hosts: Mapping[str, HostCard],
     taken: Collection[tuple[str, str]],
-) -> Place | str:
-    """The first free device that fits, or in words what the run waits for. `taken` are pairs of host and device id.
+) -> Place | ForDevice:
+    """The first free device that fits, or what the run waits for. `taken` are pairs of host and device id.
 
     A run that has begun goes on where it began, and nowhere else: times of two devices are never compared.
     """
     reasons = []
     for name in _names(run, hosts):
-        found = _on(hosts.get(name), run, kind, need, taken)
+        found = _on(name, hosts.get(name), run, kind, need, taken)
         if isinstance(found, Device):
             return Place(name, found)
-        reasons.append(f"{name}: {found}")
-    return "; ".join(reasons) or "there is no host"
+        reasons.append(found)
+    return ForDevice(run.id, tuple(reasons))
 
 
 def could_have(
@@ -57,30 +58,30 @@ def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
 
 
 def _on(
+    name: str,
     card: HostCard | None,
     run: Run,
     kind: Literal["cpu", "gpu"],
     need: Need,
     taken: Collection[tuple[str, str]],
-) -> Device | str:
+) -> Device | AtHost:
     if card is None:
-        return "not in config.toml any more"
+        return AtHost(name, "gone")
     if card.link == "down":
-        return card.error or "not connected yet"
+        return AtHost(name, "down", card.error)
     if run.started is not None:
         return _again(card, run)
     fitting = [device for device in card.devices if device.kind == kind and _fits(device, need)]
     if not fitting:
-        return f"no {_wanted(kind, need)}"
+        return AtHost(name, "unfit", _wanted(kind, need))
     free = [device for device in fitting if (card.name, device.id) not in taken]
-    return free[0] if free else "busy with another run"
+    return free[0] if free else AtHost(name, "taken")
 
 
-def _again(card: HostCard, run: Run) -> Device | str:
+def _again(card: HostCard, run: Run) -> Device | AtHost:
     device = next((device for device in card.devices if device.id == (run.device_id or "cpu")), None)
     if device is None or device.name != run.device:
-        now = ", ".join(device.name for device in card.devices) or "no device"
-        return f"{run.id} began on {run.device}, and now there is {now}; stop it and queue it again"
+        return AtHost(card.name, "moved", run.device, tuple(device.name for device in card.devices))
     return device
 
 

@@ -4,8 +4,21 @@ from dataclasses import dataclass
 from math import prod
 
 from kpd.model import scores
+from kpd.model.causes import (
+    AgentsDone,
+    BaselineFaulty,
+    IterationsUsed,
+    NothingLeft,
+    PatienceUsed,
+    RunCause,
+    StopScoreReached,
+)
+from kpd.model.faults import CandidateFault
+from kpd.model.kinds import Told
+from kpd.model.leaving import Leaving
 from kpd.model.nouns import Iteration, Run, RunOutcome
 from kpd.model.scores import Direction
+from kpd.model.standing import ForEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,7 @@ class Iterate:
 class Wait:
     """Nothing to do until a person acts."""
 
-    reason: str
+    what: ForEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +47,7 @@ class End:
     """The run is over."""
 
     outcome: RunOutcome
-    reason: str
+    cause: RunCause
 
 
 SWEEP = "sweep"
@@ -55,19 +68,29 @@ def next_of(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
     number = run.iterations[-1].number + 1 if run.iterations else 0
     if run.incumbent is None:
         if any(it.agent == "baseline" and it.outcome in ("failed", "rejected") for it in run.iterations):
-            return End("failed", f"the baseline does not hold: {run.iterations[-1].reason}")
+            return End("failed", BaselineFaulty(_fault_of(run.iterations[-1])))
         return Iterate(number, "baseline")
     if run.pending_edit:
         return Iterate(number, "operator")
     if run.again:
         return Iterate(number, AGAIN, of=run.again[0].of, thorough=run.again[0].thorough)
-    if (reason := _spent(run, direction)) is not None:
-        return End(result(run), reason)
+    if (cause := _spent(run, direction)) is not None:
+        return End(result(run), cause)
     if run.agent == "operator":
-        return Wait("waiting for an edit of the task folder")
+        return Wait(ForEdit())
     if (agent := _turn(run)) is None:
-        return End(result(run), "; ".join(it.reason for it in run.iterations if it.exhausted))
+        return End(result(run), AgentsDone(tuple(_left(it) for it in run.iterations if it.exhausted)))
     return Iterate(number, agent)
+
+
+def _fault_of(it: Iteration) -> CandidateFault:
+    assert isinstance(it.cause, CandidateFault)
+    return it.cause
+
+
+def _left(it: Iteration) -> Leaving:
+    """Why its agent leaves the rotation."""
+    return it.cause.why if isinstance(it.cause, NothingLeft) else it.cause if isinstance(it.cause, Told) else Told("")
 
 
 def explores(run: Run, agent: str) -> bool:
@@ -126,7 +149,7 @@ def result(run: Run) -> RunOutcome:
     return "no_gain" if run.incumbent == baseline.number else "improved"
 
 
-def _spent(run: Run, direction: Direction) -> str | None:
+def _spent(run: Run, direction: Direction) -> RunCause | None:
     """Why the run may not go on. To its patience an iteration and what a sweep explores of it are one attempt.
 
     What is measured once more uses up neither iterations nor patience; a gain that it shows counts as any other.
@@ -135,12 +158,12 @@ def _spent(run: Run, direction: Direction) -> str | None:
     best = run.best
     score, stop = best.score if best is not None else None, budget.stop_score
     if score is not None and stop is not None and scores.reached(score, stop, direction):
-        return f"stop score {stop:g} reached: {score:g}"
+        return StopScoreReached(stop, score)
     if len(run.counted) >= budget.iterations:
-        return f"budget of {budget.iterations} iterations used"
+        return IterationsUsed(budget.iterations)
     without = in_vain(run)
     if without >= budget.patience and not _exploring(run):
-        return f"{without} iterations without a gain (patience {budget.patience})"
+        return PatienceUsed(without, budget.patience)
     return None
 
 

@@ -16,6 +16,9 @@ from kpd.engine.plan import explored, explores
 from kpd.engine.waiting import Reminder
 from kpd.measure.screen import protected_touched, spliced
 from kpd.model import events as e
+from kpd.model.faults import NotMended, ProtectedFiles, ProtectedLines, UnusableReply, first
+from kpd.model.leaving import Leaving
+from kpd.text.faults import fault as told
 from kpd.workspace.sections import ProtectedSection, SectionError
 
 LARGEST = 1 << 20
@@ -38,19 +41,21 @@ def failure_of(at: Attempt, wrong: tuple[Wrong, ...]) -> Failure | None:
         return None
     fault, last = _fault(wrong), wrong[-1]
     if fault is None:
+        assert isinstance(last, e.Unusable)
         return Failure("propose", last.message, number=len(wrong))
-    message = fault.message
-    if last is not fault:
+    message = told(fault.fault)
+    if isinstance(last, e.Unusable):
         message += f"\nYour answer to that could not be used: {last.message}"
     return Failure(fault.step, message, fault.feedback, at.candidate(), len(wrong))
 
 
-def given_up(wrong: tuple[Wrong, ...], why: str) -> Fault:
+def given_up(wrong: tuple[Wrong, ...], why: Leaving) -> Fault:
     """The end of an iteration that cannot be mended because its agent is not asked again."""
     fault = _fault(wrong)
     if fault is None:
-        return Fault("failed", f"unusable reply: {wrong[-1].message}; not asked again: {why}")
-    return Fault("failed" if fault.step == "build" else "rejected", f"{fault.message}; not mended: {why}")
+        assert isinstance(wrong[-1], e.Unusable)
+        return Fault(NotMended(UnusableReply(wrong[-1].message), why))
+    return Fault(NotMended(first(fault.fault), why))
 
 
 def _fault(wrong: tuple[Wrong, ...]) -> e.Faulted | None:
@@ -105,14 +110,14 @@ def usable(at: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal]
     """
     strangers = protected_touched(at.task.editable, proposal.files)
     if strangers:
-        raise Fault("rejected", f"protected file: {', '.join(strangers)}")
+        raise Fault(ProtectedFiles(tuple(strangers)))
     size = sum(map(len, proposal.files.values()))
     if size > LARGEST:
         raise BadReply(f"the files have {size} bytes; {LARGEST} is the most a candidate may have")
     try:
         files = spliced(at.task, proposal.files)
     except ProtectedSection as err:
-        raise Fault("rejected", f"protected section: {err}") from err
+        raise Fault(ProtectedLines(str(err))) from err
     except SectionError as err:
         raise BadReply(f"{at.task.sectioned}:{err.line}: {err}") from err
     whole = {**_start(at), **files}

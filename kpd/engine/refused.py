@@ -6,6 +6,7 @@ from pathlib import Path
 from kpd.agents import catalogue, recorded
 from kpd.agents.script import PREFIX
 from kpd.model.nouns import Run
+from kpd.text.endings import of_run
 from kpd.workspace.config import RECORDED, HostConfig
 from kpd.workspace.paths import Workspace
 
@@ -21,7 +22,7 @@ class Refused(Exception):
 def refuse_ended(run: Run, remedy: str = "") -> None:
     """Raises Refused for a run that is over."""
     if run.status == "ended":
-        raise Refused(f"{run.id} has ended: {run.reason}", remedy or f"kpd run {run.task} queues another run")
+        raise Refused(f"{run.id} has ended: {of_run(run)}", remedy or f"kpd run {run.task} queues another run")
 
 
 def refuse_agents(names: str, workspace: Workspace, host: str, hosts: Mapping[str, HostConfig]) -> None:

@@ -3,6 +3,7 @@
 from kpd.model.codec import encode
 from kpd.model.nouns import Iteration, Run
 from kpd.model.scores import Direction, speedup
+from kpd.text.endings import of_run
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
 
@@ -21,7 +22,7 @@ def write_report(workspace: Workspace, run: Run, direction: Direction) -> None:
 def report(run: Run, direction: Direction) -> str:
     """The run in Markdown: how it ended, and a row an iteration."""
     best, baseline = run.best, run.baseline
-    lines = [f"# {run.task} · {run.id}", "", f"{(run.outcome or run.status).replace('_', ' ')}: {run.reason}", ""]
+    lines = [f"# {run.task} · {run.id}", "", f"{(run.outcome or run.status).replace('_', ' ')}: {of_run(run)}", ""]
     if run.device:
         lines += [f"Measured on {run.device} of host {run.host}.", ""]
     factor = None if best is None or baseline is None else speedup(baseline.score, best.score, direction)

@@ -4,8 +4,9 @@ from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.plan import OPERATORS
 from kpd.engine.waiting import Reminder
 from kpd.model import events as e
-from kpd.model.approval import for_approval
 from kpd.model.detail import Detail
+from kpd.model.faults import Declined
+from kpd.model.standing import ForApproval
 
 
 def wanted(at: Attempt) -> bool:
@@ -23,7 +24,7 @@ async def review(at: Attempt, found: Detail) -> e.Reviewed:
     with at.elsewhere():
         await _decided(at)
     if at.iteration.review == "declined":
-        raise Fault("rejected", _declined(at), final=True)
+        raise Fault(_declined(at), final=True)
     return e.Reviewed(at.run_id, at.number, 0.0, 0.0)
 
 
@@ -32,13 +33,13 @@ async def _decided(at: Attempt) -> None:
     try:
         while at.iteration.review == "waits":
             await at.control.boundary()
-            waits(for_approval(at.run_id, at.number))
+            waits(ForApproval(at.run_id, at.number))
             await at.control.wait_until(lambda: at.iteration.review != "waits" or not at.run.waiting)
     finally:
-        waits("")
+        waits(None)
 
 
-def _declined(at: Attempt) -> str:
+def _declined(at: Attempt) -> Declined:
     facts = (event.fact for event in at.journal.events(at.run_id, at.number))
     last = [fact for fact in facts if isinstance(fact, e.Declined)][-1]
-    return f"declined by {last.by}: {last.reason}" if last.reason else f"declined by {last.by}"
+    return Declined(last.by, last.reason)

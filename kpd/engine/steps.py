@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
 from kpd.engine import review
@@ -11,8 +13,8 @@ from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
 from kpd.engine.waiting import tell
-from kpd.measure import judge as verdicts, score
-from kpd.measure.bench import Incorrect, Object
+from kpd.measure import bench, judge as verdicts, score
+from kpd.measure.bench import Object
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest
 from kpd.measure.final import FINAL, held_out
@@ -20,6 +22,7 @@ from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.screen import tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
+from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
 from kpd.model.nouns import StepName, Verdict
 from kpd.profile.catalogue import PROFILERS
 from kpd.profile.changes import changes
@@ -41,7 +44,7 @@ async def propose(at: Attempt, found: Detail) -> e.Proposed:
         with at.elsewhere():
             files, said = await _answer(at)
     finally:
-        tell(at.journal, at.run, "")
+        tell(at.journal, at.run, None)
     hashes = at.folder.write_candidate(files)
     at.keep("memo.md", said.memo + "\n")
     at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), files))
@@ -54,18 +57,19 @@ async def _answer(at: Attempt) -> tuple[dict[str, bytes], Proposal]:
         wrong = answers(at)
         bad = [one for one in wrong[-BAD_REPLIES:] if isinstance(one, e.Unusable)]
         if len(bad) == BAD_REPLIES:
-            raise Fault("failed", f"unusable reply: {bad[-1].message}")
+            raise Fault(UnusableReply(bad[-1].message))
         failure = failure_of(at, wrong)
         try:
             return usable(at, await at.agent.propose(context_of(at, failure)))
         except BadReply as err:
             at.journal.emit(e.Unusable(at.run_id, at.number, str(err)))
         except (Exhausted, OverBudget) as err:
-            if isinstance(err, OverBudget) and err.scope != "run":
+            if isinstance(err, OverBudget) and err.over.scope != "run":
                 raise
+            why = err.why if isinstance(err, Exhausted) else err.over
             if failure is not None:
-                raise given_up(wrong, str(err)) from err
-            raise Exhausted(str(err)) from err
+                raise given_up(wrong, why) from err
+            raise Exhausted(why) from err
 
 
 async def screen(at: Attempt, found: Detail) -> e.Screened:
@@ -85,7 +89,7 @@ async def build(at: Attempt, found: Detail) -> e.Built:
         built = await _object(at, at.candidate())
     except BuildError as err:
         at.keep("build.log", err.log)
-        raise Fault("failed", f"does not build: {err}", feedback(err.told)) from err
+        raise Fault(err.fault, feedback(err.told)) from err
     at.keep("build.log", built.log)
     return e.Built(*_blank(at), built.job, built.cached, built.flags, built.warnings)
 
@@ -94,9 +98,9 @@ async def check(at: Attempt, found: Detail) -> e.Checked:
     built = await _object(at, at.candidate())
     try:
         checked = await at.bench.check(built.job, at.job("check"), at.say("job"))
-    except Incorrect as err:
-        at.keep("check.json", {"ok": False, "problem": str(err)})
-        raise Fault("rejected", f"incorrect: {err}") from err
+    except bench.Incorrect as err:
+        at.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
+        raise Fault(Incorrect(err.wrong)) from err
     at.keep("check.json", checked)
     return e.Checked(*_blank(at), checked.comparisons, checked.worst, checked.where)
 
@@ -110,15 +114,14 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
             at.bench, incumbent.job, candidate.job, at.job, at.run.budget.min_gain_pct, at.say("job"),
             lambda taken: at.keep(TIMING, samples_to_json(taken)), at.iteration.thorough,
         )  # fmt: skip
-    except Incorrect as err:
-        raise Fault("rejected", f"incorrect while timed: {err}") from err
+    except bench.Incorrect as err:
+        raise Fault(IncorrectTimed(err.wrong)) from err
     cases = score.case_times(samples, at.bench.work)
     if score.impossible(cases, at.bench.work):
         await at.bench.remeasure()
         cases = score.case_times(samples, at.bench.work)
     if too_fast := score.impossible(cases, at.bench.work):
-        doubt = "; or [roofline] in task.toml asks for too much" if at.is_baseline else ""
-        raise Fault("rejected", f"impossible: {too_fast}{doubt}")
+        raise Fault(structs.replace(too_fast, of_baseline=at.is_baseline))
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)
@@ -146,8 +149,8 @@ async def _confirmed(at: Attempt, verdict: Verdict) -> Verdict:
     candidate = await _object(at, at.candidate())
     try:
         await at.bench.memcheck(candidate.job, at.job("memcheck"), at.say("job"))
-    except Incorrect as err:
-        raise Fault("rejected", f"incorrect: {err}") from err
+    except bench.Incorrect as err:
+        raise Fault(Incorrect(err.wrong)) from err
     return await _held_out(at, verdict, candidate)
 
 
@@ -156,8 +159,8 @@ async def _held_out(at: Attempt, verdict: Verdict, candidate: Object) -> Verdict
     incumbent = None if at.is_baseline else (await _object(at, at.files_of(at.parent))).job
     try:
         final = await at.bench.final(incumbent, candidate.job, at.job("final"), at.say("job"))
-    except Incorrect as err:
-        raise Fault("rejected", f"incorrect on the held-out cases: {err}") from err
+    except bench.Incorrect as err:
+        raise Fault(IncorrectHeldOut(err.wrong)) from err
     if final is None:
         return verdict
     at.keep(FINAL, final)

@@ -3,13 +3,14 @@
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.model import events as e
 from kpd.model.nouns import Run
+from kpd.model.standing import Wait
 
 
-def tell(journal: Journal, run: Run, reason: str) -> None:
-    """Say what the run waits for, if that is news; an empty reason: it does not wait any more."""
-    if run.waiting != reason:
+def tell(journal: Journal, run: Run, wait: Wait | None) -> None:
+    """Say what the run waits for, if that is news; None: it does not wait any more."""
+    if run.waiting != wait:
         with holding(journal):
-            journal.emit(e.RunWaits(run.id, reason))
+            journal.emit(e.RunWaits(run.id, wait))
 
 
 class Reminder:
@@ -21,13 +22,13 @@ class Reminder:
     def __init__(self, journal: Journal, run: str) -> None:
         self._journal = journal
         self._run = run
-        self._said = ""
+        self._said: Wait | None = None
 
-    def __call__(self, reason: str) -> None:
+    def __call__(self, wait: Wait | None) -> None:
         run = run_of(self._journal, self._run)
-        if run.waiting not in ("", self._said):
+        if run.waiting not in (None, self._said):
             return
-        if self._journal.state.held and reason == self._said:
+        if self._journal.state.held and wait == self._said:
             return  # the log may be out of reach, and each try would be told to all who listen
-        self._said = reason
-        tell(self._journal, run, reason)
+        self._said = wait
+        tell(self._journal, run, wait)

@@ -13,6 +13,7 @@ from kpd.engine.placing import could_have
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
 from kpd.model.nouns import Run, State, StepName
+from kpd.model.standing import HasDevice, HostDown, Keeps, NotBegun, PausedBy, QueueIsHeld
 
 STALL_TIMES = 10.0
 LEAST_STALL_S = 600.0
@@ -27,13 +28,13 @@ Usual = Callable[[str, StepName], float | None]
 
 @dataclass(slots=True)
 class Standing:
-    """A device that nothing is measured on. `cause` stays the same where `reason` only counts other seconds."""
+    """A device that nothing is measured on. `cause` stays the same where `keeps` only counts other seconds."""
 
     host: str
     device: str
     device_id: str
     cause: str
-    reason: str
+    keeps: Keeps
     runs: list[str] = field(default_factory=list)
 
     @property
@@ -45,14 +46,14 @@ def standing(state: State) -> list[Standing]:
     """The devices that work waits for although nothing is measured on them."""
     found: dict[tuple[str, str], Standing] = {}
     used = set()
-    for_edits: dict[tuple[str, str], str] = {}  # devices whose run has nothing to do until its operator edits
+    for_edits: dict[tuple[str, str], Keeps] = {}  # devices whose run has nothing to do until its operator edits
     for run in state.begun:
         place = run.host, run.device_id or "cpu"
-        cause, reason = _kept_by(state, run)
-        if cause:
-            found[place] = Standing(run.host, run.device, place[1], cause, reason, [run.id])
+        cause, keeps = _kept_by(state, run)
+        if keeps is not None:
+            found[place] = Standing(run.host, run.device, place[1], cause, keeps, [run.id])
         elif run.status == "running" and isinstance(step := plan.next_of(run, state.direction(run)), plan.Wait):
-            for_edits[place] = f"{run.id} has it: {step.reason}"
+            for_edits[place] = HasDevice(run.id, step.what)
         else:
             used.add(place)
     tasks = {run.task for run in state.begun}
@@ -63,27 +64,31 @@ def standing(state: State) -> list[Standing]:
         for host, device in could_have(run, device_of(card.language, card.need), card.need, state.hosts):
             place = host, device.id
             if place not in used:
-                reason = _held(state) or for_edits.get(place) or run.waiting or state.hosts[host].error
-                reason = reason or f"{run.id} has not begun"
+                keeps = _held(state) or for_edits.get(place) or run.waiting or _down(state, host) or NotBegun(run.id)
                 cause = "held" if state.held else "queued"
-                found.setdefault(place, Standing(host, device.name, device.id, cause, reason)).runs.append(run.id)
+                found.setdefault(place, Standing(host, device.name, device.id, cause, keeps)).runs.append(run.id)
     return list(found.values())
 
 
-def _kept_by(state: State, run: Run) -> tuple[str, str]:
-    """What keeps a run that has begun from going on, in a word and in a sentence; empty where it goes on.
+def _kept_by(state: State, run: Run) -> tuple[str, Keeps | None]:
+    """What keeps a run that has begun from going on, after a word for it; None where it goes on.
 
     What a person has paused waits for that person, who knows.
     """
     if state.held:
         return "held", _held(state)
     if run.status == "paused":
-        return (f"{run.id} paused", run.reason) if run.infra else ("", "")
-    return (f"{run.id} waits", run.waiting) if run.waiting else ("", "")
+        return f"{run.id} paused", (run.pause if run.infra and not isinstance(run.pause, PausedBy) else None)
+    return f"{run.id} waits", run.waiting
 
 
-def _held(state: State) -> str:
-    return f"the queue is held: {state.held}" if state.held else ""
+def _held(state: State) -> QueueIsHeld | None:
+    return QueueIsHeld(state.held) if state.held else None
+
+
+def _down(state: State, host: str) -> HostDown | None:
+    error = state.hosts[host].error
+    return HostDown(error) if error else None
 
 
 def under_way(state: State) -> Iterator[tuple[Run, Key]]:
@@ -114,7 +119,7 @@ class Watchdog:
             lasted = at - self._since[key]
             if lasted >= idle_s and self._first(key):
                 runs = tuple(one.runs)
-                news.append(e.DeviceIdle(one.host, one.device, one.device_id, lasted, runs, one.reason))
+                news.append(e.DeviceIdle(one.host, one.device, one.device_id, lasted, runs, one.keeps))
         for key, run in steps.items():
             current, lasted = run.current, at - self._since[key]
             if current is None or current.step is None or lasted < LEAST_STALL_S or key in self._told:

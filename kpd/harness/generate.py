@@ -15,6 +15,7 @@ from kpd.harness.preprocess import SourceError
 from kpd.harness.reply import Unusable, harness_section
 from kpd.harness.verify import assembled, problems
 from kpd.measure.compiling import BuildError
+from kpd.model.leaving import Overspent
 from kpd.model.spending import Purpose, Spend, Usage
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import WorkspaceError
@@ -49,10 +50,7 @@ class Purse:
             )
         cost = most_usd or 0.0
         if self.limit_usd and self.spend.usd + cost > self.limit_usd:
-            message = (
-                f"${self.spend.usd:.2f} of ${self.limit_usd:.2f} are spent, and the next call could cost ${cost:.2f}"
-            )
-            raise OverBudget(message, "run")
+            raise OverBudget(Overspent("run", self.limit_usd, self.spend.usd, cost))
         return self.spend.calls + 1
 
     def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:

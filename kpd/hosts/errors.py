@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
+from kpd.model.standing import HostTrouble
+
 HostErrorKind = Literal[
     "unreachable",  # no link: nobody answers, the network is down, or the link was closed
     "auth",  # the host is there and does not let us in
@@ -61,6 +63,11 @@ class HostError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}; {self.remedy}"
+
+    @property
+    def fact(self) -> HostTrouble:
+        """The same as data, for the log."""
+        return HostTrouble(self.kind, self.message, self.remedy)
 
     def again(self) -> "HostError":
         """The same, to be raised in another task: one exception raised in many would collect their tracebacks."""

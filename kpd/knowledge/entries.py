@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 
 from kpd.knowledge.efficacy import aimed_at
 from kpd.knowledge.markdown import plain
+from kpd.model.causes import IterationCause
 from kpd.model.metrics import describe
 from kpd.model.nouns import Expectation, Iteration, Outcome, Run
+from kpd.text.endings import iteration_ended
 
 
 def heading(run: Run, arch: str = "") -> str:
@@ -29,14 +31,15 @@ def measured(
     run: Run,
     iteration: Iteration,
     outcome: Outcome,
-    reason: str,
+    cause: IterationCause,
     before: Mapping[str, float],
     after: Mapping[str, float],
 ) -> Iterable[str]:
     """The lines of an iteration that has ended; `before` and `after` are its parent's metrics and its own."""
     yield f"- memo: {plain(iteration.memo) or '(none)'}"
     marked = f"{outcome} by hand: {plain(iteration.override)}" if iteration.override else outcome
-    yield f"- outcome: {marked}" + (f": {plain(reason)}" if reason and not iteration.override else "")
+    reason = "" if iteration.override else plain(iteration_ended(cause))
+    yield f"- outcome: {marked}" + (f": {reason}" if reason else "")
     if iteration.verdict is not None:
         gain = iteration.verdict.gain
         yield f"- verdict: {iteration.verdict.word}, gain {gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}]"

@@ -13,6 +13,7 @@ from kpd.knowledge import entries
 from kpd.knowledge.markdown import cut, plain
 from kpd.knowledge.notebook import Entry, Notebook, read_notebook
 from kpd.knowledge.summary import read_summary
+from kpd.model.causes import IterationCause
 from kpd.model.nouns import Iteration, Outcome, Run
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_words
@@ -30,7 +31,7 @@ def append(
     run: Run,
     iteration: Iteration,
     outcome: Outcome,
-    reason: str,
+    cause: IterationCause,
     before: Mapping[str, float] = _NOTHING,
     after: Mapping[str, float] = _NOTHING,
     arch: str = "",
@@ -40,7 +41,7 @@ def append(
     `before` and `after` are the metrics of the iteration it was measured against and its own: with them the entry says
     what became of the metric that was expected to move. `arch` is the device's, "sm_90" and the like.
     """
-    lines = entries.measured(run, iteration, outcome, reason, before, after)
+    lines = entries.measured(run, iteration, outcome, cause, before, after)
     _add(workspace, run.task, entries.heading(run, arch), entries.title(run, iteration), lines)
 
 

@@ -8,7 +8,9 @@ from kpd.hosts.host import JobResult
 from kpd.measure.final import Final
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import Work
+from kpd.model.faults import Wrong
 from kpd.model.places import Device
+from kpd.text.faults import wrong as told
 
 Say = Callable[[str], None]
 Counted = Callable[[Callable[[int], str]], str]
@@ -36,7 +38,11 @@ class Correct:
 
 
 class Incorrect(Exception):
-    """The candidate computes something else, breaks, hangs, or writes where it must not; the message says where."""
+    """The candidate computes something else, breaks, hangs, or writes where it must not: see `wrong`."""
+
+    def __init__(self, wrong: Wrong) -> None:
+        super().__init__(told(wrong))
+        self.wrong = wrong
 
 
 @dataclass(frozen=True, slots=True)

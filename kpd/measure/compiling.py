@@ -3,6 +3,8 @@
 import re
 from typing import Literal
 
+from kpd.model.faults import NotBuilt
+
 LOG_LIMIT = 64_000
 MOST_ERRORS = 5
 # gcc, clang, nvcc ("kernel.cu(3): error:") and linkers; then ptxas and nvlink ("error   :", "line 25; fatal   :").
@@ -23,12 +25,21 @@ MEANING: dict[Kind, str] = {
 
 
 class BuildError(Exception):
-    """The candidate does not build. `str()` is the first error, `log` all that the compiler said, `kind` as MEANING."""
+    """The candidate does not build. `str()` is the first error, `log` all that the compiler said, `kind` as MEANING.
 
-    def __init__(self, message: str, log: str, kind: Kind) -> None:
+    `limit_s` is set where the compiler did not end within it.
+    """
+
+    def __init__(self, message: str, log: str, kind: Kind, limit_s: float | None = None) -> None:
         super().__init__(message)
         self.log = log
         self.kind: Kind = kind
+        self.limit_s = limit_s
+
+    @property
+    def fault(self) -> NotBuilt:
+        """As a candidate's fault."""
+        return NotBuilt(str(self), self.kind, self.limit_s)
 
     @property
     def told(self) -> str:

@@ -6,7 +6,7 @@ measure one. So only a loss that is larger than the machine's noise, and is ther
 
 from dataclasses import dataclass, replace
 
-from kpd.model.nouns import Verdict
+from kpd.model.verdicts import HeldOut, Verdict
 
 FINAL = "final.json"
 """What was found, in the iteration's folder."""
@@ -34,13 +34,10 @@ def held_out(verdict: Verdict, final: Final, min_gain_pct: float) -> Verdict:
     the verdict's own interval: so much a single A B B A can be off by luck.
     """
     if final.incumbent is None:
-        return replace(verdict, reason=f"{verdict.reason}; held out: {final.name} {final.score:.4g}")
-    compared = f"{final.name} {final.score:.4g} against {final.incumbent:.4g} ({final.gain_pct:+.1f} %)"
+        return replace(verdict, held_out=HeldOut(final.name, final.score))
     noise = max(min_gain_pct, verdict.gain.high - verdict.gain.low)
     both = all(half < 0 for half in final.halves)
+    said = HeldOut(final.name, final.score, final.incumbent, final.gain_pct, noise, both)
     if final.gain_pct < -noise and both:
-        reason = f"slower on the held-out cases: {compared}, both times and by more than the {noise:.1f} % of the noise"
-        return replace(verdict, accepted=False, reason=f"{reason}; on the known ones {verdict.reason}")
-    if final.gain_pct < -min_gain_pct:
-        compared += f", within the {noise:.1f} % of the noise" if both else ", but not both times"
-    return replace(verdict, reason=f"{verdict.reason}; held out: {compared}")
+        return replace(verdict, accepted=False, rule="held_out", before=verdict.rule, held_out=said)
+    return replace(verdict, held_out=said)

@@ -16,7 +16,7 @@ from statistics import fmean, median
 
 from kpd.measure.interval import half_width
 from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.model.nouns import Gain, Verdict, VerdictWord
+from kpd.model.verdicts import Gain, Rule, Verdict, VerdictWord
 
 CONFIDENCE = 0.99
 LOOKS = (2, 3, 5, 7, 9, 11, 13, 15)
@@ -37,8 +37,7 @@ def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
         raise BadSamples(f"only {len(ratios)} untainted processes, and a verdict needs {LOOKS[0]}: a busy machine?")
     found = _look(ratios, min_gain_pct)
     accepted = found.wins and _won_before(ratios, min_gain_pct)
-    reason = _reason(found, accepted, len(ratios), min_gain_pct)
-    return Verdict(found.word, found.gain, len(ratios), accepted, reason)
+    return Verdict(found.word, found.gain, len(ratios), accepted, _rule(found, accepted, min_gain_pct), min_gain_pct)
 
 
 def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool = False) -> int:
@@ -123,19 +122,12 @@ def _won_before(ratios: Sequence[float], min_gain_pct: float) -> bool:
     return before >= FEWEST and _look(ratios[:before], min_gain_pct).wins
 
 
-def _reason(found: _Look, accepted: bool, processes: int, min_gain_pct: float) -> str:
-    gain, asked = found.gain, f"{min_gain_pct:g} %"
-    measured = f"{gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}] over {processes} processes"
+def _rule(found: _Look, accepted: bool, min_gain_pct: float) -> Rule:
+    """Which rule decided."""
     if accepted:
-        return f"faster by {measured}, confirmed by a second look"
-    if found.wins:
-        return f"faster by {measured}, but the look before did not agree; two in a row are needed"
+        return "confirmed"
     if found.word == "faster":
-        return f"faster, but by less than the {asked} asked for: {measured}"
-    if found.word == "slower":
-        return f"slower: {measured}"
-    if found.word == "same":
-        return f"no difference of {asked} or more either way: {measured}"
-    if gain.high < min_gain_pct:
-        return f"a gain of {asked} is ruled out, a loss is not: {measured}"
-    return f"too noisy to tell a gain from none: {measured}"
+        return "unconfirmed" if found.wins else "too_little"
+    if found.word == "inconclusive":
+        return "no_gain" if found.gain.high < min_gain_pct else "noisy"
+    return found.word

@@ -6,6 +6,7 @@ from statistics import fmean, geometric_mean, median
 
 from kpd.measure.judge import BadSamples, clean, log_ratio, percent
 from kpd.measure.samples import Batches, ProcessSample
+from kpd.model.faults import Impossible
 from kpd.model.profiles import CaseTime
 from kpd.model.scores import Direction
 
@@ -60,24 +61,17 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, Work]) -> tu
     return tuple(times)
 
 
-def impossible(cases: Iterable[CaseTime], work: Mapping[str, Work]) -> str:
-    """The case that took the smallest part of the time that it needs at the least, in words; empty without such."""
+def impossible(cases: Iterable[CaseTime], work: Mapping[str, Work]) -> Impossible | None:
+    """The case that took the smallest part of the time that it needs at the least; None without such."""
     found = [
         (case.candidate_us / least, case, least)
         for case in cases
         if (least := work.get(case.case, Work()).least_us) and case.candidate_us < least
     ]
     if not found:
-        return ""
+        return None
     _, case, least = min(found, key=lambda one: one[0])
-    needs = (
-        f"{case.bytes / 1e6:.4g} MB" if case.bytes else "",
-        f"{case.flops / 1e6:.4g} million operations" if case.flops else "",
-    )
-    return (
-        f"{case.case} in {case.candidate_us:.3g} us is faster than this machine can be: "
-        f"it needs {least:.3g} us at the least for {' and '.join(filter(None, needs))}"
-    )
+    return Impossible(case.case, case.candidate_us, least, case.bytes, case.flops)
 
 
 def _some(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:

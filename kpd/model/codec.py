@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from kpd.model.events import FACTS, Event, Fact
+from kpd.model.upgrades import UPGRADES
 
 T = TypeVar("T")
 
@@ -37,7 +38,20 @@ def fact_from(kind: str, body: bytes | str) -> Fact:
     cls = FACTS.get(kind)
     if cls is None:
         raise CodecError(f"unknown kind of event {kind!r}: written by a newer kpd?")
-    return decode(body, cls)
+    try:
+        return decode(body, cls)
+    except CodecError:
+        if kind not in UPGRADES:
+            raise
+        return _upgraded(kind, body, cls)
+
+
+def _upgraded(kind: str, body: bytes | str, cls: type[Fact]) -> Fact:
+    """A fact as an older kpd has written it. Raises CodecError."""
+    try:
+        return msgspec.convert(UPGRADES[kind](decode(body, dict)), cls)
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as err:
+        raise CodecError(f"{kind} cannot be read: {err}") from err
 
 
 def event_to_json(event: Event) -> bytes:

@@ -22,12 +22,15 @@ from kpd.model.acts import (
     Steered as Steered,
     SteeringConsumed as SteeringConsumed,
 )
+from kpd.model.causes import IterationCause, RunCause
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
+from kpd.model.faults import CandidateFault
 from kpd.model.nouns import Budget, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.profiles import Advice, CaseTime, Finding
 from kpd.model.spending import Purpose, Usage
+from kpd.model.standing import Hold, Pause, Wait
 from kpd.model.watched import DeviceIdle as DeviceIdle, StepStalled as StepStalled
 
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
@@ -44,7 +47,6 @@ class DaemonStarted(Fact):
 class DaemonStopped(Fact):
     """`rested`: no step was cut short, so that the next daemon goes on by itself."""
 
-    reason: str
     rested: bool = False
 
 
@@ -82,7 +84,7 @@ class HostRemoved(Fact):
 class QueueHeld(Fact):
     """No run starts or goes on until a person says `resume`."""
 
-    reason: str
+    hold: Hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +116,16 @@ class RunStarted(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RunWaits(RunFact):
-    """The run waits for a device, a link, or a person's approval. An empty reason: not any more."""
+    """The run waits for a device, a link, or a person's approval. None: not any more."""
 
-    reason: str
+    wait: Wait | None
 
 
 @dataclass(frozen=True, slots=True)
 class RunPaused(RunFact):
     """No further step starts; one under way is finished. With `infra`, trouble that is nobody's fault has paused it."""
 
-    reason: str
+    cause: Pause
     by: str = ""
     infra: bool = False
 
@@ -136,7 +138,7 @@ class RunResumed(RunFact):
 @dataclass(frozen=True, slots=True)
 class RunEnded(RunFact):
     outcome: RunOutcome
-    reason: str
+    cause: RunCause
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,12 +319,12 @@ class Explained(StepFact):
 class Faulted(IterationFact):
     """A candidate's fault went back to its agent for attempt `attempt + 1`.
 
-    `message` is a line for a table; `feedback` what the agent is told beyond it, which may be several lines.
+    `feedback` is what the agent is told beyond the fault, which may be several lines.
     """
 
     step: StepName
     attempt: int
-    message: str
+    fault: CandidateFault
     feedback: str = ""
 
 
@@ -338,7 +340,7 @@ class IterationEnded(IterationFact):
     """`exhausted`: its agent had nothing left to propose, and leaves the rotation."""
 
     outcome: Outcome
-    reason: str
+    cause: IterationCause
     exhausted: bool = False
 
 

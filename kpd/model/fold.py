@@ -7,6 +7,7 @@ from kpd.model import events as e, fold_acts
 from kpd.model.folders import FOLDERS, folds, on_iteration, on_run
 from kpd.model.nouns import Iteration, Notice, Run, State
 from kpd.model.spending import Call, day_of
+from kpd.model.standing import Idle, Stalled
 
 NOTICES_KEPT = 50
 _BESIDES = (fold_acts,)
@@ -49,12 +50,14 @@ def _noticed(state: State, at: float, fact: e.Noticed) -> State:
 
 @folds(e.DeviceIdle)
 def _device_idle(state: State, at: float, fact: e.DeviceIdle) -> State:
-    return _with_notice(state, Notice(at, "warning", fact.text))
+    idle = Idle(fact.host, fact.device, fact.seconds, fact.runs, fact.keeps)
+    return _with_notice(state, Notice(at, "warning", about=idle))
 
 
 @folds(e.StepStalled)
 def _step_stalled(state: State, at: float, fact: e.StepStalled) -> State:
-    return _with_notice(state, Notice(at, "warning", fact.text))
+    stalled = Stalled(fact.run, fact.iteration, fact.step, fact.seconds, fact.usual_s)
+    return _with_notice(state, Notice(at, "warning", about=stalled))
 
 
 def _with_notice(state: State, notice: Notice) -> State:
@@ -83,12 +86,12 @@ def _host_removed(state: State, at: float, fact: e.HostRemoved) -> State:
 
 @folds(e.QueueHeld)
 def _queue_held(state: State, at: float, fact: e.QueueHeld) -> State:
-    return replace(state, held=fact.reason)
+    return replace(state, held=fact.hold)
 
 
 @folds(e.QueueReleased)
 def _queue_released(state: State, at: float, fact: e.QueueReleased) -> State:
-    return replace(state, held="")
+    return replace(state, held=None)
 
 
 @folds(e.PlaybackChanged)
@@ -111,30 +114,30 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     if run is None:
         return state
     place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
-    return on_run(state, fact.run, status="running", started=at, reason="", waiting="", **place)
+    return on_run(state, fact.run, status="running", started=at, pause=None, waiting=None, **place)
 
 
 @folds(e.RunWaits)
 def _run_waits(state: State, at: float, fact: e.RunWaits) -> State:
-    return on_run(state, fact.run, waiting=fact.reason)
+    return on_run(state, fact.run, waiting=fact.wait)
 
 
 @folds(e.RunPaused)
 def _run_paused(state: State, at: float, fact: e.RunPaused) -> State:
     # A person's pause lets the step under way go on, with what it waits for.
-    over = {"waiting": ""} if fact.infra else {}
-    return on_run(state, fact.run, status="paused", reason=fact.reason, infra=fact.infra, **over)
+    over = {"waiting": None} if fact.infra else {}
+    return on_run(state, fact.run, status="paused", pause=fact.cause, infra=fact.infra, **over)
 
 
 @folds(e.RunResumed)
 def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
-    return on_run(state, fact.run, status="running", reason="", infra=False)
+    return on_run(state, fact.run, status="running", pause=None, infra=False)
 
 
 @folds(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
-    ended = {"outcome": fact.outcome, "reason": fact.reason, "ended": at}
-    return on_run(state, fact.run, status="ended", infra=False, waiting="", **ended)
+    ended = {"outcome": fact.outcome, "cause": fact.cause, "ended": at}
+    return on_run(state, fact.run, status="ended", pause=None, infra=False, waiting=None, **ended)
 
 
 @folds(e.OperatorEdited)
@@ -216,7 +219,7 @@ def _faulted(state: State, at: float, fact: e.Faulted) -> State:
 @folds(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
     """An iteration that was given up gives back the operator's notes that it took: the next one reads them."""
-    ended = {"outcome": fact.outcome, "reason": fact.reason, "exhausted": fact.exhausted}
+    ended = {"outcome": fact.outcome, "cause": fact.cause, "exhausted": fact.exhausted}
     state = on_iteration(state, fact, step=None, ended=at, **ended)
     run = state.runs.get(fact.run)
     if run is None or fact.outcome not in ("skipped", "interrupted"):

@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, get_args
 
+from kpd.model.causes import IterationCause, RunCause
 from kpd.model.places import ANY, HostCard, Need
 from kpd.model.playback import Playback
 from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Call, Spend, day_of
+from kpd.model.standing import Hold, Idle, Pause, Stalled, Wait
+from kpd.model.verdicts import Gain as Gain, Verdict as Verdict
 
 StepName = Literal[
     "propose", "screen", "review", "stage", "build", "check", "time", "judge", "profile", "explain", "record"
 ]
 STEPS: tuple[StepName, ...] = get_args(StepName)
 
-VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
 Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
 RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
@@ -25,27 +27,6 @@ COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
 RunStatus = Literal["queued", "running", "paused", "ended"]
 Stand = Literal["pinned", "banned", "plain"]
 """What an operator makes of a rule: agents hear of it first, never, or by its severity."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """How much less time the candidate needs than the incumbent, in percent; positive is faster."""
-
-    pct: float
-    low: float
-    high: float
-    confidence: float = 0.99
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the samples support. `reason` says in a sentence why it was accepted, or not."""
-
-    word: VerdictWord
-    gain: Gain
-    processes: int
-    accepted: bool
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +107,7 @@ class Iteration:
     step_started: float = 0.0
     attempt: int = 1
     outcome: Outcome | None = None
-    reason: str = ""
+    cause: IterationCause | None = None
     memo: str = ""
     edit: str = ""
     point: dict[str, str] = field(default_factory=dict)
@@ -167,8 +148,9 @@ class Run:
     task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
     if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
-    `waiting` says what the run waits for, beside a pause or without one. `asked` counts its calls to models, of which
-    `calls` are those under way. `approve`: candidates wait for a person. `model` is the operator's, in place of the
+    `pause` says why it is paused, `waiting` what it waits for beside a pause or without one, `cause` why it ended.
+    `asked` counts its calls to models, of which `calls` are those under way. `approve`: candidates wait for a person.
+    `model` is the operator's, in place of the
     config's; `stands` are the rules that are pinned or banned. `again` are iterations to be measured once more, the
     next one first. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders the
     queue, the lowest first.
@@ -181,12 +163,13 @@ class Run:
     budget: Budget
     queued: float
     status: RunStatus = "queued"
-    reason: str = ""
+    pause: Pause | None = None
     infra: bool = False
     outcome: RunOutcome | None = None
+    cause: RunCause | None = None
     device: str = ""
     device_id: str = ""
-    waiting: str = ""
+    waiting: Wait | None = None
     incumbent: int | None = None
     files: dict[str, str] = field(default_factory=dict)
     folder: dict[str, str] = field(default_factory=dict)
@@ -252,11 +235,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something a person should read: a refused file, a lost host, a conflict."""
+    """Something a person should read: a refused file, a lost host, a conflict; or `about` what does not go on."""
 
     at: float
     level: Literal["info", "warning", "error"]
-    text: str
+    text: str = ""
+    about: Idle | Stalled | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +255,7 @@ class State:
     version: str = ""
     pid: int | None = None
     workspace: str = ""
-    held: str = ""
+    held: Hold | None = None
     tasks: dict[str, TaskCard] = field(default_factory=dict)
     hosts: dict[str, HostCard] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from kpd.model.nouns import Iteration, Run
+from kpd.text.endings import of_iteration
 from tui.model.outline import Place
 from tui.model.view import View
 from tui.words import marks, money
@@ -75,7 +76,7 @@ def accept(view: View) -> Question:
     assert it is not None
     assert run is not None
     mark = marks.of_iteration(it, run)
-    text = [f"The verdict was: {mark.glyph} {marks.gain_of(it)} {mark.word}. {clean(it.reason)}"]
+    text = [f"The verdict was: {mark.glyph} {marks.gain_of(it)} {mark.word}. {clean(of_iteration(it))}"]
     text.append("It becomes the incumbent, marked as accepted by hand, and kpd writes its files to the task folder.")
     text.append(f"Incumbent now: {run.id}.{run.incumbent}; undo brings it back.")
     return Question(f"Accept {view.ref} by hand?", tuple(text), "accept", entry="Why")

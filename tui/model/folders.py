@@ -11,7 +11,7 @@ def path_of(view: View) -> str:
     """The file that the selected run waits for, else the selected iteration's folder; empty where there is neither."""
     if view.run is None or not view.state.workspace:
         return ""
-    if (wanted := waits(view.state, view.run).path) != "":
+    if (wanted := waits(view.run).path) != "":
         return wanted
     if view.iteration is None:
         return ""

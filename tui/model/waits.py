@@ -4,10 +4,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import structs
 from rich.cells import cell_len
 
-from kpd.model.nouns import Run, State
-from kpd.workspace.paths import Workspace
+from kpd.model.nouns import Run
+from kpd.model.standing import ForReply
+from kpd.text.standing import wait
 from tui.words.text import clean, first_line
 
 
@@ -19,16 +21,12 @@ class Waits:
     path: str = ""
 
 
-def waits(state: State, run: Run) -> Waits:
-    """For what, without the word itself. A file is known by lying in the folder of the iteration under way."""
-    now, reason = run.current, run.waiting
-    path = ""
-    if now is not None and state.workspace:
-        folder = Workspace(Path(state.workspace)).iteration_folder(run.task, run.id, now.number)
-        found = re.search(re.escape(f"{folder}/") + r"[\w.-]+", reason)
-        path = found[0] if found is not None else ""
-    short = reason.replace(path, Path(path).name) if path else reason
-    return Waits(first_line(short).removeprefix("waiting "), path)
+def waits(run: Run) -> Waits:
+    """For what, without the word itself."""
+    found = run.waiting
+    if not isinstance(found, ForReply):
+        return Waits(first_line(wait(found)))
+    return Waits(first_line(wait(structs.replace(found, path=Path(found.path).name))), found.path)
 
 
 def folded(path: str, width: int) -> list[str]:

@@ -5,6 +5,8 @@ from collections import Counter
 from textual.content import Content
 from textual.style import Style
 
+from kpd.text.notices import notice
+from kpd.text.standing import hold
 from tui.acts import asking
 from tui.acts.action import Action, reason
 from tui.acts.actions import ACTIONS, key
@@ -93,9 +95,7 @@ def _now(view: View, width: int) -> Content:
     at = f"{run.id}.{it.number}" if it is not None and it.step is not None else run.id
     head = Content.assemble(_of_all(view, mark, width // 3), f"  {at}")
     if mark is marks.WAITING:
-        return Content.assemble(
-            head, ("  " + clip(waits(state, run).text, max(12, width // 2 - head.cell_length)), ".muted")
-        )
+        return Content.assemble(head, ("  " + clip(waits(run).text, max(12, width // 2 - head.cell_length)), ".muted"))
     if it is None or it.step is None:
         return head
     steps = it.steps
@@ -136,7 +136,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     if link.state == "down":
         return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
     if view.state.held:
-        return "‖", f"held: {first_line(view.state.held)}", f"{key(view, 'resume')} releases it"
+        return "‖", f"held: {first_line(hold(view.state.held))}", f"{key(view, 'resume')} releases it"
     if (review := asking.for_review(view)) and not view.read_only:
         return "◔", *_reviewed(view, review)
     for stopped in (one for one in view.begun if one.status == "paused"):
@@ -150,7 +150,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     last = view.state.notices[-1] if view.state.notices else None
     newest = run.iterations[-1].started if run is not None and run.iterations else 0.0
     if last is not None and last.level != "info" and last.at >= newest:
-        return "!" if last.level == "warning" else "✗", first_line(last.text), ""
+        return "!" if last.level == "warning" else "✗", first_line(notice(last)), ""
     card = view.host_card
     if card is not None and card.offered and view.tab != "hosts":
         remedy = f"{key(view, 'tab_hosts')} shows it, {key(view, 'trust')} trusts it"

@@ -1,5 +1,6 @@
 """What a newcomer sees happen in a recording, in a sentence: what kpd does now, or what became of a candidate."""
 
+from kpd.model.faults import Impossible, Incorrect, IncorrectHeldOut, IncorrectTimed, NotBuilt, NotMended
 from kpd.model.nouns import Iteration, Run, StepName
 from tui.acts.actions import key
 from tui.model.view import View
@@ -47,24 +48,25 @@ def _outcome(it: Iteration) -> str:
     if it.outcome == "accepted":
         became = "is faster beyond doubt: accepted. It is now the one to beat."
     elif it.outcome == "failed":
-        failed = "did not build" if it.reason.startswith("does not build") else "failed before it could be measured"
+        failed = "did not build" if isinstance(it.cause, NotBuilt) else "failed before it could be measured"
         became = f"{failed}, and its agent is told why."
     elif it.verdict is None:
-        became = _unjudged(it.reason)
+        became = _unjudged(it)
     else:
         word = {"slower": "is slower", "faster": "is faster, but not by enough"}.get(it.verdict.word, "is no faster")
         became = f"{word}: rejected, however good it sounded."
     return f"Iteration {it.number} {became}"
 
 
-def _unjudged(reason: str) -> str:
+def _unjudged(it: Iteration) -> str:
     """What has become of one that was rejected without a verdict."""
-    if reason.startswith("impossible"):
-        return "is faster than the hardware can be: rejected."
-    if reason.startswith("incorrect:"):
-        return "gave wrong results: rejected before it was ever timed."
-    if reason.startswith("incorrect"):
-        return "gave wrong results in the end: rejected, however fast it was."
+    match it.cause.fault if isinstance(it.cause, NotMended) else it.cause:
+        case Impossible():
+            return "is faster than the hardware can be: rejected."
+        case Incorrect():
+            return "gave wrong results: rejected before it was ever timed."
+        case IncorrectTimed() | IncorrectHeldOut():
+            return "gave wrong results in the end: rejected, however fast it was."
     return "was not let through: rejected before it was ever timed."
 
 

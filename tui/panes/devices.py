@@ -10,6 +10,7 @@ from textual.content import Content
 from kpd.model import clocks
 from kpd.model.nouns import Run
 from kpd.model.places import Computes, Device, HostCard, Telemetry
+from kpd.text.standing import wait
 from tui.model import hosts
 from tui.model.view import View
 from tui.panes.parts import heading
@@ -200,7 +201,7 @@ def _queue(view: View, card: HostCard, width: int) -> list[Content]:
     found = [BLANK, Content.assemble(" " * INDENT, heading("Queue"))]
     for run in waiting[:MOST_PROCESSES]:
         where = "" if run.host == card.name else ", any host"
-        why = f": {clean(run.waiting)}" if run.waiting else ""
+        why = f": {clean(wait(run.waiting))}" if run.waiting else ""
         text = clip(f"{clean(run.task)}{where}{why}", width - 2 * INDENT - cell_len(run.id) - 1)
         found.append(line(" " * 2 * INDENT, (run.id, ".strong"), " ", (text, ".muted")))
     if len(waiting) > MOST_PROCESSES:

@@ -8,6 +8,7 @@ from textual.content import Content
 
 from kpd.model.events import STEP_OF, Event, StepFact, StepStarted
 from kpd.model.nouns import Notice
+from kpd.text import notices
 from tui.acts.actions import key
 from tui.model.details import TEXTS, Problem, Show
 from tui.model.output import AGENT, OutputLine, shortened
@@ -143,7 +144,9 @@ class Sheet:
 
     def _notice(self, view: View, notice: Notice) -> None:
         below_events = -int(1000 * notice.at)
-        self._say(self._timed(view, 0, notice.at, marks.of_notice(notice.level), notice.text)[2], below_events)
+        self._say(
+            self._timed(view, 0, notice.at, marks.of_notice(notice.level), notices.notice(notice))[2], below_events
+        )
 
     def _timed(self, view: View, seq: int, at: float, mark: marks.Mark, text: str) -> Timed:
         return seq, at, _rows(clock(at, view.zone), mark, text, self._width)

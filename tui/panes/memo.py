@@ -7,6 +7,7 @@ from textual.content import Content
 from kpd.model import events as e
 from kpd.model.metrics import describe
 from kpd.model.nouns import Iteration, Run, Steering
+from kpd.text.endings import of_iteration
 from tui.acts.actions import key
 from tui.model.details import Problem, Show
 from tui.model.view import View
@@ -159,8 +160,8 @@ def _chapter(view: View, run: Run, it: Iteration, acts: Sequence[e.Event], width
         found += wrapped(verdict_text(it.verdict), width, ".muted", indent=6)
     if it.override:
         found += wrapped(f"accepted by hand: {it.override}", width, ".warn", indent=6)
-    if it.reason:
-        found += wrapped(it.reason, width, ".muted", indent=6)
+    if it.cause is not None:
+        found += wrapped(of_iteration(it), width, ".muted", indent=6)
     told = (event for event in acts if not isinstance(event.fact, _ELSEWHERE))
     return found + [row for event in told for row in _act(view, event, 6, width)]
 

@@ -5,6 +5,9 @@ from statistics import median
 from textual.content import Content
 
 from kpd.model.nouns import Iteration, Run
+from kpd.model.standing import PausedBy
+from kpd.text.endings import of_run
+from kpd.text.standing import pause, wait
 from tui.acts.actions import key
 from tui.model.output import AGENT
 from tui.model.view import View
@@ -37,7 +40,7 @@ def next_lines(view: View, width: int) -> list[Content]:
 def _next(view: View, run: Run) -> tuple[str, str, str]:
     """The word, what there is to say, and a path."""
     if run.status == "ended":
-        return "ended", first_line(run.reason) or (run.outcome or ""), ""
+        return "ended", first_line(of_run(run)) or (run.outcome or ""), ""
     if view.link.state == "down":
         return "waits", "no link to the daemon: what you see is the last that was heard", ""
     if view.state.held:
@@ -45,11 +48,11 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
     if run.status == "paused":
         return "waits", f"{paused(run)}; {key(view, 'resume')} resumes it", ""
     if run.status == "queued":
-        return "waits", first_line(run.waiting) or "for a device that is free", ""
+        return "waits", first_line(wait(run.waiting)) or "for a device that is free", ""
     if (asked := run.current) is not None and asked.review == "waits":
         return "waits", _review(view, run, asked), ""
     if run.waiting:
-        wanted = waits(view.state, run)
+        wanted = waits(run)
         if wanted.path:
             return "waits", f"{wanted.text}; {key(view, 'copy_path')} copies its path:", wanted.path
         return "waits", f"{wanted.text}; it goes on by itself", ""
@@ -118,8 +121,8 @@ def _names(it: Iteration) -> str:
 
 def paused(run: Run) -> str:
     """Why a run is paused: `paused by op`, `paused: infrastructure: …`."""
-    reason = first_line(run.reason)
-    return reason if reason.startswith("paused") else f"paused: {reason or 'by you'}"
+    reason = first_line(pause(run.pause))
+    return reason if isinstance(run.pause, PausedBy) else f"paused: {reason or 'by you'}"
 
 
 def used(run: Run) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.nouns import Iteration, Run
+from kpd.text.endings import of_iteration
 from tui.model.view import View
 from tui.panes.parts import heading, where
 from tui.words import marks
@@ -55,7 +56,7 @@ Row = tuple[tuple[str, str], tuple[str, str], tuple[str, str], str]
 
 def _row(view: View, run: Run, it: Iteration) -> Row:
     mark = marks.of_iteration(it, run, bool(view.state.held))
-    told = first_line(it.memo) or first_line(it.reason)
+    told = first_line(it.memo) or first_line(of_iteration(it))
     return (f"{mark.glyph} {run.id}.{it.number}", mark.style), _news(it, mark), (figure(it.score), ""), told
 
 

@@ -7,6 +7,9 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.nouns import Iteration, Run
+from kpd.text.endings import of_iteration
+from kpd.text.faults import fault
+from kpd.text.verdicts import verdict
 from tui.model.details import Problem
 from tui.model.view import View
 from tui.panes.cases import cases
@@ -135,7 +138,7 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
     tails = (f"{by}{on}{against}", f"{by}{against}", against.replace(", ", "   "), by)
     tail = next((tail for tail in tails if known.cell_length + cell_len(tail) <= width), tails[0])
     head = [(known + line((tail, ".muted"))).truncate(width, ellipsis=True), *device(run, width)]
-    reason = it.reason or (it.verdict.reason if it.verdict else "")
+    reason = of_iteration(it) or (verdict(it.verdict) if it.verdict else "")
     wide = width >= WIDE
     for text, style, most in (
         (it.memo, "", 4 if wide else 2),
@@ -153,7 +156,7 @@ def _given_back(it: Iteration, detail: Detail, width: int) -> list[Content]:
     if it.outcome is not None or not detail.faults:
         return []
     last = detail.faults[-1]
-    return wrapped(f"✗ attempt {last.attempt}, {last.step}: {last.message}", width, ".warn", most=2)
+    return wrapped(f"✗ attempt {last.attempt}, {last.step}: {fault(last.fault)}", width, ".warn", most=2)
 
 
 def _bottleneck(it: Iteration, detail: Detail, width: int) -> list[Content]:

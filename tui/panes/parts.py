@@ -3,6 +3,8 @@
 from textual.content import Content
 
 from kpd.model.nouns import Run
+from kpd.text.endings import of_run
+from kpd.text.standing import wait
 from kpd.workspace.config import ANY
 from tui.acts.actions import key
 from tui.model.details import Problem
@@ -74,11 +76,11 @@ def _run_without_iteration(view: View, run: Run) -> str:
         follow = key(view, "follow")
         return f"{run.id} is selected. Choose one of its iterations on the left, or follow the newest: {follow}."
     if run.status == "ended":
-        return f"{run.id} ended before its first iteration: {clean(run.reason)}"
+        return f"{run.id} ended before its first iteration: {clean(of_run(run))}"
     if run.status == "queued":
-        waits = f", and waits: {clean(run.waiting)}" if run.waiting else f" for {where(run)}"
+        waits = f", and waits: {clean(wait(run.waiting))}" if run.waiting else f" for {where(run)}"
         return f"{run.id} is queued{waits}. Its baseline, iteration 0, appears here when it begins."
-    waits = f" It waits: {clean(run.waiting)}." if run.waiting else ""
+    waits = f" It waits: {clean(wait(run.waiting))}." if run.waiting else ""
     return f"{run.id} is getting ready on {where(run)}.{waits} Its baseline, iteration 0, appears here first."
 
 

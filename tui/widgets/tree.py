@@ -54,7 +54,7 @@ def _run(view: View, run: Run, row: Row, width: int) -> Content:
         word += f" {queue.index(run) + 1} of {len(queue)}"
     if run.waiting and mark.word == marks.WAITING.word:
         found = line((left, ".muted"), run.id, (word, mark.style))
-        reason = f"  {waits(view.state, run).text}" if width - found.cell_length >= LEAST_REASON else ""
+        reason = f"  {waits(run).text}" if width - found.cell_length >= LEAST_REASON else ""
         return (found + line((reason, ".muted"))).truncate(width, ellipsis=True)
     name = f"{run.id} {clean(run.agent)}"
     shown = name if cell_len(name) + len(word) <= room else run.id

@@ -1,9 +1,9 @@
 """What a person has done, as a sentence about them: told to the others, and in the log and story of a run."""
 
-import re
 from dataclasses import dataclass
 
 from kpd.model import events as e
+from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
 from kpd.model.nouns import Budget
 from kpd.model.spending import dollars
@@ -13,7 +13,6 @@ from tui.words.text import clean, clip
 MOST_WORDS = 60
 """Cells of what a person wrote that a line about them repeats."""
 KPD, SOMEBODY = "kpd", "somebody"
-_STOPPED, _SKIPPED = re.compile(r"stop(?:ped)? by (.+)"), re.compile(r"skip(?:ped)? by (.+)")
 _STANDS = {"pinned": "pins", "banned": "bans", "plain": "no longer pins or bans"}
 
 
@@ -44,11 +43,10 @@ class Deed:
 def deed(fact: Fact) -> Deed | None:
     """What somebody did, or None for what happened by itself or by kpd."""
     match fact:
+        case e.RunEnded(cause=Stopped(by=by)) | e.IterationEnded(cause=Skipped(by=by)):
+            pass
         case e.RunEnded() | e.IterationEnded():
-            # An iteration that ends with its run has the run's reason; that is one deed, not two.
-            pattern = _STOPPED if isinstance(fact, e.RunEnded) else _SKIPPED
-            found = pattern.fullmatch(fact.reason) if fact.outcome in ("stopped", "skipped") else None
-            by = found[1] if found else KPD
+            by = KPD
         case e.RunPaused(infra=True):
             by = KPD
         case _:

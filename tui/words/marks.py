@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kpd.model.faults import IsIncorrect, NotMended
 from kpd.model.nouns import Iteration, Run
 from kpd.model.places import Check, HostCard
 from kpd.model.profiles import Severity
@@ -92,9 +93,14 @@ def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:
     if iteration.outcome != "rejected":
         return _OUTCOMES[iteration.outcome]
     if iteration.verdict is None:
-        word = "incorrect" if iteration.reason.startswith("incorrect") else "rejected"
+        word = "incorrect" if _is_incorrect(iteration) else "rejected"
         return Mark("✗", word, ".bad")
     return _VERDICTS[iteration.verdict.word]
+
+
+def _is_incorrect(iteration: Iteration) -> bool:
+    cause = iteration.cause
+    return isinstance(cause.fault if isinstance(cause, NotMended) else cause, IsIncorrect)
 
 
 def gain_of(iteration: Iteration) -> str:

@@ -3,6 +3,8 @@
 from kpd.model import events as e
 from kpd.model.nouns import Verdict
 from kpd.model.spending import Spend, dollars
+from kpd.text.endings import iteration_ended
+from kpd.text.faults import fault
 from tui.words import money
 from tui.words.deeds import deed
 from tui.words.marks import Mark
@@ -32,12 +34,12 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
         case e.StepFact():
             return _DONE, f"{e.STEP_OF[type(fact)]}  {_found(fact)} ({seconds(fact.seconds)})"
         case e.Faulted():
-            return _BAD, f"{fact.step}  attempt {fact.attempt} goes back to the agent: {clean(fact.message)}"
+            return _BAD, f"{fact.step}  attempt {fact.attempt} goes back to the agent: {clean(fault(fact.fault))}"
         case e.IterationEnded():
             good = fact.outcome in ("accepted", "baseline")
             return (
                 _DONE if good else _BAD if fact.outcome == "failed" else _NOTE
-            ), f"{fact.outcome}: {clean(fact.reason)}"
+            ), f"{fact.outcome}: {clean(iteration_ended(fact.cause))}"
         case e.Accepted():
             by_hand = f" by hand, {clean(fact.override)}" if fact.override else ""
             return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"

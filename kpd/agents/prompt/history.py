@@ -8,6 +8,7 @@ from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import fenced
 from kpd.hosts.plain import plain
 from kpd.model.nouns import Iteration, Run
+from kpd.text.endings import of_iteration
 from kpd.workspace.task import Task
 
 LONGEST_MEMO = 160
@@ -67,5 +68,5 @@ def _parts(it: Iteration, agent: str) -> Iterator[str]:
     if it.verdict is not None:
         measured = it.verdict.gain
         yield f"gain {measured.pct:+.1f} % [{measured.low:+.1f}, {measured.high:+.1f}]"
-    elif it.reason:
-        yield plain(it.reason, LONGEST_REASON)
+    elif it.cause is not None:
+        yield plain(of_iteration(it), LONGEST_REASON)

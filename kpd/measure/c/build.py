@@ -35,7 +35,7 @@ async def build(
         await host.forget(id)  # it must not stay in the cache
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}")
     if result.reason == "timeout":
-        raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout")
+        raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
     if result.rc != 0:
         raise BuildError(first_error(log), log, "structural" if result.rc == LINKING else kind_of(log))
     return Object(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)

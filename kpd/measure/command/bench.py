@@ -22,6 +22,7 @@ from kpd.measure.made import Made
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import Work
 from kpd.measure.where import Where
+from kpd.model.faults import Complaint, Wrong
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
@@ -102,7 +103,7 @@ class CommandBench:
             cases = self._read(run, command).cases
             return Correct(len(cases) or 1, 0.0, command.words)
         except Failed as err:
-            raise Incorrect(str(err)) from err
+            raise Incorrect(Wrong(Complaint(str(err)))) from err
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
@@ -185,7 +186,7 @@ class CommandBench:
             return self._read(run, command)
         except Failed as err:
             if run.side == "b" or alone:
-                raise Incorrect(str(err)) from err
+                raise Incorrect(Wrong(Complaint(str(err)))) from err
             raise HostError(
                 "host", f"{self.host.name}: the incumbent's own run failed: {err}", "look at the task, then resume"
             ) from err

@@ -13,6 +13,7 @@ from kpd.measure.reports import reports
 from kpd.measure.samples import CaseSample, ProcessSample, Readings
 from kpd.measure.telemetry import both, lowered
 from kpd.model.codec import CodecError
+from kpd.model.faults import OtherCases, Wrong
 from kpd.model.scores import Direction
 
 Blamed = Callable[[Run], Result]
@@ -77,8 +78,7 @@ def sample(
 ) -> ProcessSample:  # fmt: skip
     """Two runs as one observation. Raises Incorrect when they did not time the same cases."""
     if incumbent.cases.keys() != candidate.cases.keys():
-        names = ", ".join(sorted(incumbent.cases.keys() ^ candidate.cases.keys()))
-        raise Incorrect(f"candidate and incumbent were timed on different cases: {names}")
+        raise Incorrect(Wrong(OtherCases(tuple(sorted(incumbent.cases.keys() ^ candidate.cases.keys())))))
     score = CaseSample(1, (cost(incumbent.score, direction),), (cost(candidate.score, direction),), telemetry=telemetry)
     cases = {name: _case(case, candidate.cases[name]) for name, case in incumbent.cases.items()}
     return ProcessSample(process, cases, taint, score)

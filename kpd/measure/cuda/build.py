@@ -27,7 +27,7 @@ async def build(
     result = await jobs.run(host, JobSpec(id, text, limit_s), say)
     log = readable(result.stderr)
     if result.reason == "timeout":
-        raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout")
+        raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)
         raise BuildError(first_error(log), log, kind_of(log))

@@ -1,7 +1,6 @@
 """Are the outputs right? Against the task's oracle, on inputs that nobody has seen, in a process of its own."""
 
 import secrets
-import signal
 from dataclasses import dataclass
 
 from kpd.hosts.errors import HostError
@@ -11,6 +10,17 @@ from kpd.measure.bench import Correct, Incorrect, Say
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.where import Where
 from kpd.model.codec import CodecError, decode
+from kpd.model.faults import (
+    Complaint,
+    Crashed,
+    LeftProcess,
+    Misdeed,
+    NoReturn,
+    NotLoaded,
+    TookTooLong,
+    Wrong,
+    WrongValue,
+)
 from kpd.workspace.specs import CheckSpec
 
 CALL_LIMIT_S = 5.0
@@ -88,7 +98,7 @@ async def check(
         raise await jobs.unreported(host, result, str(err)) from err
     if report.problem is not None:
         await refuse_device_trouble(host, result, report.problem)
-        raise Incorrect(describe(report.problem, report.failed, result.stderr))
+        raise Incorrect(wrong(report.problem, report.failed, result.stderr))
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
     return Correct(report.comparisons, report.worst, worst_at)
 
@@ -96,7 +106,7 @@ async def check(
 async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:
     """Raises Incorrect when the job took too long, HostError when it failed by itself and not because of a kernel."""
     if result.reason == "timeout":
-        raise Incorrect(f"the {what} did not finish within {limit_s:g} s")
+        raise Incorrect(Wrong(TookTooLong(what, limit_s)))
     if result.rc not in (0, 1):
         await host.forget(result.id)
         said = jobs.tail(result.stderr)
@@ -121,38 +131,26 @@ def device_trouble(host: Host, said: str) -> HostError | None:
     return HostError("host", f"{host.name}: the GPU cannot be used: {said}", remedy) if remedy else None
 
 
-def describe(problem: Problem, failed: tuple[str, ...] = (), stderr: bytes = b"") -> str:
-    """A sentence for agents and people: what, in which case, and the worst element if values are wrong."""
-    where = ", ".join(part for part in (problem.case, problem.distribution) if part)
-    at = f"{where}: " if where else ""
-    whose = "the incumbent, sharing a process with the candidate, " if problem.who == "incumbent" else ""
+def wrong(problem: Problem, failed: tuple[str, ...] = (), stderr: bytes = b"") -> Wrong:
+    """What the driver saw a kernel do; `failed` are all cases and inputs that were wrong, "case/inputs"."""
+    moment = "" if problem.when in ("check", "load") else problem.when
+    by_incumbent = problem.who == "incumbent"
+    return Wrong(_misdeed(problem, stderr), problem.case, problem.distribution, moment, by_incumbent, failed)
+
+
+def _misdeed(problem: Problem, stderr: bytes) -> Misdeed:
     match problem.kind:
         case "crash":
-            said = f" ({words})" if (words := jobs.tail(stderr, 1)) else ""
-            what = f"{whose}crashed with {_signal(problem.signal)}{said}"
+            return Crashed(problem.signal, jobs.tail(stderr, 1))
         case "timeout":
-            what = f"{whose}did not return in time"
+            return NoReturn()
         case "exit":
-            what = f"{whose}ended the process instead of returning"
+            return LeftProcess()
         case "load":
-            what = f"the object cannot be loaded: {problem.message}"
+            return NotLoaded(problem.message)
         case "wrong":
-            what = f"{whose}{_wrong(problem)}"
-        case _:
-            what = f"{whose}{problem.message}"
-    moment = "" if problem.when in ("check", "load") else f" ({problem.when})"
-    others = f"; wrong in {len(failed)} of the combinations tried: {', '.join(failed[:6])}" if len(failed) > 1 else ""
-    return f"{at}{what}{moment}{others}"
-
-
-def _wrong(problem: Problem) -> str:
-    element = f"{problem.output}[{problem.index}] is {problem.got}, should be {problem.want}"
-    far = "" if problem.multiple >= HOPELESS else f", {problem.multiple:.3g} times the tolerance"
-    return f"{element}{far} ({problem.wrong} of {problem.compared} elements wrong)"
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+            multiple = None if problem.multiple >= HOPELESS else problem.multiple
+            return WrongValue(
+                problem.output, problem.index, problem.got, problem.want, multiple, problem.wrong, problem.compared
+            )
+    return Complaint(problem.message)

@@ -8,6 +8,7 @@ from kpd.measure import jobs
 from kpd.measure.bench import Incorrect, Say
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.where import Where
+from kpd.model.faults import BadAccess, Wrong
 
 NO_TOOL = 91
 MOST_LINES = 4
@@ -46,7 +47,7 @@ async def memcheck(
     errors = sum(int(count) for count in _SUMMARY.findall(said))
     if errors:
         first = " · ".join(_SAID.findall(said)[:MOST_LINES])
-        raise Incorrect(f"compute-sanitizer: {first} ({errors} error{'s' * (errors > 1)})")
+        raise Incorrect(Wrong(BadAccess(first, errors)))
     if result.rc != 0 or not _SUMMARY.search(said):
         await host.forget(job)
         told = "did not come to an end" if result.reason else f"did not see every case: {jobs.tail(result.stderr)}"

@@ -11,15 +11,16 @@ from kpd.measure import jobs, telemetry
 from kpd.measure.bench import Incorrect, Say
 from kpd.measure.driver.check import (
     Problem,
-    describe,
     refuse_device_trouble,
     refuse_driver_trouble,
+    wrong,
 )
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.reports import reports
 from kpd.measure.samples import Batches, CaseSample, ProcessSample, Readings
 from kpd.measure.where import Where
 from kpd.model.codec import CodecError, decode
+from kpd.model.faults import LeftThreads, Wrong
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 CASE_LIMIT_MS = 20_000
@@ -127,7 +128,7 @@ async def _refuse_end(host: Host, result: JobResult, problem: Problem | None, li
     """What the job's end says that its reports did not."""
     if problem is not None:
         await refuse_device_trouble(host, result, problem)
-        raise Incorrect(describe(problem, stderr=result.stderr))
+        raise Incorrect(wrong(problem, stderr=result.stderr))
     if result.cached and jobs.cut_short(result):
         return
     await jobs.refuse_unfinished(host, result)
@@ -162,4 +163,4 @@ def _refuse_threads(report: _Report) -> None:
     """A thread that outlives the call could compute while the clock does not run."""
     for name, case in report.cases.items():
         if case.threads > 1:
-            raise Incorrect(f"{name}: left {case.threads - 1} threads running after its calls")
+            raise Incorrect(Wrong(LeftThreads(case.threads - 1), name))

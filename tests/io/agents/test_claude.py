@@ -15,6 +15,7 @@ from kpd.claude.pace import Pace
 from kpd.claude.tokens import tokens
 from kpd.knowledge import memory
 from kpd.knowledge.summary import summary_path
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import Workspace
@@ -61,7 +62,7 @@ def remember(root: Path) -> None:
         run = Run(f"r{number}", TASK, "claude", "local", Budget(), began, started=began)
         for at in range(1, 41):
             it = Iteration(at, "claude", 0, began + at, memo=f"idea {number}.{at} unrolled and moved up the loads")
-            memory.append(Workspace(root), run, it, "rejected", "no gain in 7 processes")
+            memory.append(Workspace(root), run, it, "rejected", Told("no gain in 7 processes"))
 
 
 async def test_a_prompt_that_is_too_long_loses_at_once_what_is_too_much(

@@ -20,13 +20,14 @@ from kpd.daemon.store import Store
 from kpd.daemon.views import Sources, answer
 from kpd.model import events as e
 from kpd.model.codec import encode
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Gain, Verdict
 from kpd.model.places import Device, HostCard, Look, Telemetry
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 
-FASTER = Verdict("faster", Gain(5.0, 4.0, 6.0), 5, True, "faster beyond doubt")
+FASTER = Verdict("faster", Gain(5.0, 4.0, 6.0), 5, True, "told", told="faster beyond doubt")
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Served:
         self.journal.emit(e.Judged(*own, FASTER))
         if outcome in ("accepted", "baseline"):
             self.journal.emit(e.Accepted(run, number, {"kernel.c": "ab"}))
-        self.journal.emit(e.IterationEnded(run, number, outcome, "because"))
+        self.journal.emit(e.IterationEnded(run, number, outcome, Told("because")))
 
     async def start(self, *args: str) -> asyncio.subprocess.Process:
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -211,7 +212,7 @@ async def test_waiting_for_a_run(served: Served, outcome: Any, code: int) -> Non
     served.journal.emit(e.RunStarted("r1", "cpu"))
     served.iterate("r1", 0, "baseline", "baseline")
     served.iterate("r1", 1, "sweep", "accepted")
-    served.journal.emit(e.RunEnded("r1", outcome, "budget used"))
+    served.journal.emit(e.RunEnded("r1", outcome, Told("budget used")))
     found, _, err = await ended(waiting)
     assert found == code
     assert "budget used" in err.splitlines()[-1]
@@ -223,12 +224,12 @@ async def test_waiting_for_a_run_that_is_rolled_back(served: Served) -> None:
     served.iterate("r1", 0, "baseline", "baseline")
     served.iterate("r1", 1, "sweep", "accepted")
     served.journal.emit(e.RolledBack("r1", 0, {"kernel.c": "ab"}))
-    served.journal.emit(e.RunEnded("r1", "no_gain", "patience used"))
+    served.journal.emit(e.RunEnded("r1", "no_gain", Told("patience used")))
     assert (await ended(waiting))[0] == 1
 
 
 async def test_a_held_queue_is_told_to_whoever_queues(served: Served) -> None:
-    served.journal.emit(e.QueueHeld("the daemon was killed"))
+    served.journal.emit(e.QueueHeld(Told("the daemon was killed")))
     code, out, err = await served.kpd("run", "scale")
     assert (code, out) == (0, "r1\n")
     assert "the queue is held: the daemon was killed; kpd resume releases it" in err
@@ -237,7 +238,7 @@ async def test_a_held_queue_is_told_to_whoever_queues(served: Served) -> None:
 async def test_waiting_ends_when_the_host_fails(served: Served) -> None:
     waiting = await served.start("run", "scale", "--wait")
     await heard(waiting, "stdout", "r1")
-    served.journal.emit(e.RunPaused("r1", "infrastructure: no compiler", by="kpd", infra=True))
+    served.journal.emit(e.RunPaused("r1", Told("infrastructure: no compiler"), by="kpd", infra=True))
     code, _, err = await ended(waiting)
     assert code == 3
     assert "infrastructure: no compiler; mend it, then kpd resume r1" in err
@@ -263,7 +264,7 @@ async def test_a_followed_log_tells_each_iteration_until_the_run_ends(served: Se
     served.iterate("r1", 1, "sweep", "accepted", "wider")
     await heard(following, "stdout", "r1.1*")
     served.queue("r2")
-    served.journal.emit(e.RunEnded("r1", "improved", "budget used"))
+    served.journal.emit(e.RunEnded("r1", "improved", Told("budget used")))
     code, out, err = await ended(following)
     assert (code, out) == (0, "")
     assert "r1 ✓ improved: budget used" in err

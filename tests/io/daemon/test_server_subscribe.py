@@ -12,6 +12,8 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.outbox import MAX_LIVE
 from kpd.model import events as e
 from kpd.model.codec import encode
+from kpd.model.kinds import Told
+from kpd.model.standing import LogTrouble
 from tests.support.daemon.served import Answers, Raw, noticed, raw
 
 pytestmark = pytest.mark.usefixtures("server")
@@ -27,7 +29,7 @@ def sequence(messages: list[dict[str, dict[str, int]]]) -> list[int]:
 
 
 async def test_from_nothing_a_subscriber_gets_the_state_then_events(folder: Path, journal: Journal) -> None:
-    journal.emit(e.QueueHeld("x"))
+    journal.emit(e.QueueHeld(Told("x")))
     async with raw(folder) as client:
         await subscribed(client)
         snapshot = (await client.read())["snapshot"]
@@ -208,5 +210,5 @@ async def test_a_suspended_journal_shows_in_every_subscriber(folder: Path, journ
     async with raw(folder) as client:
         await subscribed(client)
         await client.read()
-        journal.suspend("the disk is full")
+        journal.suspend(LogTrouble("the disk is full"))
         assert (await client.read())["snapshot"]["held"] == "the disk is full"

@@ -19,6 +19,7 @@ from kpd.daemon.store import Store
 from kpd.engine.control import Control, Interrupted
 from kpd.model import events as e
 from kpd.model.nouns import Budget
+from kpd.model.standing import LogTrouble, PausedBy
 from kpd.workspace.config import Config, NotifyConfig
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
@@ -96,7 +97,7 @@ async def test_a_step_may_still_ask_while_the_daemon_ends_unless_it_is_paused(
     with control.step():
         control.finish()
         await control.ready()
-        journal.emit(e.RunPaused("r1", "paused by ada"))
+        journal.emit(e.RunPaused("r1", PausedBy("ada")))
         with pytest.raises(Interrupted, match="shutdown"):
             await control.ready()
 
@@ -136,10 +137,10 @@ async def test_the_command_runs_once_for_each_time_that_somebody_is_needed(tmp_p
 
     full = "the queue waits for you: no space left"
     for _ in range(3):
-        journal.suspend("no space left")
+        journal.suspend(LogTrouble("no space left"))
     await told(full)
     journal.emit(e.QueueReleased("ada"))
-    journal.suspend("no space left")
+    journal.suspend(LogTrouble("no space left"))
     await told(full, full)
     journal.emit(e.RunQueued("r1", "scale", "sweep", "local", Budget()))
     stalled = e.StepStalled("r1", 3, "time", 900.0)

@@ -11,8 +11,11 @@ from textual.content import Content
 
 from kpd.engine.plan import Iterate, next_of
 from kpd.model import events as e
+from kpd.model.faults import NotBuilt
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration
 from kpd.model.spending import Spend, Usage, dollars
+from kpd.model.standing import ForReply
 from kpd.subscription import DaemonError, Live
 from tests.support.model.samples import run_of
 from tests.support.tui import agents, logs
@@ -214,7 +217,7 @@ def test_overview_says_why_an_agent_is_asked_again_until_it_is_over() -> None:
     log = agents.repairing()
     text = unfolded(overview.lines(shown(log, 4), 47, 20))
     assert "✗ attempt 1, build: kernel.c:31: error: use of undeclared identifier 'LANES'" in text
-    log.end(4, "failed", "does not build")
+    log.end(4, "failed", NotBuilt("it"))
     assert "attempt 1, build" not in unfolded(overview.lines(shown(log, 4), 47, 20))
 
 
@@ -230,7 +233,7 @@ def test_the_header_says_what_a_run_has_cost_while_there_is_room_for_all_else() 
 
 
 def test_the_header_says_the_cost_of_the_run_that_it_speaks_of() -> None:
-    log = agents.claude().emit(e.RunEnded("r1", "improved", "done"))
+    log = agents.claude().emit(e.RunEnded("r1", "improved", Told("done")))
     assert "$0.0700 of $2.50" in plain(bars.header(view_of(log), 120)), "idle, and r1 is selected"
     log.run("r2").baseline("r2")
     assert "$" not in plain(bars.header(view_of(log, Place(logs.TASK, "r1")), 120)), "r2 is under way"
@@ -267,14 +270,14 @@ def test_a_mailbox_says_in_brief_what_it_waits_for_where_there_is_no_room() -> N
 
 def test_a_reply_that_cannot_be_used_is_said_with_its_reason() -> None:
     log = agents.mailbox()
-    log.emit(e.RunWaits("r1", f"{agents.ANSWER}; the last one cannot be used: the block of kernel.c is never closed"))
+    log.emit(e.RunWaits("r1", ForReply(agents.REPLY, "prompt.md", "the block of kernel.c is never closed")))
     text = unfolded(next_lines(view_of(log), 47))
     assert "; the last one cannot be used: the block of kernel.c is never closed; Y copies" in text
     assert waits(log.state, log.state.runs["r1"]).path == agents.REPLY
 
 
 def test_only_a_file_in_the_iterations_own_folder_is_offered_for_copying() -> None:
-    log = agents.mailbox().emit(e.RunWaits("r1", "waiting for /etc/passwd, said a stranger"))
+    log = agents.mailbox().emit(e.RunWaits("r1", Told("waiting for /etc/passwd, said a stranger")))
     found = waits(log.state, log.state.runs["r1"])
     assert found.path == ""
     assert found.text == "for /etc/passwd, said a stranger"
@@ -472,7 +475,9 @@ async def test_a_daemon_that_does_not_know_the_record_of_rules_is_no_trouble() -
 def test_what_an_agent_names_is_text_and_fits(width: int) -> None:
     played = agents.begun(f"claude,{HOSTILE}").proposes(1, HOSTILE)
     evil = e.Proposed("r1", 1, 0.1, 0.1, {}, HOSTILE, None, aims=(HOSTILE, "x" * 400), tune={HOSTILE: (HOSTILE,) * 3})
-    played.emit(evil).emit(e.Billed("r1", 1, "propose", HOSTILE, Usage(10**15), 1e12)).emit(e.RunWaits("r1", HOSTILE))
+    played.emit(evil).emit(e.Billed("r1", 1, "propose", HOSTILE, Usage(10**15), 1e12)).emit(
+        e.RunWaits("r1", Told(HOSTILE))
+    )
     played.emit(e.Timed("r1", 1, 0.1, 0.1, 400.0, 5, ()))
     for place in (at(1), Place(logs.TASK, "r1")):
         for pane in (overview.lines, memo.lines):

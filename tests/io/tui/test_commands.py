@@ -8,6 +8,7 @@ from kpd.daemon.commands import COMMANDS
 from kpd.model import events as e
 from kpd.model.codec import decode, encode
 from kpd.model.nouns import Budget
+from kpd.model.standing import PausedBy
 from kpd.subscription import DaemonError
 from tests.io.tui.test_acts import Commands, type_keys
 from tests.support.tui import logs
@@ -295,7 +296,7 @@ async def test_acts_of_other_operators_are_told_and_ones_own_are_not() -> None:
     app._me = "ada@here:pts/1"
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        feed.play([e.RunPaused("r1", "paused by ada@here:pts/1", "ada@here:pts/1")])
+        feed.play([e.RunPaused("r1", PausedBy("ada@here:pts/1"), "ada@here:pts/1")])
         await settled(pilot)
         assert app.view.said is None
         feed.play([e.RunResumed("r1", "bob@there:pts/9")])

@@ -8,6 +8,8 @@ import pytest
 
 from kpd.messages import Push
 from kpd.model import events as e
+from kpd.model.causes import Stopped
+from kpd.model.kinds import Told
 from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
@@ -70,7 +72,7 @@ async def test_the_selection_follows_the_newest_until_the_operator_moves_it() ->
         assert app.view.at.iteration == 6
         await pilot.press("down", "down")
         await settled(pilot)
-        feed.play([e.IterationEnded("r1", 6, "skipped", "by op"), e.IterationStarted("r1", 7, "sweep", 4)])
+        feed.play([e.IterationEnded("r1", 6, "skipped", Told("by op")), e.IterationStarted("r1", 7, "sweep", 4)])
         await settled(pilot)
         assert app.view.at.iteration == 4
         await pilot.press("f")
@@ -150,7 +152,7 @@ async def test_the_link_comes_back_by_itself_and_goes_on_after_the_last_event() 
         back = True
         while app.view.link.state != "up":
             await pilot.pause(0.01)
-        second.play([e.RunEnded("r1", "stopped", "stopped by op")])
+        second.play([e.RunEnded("r1", "stopped", Stopped("op"))])
         while app.view.state.runs["r1"].status != "ended":
             await pilot.pause(0.01)
     assert asked == [0, len(log.events) - 1]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Expectation, Gain, Verdict
 from kpd.model.profiles import Advice, CaseTime, Finding
 from kpd.subscription import Live
@@ -40,7 +41,7 @@ def run_with(text: str) -> logs.Log:
     log, name, memo, text = logs.some(), text[:200], text, text[:100_000]
     finding = Finding(name, "high", text, text, {name: 1e300, "gbs": -1e-300, f"gbs[{name}]": 7.0})
     log.begin(6, parent=4, agent=name)
-    verdict = Verdict("same", Gain(1e300, -1e300, 1e300), 5, False, text)
+    verdict = Verdict("same", Gain(1e300, -1e300, 1e300), 5, False, "told", told=text)
     cases = (CaseTime(name, 1.5, 1e300, -1e300, 1.0, 1.0, 1e-300), CaseTime(name + "2", 1.0, 1.0, 0.0))
     wild = {name: 3.0, "gbs": 1e300, "gflops": 1e-300, f"gbs[{name}]": 1.0, f"gflops[{name}]": -5.0, "ipc": 0.0}
     advice = Advice(name, "OPT", text, 1e300, (name,), name)
@@ -54,14 +55,14 @@ def run_with(text: str) -> logs.Log:
         e.Profiled("r1", 6, 0.1, 0.1, wild, {"clock_ghz": text, name: text}, (advice,) * 3),
         e.Explained("r1", 6, 0.1, 0.1, text, (finding,) * 3, (text, text)),
     )  # fmt: skip
-    log.emit(e.Faulted("r1", 6, "build", 2, text, text)).emit(e.Unusable("r1", 6, text))
+    log.emit(e.Faulted("r1", 6, "build", 2, Told(text), text)).emit(e.Unusable("r1", 6, text))
     log.emit(e.ReviewAsked("r1", 6)).emit(e.Declined("r1", 6, text, name)).emit(e.MemoGiven("r1", 6, memo, name))
     log.emit(e.RuleSet("r1", name, "banned", name)).emit(e.AgentChanged("r1", f"{name},sweep", name, name))
     log.emit(e.BudgetChanged("r1", Budget(10**12, 10**12, 1e300, 1e300, 8, 1e12), name))
     log.emit(e.AgainAsked("r1", 4, True, name)).emit(e.RolledBack("r1", 1, {name: name}, name, undo=True))
     log.emit(e.Steered("r1", 1, text, name)).emit(e.Steered("r1", 2, text, name))
-    log.emit(e.SteeringConsumed("r1", (1,), 6)).emit(e.RunPaused("r1", text, name)).emit(e.Noticed("error", text))
-    return log.end(6, "rejected", text)
+    log.emit(e.SteeringConsumed("r1", (1,), 6)).emit(e.RunPaused("r1", Told(text), name)).emit(e.Noticed("error", text))
+    return log.end(6, "rejected", Told(text))
 
 
 # ── what must still be there ──────────────────────────────────────────────────────────────────────────────────────

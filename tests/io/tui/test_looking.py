@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.nouns import Iteration
 from tests.io.tui.test_acts import type_keys
 from tests.support.tui import logs
@@ -66,7 +67,7 @@ def test_an_unknown_prefix_is_named_and_narrows_nothing() -> None:
 
 
 def test_what_has_nothing_that_is_looked_for_is_left_out_and_what_has_is_unfolded() -> None:
-    log = some().emit(e.RunEnded("r1", "improved", "done")).run("r2").baseline("r2").run("r3", "transpose_cpu")
+    log = some().emit(e.RunEnded("r1", "improved", Told("done"))).run("r2").baseline("r2").run("r3", "transpose_cpu")
     rows = [row.place for row in outline(log.state, {}, Place(), parsed("tile")).rows]
     assert rows == [Place(logs.TASK), RUN, Place(logs.TASK, "r1", 3)]
     rows = [row.place for row in outline(log.state, {RUN: False}, Place(), parsed("tile")).rows]

@@ -11,6 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.subscription import NoDaemon
 from kpd.workspace.config import TuiConfig
 from tests.support.tui import agents, fleet, gpu, logs
@@ -41,7 +42,7 @@ def review() -> logs.Log:
     """A candidate that waits for a person."""
     log = logs.some().begin(6, parent=4).steps("r1", 6, *logs.proposed("r1", 6, "UNROLL=16 with -O3")[:2])
     log.emit(e.StepStarted("r1", 6, "review")).emit(e.ReviewAsked("r1", 6))
-    return log.emit(e.RunWaits("r1", "waiting for your approval of r1.6"))
+    return log.emit(e.RunWaits("r1", Told("waiting for your approval of r1.6")))
 
 
 SCREENS = [

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
@@ -144,7 +145,7 @@ async def test_acts_are_asked_for_once_and_again_when_somebody_acts() -> None:
     assert not details.wants(other), "one answer serves the whole run"
     details.hear(e.Event(10_000, 0.0, e.StepStarted("r1", 6, "judge")))
     assert not details.wants(first), "that was no person"
-    details.hear(e.Event(10_001, 0.0, e.RunPaused("r1", "the disk is full", "kpd", infra=True)))
+    details.hear(e.Event(10_001, 0.0, e.RunPaused("r1", Told("the disk is full"), "kpd", infra=True)))
     assert not details.wants(first), "nor that"
     details.hear(e.Event(10_002, 0.0, e.RunResumed("r1", BEN)))
     assert details.wants(other)

@@ -21,6 +21,7 @@ from kpd.daemon.server import Server
 from kpd.messages import Beat, Dropped, Live
 from kpd.model import events as e
 from kpd.model.fold import fold
+from kpd.model.kinds import Told
 from kpd.model.nouns import State
 from kpd.subscription import Client
 from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon
@@ -151,7 +152,7 @@ def test_ask_stays_cheap() -> None:
 
 
 async def test_a_client_folds_to_the_daemon_s_state(folder: Path, server: Server, journal: Journal) -> None:
-    journal.emit(e.QueueHeld("x"))
+    journal.emit(e.QueueHeld(Told("x")))
     async with Client(folder / "s", "test") as client:
         state = State()
         async for message in client.messages():

@@ -6,6 +6,7 @@ from typing import Literal
 import pytest
 
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, TaskCard
 from kpd.model.places import Check, Device, HostCard
 from kpd.model.profiles import Finding
@@ -67,8 +68,8 @@ def hostile() -> logs.Log:
     for link in ("up", "down"):
         log.emit(e.HostProbed(replace(evil_host(link), link=link, system=HOSTILE)))
     log.emit(e.RunQueued("r2", logs.TASK, HOSTILE, HOSTILE, Budget()))
-    log.emit(e.RunWaits("r2", HOSTILE))
-    log.emit(e.RunWaits("r1", HOSTILE))
+    log.emit(e.RunWaits("r2", Told(HOSTILE)))
+    log.emit(e.RunWaits("r1", Told(HOSTILE)))
     finding = Finding(HOSTILE, "high", HOSTILE, HOSTILE, {HOSTILE: 1e300, "gbs": -1e-300})
     log.iteration(6, HOSTILE, 1e12, "slower", parent=4, before=1e-9, agent=HOSTILE, findings=(finding,) * 3)
     log.emit(e.Steered("r1", 1, HOSTILE, HOSTILE))

@@ -3,6 +3,7 @@
 import pytest
 
 from kpd.model import events as e
+from kpd.model.standing import PausedBy
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.unit.tui.test_pure import plain, view_of
@@ -24,7 +25,7 @@ async def test_what_is_open_follows_what_can_be_done(key: str) -> None:
         screen = app.screen
         assert isinstance(screen, Box)
         assert f"not now: {why}" in plain(screen.body.lines)
-        feed.play([e.RunPaused("r1", "paused by op", "op")])
+        feed.play([e.RunPaused("r1", PausedBy("op"), "op")])
         await settled(pilot)
         assert why not in plain(screen.body.lines)
 
@@ -39,7 +40,7 @@ async def test_the_palette_keeps_what_was_chosen_in_it_when_there_are_news() -> 
         screen = app.screen
         assert isinstance(screen, Box)
         assert screen.body.cursor == 2
-        feed.play([e.RunPaused("r1", "paused by op", "op")])
+        feed.play([e.RunPaused("r1", PausedBy("op"), "op")])
         await settled(pilot)
         assert screen.body.cursor == 2
 

@@ -20,8 +20,8 @@ from tests.support.agents.asked import asked, shipped
 
 MEASURED = json.loads((DATA / "gpu" / "h100_transpose.json").read_text())
 TRANSPOSE = "transpose_cuda"
-WON = Verdict("faster", Gain(76.7, 75.4, 78.0), 7, True, "faster beyond doubt")
-LOST = Verdict("same", Gain(-0.3, -1.2, 0.6), 7, False, "the same")
+WON = Verdict("faster", Gain(76.7, 75.4, 78.0), 7, True, "told", told="faster beyond doubt")
+LOST = Verdict("same", Gain(-0.3, -1.2, 0.6), 7, False, "told", told="the same")
 
 
 @cache

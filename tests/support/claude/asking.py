@@ -10,6 +10,7 @@ from kpd.claude.errors import OverBudget
 from kpd.claude.pace import Pace
 from kpd.claude.question import Answer, Hooks, Part, Question
 from kpd.claude.service import Service
+from kpd.model.leaving import Overspent
 from kpd.model.spending import Purpose, Usage
 from kpd.workspace.config import ClaudeConfig
 from tests.support.claude.anthropic_script import Script
@@ -85,7 +86,7 @@ class Listener:
 
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
         if sum(bill.usd or 0 for bill in self.bills) + (most_usd or 0) > self.limit:
-            raise OverBudget("the run may spend no more", "run")
+            raise OverBudget(Overspent("run", self.limit, 0.0, most_usd or 0.0))
         self.calls.append((purpose, model, most_usd))
         return len(self.calls)
 

@@ -3,8 +3,9 @@
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from hypothesis import strategies as st
 
 from kpd.model.events import FACTS, Event, Fact, IterationFact, RunFact
@@ -25,20 +26,21 @@ def of_type(hint: Any) -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return st.sampled_from(arguments)
-    if origin is UnionType:
+    if origin in (UnionType, Union):
         return st.one_of(*map(of_type, arguments))
     if origin is tuple:
         assert arguments[1] is ..., hint
         return st.lists(of_type(arguments[0]), max_size=2).map(tuple)
     if origin is dict:
         return st.dictionaries(of_type(arguments[0]), of_type(arguments[1]), max_size=2)
-    assert is_dataclass(hint), f"no strategy for {hint}"
+    assert is_dataclass(hint) or issubclass(hint, msgspec.Struct), f"no strategy for {hint}"
     return st.builds(hint, **_fields(hint))
 
 
 def _fields(cls: Any) -> dict[str, st.SearchStrategy[Any]]:
     hints = get_type_hints(cls)
-    return {field.name: of_type(hints[field.name]) for field in fields(cls)}
+    names = [field.name for field in fields(cls)] if is_dataclass(cls) else cls.__struct_fields__
+    return {name: of_type(hints[name]) for name in names}
 
 
 def _few(cls: type[Fact]) -> st.SearchStrategy[Fact]:

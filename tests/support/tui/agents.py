@@ -1,15 +1,18 @@
 """Runs for the UI's tests whose agents are models and people: what they say, aim at, cost, and are waited for."""
 
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Expectation, Gain, Verdict
+from kpd.model.causes import ByVerdict
+from kpd.model.faults import NotBuilt
+from kpd.model.nouns import Budget, Expectation
 from kpd.model.spending import Purpose, Usage
-from tests.support.tui.logs import FINDINGS, TASK, Log, files, measured, proposed
+from kpd.model.standing import ForReply, ForService
+from tests.support.tui.logs import FINDINGS, TASK, Log, files, measured, proposed, verdict_of
 
 MODEL, SMALL_MODEL = "claude-sonnet-5-5", "claude-haiku-5-5"
 FIRST, CACHED = Usage(1_204, 4_870, 0, 1_632), Usage(1_390, 0, 4_870, 1_204)
 OVERLOADED = "the model service is overloaded; asked again in 8 s"
 REPLY = f"/home/op/kernels/runs/{TASK}/r1/iter_0004/reply.md"
-ANSWER = f"waiting for {REPLY}, the answer to prompt.md beside it"
+ANSWER = f"for {REPLY}, the answer to prompt.md beside it"
 RULES = tuple(finding.rule for finding in FINDINGS)
 TUNE = {"UNROLL": ("4", "8", "16"), "TILE": ("32", "64")}
 
@@ -30,17 +33,13 @@ class AgentLog(Log):
     def judged(self, number: int, proposal: e.Proposed, gain: float, before: float) -> "AgentLog":
         """All steps from a proposal on, accepted when it is faster by 2 % or more."""
         accepted = gain >= 2
-        span = f"{gain:+.1f} % [{gain - 0.7:+.1f}, {gain + 0.6:+.1f}] over 5 processes"
-        reason = (
-            f"faster by {span}, confirmed by a second look" if accepted else f"no difference of 2 % or more: {span}"
-        )
-        verdict = Verdict("faster" if accepted else "same", Gain(gain, gain - 0.7, gain + 0.6), 5, accepted, reason)
+        verdict = verdict_of("faster" if accepted else "same", gain)
         rest = measured("r1", number, before * (1 - gain / 100), before, verdict)
         self.emit(proposal, 9.1).steps("r1", number, *proposed("r1", number, "")[1:], *rest)
         self.emit(e.StepStarted("r1", number, "record"))
         if accepted:
             self.emit(e.Accepted("r1", number, files("r1", number))).emit(e.FolderKnown("r1", files("r1", number)))
-        self.end(number, "accepted" if accepted else "rejected", reason)
+        self.end(number, "accepted" if accepted else "rejected", ByVerdict(verdict))
         return self
 
 
@@ -62,7 +61,7 @@ def claude(agent: str = "claude,sweep") -> AgentLog:
     log.proposes(1).billed(1, FIRST, 0.0463)
     log.emit(candidate(1, "several partial sums", 12.0), 9.1).steps("r1", 1, *proposed("r1", 1, "")[1:3])
     log.emit(e.StepStarted("r1", 1, "build"))
-    log.emit(e.Faulted("r1", 1, "build", 1, "kernel.c:31: error: use of undeclared identifier 'UNROLL'"))
+    log.emit(e.Faulted("r1", 1, "build", 1, NotBuilt("kernel.c:31: error: use of undeclared identifier 'UNROLL'")))
     log.emit(e.StepStarted("r1", 1, "propose", 2))
     log.billed(1, CACHED, 0.0237, "compile_fix")
     memo = "Eight partial sums break the chain of additions; the second pass reads the row from the cache"
@@ -79,14 +78,14 @@ def writing() -> AgentLog:
 
 def overloaded() -> AgentLog:
     log = writing().billed(4, CACHED, 0.0184, cut=True)
-    log.emit(e.RunWaits("r1", OVERLOADED))
+    log.emit(e.RunWaits("r1", ForService("the model service is overloaded", 8)))
     return log
 
 
 def mailbox() -> AgentLog:
     """A person is to answer."""
     log = claude("mailbox").proposes(4, "mailbox", parent=1)
-    log.emit(e.RunWaits("r1", ANSWER))
+    log.emit(e.RunWaits("r1", ForReply(REPLY, "prompt.md")))
     return log
 
 
@@ -94,7 +93,7 @@ def repairing() -> AgentLog:
     """What Claude wrote did not build, and it is at it again."""
     log = writing().billed(4, CACHED, 0.0184)
     log.emit(candidate(4, "rows kept in registers", 9.0), 9.1)
-    log.emit(e.Faulted("r1", 4, "build", 1, "kernel.c:31: error: use of undeclared identifier 'LANES'"))
+    log.emit(e.Faulted("r1", 4, "build", 1, NotBuilt("kernel.c:31: error: use of undeclared identifier 'LANES'")))
     log.emit(e.StepStarted("r1", 4, "propose", 2))
     return log
 

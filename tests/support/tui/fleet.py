@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from kpd.hosts import errors
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget
 from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
+from kpd.model.standing import PausedBy
 from tests.support.tui.logs import BEGIN, TASK, Log
 
 FINGERPRINT = "SHA256:uNiVztksCsDhcc0u9e8BgrJXVGDHFlWeMsJ2vNVrv8Q"
@@ -92,7 +94,7 @@ class FleetLog(Log):
     def queued(self, run: str, task: str = TASK, host: str = "any", waiting: str = "") -> "FleetLog":
         self.emit(e.RunQueued(run, task, "sweep", host, Budget(iterations=8), by="op"))
         if waiting:
-            self.emit(e.RunWaits(run, waiting))
+            self.emit(e.RunWaits(run, Told(waiting)))
         return self
 
     def on(self, run: str, card: HostCard, device: Device, task: str = TASK) -> "FleetLog":
@@ -158,7 +160,7 @@ def waiting() -> FleetLog:
     log.hosts(up).on("r1", up, up.devices[1]).baseline()
     log.iteration(1, "UNROLL=4: fewer branches in the first pass", 8.3, "faster")
     log.at_step(2, "time", "UNROLL=16 with -O3: does the loop still fit?", parent=1)
-    log.hosts(gone).emit(e.RunWaits("r1", LINK_LOST))
+    log.hosts(gone).emit(e.RunWaits("r1", Told(LINK_LOST)))
     return log.queued("r2", "transpose_cpu", waiting="local: busy with another run; gpu2: no route to host")
 
 
@@ -177,5 +179,5 @@ def two() -> FleetLog:
 def mixed() -> FleetLog:
     """One run at work, one paused by the operator, one that waits."""
     log = two()
-    log.emit(e.RunPaused("r1", "paused by op", "op"))
+    log.emit(e.RunPaused("r1", PausedBy("op"), "op"))
     return log

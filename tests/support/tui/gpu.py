@@ -10,6 +10,7 @@ from math import exp, log
 from typing import Any
 
 from kpd.model import events as e
+from kpd.model.causes import ByVerdict
 from kpd.model.codec import decode, encode
 from kpd.model.metrics import of_case
 from kpd.model.nouns import Budget, Gain, TaskCard, Verdict
@@ -86,7 +87,7 @@ def iterate(run: Log, number: int, which: str, memo: str, verdict: Verdict, deni
     )  # fmt: skip
     run.emit(e.StepStarted("r1", number, "record"))
     run.emit(e.Accepted("r1", number, files)).emit(e.FolderKnown("r1", files))
-    return run.emit(e.IterationEnded("r1", number, "accepted" if number else "baseline", verdict.reason))
+    return run.emit(e.IterationEnded("r1", number, "accepted" if number else "baseline", ByVerdict(verdict)))
 
 
 def begun(device: str) -> Log:
@@ -100,15 +101,13 @@ def begun(device: str) -> Log:
 
 def transposed(device: str = H100.name, denied: bool = False) -> Log:
     """The naive baseline, and the tiled candidate that was accepted."""
-    same = "no difference of 2 % or more either way: −0.1 % [−0.2, +0.1] over 5 processes"
-    faster = "faster by +80.4 % [+80.3, +80.6] over 7 processes, confirmed by a second look"
     log = iterate(
         begun(device), 0, "naive", "baseline: the task as it is",
-        Verdict("same", Gain(-0.1, -0.2, 0.1), 5, False, same), denied,
+        Verdict("same", Gain(-0.1, -0.2, 0.1), 5, False, "same", 2.0), denied,
     )  # fmt: skip
     return iterate(
         log, 1, "tiled", "TILE=64 PAD=1 VEC=4 ROWS=16",
-        Verdict("faster", Gain(80.4, 80.3, 80.6), 7, True, faster), denied,
+        Verdict("faster", Gain(80.4, 80.3, 80.6), 7, True, "confirmed", 2.0), denied,
     )  # fmt: skip
 
 

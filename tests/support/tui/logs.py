@@ -1,10 +1,14 @@
 """Canned event logs for the UI's tests: runs of every kind, fact by fact, with a clock of their own."""
 
 from kpd.model import events as e
+from kpd.model.causes import ByVerdict, IterationCause, Noise, PatienceUsed
+from kpd.model.faults import Incorrect, Wrong, WrongValue
 from kpd.model.fold import fold_all
-from kpd.model.nouns import Budget, Expectation, Gain, Outcome, State, StepName, TaskCard, Verdict, VerdictWord
+from kpd.model.nouns import Budget, Expectation, Gain, Outcome, State, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
 from kpd.model.profiles import CaseTime, Finding
+from kpd.model.standing import LeftAt, PausedBy, Unfinished
+from kpd.model.verdicts import Rule, VerdictWord
 
 BEGIN = 1_767_261_600.0  # 2026-01-01 10:00:00 UTC
 TASK = "rmsnorm_silu_cpu"
@@ -72,12 +76,12 @@ class Log:
 
     def baseline(self, run: str = "r1", score: float = 412.4) -> "Log":
         self.emit(e.IterationStarted(run, 0, "baseline", 0))
-        verdict = Verdict("same", Gain(0.02, -0.41, 0.44), 5, False, "")
+        verdict = Verdict("same", Gain(0.02, -0.41, 0.44), 5, False, "same", 2.0)
         self.steps(run, 0, *proposed(run, 0, "baseline: the task as it is"), *measured(run, 0, score, score, verdict))
         self.emit(e.StepStarted(run, 0, "record"))
         self.emit(e.Accepted(run, 0, files(run, 0)))
         self.emit(e.FolderKnown(run, files(run, 0)))
-        return self.emit(e.IterationEnded(run, 0, "baseline", "noise of this machine: −0.41 … +0.44 %"))
+        return self.emit(e.IterationEnded(run, 0, "baseline", Noise(verdict.gain)))
 
     def iteration(
         self,
@@ -93,14 +97,7 @@ class Log:
     ) -> "Log":
         """A whole iteration that was measured; accepted when it is faster by at least 2 %."""
         accepted = word == "faster" and gain >= 2
-        span = f"{gain:+.1f} % [{gain - 0.7:+.1f}, {gain + 0.6:+.1f}] over 5 processes"
-        reason = {
-            "faster": f"faster by {span}, confirmed by a second look",
-            "slower": f"slower: {span}",
-            "same": f"no difference of 2 % or more either way: {span}",
-            "inconclusive": f"too noisy to tell a gain from none: {span}",
-        }[word]
-        verdict = Verdict(word, Gain(gain, gain - 0.7, gain + 0.6), 5, accepted, reason)
+        verdict = verdict_of(word, gain)
         self.begin(number, run, parent, agent)
         score = before * (1 - gain / 100)
         self.steps(run, number, *proposed(run, number, memo), *measured(run, number, score, before, verdict, findings))
@@ -108,18 +105,18 @@ class Log:
         if accepted:
             self.emit(e.Accepted(run, number, files(run, number)))
             self.emit(e.FolderKnown(run, files(run, number)))
-        return self.end(number, "accepted" if accepted else "rejected", reason, run)
+        return self.end(number, "accepted" if accepted else "rejected", ByVerdict(verdict), run)
 
     def begin(self, number: int, run: str = "r1", parent: int = 0, agent: str = "sweep") -> "Log":
         return self.emit(e.IterationStarted(run, number, agent, parent), 0.05)
 
-    def end(self, number: int, outcome: Outcome, reason: str, run: str = "r1") -> "Log":
-        return self.emit(e.IterationEnded(run, number, outcome, reason))
+    def end(self, number: int, outcome: Outcome, cause: IterationCause, run: str = "r1") -> "Log":
+        return self.emit(e.IterationEnded(run, number, outcome, cause))
 
     def at_step(self, number: int, step: StepName, memo: str, parent: int = 0, run: str = "r1") -> "Log":
         """An iteration as far as the beginning of `step`."""
         self.begin(number, run, parent)
-        verdict = Verdict("same", Gain(0, -1, 1), 5, False, "")
+        verdict = Verdict("same", Gain(0, -1, 1), 5, False, "same", 2.0)
         for fact in (*proposed(run, number, memo), *measured(run, number, 300.0, 320.0, verdict)):
             if e.STEP_OF[type(fact)] == step:
                 break
@@ -167,8 +164,21 @@ def measured(
     )
 
 
+def verdict_of(word: VerdictWord, gain: float) -> Verdict:
+    rules: dict[VerdictWord, Rule] = {
+        "faster": "confirmed", "slower": "slower", "same": "same", "inconclusive": "noisy"
+    }  # fmt: skip
+    accepted = word == "faster" and gain >= 2
+    return Verdict(word, Gain(gain, gain - 0.7, gain + 0.6), 5, accepted, rules[word], 2.0)
+
+
+def wrong_value(case: str, distribution: str, output: str, index: int, got: str, want: str) -> Incorrect:
+    """A value that the check found wrong, and nothing more of it."""
+    return Incorrect(Wrong(WrongValue(output, index, got, want, None, 1, 1), case, distribution))
+
+
 def same() -> Verdict:
-    return Verdict("same", Gain(0.1, -0.8, 0.9), 5, False, "no difference of 2 % or more either way")
+    return Verdict("same", Gain(0.1, -0.8, 0.9), 5, False, "same", 2.0)
 
 
 # ── the logs ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -188,7 +198,7 @@ def some() -> Log:
     log.iteration(1, "UNROLL=4: fewer branches in the first pass", 8.3, "faster")
     log.begin(2, parent=1).steps("r1", 2, *proposed("r1", 2, "VECTOR=8 with -ffast-math"))
     log.emit(e.StepStarted("r1", 2, "check"))
-    log.end(2, "rejected", "incorrect: rows=64 cols=4096, y[81] is 0.7312, should be 0.7298")
+    log.end(2, "rejected", wrong_value("rows=64 cols=4096", "", "y", 81, "0.7312", "0.7298"))
     log.iteration(3, "TILE=64: keep the row in the first-level cache", -6.1, "slower", parent=1, before=378.2)
     log.iteration(4, "UNROLL=8, partial sums in registers", 14.2, "faster", parent=1, before=378.2)
     return log.iteration(5, "PREFETCH=256", 0.3, "same", parent=4, before=324.5)
@@ -202,26 +212,26 @@ def incorrect() -> Log:
     log = some()
     log.begin(6, parent=4).steps("r1", 6, *proposed("r1", 6, "skip the epsilon: it is tiny anyway"))
     log.emit(e.StepStarted("r1", 6, "check"))
-    return log.end(6, "rejected", "incorrect: rows=1 cols=262144, constant zeros: y[0] is nan, should be 0")
+    return log.end(6, "rejected", wrong_value("rows=1 cols=262144", "constant zeros", "y", 0, "nan", "0"))
 
 
 def paused() -> Log:
     log = running()
     log.emit(e.Steered("r1", 1, "try -O3 with and without -ffast-math", "op"))
     log.emit(e.Steered("r1", 2, "leave the wide row alone for now; the three narrow shapes matter more to us", "op"))
-    return log.emit(e.RunPaused("r1", "paused by op", "op"))
+    return log.emit(e.RunPaused("r1", PausedBy("op"), "op"))
 
 
 def held() -> Log:
     log = running()
-    reason = "the daemon ended without a goodbye, r1 was at iteration 6, time; 2 of its processes were ended"
+    left = Unfinished("crashed", (LeftAt("r1", iteration=6, step="time"),))
     log.emit(e.DaemonStarted("0.1.0", 4712, "/home/op/kernels"), 30)
-    return log.emit(e.QueueHeld(reason))
+    return log.emit(e.QueueHeld(left))
 
 
 def ended() -> Log:
     log = some()
-    return log.emit(e.RunEnded("r1", "improved", "4 iterations without a gain (patience 4)"))
+    return log.emit(e.RunEnded("r1", "improved", PatienceUsed(4, 4)))
 
 
 def edited() -> Log:
@@ -240,11 +250,11 @@ def many(count: int) -> Log:
         accepted = gain > 2
         log.begin(number)
         score = best * (1 - gain / 100)
-        verdict = Verdict(word, Gain(gain, gain - 0.5, gain + 0.5), 5, accepted, word)
+        verdict = verdict_of(word, gain)
         log.emit(e.Timed("r1", number, 1.0, 0.0, score, 5, ()), 0)
         log.emit(e.Judged("r1", number, 0.0, 0.0, verdict), 0)
         if accepted:
             best = score
             log.emit(e.Accepted("r1", number, {}), 0)
-        log.end(number, "accepted" if accepted else "rejected", word)
+        log.end(number, "accepted" if accepted else "rejected", ByVerdict(verdict))
     return log

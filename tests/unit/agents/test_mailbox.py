@@ -11,6 +11,8 @@ from kpd.agents.agent import BadReply, Context, Failure, Proposal
 from kpd.agents.mailbox import Mailbox
 from kpd.agents.reading import proposal
 from kpd.model.nouns import Iteration
+from kpd.model.standing import ForReply
+from kpd.text.standing import wait
 from tests.support.agents.asked import Heard, asked, shipped
 
 TASK, INCUMBENT = shipped("transpose_cuda")
@@ -73,13 +75,13 @@ async def test_a_prompt_is_written_and_the_reply_proposed(tmp_path: Path) -> Non
     assert str(box.home / "reply.md") in lines[1]
     assert lines[3] == "How to make transpose_cuda faster, asked 1 times."
     await until(lambda: box.heard.waits)
-    assert str(box.home / "reply.md") in box.heard.waits[0]
+    assert box.heard.waits[0] == ForReply(str(box.home / "reply.md"), "prompt.md")
     box.put(reply(32))
     proposal = await waiting
     assert proposal.memo == "tiles of 32"
     assert proposal.aims == ("poor_coalescing",)
     assert b"#define TILE 32 " in proposal.files["kernel.cu"]
-    assert box.heard.waits[-1] == ""
+    assert box.heard.waits[-1] is None
 
 
 async def test_a_bad_reply_is_answered_with_the_reason_and_a_good_one_is_waited_for(tmp_path: Path) -> None:
@@ -89,7 +91,7 @@ async def test_a_bad_reply_is_answered_with_the_reason_and_a_good_one_is_waited_
     await until(box.rejected)
     assert box.rejected().startswith("This reply cannot be used: no file is in the reply")
     assert box.rejected().endswith("I would rather not.\n")
-    await until(lambda: "no file is in the reply" in box.heard.waits[-1])
+    await until(lambda: "no file is in the reply" in wait(box.heard.waits[-1]))
     box.put(reply(32).replace("    if (i >= rows", "    // ... existing code ...\n    if (i >= rows"))
     await until(lambda: "leaves code out" in box.rejected())
     box.put(reply(16))
@@ -115,7 +117,7 @@ async def test_a_restart_goes_on_waiting_with_the_same_prompt(tmp_path: Path) ->
     await until((first.home / "prompt.md").exists)
     await until(lambda: first.heard.waits)
     await ended(waiting)
-    assert first.heard.waits[-1] == ""
+    assert first.heard.waits[-1] is None
     before = (first.home / "prompt.md").read_text()
     first.put(reply(32))  # while nobody waits
     second = Box(tmp_path)

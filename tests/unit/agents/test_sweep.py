@@ -92,5 +92,7 @@ def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-
 
 
 def iteration(number: int, parent: int, outcome, gain: float | None, point: dict[str, str]) -> Iteration:  # type: ignore[no-untyped-def]
-    verdict = None if gain is None else Verdict("same", Gain(gain, gain, gain), 5, outcome == "accepted", "")
+    verdict = (
+        None if gain is None else Verdict("same", Gain(gain, gain, gain), 5, outcome == "accepted", "told", told="")
+    )
     return Iteration(number, "sweep", parent, 0.0, outcome=outcome, verdict=verdict, point=point)

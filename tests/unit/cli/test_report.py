@@ -12,13 +12,16 @@ from kpd.cli.report import advice, report
 from kpd.cli.text import clean, width
 from kpd.model import codec, events as e
 from kpd.model.detail import Detail
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Notice, Run, TaskCard, Verdict
 from kpd.model.places import Device, HostCard
 from kpd.model.profiles import Advice, CaseTime, Finding, Scope
+from kpd.model.standing import DiskTrouble
+from kpd.text import briefs
 from tests.support.tui import gpu as tui_gpu
 
 AT = 1_000_000.0
-VERDICT = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "faster beyond doubt, by at least 2 %")
+VERDICT = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "told", told="faster beyond doubt, by at least 2 %")
 BASELINE = Iteration(0, "baseline", 0, AT, outcome="baseline", score=20.0, ended=AT + 5)
 ACCEPTED = Iteration(
     3, "sweep", 0, AT, outcome="accepted", score=12.5, memo="wider tiles \x1b[2J", verdict=VERDICT, roofline_pct=78.4,
@@ -44,7 +47,7 @@ DETAIL = Detail(
     explained=e.Explained(
         *OWN, "memory", (Finding("far-from-roofline", "high", "far below bandwidth", "block it", {"gbs": 12.0}),)
     ),
-    faults=(e.Faulted("r3", 3, "build", 1, "kernel.c:3: expected ';'"),),
+    faults=(e.Faulted("r3", 3, "build", 1, Told("kernel.c:3: expected ';'")),),
 )  # fmt: skip
 PARENT = Detail(
     timed=e.Timed("r3", 0, 0.5, 0.01, 20.0, 5, ()),
@@ -57,13 +60,13 @@ def as_json(value: object) -> Any:
 
 
 def brief_run(run: Run) -> dict[str, Any]:
-    extra = {"count": len(run.iterations), "current": run.current, "best": run.best, "baseline": run.baseline}
-    return {**as_json(run), **as_json(extra)}
+    return as_json(briefs.run(run))
 
 
 def shown(iteration: Iteration = ACCEPTED, detail: Detail = DETAIL) -> dict[str, Any]:
     return {
-        "run": brief_run(RUN), "iteration": as_json(iteration), "detail": as_json(detail),
+        "run": brief_run(RUN), "iteration": as_json(briefs.iteration(iteration)),
+        "detail": as_json(briefs.found(detail)),
         "parent": as_json(PARENT), "baseline": as_json(PARENT), "folder": "/ws/runs/transpose_cpu/r3/iter_0003",
     }  # fmt: skip
 
@@ -169,7 +172,7 @@ def test_an_iteration_that_has_only_begun() -> None:
 
 
 def test_a_rejected_one_and_one_by_hand() -> None:
-    wrong = replace(ACCEPTED, outcome="rejected", reason="incorrect: out[3] is nan", verdict=None, score=None)
+    wrong = replace(ACCEPTED, outcome="rejected", cause=Told("incorrect: out[3] is nan"), verdict=None, score=None)
     lines = report(shown(wrong, Detail()), 80, colour=False)
     assert lines[0] == "r3.3  ✗ rejected"
     assert "reason      incorrect: out[3] is nan" in lines
@@ -185,7 +188,7 @@ def canned_status(**changes: Any) -> dict[str, Any]:
         "runs": {name: brief_run(run) for name, run in runs.items()},
         "hosts": {"local": as_json(HostCard("local", "local", device="Some CPU", compiler="gcc 12"))},
         "tasks": {"bad": as_json(TaskCard("bad", error="tasks/bad/task.toml:3: unknown key"))},
-        "notices": [as_json(Notice(AT - 60, "warning", "r2 lost its host"))],
+        "notices": [briefs.noticed(Notice(AT - 60, "warning", "r2 lost its host"))],
     } | changes  # fmt: skip
 
 
@@ -215,18 +218,18 @@ def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
     gone = list(status.report(canned_status(pid=None, runs={}), AT, None, colour=False))
     assert gone[0].startswith("○ no daemon; kpd start")
     assert "no runs; kpd run TASK queues one" in gone
-    paused = replace(RUN, status="paused", reason="infrastructure: disk full")
+    paused = replace(RUN, status="paused", pause=DiskTrouble("disk full"))
     assert "infrastructure: disk full" in "\n".join(status.runs_table([brief_run(paused)], {}, AT, None))
 
 
 def test_a_row_of_the_log_lines_up_with_its_head() -> None:
     head = log.row(log.HEAD, None)
-    made = log.row(log.cells("r3", as_json(ACCEPTED), True), None)
+    made = log.row(log.cells("r3", as_json(briefs.iteration(ACCEPTED)), True), None)
     assert made == "r3.3*     ✓ accepted                 12.50  ▲ +3.1 % [+2.4, +3.8]       sweep      wider tiles ␛[2J"
     assert head.index("GAIN") == made.index("▲")
-    assert width(log.row(log.cells("r3", as_json(ACCEPTED), True), 50)) == 50
-    broken = replace(ACCEPTED, outcome="failed", reason="does not build", verdict=None, score=None)
-    assert log.row(log.cells("r3", as_json(broken), False), None).endswith("does not build")
+    assert width(log.row(log.cells("r3", as_json(briefs.iteration(ACCEPTED)), True), 50)) == 50
+    broken = replace(ACCEPTED, outcome="failed", cause=Told("does not build"), verdict=None, score=None)
+    assert log.row(log.cells("r3", as_json(briefs.iteration(broken)), False), None).endswith("does not build")
 
 
 def test_an_event_in_a_line() -> None:

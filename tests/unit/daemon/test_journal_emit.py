@@ -13,7 +13,9 @@ from kpd.messages import Live
 from kpd.model import events as e
 from kpd.model.codec import CodecError
 from kpd.model.fold import fold_all
+from kpd.model.kinds import Told
 from kpd.model.nouns import State
+from kpd.model.standing import LogTrouble
 from tests.support.model.strategies import related_facts
 
 
@@ -61,8 +63,10 @@ def test_a_snapshot_spares_the_fold_of_what_came_before(journal: Journal) -> Non
 
 def test_another_fold_does_not_trust_the_snapshot(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.emit(noticed("x"))
-    journal.store.save_snapshot(1, journal_module.model_digest(), b'{"seq": 1, "held": "from the snapshot"}')
-    assert load_state(journal.store).held == "from the snapshot"
+    journal.store.save_snapshot(
+        1, journal_module.model_digest(), b'{"seq": 1, "held": {"kind": "told", "text": "from the snapshot"}}'
+    )
+    assert load_state(journal.store).held == Told("from the snapshot")
     monkeypatch.setattr(journal_module, "model_digest", lambda: "other source")
     assert load_state(journal.store) == journal.state
 
@@ -157,15 +161,15 @@ def test_a_suspended_journal_is_held_in_memory_until_the_next_fact_about_the_que
     seen: list[Message] = []
     journal.emit(noticed("x"))
     journal.subscribe(seen.append)
-    journal.suspend("the disk is full")
-    assert journal.state.held == "the disk is full"
+    journal.suspend(LogTrouble("the disk is full"))
+    assert journal.state.held == LogTrouble("the disk is full")
     assert seen == [journal.state]
     journal.emit(noticed("y"))
-    assert journal.state.held == "the disk is full"
+    assert journal.state.held == LogTrouble("the disk is full")
     journal.snapshot()
-    assert load_state(journal.store).held == ""
+    assert load_state(journal.store).held is None
     journal.emit(e.QueueReleased("someone"))
-    assert journal.state.held == ""
+    assert journal.state.held is None
 
 
 def test_long_live_text_is_cut_into_several(journal: Journal) -> None:

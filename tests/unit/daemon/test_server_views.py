@@ -19,8 +19,10 @@ from kpd.model import events as e
 from kpd.model.codec import decode, encode
 from kpd.model.detail import Detail
 from kpd.model.fold import fold_all
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration, State, TaskCard
 from kpd.model.places import HostCard
+from kpd.text import briefs
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder
@@ -39,12 +41,12 @@ FACTS = (
     e.Built("r1", 0, 0.5, 0.01, "job-0", cached=False),
     e.Timed("r1", 0, 0.5, 0.01, 12.0, 5, ()),
     e.Accepted("r1", 0, {"kernel.c": "00"}),
-    e.IterationEnded("r1", 0, "baseline", ""),
+    e.IterationEnded("r1", 0, "baseline", Told("")),
     e.IterationStarted("r1", 1, "sweep", 0),
     e.Proposed("r1", 1, 0.1, 0.1, {"kernel.c": "11"}, "tile 8"),
     e.Built("r1", 1, 0.5, 0.01, "job-1", cached=True),
     e.Judged("r1", 1, 0.1, 0.1, VERDICT),
-    e.IterationEnded("r1", 1, "rejected", "not enough"),
+    e.IterationEnded("r1", 1, "rejected", Told("not enough")),
     e.RunQueued("r2", "other", "sweep", "local", Budget()),
 )
 
@@ -269,7 +271,7 @@ def test_file_that_is_not_there_says_what_is(asked: Asked) -> None:
 def test_a_verdict_is_derived_again_from_the_samples(asked: Asked) -> None:
     asked.iteration(1).write("timing.json", samples_to_json(SAMPLES))
     found = asked.ask("rederive", iteration="r1.1")
-    assert found["recorded"] == found["rederived"] == json.loads(encode(VERDICT))
+    assert found["recorded"] == found["rederived"] == briefs.judged(VERDICT)
     assert VERDICT.word == "faster"
 
 

@@ -11,6 +11,8 @@ from kpd.demo.packing import NotFit, pack, refuse_private, refuse_unfit
 from kpd.demo.recording import Recording
 from kpd.hosts.recorded.scrub import PLAYED_GPU
 from kpd.model import codec, events as e
+from kpd.model.faults import Complaint, Incorrect, NotBuilt, Wrong
+from kpd.model.kinds import Told
 from kpd.model.nouns import Gain, Verdict
 from kpd.model.places import Computes, Telemetry
 from kpd.workspace.paths import Workspace
@@ -132,12 +134,12 @@ def test_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 # ── worth showing ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-SLOWER = Verdict("slower", Gain(-3.0, -4.0, -2.0), 7, False, "slower")
+SLOWER = Verdict("slower", Gain(-3.0, -4.0, -2.0), 7, False, "told", told="slower")
 ENDS: dict[str, tuple[e.Fact, ...]] = {
-    "accepted": (e.IterationEnded("r1", 0, "accepted", "faster"),),
-    "slower": (e.Judged("r1", 0, 0.1, 0.1, SLOWER), e.IterationEnded("r1", 0, "rejected", "slower")),
-    "incorrect": (e.IterationEnded("r1", 0, "rejected", "incorrect: y[0] is 3, should be 4"),),
-    "unbuilt": (e.IterationEnded("r1", 0, "failed", "does not build: kernel.cu:3: error"),),
+    "accepted": (e.IterationEnded("r1", 0, "accepted", Told("faster")),),
+    "slower": (e.Judged("r1", 0, 0.1, 0.1, SLOWER), e.IterationEnded("r1", 0, "rejected", Told("slower"))),
+    "incorrect": (e.IterationEnded("r1", 0, "rejected", Incorrect(Wrong(Complaint("y[0] is 3, should be 4")))),),
+    "unbuilt": (e.IterationEnded("r1", 0, "failed", NotBuilt("kernel.cu:3: error")),),
 }
 
 
@@ -147,7 +149,7 @@ def run_of(*kinds: str) -> list[e.Fact]:
     for number, kind in enumerate(kinds, 2):
         facts.append(e.IterationStarted("r1", number, "sweep", 1))
         facts += [replace(fact, iteration=number) for fact in ENDS[kind] if isinstance(fact, e.IterationFact)]
-    return [*facts, e.RunEnded("r1", "improved", "done")]
+    return [*facts, e.RunEnded("r1", "improved", Told("done"))]
 
 
 def test_a_run_with_everything_in_it_is_fit(tmp_path: Path) -> None:

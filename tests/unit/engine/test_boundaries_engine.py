@@ -15,6 +15,7 @@ from kpd.engine.watchdog import Watchdog
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Outcome, Run, State
 from kpd.model.spending import Usage
+from kpd.model.standing import Wait
 from kpd.workspace.config import ClaudeConfig
 from tests.support.model.samples import run_of
 
@@ -84,14 +85,14 @@ def test_the_last_cent_may_be_spent_and_no_more(journal: Journal, day: float, sc
     left = (day if scope == "day" else 1.0) - 0.5
     with pytest.raises(OverBudget) as caught:
         ledger.begin("again", "claude-sonnet-5-5", left + 1e-9)
-    assert caught.value.scope == scope
+    assert caught.value.over.scope == scope
     assert ledger.begin("again", "claude-sonnet-5-5", left) == 2
 
 
 # ── what has stalled ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def at_step(waiting: str = "") -> State:
+def at_step(waiting: Wait | None = None) -> State:
     step = Iteration(3, "sweep", 0, 0.0, step="time")
     run = Run("r1", "t", "sweep", "local", Budget(), 0.0, status="running", iterations=(step,), waiting=waiting)
     return State(runs={"r1": replace(run, started=1.0, device="EPYC", device_id="cpu")})

@@ -47,7 +47,7 @@ def test_a_run_may_not_spend_more_than_its_own_limit(journal: Journal) -> None:
     of_run.billed(of_run.begin("propose", MODEL, 0.9), USED, 0.7, False)
     with pytest.raises(OverBudget, match=r"of \$1.00 for the run \$0.70 are spent") as caught:
         of_run.begin("again", MODEL, 0.4)
-    assert caught.value.scope == "run"
+    assert caught.value.over.scope == "run"
     assert of_run.begin("again", MODEL, 0.3) == 2
 
 
@@ -55,7 +55,7 @@ def test_what_other_runs_may_still_cost_counts_for_the_day(journal: Journal) -> 
     ledger(journal, "r1", day=1.0).begin("propose", MODEL, 0.8)
     with pytest.raises(OverBudget, match="max_usd_per_day") as caught:
         ledger(journal, "r2", day=1.0).begin("propose", MODEL, 0.8)
-    assert caught.value.scope == "day"
+    assert caught.value.over.scope == "day"
 
 
 def test_without_a_price_a_limit_cannot_be_held(journal: Journal) -> None:

@@ -7,6 +7,8 @@ import pytest
 from kpd.engine.placing import Place, place
 from kpd.model.nouns import Budget, Run
 from kpd.model.places import Device, HostCard, Need
+from kpd.model.standing import ForDevice
+from kpd.text.standing import wait
 
 CPU = Device("cpu", "cpu", "EPYC", "x86_64")
 H100 = Device("GPU-1", "gpu", "NVIDIA H100 80GB HBM3", "sm_90")
@@ -25,6 +27,11 @@ def run(host: str = "any") -> Run:
 
 def begun(**where: str) -> Run:
     return replace(run(where.pop("host")), started=1.0, status="running", **where)
+
+
+def waits(found: Place | ForDevice) -> str:
+    assert isinstance(found, ForDevice)
+    return wait(found)
 
 
 def test_the_first_free_device_that_fits() -> None:
@@ -48,7 +55,7 @@ def test_the_first_free_device_that_fits() -> None:
 )
 def test_what_it_waits_for(host: str, need: Need, taken: tuple[tuple[str, str], ...], reason: str) -> None:
     found = place(run(host), "gpu", need, HOSTS, taken)
-    assert isinstance(found, str) and reason in found
+    assert isinstance(found, ForDevice) and reason in wait(found)
 
 
 def test_a_dead_host_keeps_nobody_from_the_others() -> None:
@@ -60,12 +67,13 @@ def test_a_run_goes_on_where_it_began_and_nowhere_else() -> None:
     there = begun(host="box", device=H100.name, device_id="GPU-3")
     assert place(there, "gpu", Need(), HOSTS, ()) == Place("box", replace(H100, id="GPU-3"))
     swapped = begun(host="new", device=H100.name, device_id="GPU-1")
-    assert "began on NVIDIA H100" in str(place(swapped, "gpu", Need(), HOSTS, ()))
+    assert "began on NVIDIA H100" in waits(place(swapped, "gpu", Need(), HOSTS, ()))
     another = begun(host="local", device="Xeon", device_id="cpu")
-    assert "now there is EPYC" in str(place(another, "cpu", Need(), HOSTS, ()))
+    assert "now there is EPYC" in waits(place(another, "cpu", Need(), HOSTS, ()))
     old = begun(host="local", device="EPYC")  # from a log that knew no device ids
     assert place(old, "cpu", Need(), HOSTS, ()) == Place("local", CPU)
 
 
 def test_without_hosts() -> None:
-    assert place(run(), "cpu", Need(), {}, ()) == "there is no host"
+    assert place(run(), "cpu", Need(), {}, ()) == ForDevice("r1")
+    assert wait(ForDevice("r1")) == "there is no host"

@@ -3,6 +3,9 @@
 from dataclasses import replace
 
 from kpd.engine.plan import End, Iterate, Wait, next_of, result
+from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
+from kpd.model.faults import NotBuilt
+from kpd.model.leaving import AgentSays
 from kpd.model.nouns import Budget, Iteration, Outcome, Run
 from tests.support.model.samples import run_of
 
@@ -17,7 +20,7 @@ def test_the_baseline_comes_first() -> None:
 
 
 def test_a_baseline_that_fails_ends_the_run() -> None:
-    step = next_of(run_of(it(0, "failed")))
+    step = next_of(run_of(replace(it(0, "failed"), cause=NotBuilt("no ;"))))
     assert isinstance(step, End)
     assert step.outcome == "failed"
 
@@ -36,9 +39,9 @@ def test_budget_and_patience() -> None:
     rejected = [it(n, "rejected") for n in (1, 2, 3)]
     assert next_of(run_of(it(0, "baseline"), *rejected[:2], budget=Budget(6, 3))) == Iterate(3, "sweep")
     end = next_of(run_of(it(0, "baseline"), *rejected, budget=Budget(6, 3)))
-    assert end == End("no_gain", "3 iterations without a gain (patience 3)")
+    assert end == End("no_gain", PatienceUsed(3, 3))
     end = next_of(run_of(it(0, "baseline"), it(1, "accepted"), it(2, "failed"), budget=Budget(2, 9)))
-    assert end == End("improved", "budget of 2 iterations used")
+    assert end == End("improved", IterationsUsed(2))
 
 
 def test_trouble_and_skips_cost_nothing() -> None:
@@ -48,7 +51,7 @@ def test_trouble_and_skips_cost_nothing() -> None:
 
 def test_stop_score_in_either_direction() -> None:
     run = run_of(it(0, "baseline", 100.0), it(1, "accepted", 40.0), budget=Budget(9, 9, stop_score=50.0))
-    assert next_of(run) == End("improved", "stop score 50 reached: 40")
+    assert next_of(run) == End("improved", StopScoreReached(50, 40))
     assert next_of(run, direction="higher") == Iterate(2, "sweep")
 
 
@@ -84,7 +87,7 @@ def test_an_exploration_counts_for_patience_with_what_it_explores() -> None:
     twice = (*once, unsure(5), swept(6), swept(7))
     assert next_of(turns(*twice, budget=Budget(99, 2))) == Iterate(8, "sweep"), "the attempt is not over yet"
     end = next_of(turns(*twice, swept(8), budget=Budget(99, 2)))
-    assert end == End("no_gain", "2 iterations without a gain (patience 2)")
+    assert end == End("no_gain", PatienceUsed(2, 2))
     won = (unsure(1), swept(2, "accepted"), swept(3), swept(4))
     assert next_of(turns(*won, budget=Budget(99, 1))) == Iterate(5, "claude")
     assert isinstance(next_of(turns(*once, budget=Budget(4, 9))), End), "each counts for the iterations"
@@ -112,12 +115,12 @@ def test_another_incumbent_ends_an_exploration() -> None:
 
 
 def test_one_that_has_nothing_left_leaves_the_rotation() -> None:
-    empty = replace(it(2, "skipped", agent="script:a"), exhausted=True, reason="all is proposed")
+    empty = replace(it(2, "skipped", agent="script:a"), exhausted=True, cause=NothingLeft(AgentSays("all is proposed")))
     skipped = it(1, "skipped", agent="claude")
     assert next_of(turns(skipped, empty, agent="claude,script:a")) == Iterate(3, "claude")
     later = it(3, "rejected", agent="claude")
     assert next_of(turns(skipped, empty, later, agent="claude,script:a")) == Iterate(4, "claude")
-    poor = replace(it(3, "skipped", agent="claude"), exhausted=True, reason="no money")
+    poor = replace(it(3, "skipped", agent="claude"), exhausted=True, cause=NothingLeft(AgentSays("no money")))
     last = turns(skipped, empty, poor, agent="claude,script:a")
-    assert next_of(last) == End("no_gain", "all is proposed; no money")
+    assert next_of(last) == End("no_gain", AgentsDone((AgentSays("all is proposed"), AgentSays("no money"))))
     assert next_of(replace(last, pending_edit={"kernel.c": "abc"})) == Iterate(4, "operator")

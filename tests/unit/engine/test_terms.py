@@ -19,6 +19,8 @@ from kpd.daemon.views import Sources, answer
 from kpd.engine.engine import Engine
 from kpd.engine.plan import End, Iterate, Wait, next_of
 from kpd.model import events as e
+from kpd.model.causes import IterationsUsed, Stopped
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Gain, Verdict
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
@@ -45,7 +47,7 @@ def iterated(journal: Journal, number: int, outcome: Any, agent: str = "claude")
     journal.emit(e.IterationStarted("r1", number, agent if number else "baseline", 0))
     if outcome in ("baseline", "accepted"):
         journal.emit(e.Accepted("r1", number, {"kernel.c": "0"}))
-    journal.emit(e.IterationEnded("r1", number, outcome, "because"))
+    journal.emit(e.IterationEnded("r1", number, outcome, Told("because")))
 
 
 async def told(engine: Engine, verb: str, **args: Any) -> Any:
@@ -92,7 +94,7 @@ async def test_a_budget_that_is_none_is_refused(engine: Engine, args: dict[str, 
     ],
 )
 async def test_a_run_that_has_ended_keeps_its_terms(engine: Engine, verb: str, args: dict[str, Any]) -> None:
-    engine.journal.emit(e.RunEnded("r1", "stopped", "stopped by ada"))
+    engine.journal.emit(e.RunEnded("r1", "stopped", Stopped("ada")))
     with pytest.raises(DaemonError, match="r1 has ended: stopped by ada"):
         await told(engine, verb, **args)
 
@@ -103,8 +105,8 @@ async def test_a_smaller_budget_ends_the_run_after_the_iteration_under_way(engin
     engine.journal.emit(e.IterationStarted("r1", 3, "claude", 0))
     await told(engine, "budget", iterations=1)
     assert next_of(engine.journal.state.runs["r1"]) == Iterate(3, "claude", resumed=True)
-    engine.journal.emit(e.IterationEnded("r1", 3, "rejected", "slower"))
-    assert next_of(engine.journal.state.runs["r1"]) == End("no_gain", "budget of 1 iterations used")
+    engine.journal.emit(e.IterationEnded("r1", 3, "rejected", Told("slower")))
+    assert next_of(engine.journal.state.runs["r1"]) == End("no_gain", IterationsUsed(1))
     await told(engine, "budget", iterations=9, patience=9)
     assert next_of(engine.journal.state.runs["r1"]) == Iterate(4, "claude")
 
@@ -112,7 +114,7 @@ async def test_a_smaller_budget_ends_the_run_after_the_iteration_under_way(engin
 async def test_a_verdict_is_derived_again_with_the_gain_that_was_asked_for_then(engine: Engine) -> None:
     journal = engine.journal
     assert isinstance(journal, Journal)
-    verdict = Verdict("faster", Gain(3.0, 2.5, 3.5), 7, True, "faster")
+    verdict = Verdict("faster", Gain(3.0, 2.5, 3.5), 7, True, "told", told="faster")
     await told(engine, "budget", min_gain_pct=1)
     journal.emit(e.IterationStarted("r1", 1, "claude", 0))
     journal.emit(e.Judged("r1", 1, 0.1, 0.1, verdict))
@@ -130,7 +132,7 @@ async def test_another_agent_has_the_next_iteration_and_not_the_one_under_way(en
     engine.journal.emit(e.IterationStarted("r1", 1, "claude", 0))
     await told(engine, "agent", agent="sweep")
     assert next_of(engine.journal.state.runs["r1"]) == Iterate(1, "claude", resumed=True)
-    engine.journal.emit(e.IterationEnded("r1", 1, "rejected", "slower"))
+    engine.journal.emit(e.IterationEnded("r1", 1, "rejected", Told("slower")))
     assert next_of(engine.journal.state.runs["r1"]) == Iterate(2, "sweep")
     await told(engine, "agent", agent="operator")
     assert isinstance(next_of(engine.journal.state.runs["r1"]), Wait)

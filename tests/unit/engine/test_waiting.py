@@ -10,6 +10,10 @@ from kpd.daemon.store import Store
 from kpd.engine.waiting import Reminder, tell
 from kpd.model import events as e
 from kpd.model.nouns import Budget
+from kpd.model.standing import ForLease, ForReply, Hold, Wait
+
+ANSWER, ANOTHER = ForReply("/reply.md", "prompt.md"), ForReply("/other.md", "prompt.md")
+DOWN = ForLease("local", "is down")
 
 
 @pytest.fixture
@@ -21,44 +25,44 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     journal.close()
 
 
-def waiting(journal: Journal) -> str:
+def waiting(journal: Journal) -> Wait | None:
     return journal.state.runs["r1"].waiting
 
 
 def test_what_was_forgotten_is_said_again_and_what_stands_is_not(journal: Journal) -> None:
     remind = Reminder(journal, "r1")
-    remind("for an answer")
+    remind(ANSWER)
     seen = journal.state.seq
-    remind("for an answer")
+    remind(ANSWER)
     assert journal.state.seq == seen
-    tell(journal, journal.state.runs["r1"], "")
-    remind("for an answer")
-    assert waiting(journal) == "for an answer"
-    remind("for another answer")
-    assert waiting(journal) == "for another answer"
-    remind("")
-    assert waiting(journal) == ""
+    tell(journal, journal.state.runs["r1"], None)
+    remind(ANSWER)
+    assert waiting(journal) == ANSWER
+    remind(ANOTHER)
+    assert waiting(journal) == ANOTHER
+    remind(None)
+    assert waiting(journal) is None
 
 
 def test_the_trouble_of_a_host_stays_until_it_is_over(journal: Journal) -> None:
     remind = Reminder(journal, "r1")
-    remind("for an answer")
-    tell(journal, journal.state.runs["r1"], "local is down")
-    for reason in ("for an answer", "for another answer", ""):
+    remind(ANSWER)
+    tell(journal, journal.state.runs["r1"], DOWN)
+    for reason in (ANSWER, ANOTHER, None):
         remind(reason)
-        assert waiting(journal) == "local is down"
-    tell(journal, journal.state.runs["r1"], "")
-    remind("for another answer")
-    assert waiting(journal) == "for another answer"
+        assert waiting(journal) == DOWN
+    tell(journal, journal.state.runs["r1"], None)
+    remind(ANOTHER)
+    assert waiting(journal) == ANOTHER
 
 
 def test_a_log_that_takes_nothing_is_tried_once(
     journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    told: list[Hold] = []
     suspend = journal.suspend
 
-    def counted(reason: str) -> None:
+    def counted(reason: Hold) -> None:
         told.append(reason)
         suspend(reason)
 
@@ -66,5 +70,5 @@ def test_a_log_that_takes_nothing_is_tried_once(
     remind = Reminder(journal, "r1")
     (tmp_path / "log.sqlite").unlink()
     for _ in range(3):
-        remind("for an answer")
+        remind(ANSWER)
     assert len(told) == 1 and journal.state.held

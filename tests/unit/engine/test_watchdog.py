@@ -14,9 +14,14 @@ from kpd.daemon.store import Store
 from kpd.daemon.watching import EVERY_S, Watching
 from kpd.engine.watchdog import GAP_S, LEAST_STALL_S, Watchdog, standing, under_way, usual_s
 from kpd.model import events as e
+from kpd.model.causes import Stopped
 from kpd.model.fold import fold_all
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration, Run, State, TaskCard
 from kpd.model.places import Device, HostCard
+from kpd.model.standing import DiskTrouble, ForApproval, PausedBy, QueueIsHeld
+from kpd.text.notices import notice, watched
+from kpd.text.standing import keeps
 from kpd.workspace.config import NotifyConfig
 from tests.support.model.strategies import logs
 
@@ -28,6 +33,7 @@ HOSTS = {
 }
 TASKS = {"t": TaskCard("t", language="c"), "u": TaskCard("u", language="c"), "g": TaskCard("g", language="cuda")}
 IDLE_S = 600.0
+FULL = DiskTrouble("no space")
 
 
 def queued(name: str, task: str = "t", **more: Any) -> Run:
@@ -66,26 +72,26 @@ def unknown(run: str, step: str) -> None:
         (state(), []),
         (state(begun("r1")), []),
         (state(begun("r1"), queued("r2", "u", host="local")), []),
-        (state(begun("r1", status="paused", reason="paused by ada")), []),
+        (state(begun("r1", status="paused", pause=PausedBy("ada"))), []),
         (
-            state(begun("r1", status="paused", reason="no space", infra=True), queued("r2", "u", host="local")),
-            [("local", "cpu", ["r1", "r2"], "no space")],
+            state(begun("r1", status="paused", pause=FULL, infra=True), queued("r2", "u", host="local")),
+            [("local", "cpu", ["r1", "r2"], "infrastructure: no space")],
         ),
         (state(for_edits("r1")), []),  # whoever began it knows
         (
             state(for_edits("r1"), queued("r2", "u", host="local")),
-            [("local", "cpu", ["r2"], "r1 has it: waiting for an edit of the task folder")],
+            [("local", "cpu", ["r2"], "r1 has it, and waits for an edit of the task folder")],
         ),
-        (state(begun("r1", waiting="needs your approval")), [("local", "cpu", ["r1"], "needs your approval")]),
+        (state(begun("r1", waiting=Told("needs your approval"))), [("local", "cpu", ["r1"], "needs your approval")]),
         (
-            state(begun("r1", status="paused"), held="shut down"),
+            state(begun("r1", status="paused"), held=Told("shut down")),
             [("local", "cpu", ["r1"], "the queue is held: shut down")],
         ),
-        (state(queued("r1", host="local"), held="disk"), [("local", "cpu", ["r1"], "the queue is held: disk")]),
+        (state(queued("r1", host="local"), held=Told("disk")), [("local", "cpu", ["r1"], "the queue is held: disk")]),
         (state(queued("r1", "g")), [("box", "GPU-1", ["r1"], "box: no route")]),
         (state(queued("r1", "g", host="local")), []),
         (state(begun("r1"), queued("r2", "t")), []),
-        (state(queued("r1", "gone"), held="disk"), []),
+        (state(queued("r1", "gone"), held=Told("disk")), []),
     ],
     ids=[
         "nothing", "it goes on", "its device is in use", "a person paused it", "trouble paused it",
@@ -94,7 +100,7 @@ def unknown(run: str, step: str) -> None:
     ],
 )  # fmt: skip
 def test_a_device_that_work_waits_for(now: State, found: list[tuple[str, str, list[str], str]]) -> None:
-    assert [(one.host, one.device_id, one.runs, one.reason) for one in standing(now)] == found
+    assert [(one.host, one.device_id, one.runs, keeps(one.keeps)) for one in standing(now)] == found
 
 
 @given(logs)
@@ -110,11 +116,11 @@ def test_whatever_happened_can_be_looked_at(events: list[e.Event]) -> None:
 
 
 def test_an_idle_device_is_told_once_and_again_after_it_was_used() -> None:
-    dog, held, free = Watchdog(), state(begun("r1"), held="disk full"), state(begun("r1"))
+    dog, held, free = Watchdog(), state(begun("r1"), held=Told("disk full")), state(begun("r1"))
     assert dog.look(held, 0, IDLE_S, unknown) == []
     assert dog.look(held, IDLE_S - 1, IDLE_S, unknown) == []
     assert dog.look(held, IDLE_S, IDLE_S, unknown) == [
-        e.DeviceIdle("local", "EPYC", "cpu", IDLE_S, ("r1",), "the queue is held: disk full")
+        e.DeviceIdle("local", "EPYC", "cpu", IDLE_S, ("r1",), QueueIsHeld(Told("disk full")))
     ]
     assert dog.look(held, 50 * IDLE_S, IDLE_S, unknown) == []
     later = 50 * IDLE_S
@@ -128,24 +134,24 @@ def test_a_reason_that_counts_seconds_is_no_news_and_another_cause_is() -> None:
     told = [
         news
         for at in range(0, 3000, 60)
-        for news in dog.look(state(begun("r1", waiting=f"busy; again in {at} s")), at, IDLE_S, unknown)
+        for news in dog.look(state(begun("r1", waiting=Told(f"busy; again in {at} s"))), at, IDLE_S, unknown)
     ]
     assert len(told) == 1
-    paused = state(begun("r1", status="paused", reason="no space", infra=True))
+    paused = state(begun("r1", status="paused", pause=FULL, infra=True))
     assert [len(dog.look(paused, at, IDLE_S, unknown)) for at in (3000, 3600)] == [0, 1]
 
 
 def test_a_run_that_tries_a_busy_device_now_and_then_waits_all_the_same() -> None:
     dog, told = Watchdog(), 0
     for minute in range(20):
-        now = state(begun("r1", waiting="the GPU is busy" if minute % 2 else ""))
+        now = state(begun("r1", waiting=Told("the GPU is busy") if minute % 2 else None))
         told += len(dog.look(now, 60 * minute, IDLE_S, unknown))
     assert told == 1
 
 
 def test_no_device_is_idle_where_nobody_wants_to_know() -> None:
     dog = Watchdog()
-    assert [dog.look(state(begun("r1"), held="disk"), at, 0, unknown) for at in (0, 1e6)] == [[], []]
+    assert [dog.look(state(begun("r1"), held=Told("disk")), at, 0, unknown) for at in (0, 1e6)] == [[], []]
 
 
 @pytest.mark.parametrize(("usual", "limit"), [(None, LEAST_STALL_S), (2.0, LEAST_STALL_S), (300.0, 3000.0)])
@@ -165,23 +171,23 @@ def test_a_step_that_takes_far_longer_than_it_does_is_told_once(usual: float | N
 
 def test_a_step_that_waits_does_not_stall() -> None:
     dog = Watchdog()
-    waits = state(at_step(begun("r1", waiting="box: no link")))
+    waits = state(at_step(begun("r1", waiting=Told("box: no link"))))
     kinds = [type(news) for at in range(0, 7200, 60) for news in dog.look(waits, at, IDLE_S, unknown)]
     assert kinds == [e.DeviceIdle]
     assert dog.look(state(at_step(begun("r1"))), 7200, IDLE_S, unknown) == [], "the wait is no part of the step"
 
 
 def test_what_is_told_says_where_for_how_long_and_why() -> None:
-    idle = e.DeviceIdle("box", "NVIDIA H100", "GPU-1", 720.0, ("r1", "r2"), "box: no route")
+    idle = e.DeviceIdle("box", "NVIDIA H100", "GPU-1", 720.0, ("r1", "r2"), Told("box: no route"))
     assert alert.worth_telling(idle) == (
         "nothing has been measured on NVIDIA H100 of box for 12 min, although r1, r2 could: box: no route"
     )
     stalled = e.StepStalled("r1", 3, "time", 3600.0, 4.25)
     assert alert.worth_telling(stalled) == "r1.3 has been at time for 60 min (usually 4.2 s); kpd skip gives it up"
-    assert [alert.held(reason) for reason in ("", "no space")] == [None, "the queue waits for you: no space"]
+    assert [alert.held(reason) for reason in (None, Told("no space"))] == [None, "the queue waits for you: no space"]
     after = fold_all([e.Event(1, 0.0, idle), e.Event(2, 0.0, stalled)])
-    assert [(notice.level, notice.text) for notice in after.notices] == [
-        ("warning", idle.text), ("warning", stalled.text)
+    assert [(one.level, notice(one)) for one in after.notices] == [
+        ("warning", watched(idle)), ("warning", watched(stalled))
     ]  # fmt: skip
 
 
@@ -241,7 +247,7 @@ def test_nothing_is_looked_at_while_there_is_no_work(journal: Journal) -> None:
     assert [at for at, _ in clock.calls] == [EVERY_S]
     clock.run(3 * EVERY_S)
     assert len(clock.calls) == 1
-    journal.emit(e.RunEnded("r1", "stopped", "stopped by ada"))
+    journal.emit(e.RunEnded("r1", "stopped", Stopped("ada")))
     clock.run(EVERY_S)
     assert clock.calls == []
     journal.emit(e.RunQueued("r2", "t", "sweep", "local", Budget()))
@@ -257,14 +263,12 @@ def test_a_run_that_waits_for_a_person_is_told_of_in_the_log(journal: Journal) -
     journal.emit(e.RunQueued("r1", "t", "claude", "local", Budget()))
     journal.emit(e.RunStarted("r1", "EPYC", "local", "cpu"))
     clock.run(300)
-    journal.emit(e.RunWaits("r1", "r1.2 needs your approval"))
+    journal.emit(e.RunWaits("r1", ForApproval("r1", 2)))
     clock.run(9 * EVERY_S)
     assert kinds(journal, e.DeviceIdle) == []
     clock.run(3 * EVERY_S)
     clock.run(100 * EVERY_S)
-    assert kinds(journal, e.DeviceIdle) == [
-        e.DeviceIdle("local", "EPYC", "cpu", 600.0, ("r1",), "r1.2 needs your approval")
-    ]
+    assert kinds(journal, e.DeviceIdle) == [e.DeviceIdle("local", "EPYC", "cpu", 600.0, ("r1",), ForApproval("r1", 2))]
 
 
 def test_the_usual_time_of_a_step_is_the_median_of_the_runs_own(journal: Journal) -> None:
@@ -276,7 +280,7 @@ def test_the_usual_time_of_a_step_is_the_median_of_the_runs_own(journal: Journal
         journal.emit(e.IterationStarted("r1", number, "sweep", 0))
         journal.emit(e.Screened("r1", number, 1.0, 0.0))
         journal.emit(e.Staged("r1", number, seconds, 0.0, "tree"))
-        journal.emit(e.IterationEnded("r1", number, "rejected", "slower"))
+        journal.emit(e.IterationEnded("r1", number, "rejected", Told("slower")))
     assert usual_s(journal, "r1", "stage") == 100.0
     assert usual_s(journal, "r1", "build") is None
     journal.emit(e.IterationStarted("r1", 3, "sweep", 0))
@@ -297,7 +301,7 @@ def test_a_log_that_takes_nothing_does_not_end_the_watch(journal: Journal, caplo
     watching(journal, clock)
     journal.emit(e.RunQueued("r1", "t", "sweep", "local", Budget()))
     journal.emit(e.RunStarted("r1", "EPYC", "local", "cpu"))
-    journal.emit(e.RunWaits("r1", "the disk"))
+    journal.emit(e.RunWaits("r1", Told("the disk")))
     journal.store.close()
     clock.run(15 * EVERY_S)
     assert "what stands still cannot be told" in caplog.text

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 from kpd.knowledge import memory
 from kpd.knowledge.compact import AT_ONCE, LONGEST_REPLY, compact
 from kpd.knowledge.summary import SECTIONS, Summary, read_summary, sections_of, summary_path
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.workspace.paths import Workspace
 
@@ -43,7 +44,7 @@ def remember(workspace: Workspace, run: int, entries: int, words: str = "moved t
     for number in range(1, entries + 1):
         it = Iteration(number, "claude", 0, NOON + 10_000 * run + number, memo=f"idea {run}.{number} {words}")
         whole = Run(f"r{run}", "norm", "claude", "local", Budget(), NOON, started=NOON + 10_000 * run, iterations=(it,))
-        memory.append(workspace, whole, it, "rejected", "no gain in 7 processes")
+        memory.append(workspace, whole, it, "rejected", Told("no gain in 7 processes"))
 
 
 def ideas(text: str) -> list[str]:
@@ -236,7 +237,7 @@ async def test_what_began_in_the_same_second_is_summarised_together(workspace: W
     for number in range(1, AT_ONCE // 100):
         it = Iteration(number, "claude", 0, NOON, memo=f"idea 1.{number} {'x' * 100}")
         run = Run("r1", "norm", "claude", "local", Budget(), NOON, started=NOON, iterations=(it,))
-        memory.append(workspace, run, it, "rejected", "")
+        memory.append(workspace, run, it, "rejected", Told(""))
     remember(workspace, 2, 1)
     model = Model()
     assert await compact(workspace, "norm", model, limit=THRESHOLD)

@@ -19,7 +19,7 @@ PARENT = Iteration(0, "baseline", 0, 0.0, outcome="baseline", rules=("poor_coale
 
 
 def verdict(gain: float, accepted: bool) -> Verdict:
-    return Verdict("same", Gain(gain, gain - 1, gain + 1), 7, accepted, "")
+    return Verdict("same", Gain(gain, gain - 1, gain + 1), 7, accepted, "told", told="")
 
 
 def attempt(number: int, gain: float | None, *aims: str, outcome: Outcome = "rejected") -> Iteration:

@@ -11,6 +11,7 @@ from kpd.daemon import library
 from kpd.knowledge import memory, patterns
 from kpd.knowledge.skills import load_skills
 from kpd.knowledge.summary import read_summary
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
@@ -82,7 +83,7 @@ def test_a_run_is_told_of_it_wherever_it_reads_or_writes(workspace: Workspace, p
     run = Run("r1", "scale", "sweep", "local", Budget(), 0.0)
     for name, read in (
         ("scale.md", lambda: memory.past(workspace, "scale", "r1")),
-        ("scale.md", lambda: memory.append(workspace, run, Iteration(1, "sweep", 0, 0.0), "failed", "why")),
+        ("scale.md", lambda: memory.append(workspace, run, Iteration(1, "sweep", 0, 0.0), "failed", Told("why"))),
         ("scale.summary.md", lambda: read_summary(workspace, "scale")),
         ("PATTERNS.md", lambda: patterns.matching(workspace, ("low_ipc",), "x86", 1000)),
         ("PATTERNS.md", lambda: patterns.regenerate(workspace)),

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from kpd.knowledge import memory
 from kpd.knowledge.patterns import MARK, matching, regenerate, tried
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Gain, Iteration, Outcome, Run, Verdict
 from kpd.workspace.paths import Workspace
 
@@ -25,14 +26,18 @@ def remember(
     workspace: Workspace, number: int, outcome: Outcome, gain: float | None, *aims: str,
     task: str = "transpose", arch: str = "sm_90", memo: str = "",
 ) -> Run:  # fmt: skip
-    verdict = None if gain is None else Verdict("same", Gain(gain, gain - 1, gain + 1), 7, outcome == "accepted", "")
+    verdict = (
+        None
+        if gain is None
+        else Verdict("same", Gain(gain, gain - 1, gain + 1), 7, outcome == "accepted", "told", told="")
+    )
     iteration = Iteration(
         number, "claude", number - 1, NOON + number, outcome=outcome, memo=memo or f"idea {number}", aims=aims,
         verdict=verdict,
     )  # fmt: skip
     run = Run("r3", task, "claude", "box", Budget(), NOON, device="NVIDIA H100 80GB HBM3", started=NOON)
     run = replace(run, iterations=(PARENT, iteration), incumbent=number)
-    memory.append(workspace, run, iteration, outcome, "a reason", arch=arch)
+    memory.append(workspace, run, iteration, outcome, Told("a reason"), arch=arch)
     return run
 
 

@@ -9,6 +9,7 @@ from kpd.cli.main import main
 from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Expectation, Gain, Verdict
 from kpd.model.profiles import Finding
 from kpd.profile.catalogue import RULES
@@ -36,13 +37,13 @@ def logged(workspace: Workspace, *facts: e.Fact) -> None:
 
 
 def attempt(number: int, gain: float, accepted: bool) -> tuple[e.Fact, ...]:
-    verdict = Verdict("faster" if accepted else "same", Gain(gain, gain - 1, gain + 1), 7, accepted, "")
+    verdict = Verdict("faster" if accepted else "same", Gain(gain, gain - 1, gain + 1), 7, accepted, "told", told="")
     expected = Expectation("coalescing_load_pct", "up", 90.0)
     return (
         e.IterationStarted("r1", number, "claude", 0),
         e.Proposed("r1", number, 0.1, 0.1, {}, "twice as fast, accepted 9", expected),
         e.Judged("r1", number, 0.1, 0.1, verdict),
-        e.IterationEnded("r1", number, "accepted" if accepted else "rejected", ""),
+        e.IterationEnded("r1", number, "accepted" if accepted else "rejected", Told("")),
     )
 
 
@@ -56,7 +57,7 @@ def test_what_has_come_of_a_rule(workspace: Workspace, capsys: pytest.CaptureFix
         e.RunQueued("r1", "transpose", "claude", "local", Budget()),
         e.IterationStarted("r1", 0, "baseline", 0),
         e.Explained("r1", 0, 0.1, 0.1, "memory", (SLOW, HITS)),
-        e.IterationEnded("r1", 0, "baseline", ""),
+        e.IterationEnded("r1", 0, "baseline", Told("")),
         *attempt(1, 12.5, True),
         *attempt(2, -0.5, False),
     )

@@ -125,14 +125,14 @@ def test_a_ratio_that_no_machine_gives_stays_a_finite_loss() -> None:
 def test_a_loss_on_held_out_cases_counts_beyond_the_noise(
     asked: float, width: float, noise: float, beyond: float, accepted: bool
 ) -> None:
-    verdict = Verdict("faster", Gain(10.0, 8.0, 8.0 + width, 0.99), 7, True, "")
+    verdict = Verdict("faster", Gain(10.0, 8.0, 8.0 + width, 0.99), 7, True, "told", told="")
     final = Final("us", 110.0, 100.0, -noise - beyond, (-1.0, -2.0))
     assert held_out(verdict, final, asked).accepted is accepted
 
 
 @pytest.mark.parametrize(("half", "accepted"), [(-0.5, False), (0.0, True), (0.5, True)])
 def test_a_loss_on_held_out_cases_counts_when_both_halves_show_it(half: float, accepted: bool) -> None:
-    verdict = Verdict("faster", Gain(10.0, 9.0, 11.0, 0.99), 7, True, "")
+    verdict = Verdict("faster", Gain(10.0, 9.0, 11.0, 0.99), 7, True, "told", told="")
     for halves in ((half, -30.0), (-30.0, half)):
         assert held_out(verdict, Final("us", 130.0, 100.0, -20.0, halves), 2.0).accepted is accepted
 

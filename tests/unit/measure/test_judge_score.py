@@ -5,6 +5,7 @@ import pytest
 from kpd.measure.judge import BadSamples
 from kpd.measure.samples import Batches, CaseSample, ProcessSample
 from kpd.measure.score import Work, case_times, impossible, score
+from kpd.text.faults import impossible as told
 
 SAMPLES = tuple(
     ProcessSample(
@@ -57,14 +58,16 @@ def test_what_no_machine_can_do_is_impossible() -> None:
         "large": Work(bytes=8_000_000, roofline_us=5000.0, least_us=3999.0),
     }
     times = case_times(SAMPLES, work)
-    assert impossible(times, work) == (
+    found = impossible(times, work)
+    assert found is not None and told(found) == (
         "small in 1 us is faster than this machine can be: it needs 1.25 us at the least for 0.004096 MB and 2 million "
         "operations"
     )
-    assert impossible(times[1:], work) == ""
-    assert impossible(times, {"small": Work(roofline_us=100.0)}) == ""
+    assert impossible(times[1:], work) is None
+    assert impossible(times, {"small": Work(roofline_us=100.0)}) is None
     worse = {**work, "large": Work(bytes=8_000_000, least_us=40_000.0)}
-    assert impossible(case_times(SAMPLES, worse), worse).startswith("large in 4e+03 us")
+    found = impossible(case_times(SAMPLES, worse), worse)
+    assert found is not None and told(found).startswith("large in 4e+03 us")
 
 
 def test_no_untainted_process_is_no_score() -> None:

@@ -46,7 +46,7 @@ def test_every_step_fact_belongs_to_a_step() -> None:
     [
         ("moon_landed", "{}", "unknown kind of event 'moon_landed'"),
         ("queue_held", "{}", "reason"),
-        ("queue_held", '{"reason": 3}', "reason"),
+        ("queue_held", '{"reason": 3}', "text"),
         ("queue_held", "[]", "object"),
         ("queue_held", '{"reason": "x"', "truncated"),
         ("checked", '{"run":"r1","iteration":1,"seconds":1,"overhead_s":1,"comparisons":1,"worst":null}', "worst"),

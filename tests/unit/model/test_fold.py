@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from kpd.model import events as e
 from kpd.model.detail import Detail, detail
 from kpd.model.fold import NOTICES_KEPT, fold, fold_all
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Gain, Iteration, Outcome, State, Verdict
 from kpd.model.profiles import Finding
 from tests.support.model.strategies import logs
@@ -70,11 +71,11 @@ def story(*facts: e.Fact) -> State:
 
 
 QUEUED = e.RunQueued("r1", "scale", "sweep", "local", Budget())
-VERDICT = Verdict("faster", Gain(5.0, 4.0, 6.0), 7, True, "faster")
+VERDICT = Verdict("faster", Gain(5.0, 4.0, 6.0), 7, True, "told", told="faster")
 
 
 def test_a_run_from_queue_to_end() -> None:
-    baseline = (e.IterationStarted("r1", 0, "baseline", 0), e.IterationEnded("r1", 0, "baseline", ""))
+    baseline = (e.IterationStarted("r1", 0, "baseline", 0), e.IterationEnded("r1", 0, "baseline", Told("")))
     first = (
         e.IterationStarted("r1", 1, "sweep", 0),
         e.StepStarted("r1", 1, "propose"),
@@ -92,8 +93,8 @@ def test_a_run_from_queue_to_end() -> None:
     assert run.current is not None
     assert (run.current.number, run.current.memo, run.current.verdict) == (1, "tile 8", VERDICT)
 
-    accepted = (e.Accepted("r1", 1, {"kernel.c": "ab"}), e.IterationEnded("r1", 1, "accepted", ""))
-    last = e.RunEnded("r1", "improved", "done")
+    accepted = (e.Accepted("r1", 1, {"kernel.c": "ab"}), e.IterationEnded("r1", 1, "accepted", Told("")))
+    last = e.RunEnded("r1", "improved", Told("done"))
     ended = story(QUEUED, e.RunStarted("r1", "cpu 3"), *baseline, *first, *accepted, last)
     run = ended.runs["r1"]
     assert (run.status, run.outcome, run.incumbent, run.current) == ("ended", "improved", 1, None)
@@ -117,7 +118,9 @@ def test_a_rollback_appends_and_erases_nothing() -> None:
 
 
 def test_facts_about_runs_and_iterations_that_are_not_there_change_nothing_else() -> None:
-    state = story(e.RunPaused("r9", "x"), e.StepStarted("r9", 1, "build"), QUEUED, e.StepStarted("r1", 7, "build"))
+    state = story(
+        e.RunPaused("r9", Told("x")), e.StepStarted("r9", 1, "build"), QUEUED, e.StepStarted("r1", 7, "build")
+    )
     assert replace(state, runs={}, seq=0, at=0.0) == State()
     assert state.runs["r1"].iterations == ()
 
@@ -131,7 +134,7 @@ def test_a_detail_begins_anew_after_a_fault() -> None:
     facts = (
         e.Proposed("r1", 1, 0, 0, {}, "first"),
         e.Built("r1", 1, 0, 0, "job", False),
-        e.Faulted("r1", 1, "check", 1, "wrong"),
+        e.Faulted("r1", 1, "check", 1, Told("wrong")),
         e.Proposed("r1", 1, 0, 0, {}, "second"),
     )
     found = detail(e.Event(n, 0.0, fact) for n, fact in enumerate(facts, start=1))
@@ -149,7 +152,7 @@ def test_what_was_measured_of_a_candidate_goes_with_its_fault() -> None:
     )
     measured = story(QUEUED, *steps).runs["r1"].iterations[0]
     assert (measured.score, measured.verdict, measured.rules) == (12.0, VERDICT, ("call_in_loop",))
-    faulted = story(QUEUED, *steps, e.Faulted("r1", 1, "judge", 1, "incorrect")).runs["r1"].iterations[0]
+    faulted = story(QUEUED, *steps, e.Faulted("r1", 1, "judge", 1, Told("incorrect"))).runs["r1"].iterations[0]
     blank = Iteration(1, "claude", 0, faulted.started, memo="memo", aims=measured.aims, tune=measured.tune)
     assert faulted == blank
 
@@ -158,15 +161,19 @@ def test_what_was_measured_of_a_candidate_goes_with_its_fault() -> None:
 def test_notes_that_an_iteration_was_given_in_vain_are_given_again(outcome: Outcome) -> None:
     facts = (
         e.IterationStarted("r1", 1, "claude", 0), e.Steered("r1", 1, "wider"), e.Steered("r1", 2, "longer"),
-        e.SteeringConsumed("r1", (1,), 0), e.SteeringConsumed("r1", (2,), 1), e.IterationEnded("r1", 1, outcome, ""),
+        e.SteeringConsumed("r1", (1,), 0), e.SteeringConsumed("r1", (2,), 1),
+        e.IterationEnded("r1", 1, outcome, Told("")),
     )  # fmt: skip
     kept = None if outcome in ("skipped", "interrupted") else 1
     assert [line.consumed_by for line in story(QUEUED, *facts).runs["r1"].steering] == [0, kept]
 
 
 def test_a_person_s_pause_keeps_what_the_step_under_way_waits_for() -> None:
-    begun = (e.RunQueued("r1", "scale", "mailbox", "any", Budget(), "ada", False), e.RunWaits("r1", "for reply.md"))
-    for infra, kept in ((False, "for reply.md"), (True, "")):
-        facts = (*begun, e.RunPaused("r1", "paused", "ada", infra), e.RunResumed("r1", "ada"))
+    begun = (
+        e.RunQueued("r1", "scale", "mailbox", "any", Budget(), "ada", False),
+        e.RunWaits("r1", Told("for reply.md")),
+    )
+    for infra, kept in ((False, Told("for reply.md")), (True, None)):
+        facts = (*begun, e.RunPaused("r1", Told("paused"), "ada", infra), e.RunResumed("r1", "ada"))
         state = fold_all([e.Event(number, float(number), fact) for number, fact in enumerate(facts, 1)])
         assert state.runs["r1"].waiting == kept

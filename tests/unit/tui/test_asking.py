@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from kpd.model.causes import Skipped
 from kpd.model.detail import Detail
 from tests.support.tui import logs
 from tests.unit.tui.test_pure import plain, view_of
@@ -46,7 +47,7 @@ def test_without_a_recording_playing_is_refused_for_that_reason_on_a_read_only_s
 
 
 def test_an_iteration_that_had_no_candidate_leaves_nothing_behind() -> None:
-    log = logs.running().end(6, "skipped", "skipped by op")
+    log = logs.running().end(6, "skipped", Skipped("op"))
     it = log.state.runs["r1"].iterations[-1]
     view = view_of(log, shown=Shown(Show(it, Detail(), folder="/w"), events=tuple(log.events[-3:])))
     told = plain(log_pane.lines(view, 80, 20))

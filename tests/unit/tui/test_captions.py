@@ -2,20 +2,35 @@
 
 import pytest
 
+from kpd.model.causes import IterationCause
+from kpd.model.faults import (
+    Complaint,
+    Declined,
+    Impossible,
+    Incorrect,
+    IncorrectHeldOut,
+    IncorrectTimed,
+    NotMended,
+    Wrong,
+)
+from kpd.model.leaving import AgentSays
 from kpd.model.nouns import Iteration
 from tui.panes.captions import _outcome
 
+WRONG = Wrong(Complaint("out[3] is 1"))
+
 
 @pytest.mark.parametrize(
-    ("reason", "words"),
+    ("cause", "words"),
     [
-        ("incorrect: out[3] is 1", "gave wrong results: rejected before it was ever timed."),
-        ("incorrect while timed: out[3] is 1", "gave wrong results in the end: rejected, however fast it was."),
-        ("incorrect on the held-out cases: 8192", "gave wrong results in the end: rejected, however fast it was."),
-        ("impossible: twice the bandwidth", "is faster than the hardware can be: rejected."),
-        ("declined by ada", "was not let through: rejected before it was ever timed."),
+        (Incorrect(WRONG), "gave wrong results: rejected before it was ever timed."),
+        (IncorrectTimed(WRONG), "gave wrong results in the end: rejected, however fast it was."),
+        (IncorrectHeldOut(WRONG), "gave wrong results in the end: rejected, however fast it was."),
+        (NotMended(Incorrect(WRONG), AgentSays("no more")), "gave wrong results: rejected before it was ever timed."),
+        (Impossible("wide", 1.0, 2.0), "is faster than the hardware can be: rejected."),
+        (Declined("ada"), "was not let through: rejected before it was ever timed."),
     ],
 )
-def test_a_rejection_without_a_verdict_says_when_it_was(reason: str, words: str) -> None:
-    it = Iteration(3, "sweep", 0, 0.0, outcome="rejected", reason=reason)
+def test_a_rejection_without_a_verdict_says_when_it_was(cause: IterationCause, words: str) -> None:
+    it = Iteration(3, "sweep", 0, 0.0, outcome="rejected", cause=cause)
     assert _outcome(it) == f"Iteration 3 {words}"

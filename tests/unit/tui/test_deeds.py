@@ -6,25 +6,28 @@ import pytest
 from rich.cells import cell_len
 
 from kpd.model import events as e
+from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget
+from kpd.model.standing import PausedBy
 from tui.words.deeds import MOST_WORDS, deed
 
 ADA = "ada@laptop:pts/3"
 SENTENCES = [
     (e.RunQueued("r3", "scale", "sweep", "any", Budget(), ADA), "queues r3 of scale, by sweep"),
-    (e.RunPaused("r3", f"paused by {ADA}", ADA), "pauses r3"),
+    (e.RunPaused("r3", PausedBy(ADA), ADA), "pauses r3"),
     (e.RunResumed("r3", ADA), "resumes r3"),
-    (e.RunEnded("r3", "stopped", f"stopped by {ADA}"), "stops r3"),
-    (e.RunEnded("r3", "stopped", f"stop by {ADA}"), "stops r3"),  # as older logs have it
+    (e.RunEnded("r3", "stopped", Stopped(ADA)), "stops r3"),
+    (e.RunEnded("r3", "stopped", Stopped(ADA)), "stops r3"),  # as older logs have it
     (e.QueueReleased(ADA), "releases the queue"),
     (e.QueueOrdered(("r5", "r4"), ADA), "orders the queue: r5, r4"),
     (e.QueueOrdered(tuple(f"r{n}" for n in range(9)), ADA), "orders the queue: r0, r1, r2, r3, r4, …"),
     (e.OperatorEdited("r3", {"k.cu": "1234"}, by=ADA), "edits the kernel of r3"),
     (e.Steered("r3", 1, "use\n  shared memory", ADA), "steers r3: use shared memory"),
     (e.Steered("r3", 1, "", ADA), "withdraws note 1 of r3"),
-    (e.IterationEnded("r3", 4, "skipped", f"skipped by {ADA}"), "skips r3.4"),
-    (e.IterationEnded("r3", 4, "skipped", f"skip by {ADA}"), "skips r3.4"),  # as older logs have it
+    (e.IterationEnded("r3", 4, "skipped", Skipped(ADA)), "skips r3.4"),
+    (e.IterationEnded("r3", 4, "skipped", Skipped(ADA)), "skips r3.4"),  # as older logs have it
     (e.ReviewSet("r3", True, ADA), "wants to review r3"),
     (e.ReviewSet("r3", False, ADA), "lets r3 go on without review"),
     (e.Approved("r3", 4, ADA), "approves r3.4"),
@@ -49,13 +52,13 @@ SENTENCES = [
     (e.RuleSet("r3", "poor_coalescing", "plain", ADA), "no longer pins or bans poor_coalescing in r3"),
 ]
 NOBODYS = [
-    e.RunPaused("r3", "infrastructure: no link", "kpd", infra=True),
-    e.RunPaused("r3", "the log cannot be written", "kpd"),
-    e.RunEnded("r3", "improved", "6 iterations"),
-    e.IterationEnded("r3", 4, "skipped", "the sweep has nothing left"),
-    e.IterationEnded("r3", 4, "skipped", f"stopped by {ADA}"),
+    e.RunPaused("r3", Told("infrastructure: no link"), "kpd", infra=True),
+    e.RunPaused("r3", Told("the log cannot be written"), "kpd"),
+    e.RunEnded("r3", "improved", Told("6 iterations")),
+    e.IterationEnded("r3", 4, "skipped", Told("the sweep has nothing left")),
+    e.IterationEnded("r3", 4, "skipped", Told(f"stopped by {ADA}")),
     e.Accepted("r3", 4, {}),
-    e.DaemonStopped("shut down"),
+    e.DaemonStopped(),
 ]
 
 

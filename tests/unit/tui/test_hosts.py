@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.nouns import State
 from kpd.model.places import Check, HostCard
 from tests.support.tui import fleet, logs
@@ -121,7 +122,7 @@ def test_a_device_is_held_by_the_run_that_began_on_it_there() -> None:
     older = logs.running().emit(e.HostProbed(replace(fleet.gpu_host("local"), transport="local"))).state
     old_run = hosts.holder(older, older.hosts["local"], fleet.CPU)
     assert old_run is not None, "it was begun before devices had ids"
-    ended = fleet.healthy().emit(e.RunEnded("r1", "improved", "done")).state
+    ended = fleet.healthy().emit(e.RunEnded("r1", "improved", Told("done"))).state
     assert hosts.holder(ended, ended.hosts["gpu1"], gpu) is None
 
 

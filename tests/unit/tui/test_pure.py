@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from kpd.model import events as e
+from kpd.model.causes import Skipped
+from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, State
 from kpd.subscription import DaemonError, Live
 from tests.support.tui import logs
@@ -38,14 +40,14 @@ def plain(lines: Any) -> str:
 
 
 def test_the_newest_run_is_open_and_its_newest_iteration_first() -> None:
-    log = logs.some().emit(e.RunEnded("r1", "improved", "done")).run("r2").baseline("r2")
+    log = logs.some().emit(e.RunEnded("r1", "improved", Told("done"))).run("r2").baseline("r2")
     places = [row.place for row in outline(log.state, {}, Place()).rows]
     task = logs.TASK
     assert places == [Place(task), Place(task, "r2"), Place(task, "r2", 0), Place(task, "r1"), Place("transpose_cpu")]
 
 
 def test_a_run_stays_open_while_the_operator_is_in_it() -> None:
-    log = logs.some().emit(e.RunEnded("r1", "improved", "done")).run("r2")
+    log = logs.some().emit(e.RunEnded("r1", "improved", Told("done"))).run("r2")
     rows = outline(log.state, {}, LAST)
     assert LAST in rows.index
     assert LAST not in outline(log.state, {RUN: False}, LAST).index
@@ -194,7 +196,7 @@ def test_a_lost_link_comes_first() -> None:
 
 
 def test_only_measured_and_failed_iterations_use_the_budget() -> None:
-    log = logs.some().begin(6, parent=4).end(6, "skipped", "skipped by op")
+    log = logs.some().begin(6, parent=4).end(6, "skipped", Skipped("op"))
     assert used(log.state.runs["r1"]) == (5, 1)
 
 

@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.places import Device
+from kpd.model.standing import PausedBy
 from tests.support.tui import fleet, logs
 from tests.unit.tui.test_pure import plain, view_of
 from tui.acts import asking
@@ -23,11 +25,11 @@ def test_the_header_counts_the_runs_and_shows_the_selected_one_else_the_newest()
     log = fleet.two()
     assert "… 2 running  r2.1  time ▮" in header(view_of(log))
     assert "… 2 running  r1.2  check ▮" in header(view_of(log, Place(logs.TASK, "r1", 0)))
-    log.emit(e.RunPaused("r1", "paused by op", "op"))
+    log.emit(e.RunPaused("r1", PausedBy("op"), "op"))
     assert "… 1 running  ‖ 1 paused   …  r2.1  time" in header(view_of(log))
     assert "… 1 running   ‖  r1.2  check" in header(view_of(log, Place(logs.TASK, "r1"))).replace("‖ 1 paused  ", "")
     assert "2 runs   …  r2.1" in header(view_of(log), 60)
-    log.emit(e.QueueHeld("the disk is full"))
+    log.emit(e.QueueHeld(Told("the disk is full")))
     assert "‖ 2 held  r2.1" in header(view_of(log))
 
 
@@ -54,7 +56,7 @@ def test_a_run_that_waits_says_so_everywhere() -> None:
     row = view.outline.index[Place(logs.TASK, "r1")]
     assert row_line(view, view.outline.rows[row], 29).plain == " ▾ r1 ◔ waiting  gpu2: conne…"
     assert row_line(view, view.outline.rows[row], 24).plain == " ▾ r1 ◔ waiting", "a few letters of it say nothing"
-    again = view_of(log.emit(e.RunWaits("r1", "")))
+    again = view_of(log.emit(e.RunWaits("r1", None)))
     assert "… running" in header(again)
     assert "judge, once time is done" in plain(next_lines(again, 100))
 
@@ -62,7 +64,7 @@ def test_a_run_that_waits_says_so_everywhere() -> None:
 def test_trouble_that_needs_a_person_outranks_waiting() -> None:
     log = fleet.waiting()
     assert marks.of_run(log.state.runs["r1"], held=True) is marks.HELD
-    log.emit(e.RunPaused("r1", "infrastructure: the disk is full", "kpd", infra=True))
+    log.emit(e.RunPaused("r1", Told("infrastructure: the disk is full"), "kpd", infra=True))
     assert marks.of_run(log.state.runs["r1"]) is marks.PAUSED
 
 
@@ -74,10 +76,10 @@ def test_a_queued_run_may_have_no_host_yet() -> None:
 
 
 def test_the_banner_speaks_of_any_paused_run_and_says_how_to_resume_it() -> None:
-    log = fleet.two().emit(e.RunPaused("r1", "paused by op", "op"))
+    log = fleet.two().emit(e.RunPaused("r1", PausedBy("op"), "op"))
     assert "r1 paused by op · select it, then r resumes it" in plain(bars.banner(view_of(log), 120))
     assert "r1 paused by op · r resumes it" in plain(bars.banner(view_of(log, Place(logs.TASK, "r1")), 120))
-    log.emit(e.RunPaused("r2", "paused by op", "op"))
+    log.emit(e.RunPaused("r2", PausedBy("op"), "op"))
     assert "r2 paused by op · r resumes it" in plain(bars.banner(view_of(log), 120))
 
 

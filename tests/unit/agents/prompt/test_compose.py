@@ -21,6 +21,7 @@ from kpd.agents.prompt.system import FIXES, LONGEST_BODY
 from kpd.claude.question import MOST_BREAKPOINTS
 from kpd.knowledge.efficacy import Efficacy
 from kpd.knowledge.skills import Skill, Skills
+from kpd.model.kinds import Told
 from kpd.model.nouns import Expectation, Steering
 from kpd.model.profiles import Advice
 from tests.support.agents.asked import asked, shipped
@@ -175,7 +176,7 @@ def test_nobody_else_can_speak(words: list[str], repair: bool) -> None:
     and what is quoted there is the operator's.
     """
     memo, reason, past, patterns, hint, log, advice, device, change, source, bottleneck, candidate = words
-    tried = attempt(1, outcome="failed", memo=memo, reason=reason, aims=(memo,), expected=Expectation(memo, "up"))
+    tried = attempt(1, outcome="failed", memo=memo, cause=Told(reason), aims=(memo,), expected=Expectation(memo, "up"))
     with TemporaryDirectory() as folder:
         of = context(
             Path(folder), tried, attempt(2, memo=memo), files={"kernel.cu": source.encode()}, device=device,

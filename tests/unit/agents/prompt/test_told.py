@@ -8,6 +8,7 @@ import pytest
 
 from kpd.agents.prompt import harness, history, measured
 from kpd.agents.prompt.machine import described, kind_of
+from kpd.model.faults import NotBuilt
 from kpd.model.profiles import Advice, Finding, Scope
 from tests.support.agents.asked import shipped
 from tests.support.agents.prompted import attempt, context, measured as of_h100
@@ -126,7 +127,7 @@ def test_more_findings_than_can_be_told_are_named() -> None:
 
 def test_a_run_of_several_agents_says_whose_an_iteration_was() -> None:
     swept = replace(attempt(1, outcome="rejected", memo="TILE 0 → 16"), agent="sweep", override="")
-    failed = attempt(2, outcome="failed", reason="does not build: x " + "y" * 300)
+    failed = attempt(2, outcome="failed", cause=NotBuilt("x " + "y" * 300))
     _, *blocks = history.so_far(run_of(swept, failed, attempt(3)), 3)
     lines = [block.text.split("\n")[1] for block in blocks]
     assert lines[0] == "1 rejected (same) · sweep · TILE 0 → 16 · gain -0.3 % [-1.2, +0.6]"

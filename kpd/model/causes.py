@@ -1,0 +1,127 @@
+"""Why an iteration or a run ended."""
+
+from kpd.model.faults import (
+    CandidateFault,
+    Declined,
+    Impossible,
+    Incorrect,
+    IncorrectHeldOut,
+    IncorrectTimed,
+    NotBuilt,
+    NotMended,
+    ProtectedFiles,
+    ProtectedLines,
+    UnusableReply,
+)
+from kpd.model.kinds import Kind, Told
+from kpd.model.leaving import Leaving
+from kpd.model.verdicts import Gain, Verdict
+
+# ── of a run ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class IterationsUsed(Kind, frozen=True):
+    iterations: int
+
+
+class PatienceUsed(Kind, frozen=True):
+    """So many iterations without a gain."""
+
+    without: int
+    patience: int
+
+
+class StopScoreReached(Kind, frozen=True):
+    stop: float
+    score: float
+
+
+class AgentsDone(Kind, frozen=True):
+    """None of its agents has anything left to propose."""
+
+    why: tuple[Leaving, ...]
+
+
+class BaselineFaulty(Kind, frozen=True):
+    """The task as it came does not hold."""
+
+    fault: CandidateFault
+
+
+class NotMeasurable(Kind, frozen=True):
+    """The task cannot be measured; `error` is what its folder or the compiler says."""
+
+    error: str
+
+
+class Stopped(Kind, frozen=True):
+    by: str
+
+
+RunCause = (
+    IterationsUsed | PatienceUsed | StopScoreReached | AgentsDone | BaselineFaulty | NotMeasurable | Stopped | Told
+)
+
+# ── of an iteration ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Noise(Kind, frozen=True):
+    """The baseline was measured against itself."""
+
+    gain: Gain
+
+
+class ByVerdict(Kind, frozen=True, tag="verdict"):
+    verdict: Verdict
+
+
+class AgainstItself(Kind, frozen=True):
+    """What was measured once more was the incumbent."""
+
+    verdict: Verdict
+
+
+class Superseded(Kind, frozen=True):
+    """It was better than what it was measured against; meanwhile iteration `by` has become the incumbent."""
+
+    verdict: Verdict
+    run: str
+    by: int
+
+
+class Skipped(Kind, frozen=True):
+    by: str
+
+
+class NothingLeft(Kind, frozen=True):
+    """Its agent had nothing left to propose."""
+
+    why: Leaving
+
+
+class RunOver(Kind, frozen=True):
+    """Its run ended before it did."""
+
+    cause: RunCause
+
+
+IterationCause = (
+    Noise
+    | ByVerdict
+    | AgainstItself
+    | Superseded
+    | Skipped
+    | NothingLeft
+    | RunOver
+    | NotBuilt
+    | Incorrect
+    | IncorrectTimed
+    | IncorrectHeldOut
+    | Impossible
+    | ProtectedFiles
+    | ProtectedLines
+    | Declined
+    | UnusableReply
+    | NotMended
+    | Told
+)

@@ -1,0 +1,58 @@
+"""Facts of older logs as today's: a function a kind, from the old JSON body to the new one.
+
+Where an older kpd wrote a sentence, that sentence stays as a value of kind `told`, which is shown and never read; the
+data that stood beside it stays. An upgrade is asked for a body that today's fact does not take.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+Body = dict[str, Any]
+
+
+def _told(text: str) -> Body:
+    return {"kind": "told", "text": text}
+
+
+def _reason(body: Body, name: str) -> Body:
+    """`reason` as the value `name`."""
+    rest = {key: value for key, value in body.items() if key != "reason"}
+    return rest if name in body else {**rest, name: _told(body["reason"])}
+
+
+def _ended(body: Body) -> Body:
+    return _reason(body, "cause")
+
+
+def _held(body: Body) -> Body:
+    return _reason(body, "hold")
+
+
+def _waits(body: Body) -> Body:
+    return _reason(body, "wait") if body.get("reason", "") else {"run": body["run"], "wait": None}
+
+
+def _idle(body: Body) -> Body:
+    return _reason(body, "keeps")
+
+
+def _faulted(body: Body) -> Body:
+    rest = {key: value for key, value in body.items() if key != "message"}
+    return {**rest, "fault": _told(body["message"])}
+
+
+def _judged(body: Body) -> Body:
+    verdict = {key: value for key, value in body["verdict"].items() if key != "reason"}
+    return {**body, "verdict": {**verdict, "rule": "told", "told": body["verdict"]["reason"]}}
+
+
+UPGRADES: dict[str, Callable[[Body], Body]] = {
+    "device_idle": _idle,
+    "faulted": _faulted,
+    "iteration_ended": _ended,
+    "judged": _judged,
+    "queue_held": _held,
+    "run_ended": _ended,
+    "run_paused": _ended,
+    "run_waits": _waits,
+}

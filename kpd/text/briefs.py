@@ -1,0 +1,56 @@
+"""Runs, iterations and facts as JSON for people's scripts: the data, and beside it the sentence that it makes."""
+
+from dataclasses import replace
+from typing import Any
+
+from kpd.model import codec
+from kpd.model.detail import Detail
+from kpd.model.nouns import Iteration, Notice, Run
+from kpd.model.verdicts import Verdict
+from kpd.text.endings import of_iteration, of_run
+from kpd.text.faults import fault
+from kpd.text.notices import notice
+from kpd.text.standing import wait
+from kpd.text.verdicts import verdict
+
+Json = dict[str, Any]
+_LEFT_OUT = {"iterations", "files", "folder", "pending_edit"}
+
+
+def run(found: Run) -> Json:
+    """A run in brief: `count` of its iterations, and of these the one under way, the best and the baseline.
+
+    `reason`: why it ended or is paused, `waits`: for what, in words. Without the files of its folders.
+    """
+    body = codec.jsonable(replace(found, iterations=()))
+    kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
+    named = {"current": found.current, "best": found.best, "baseline": found.baseline}
+    told = {name: None if it is None else iteration(it) for name, it in named.items()}
+    return {
+        **kept, "reason": of_run(found), "waits": wait(found.waiting), "count": len(found.iterations), **told
+    }  # fmt: skip
+
+
+def iteration(found: Iteration) -> Json:
+    """`reason`: why it ended, in words."""
+    body = codec.jsonable(found)
+    if found.verdict is not None:
+        body["verdict"] = judged(found.verdict)
+    return {**body, "reason": of_iteration(found)}
+
+
+def found(steps: Detail) -> Json:
+    """What an iteration's steps found. `message`: what a fault was, in words."""
+    body = codec.jsonable(steps)
+    faults = [{**told, "message": fault(one.fault)} for told, one in zip(body["faults"], steps.faults, strict=True)]
+    return {**body, "faults": faults}
+
+
+def judged(found: Verdict) -> Json:
+    """`reason`: why it was accepted or not, in words."""
+    return {**codec.jsonable(found), "reason": verdict(found)}
+
+
+def noticed(found: Notice) -> Json:
+    """`text` is never empty."""
+    return {**codec.jsonable(found), "text": notice(found)}

@@ -1,0 +1,64 @@
+"""Why an iteration or a run ended, as a sentence."""
+
+from kpd.model import causes as c
+from kpd.model.kinds import Told
+from kpd.model.nouns import Iteration, Run
+from kpd.text.faults import fault
+from kpd.text.standing import leaving, pause
+from kpd.text.verdicts import verdict
+
+
+def iteration_ended(cause: c.IterationCause | None) -> str:
+    """Why an iteration ended; empty while it goes on."""
+    match cause:
+        case None:
+            return ""
+        case c.Noise():
+            return f"against itself: {cause.gain.low:+.2f} … {cause.gain.high:+.2f} %"
+        case c.ByVerdict():
+            return verdict(cause.verdict)
+        case c.AgainstItself():
+            return f"the incumbent against itself: {verdict(cause.verdict)}"
+        case c.Superseded():
+            return f"{verdict(cause.verdict)}, but {cause.run}.{cause.by} became the incumbent meanwhile"
+        case c.Skipped():
+            return f"skipped by {cause.by}" if cause.by else "skipped"
+        case c.NothingLeft():
+            return leaving(cause.why)
+        case c.RunOver():
+            return run_ended(cause.cause)
+        case _:
+            return fault(cause)
+
+
+def run_ended(cause: c.RunCause | None) -> str:
+    """Why a run ended; empty while it goes on."""
+    match cause:
+        case None:
+            return ""
+        case c.IterationsUsed():
+            return f"budget of {cause.iterations} iterations used"
+        case c.PatienceUsed():
+            return f"{cause.without} iterations without a gain (patience {cause.patience})"
+        case c.StopScoreReached():
+            return f"stop score {cause.stop:g} reached: {cause.score:g}"
+        case c.AgentsDone():
+            return "; ".join(map(leaving, cause.why))
+        case c.BaselineFaulty():
+            return f"the baseline does not hold: {fault(cause.fault)}"
+        case c.NotMeasurable():
+            return f"the task cannot be measured: {cause.error}"
+        case c.Stopped():
+            return f"stopped by {cause.by}" if cause.by else "stopped"
+        case Told():
+            return cause.text
+
+
+def of_iteration(it: Iteration) -> str:
+    """Why the iteration ended; empty while it goes on."""
+    return iteration_ended(it.cause)
+
+
+def of_run(run: Run) -> str:
+    """Why the run ended, or is paused; empty while it goes on."""
+    return run_ended(run.cause) or pause(run.pause)

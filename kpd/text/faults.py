@@ -1,0 +1,94 @@
+"""What is wrong with a candidate, as a sentence for its agent and for people."""
+
+import signal
+
+from kpd.model import faults as f
+from kpd.model.kinds import Told
+from kpd.text.standing import leaving
+
+
+def fault(found: f.CandidateFault) -> str:
+    """On one line, with the kind of fault in front."""
+    match found:
+        case f.NotMended(fault=f.UnusableReply() as reply, why=why):
+            return f"{fault(reply)}; not asked again: {leaving(why)}"
+        case f.NotMended():
+            return f"{fault(found.fault)}; not mended: {leaving(found.why)}"
+        case f.NotBuilt(limit_s=None):
+            return f"does not build: {found.error}"
+        case f.NotBuilt():
+            return f"does not build: the compiler did not finish within {found.limit_s:g} s"
+        case f.Incorrect():
+            return f"incorrect: {wrong(found.wrong)}"
+        case f.IncorrectTimed():
+            return f"incorrect while timed: {wrong(found.wrong)}"
+        case f.IncorrectHeldOut():
+            return f"incorrect on the held-out cases: {wrong(found.wrong)}"
+        case f.Impossible():
+            doubt = "; or [roofline] in task.toml asks for too much" if found.of_baseline else ""
+            return f"impossible: {impossible(found)}{doubt}"
+        case f.ProtectedFiles():
+            return f"protected file: {', '.join(found.files)}"
+        case f.ProtectedLines():
+            return f"protected section: {found.error}"
+        case f.Declined():
+            return f"declined by {found.by}: {found.why}" if found.why else f"declined by {found.by}"
+        case f.UnusableReply():
+            return f"unusable reply: {found.error}"
+        case Told():
+            return found.text
+
+
+def impossible(found: f.Impossible) -> str:
+    """Which case is too fast, and what it needs at the least."""
+    needs = (
+        f"{found.bytes / 1e6:.4g} MB" if found.bytes else "",
+        f"{found.flops / 1e6:.4g} million operations" if found.flops else "",
+    )
+    return (
+        f"{found.case} in {found.us:.3g} us is faster than this machine can be: "
+        f"it needs {found.least_us:.3g} us at the least for {' and '.join(filter(None, needs))}"
+    )
+
+
+def wrong(found: f.Wrong) -> str:
+    """What a kernel did, in which case, and the worst element where values are wrong."""
+    where = ", ".join(part for part in (found.case, found.distribution) if part)
+    whose = "the incumbent, sharing a process with the candidate, " if found.by_incumbent else ""
+    moment = f" ({found.moment})" if found.moment else ""
+    tried = found.combinations
+    others = f"; wrong in {len(tried)} of the combinations tried: {', '.join(tried[:6])}" if len(tried) > 1 else ""
+    return f"{where}{': ' if where else ''}{_misdeed(found.what, whose)}{moment}{others}"
+
+
+def _misdeed(what: f.Misdeed, whose: str) -> str:
+    match what:
+        case f.WrongValue():
+            far = "" if what.multiple is None else f", {what.multiple:.3g} times the tolerance"
+            element = f"{what.output}[{what.index}] is {what.got}, should be {what.want}"
+            return f"{whose}{element}{far} ({what.wrong} of {what.compared} elements wrong)"
+        case f.Crashed():
+            return f"{whose}crashed with {_signal(what.signal)}{f' ({what.said})' if what.said else ''}"
+        case f.NoReturn():
+            return f"{whose}did not return in time"
+        case f.LeftProcess():
+            return f"{whose}ended the process instead of returning"
+        case f.NotLoaded():
+            return f"the object cannot be loaded: {what.said}"
+        case f.TookTooLong():
+            return f"the {what.job} did not finish within {what.limit_s:g} s"
+        case f.LeftThreads():
+            return f"left {what.count} threads running after its calls"
+        case f.OtherCases():
+            return f"candidate and incumbent were timed on different cases: {', '.join(what.cases)}"
+        case f.BadAccess():
+            return f"compute-sanitizer: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
+        case f.Complaint():
+            return f"{whose}{what.text}"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

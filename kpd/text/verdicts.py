@@ -1,0 +1,60 @@
+"""A verdict as a sentence."""
+
+from kpd.model.verdicts import HeldOut, Rule, Verdict
+
+
+def verdict(found: Verdict) -> str:
+    """Why it was accepted, or not."""
+    if found.rule == "told":
+        return found.told
+    if found.held_out is None:
+        return _known(found, found.rule)
+    known, told = _known(found, found.before or found.rule), _held_out(found.held_out, found.least_pct)
+    if found.rule != "held_out":
+        return f"{known}; held out: {told}"
+    luck = f"both times and by more than the {found.held_out.noise_pct:.1f} % of the noise"
+    return f"slower on the held-out cases: {_compared(found.held_out)}, {luck}; on the known ones {known}"
+
+
+def interval(found: Verdict) -> str:
+    """`+3.1 % [+2.4, +3.8] over 5 processes`."""
+    gain = found.gain
+    return f"{gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}] over {found.processes} processes"
+
+
+def _known(found: Verdict, rule: Rule) -> str:
+    """What the known cases say, under one of the rules."""
+    measured, asked = interval(found), f"{found.least_pct:g} %"
+    match rule:
+        case "confirmed":
+            return f"faster by {measured}, confirmed by a second look"
+        case "unconfirmed":
+            return f"faster by {measured}, but the look before did not agree; two in a row are needed"
+        case "too_little":
+            return f"faster, but by less than the {asked} asked for: {measured}"
+        case "slower":
+            return f"slower: {measured}"
+        case "same":
+            return f"no difference of {asked} or more either way: {measured}"
+        case "no_gain":
+            return f"a gain of {asked} is ruled out, a loss is not: {measured}"
+        case "noisy":
+            return f"too noisy to tell a gain from none: {measured}"
+    return found.told or measured
+
+
+def _held_out(final: HeldOut, least_pct: float) -> str:
+    if final.incumbent is None:
+        return f"{final.score_name} {final.score:.4g}"
+    compared = _compared(final)
+    if final.gain_pct >= -least_pct:
+        return compared
+    return (
+        f"{compared}, within the {final.noise_pct:.1f} % of the noise"
+        if final.both
+        else f"{compared}, but not both times"
+    )
+
+
+def _compared(final: HeldOut) -> str:
+    return f"{final.score_name} {final.score:.4g} against {final.incumbent:.4g} ({final.gain_pct:+.1f} %)"
