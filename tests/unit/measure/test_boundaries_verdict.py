@@ -10,7 +10,7 @@ from kpd.measure.bench import Say
 from kpd.measure.contest import contest
 from kpd.measure.final import Final, held_out
 from kpd.measure.interval import half_width
-from kpd.measure.judge import BadSamples, decide, judge, percent
+from kpd.measure.judge import BadSamples, decide, judge, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.nouns import Gain, Verdict
 
@@ -53,6 +53,12 @@ def test_two_processes_are_a_verdict_and_one_is_none() -> None:
 @pytest.mark.parametrize(("count", "accepted"), [(3, False), (5, False), (6, True), (7, True)])
 def test_a_gain_counts_from_the_look_after_five_processes_on(count: int, accepted: bool) -> None:
     assert judge(processes([20] * count), 2).accepted is accepted
+
+
+def test_a_quad_is_two_batches_of_each_side_and_a_process_is_its_median_quad() -> None:
+    quads = CaseSample(1, (100.0,) * 6, (85.0, 95.0, 70.0, 90.0, 5.0, 15.0))
+    assert log_ratio(quads) == pytest.approx(math.log(200 / 160))
+    assert log_ratio(CaseSample(1, (100.0,), (80.0,))) == pytest.approx(math.log(100 / 80))
 
 
 # ── what they say ─────────────────────────────────────────────────────────────────────────────────────────────────
