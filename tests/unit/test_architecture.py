@@ -10,8 +10,8 @@ import pytest
 from tests.places import ROOT
 
 ROOMS = (
-    "model", "workspace", "hosts", "measure", "profile", "knowledge", "claude", "agents", "harness", "engine", "daemon",
-    "demo", "cli",
+    "model", "source", "workspace", "hosts", "measure", "profile", "knowledge", "claude", "agents", "harness", "engine",
+    "daemon", "demo", "cli",
 )  # fmt: skip
 """Each room may import those before it, never those after it."""
 SHELVES = ("words", "model", "acts", "panes", "widgets", "screens")

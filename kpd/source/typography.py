@@ -1,6 +1,6 @@
 """Characters that word processors and chat windows put into code, and that compilers stumble over."""
 
-from kpd.agents.source.text import parts
+from kpd.source.text import parts
 
 _IN_CODE = {
     **dict.fromkeys(map(ord, "“”„‟″＂"), '"'),

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kpd.agents.source import modules
-from kpd.agents.source.functions import Function, functions
-from kpd.agents.source.signature import type_of
-from kpd.agents.source.text import language, parts
+from kpd.source import modules
+from kpd.source.functions import Function, functions
+from kpd.source.text import language, parts
 from kpd.workspace import sections
 from kpd.workspace.paths import Outside, inside
 from kpd.workspace.runfolder import read_plain
@@ -46,7 +45,7 @@ def entries(task: Task, incumbent: Mapping[str, bytes]) -> tuple[Entry, ...]:
         called = _called(where, text)
         for path, each in known:
             unseen = each.static and task.language != "cuda"  # where kernel and harness are compiled as one
-            if each.name in called and each.defined and not each.member and not unseen:
+            if each.name in called and each.defined and each.type and not each.member and not unseen:
                 known_before = found.get(each.name, Entry(each.name, path, where, ()))
                 if each not in known_before.of:
                     found[each.name] = Entry(each.name, path, known_before.where, (*known_before.of, each))
@@ -108,15 +107,15 @@ def _lost(entry: Entry, now: list[tuple[str, Function]]) -> Iterator[str]:
         return
     scopes = {each.scope for each in entry.of}
     path, other = same[0]
-    there = [(path, each) for path, each in same if each.scope in scopes]
+    there = [(path, each) for path, each in same if each.scope in scopes or each.broken]
     if not there:
         yield (
             f"{path}:{other.line}: `{entry.name}` stands {_scope(other.scope)}, but {entry.where} looks for it "
             f"{_scope(entry.of[0].scope)}"
         )
         return
-    types = {type_of(each) for each in entry.of}
-    if not any(type_of(each) in types for _, each in there):
+    types = {each.type for each in entry.of}
+    if not any(each.type is None or each.type in types for _, each in there):
         path, other = there[0]
         yield f"{path}:{other.line}: the signature is `{_head(other)}`, but {entry.where} needs `{_head(entry.of[0])}`"
 
