@@ -20,7 +20,8 @@ def test_survivors_are_shown_and_counted(tmp_path: Path) -> None:
     status, lines, figures = run()
     assert (status, lines) == (0, [])
     assert figures["killed"] == figures["mutants"]
-    (tmp_path / "test_weak.py").write_text(WEAK)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "test_weak.py").write_text(WEAK)
     status, lines, figures = run("--among", tmp_path)
     assert status == 1
     assert len(lines) == figures["survived"]
