@@ -1,6 +1,5 @@
 """What can be told of a kernel without a model: its source made fit, its signature, its scalars, its geometry."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from kpd.harness.signature import dependencies, kernels
 from kpd.harness.source import Source
 from kpd.harness.values import Dim3
 from tests.support.harness.kernels import KERNEL, LAUNCHES, WRAPPER, sources
-from tests.support.measure.cuda_measured import needs_nvcc
 from tests.unit.harness.test_observed import table
 
 FOREIGN = {
@@ -43,23 +41,6 @@ def test_words_of_other_compilers_become_cudas_own(given: str, made: str) -> Non
     text, changes = standalone(given)
     assert text == made + "\n"
     assert bool(changes) == (given != made)
-
-
-@needs_nvcc
-def test_nvcc_takes_what_was_made_fit(tmp_path: Path) -> None:
-    source = tmp_path / "k.cu"
-    source.write_text(standalone("""
-__attribute__((__constant__)) float t[4];
-extern __constant__ float u[4];
-__attribute__((__device__, artificial)) float f(float x) { return x * t[1] + u[2]; }
-__attribute__((__global__)) __attribute__((hot, target("avx2"))) void k(float *o) {
-    __attribute__((__shared__)) float s[4];
-    s[threadIdx.x] = f(o[0]);
-    o[1] = s[0];
-}
-""")[0])  # fmt: skip
-    said = subprocess.run(["nvcc", "-arch=sm_80", "-c", str(source), "-o", "/dev/null"], capture_output=True, text=True)
-    assert (said.returncode, said.stderr) == (0, "")
 
 
 def test_headers_beside_the_source_stand_in_it_once(tmp_path: Path) -> None:
