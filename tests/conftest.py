@@ -14,6 +14,7 @@ SLOW = TESTS / "slow"
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("kpd", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=20)  # make quick
 settings.load_profile("kpd")
 
 # Where a shell runs the suite in the background, interrupts are ignored, and would be by every program of a test.
