@@ -10,8 +10,8 @@ import pytest
 from tests.places import ROOT
 
 ROOMS = (
-    "model", "source", "workspace", "hosts", "measure", "profile", "knowledge", "claude", "agents", "harness", "engine",
-    "daemon", "demo", "cli",
+    "model", "source", "workspace", "hosts", "measure", "profile", "knowledge", "claude", "agents", "engine", "daemon",
+    "demo", "onboarding", "cli",
 )  # fmt: skip
 """Each room may import those before it, never those after it."""
 SHELVES = ("words", "model", "acts", "panes", "widgets", "screens")
@@ -91,6 +91,18 @@ def test_in_the_ui_imports_go_one_way_too() -> None:
             for name in imports(path):
                 there = name.split(".")[1] if name.startswith("tui.") else here
                 assert there in SHELVES[: SHELVES.index(here) + 1], f"{module} imports {name}"
+
+
+def test_onboarding_hangs_at_the_side() -> None:
+    """One verb needs it, when it is asked for; it needs nothing of a run."""
+    users = {
+        module
+        for module, path in modules("kpd", "tui")
+        if not module.startswith("kpd.onboarding") and any(name.startswith("kpd.onboarding") for name in imports(path))
+    }
+    assert users == {"kpd.cli.task_new"}
+    for module, path in modules("kpd/onboarding"):
+        assert not {room(name) for name in imports(path)} & {"engine", "daemon", "demo"}, module
 
 
 def test_heavy_libraries_have_one_importing_module() -> None:
