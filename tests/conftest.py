@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from tests.places import TESTS
+from tests.support.cuda_standin import compiled
 
 pytest_plugins = ["tests.support.daemon.served"]
 
@@ -20,6 +21,11 @@ settings.load_profile("kpd")
 # Where a shell runs the suite in the background, interrupts are ignored, and would be by every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        compiled.forget_old()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
