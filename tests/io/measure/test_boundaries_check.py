@@ -28,12 +28,8 @@ async def test_an_element_may_be_off_by_both_tolerances_together(
         assert found.worst == pytest.approx(share, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("limit_s", "milliseconds", "right"), [(20.0, 5400, False), (4.0, 1300, False), (4.0, 600, True)]
-)
-async def test_a_call_may_take_five_seconds_or_a_quarter_of_the_check(
-    lab: Lab, limit_s: float, milliseconds: int, right: bool
-) -> None:
+@pytest.mark.parametrize(("milliseconds", "right"), [(1300, False), (600, True)])
+async def test_a_call_may_take_a_quarter_of_the_check(lab: Lab, milliseconds: int, right: bool) -> None:
     wait = f"static int first = 1; if (first) usleep({milliseconds * 1000}); first = 0; {LOOP}"
     with contextlib.nullcontext() if right else pytest.raises(Incorrect, match="did not return in time"):
-        await lab.check(kernel(wait, "#include <unistd.h>"), replace(QUICK, limit_s=limit_s))
+        await lab.check(kernel(wait, "#include <unistd.h>"), replace(QUICK, limit_s=4.0))
