@@ -69,3 +69,9 @@ def test_from_two_hours_on_a_standstill_is_told_in_hours(seconds: float, told: s
 )  # fmt: skip
 def test_nvml_s_reasons_for_a_lowered_clock(bits: int, words: tuple[str, ...]) -> None:
     assert clocks.words(bits) == words
+
+
+def test_which_of_them_are_trouble_and_which_are_idling() -> None:
+    assert clocks.words(clocks.IDLE) == clocks.words(0) == ()
+    assert clocks.words(clocks.TROUBLE) == ("hardware slowdown", "too hot", "power brake")
+    assert [bit for bit in (1 << at for at in range(16)) if bit & clocks.TROUBLE] == [0x08, 0x20, 0x40, 0x80]
