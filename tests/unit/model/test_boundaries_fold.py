@@ -127,6 +127,15 @@ def test_an_iteration_takes_what_it_begins_with(edit: str, again: int | None) ->
     assert changed(e.IterationStarted("r1", 2, "claude", 1, edit, again, True), state) == expected
 
 
+@pytest.mark.parametrize("host", ["", "box"])
+def test_a_run_begins_on_its_device(host: str) -> None:
+    queued = replace(RUN, status="queued", reason="it waits", waiting="a device")
+    state = replace(STATE, runs={"r0": OTHER, "r1": queued})
+    assert changed(e.RunStarted("r1", "H100", host, "GPU-1"), state) == {
+        "status": "running", "started": AT, "reason": "", "waiting": "", "device": "H100", "device_id": "GPU-1",
+    } | ({"host": "box"} if host else {})  # fmt: skip
+
+
 def test_bills_are_counted_by_day_and_a_refused_call_costs_nothing() -> None:
     billed = e.Billed("r1", 2, "propose", "m1", USAGE, 0.3, call=3)
     once = fold(STATE, e.Event(10, AT, billed))
