@@ -119,11 +119,12 @@ def test_a_fact_changes_what_it_says_and_nothing_else(fact: Fact, changes: dict[
 
 @pytest.mark.parametrize(("edit", "again"), [("", None), ("e1", None), ("", 1)])
 def test_an_iteration_takes_what_it_begins_with(edit: str, again: int | None) -> None:
-    state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, iterations=RUN.iterations[:1])})
+    wishes = (Again(1, False, "ada"), Again(1, True, "bob"))
+    state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, iterations=RUN.iterations[:1], again=wishes)})
     begun = Iteration(2, "claude", 1, AT, edit=edit, again=again, thorough=True)
     expected: dict[str, Any] = {"iterations": (*RUN.iterations[:1], begun)}
     expected |= {"pending_edit": {}, "conflict": ""} if edit else {}
-    expected |= {} if again is None else {"again": ()}
+    expected |= {} if again is None else {"again": wishes[1:]}
     assert changed(e.IterationStarted("r1", 2, "claude", 1, edit, again, True), state) == expected
 
 
