@@ -5,6 +5,8 @@ from typing import Any
 from kpd.engine import edits, taskfolder
 from kpd.engine.engine import Engine
 from kpd.engine.refused import Refused
+from kpd.engine.turns import DeviceClaim
+from kpd.hosts.host import claims
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.compiling import BuildError
 from kpd.model.codec import encode
@@ -19,7 +21,7 @@ METRICS = "metrics_full.json"
 async def in_full(engine: Engine, run: Run, it: Iteration) -> dict[str, Any]:
     """What the profiler's whole report comes to, and the names of the files it left in the iteration's folder.
 
-    Waits for the device while a run measures on it. Nothing that the run has found or concluded changes. Raises
+    Waits for its turn while a run measures on the device. Nothing that the run has found or concluded changes. Raises
     Refused, TaskError, HostError, OSError.
     """
     name = f"{run.id}.{it.number}"
@@ -46,13 +48,18 @@ async def in_full(engine: Engine, run: Run, it: Iteration) -> dict[str, Any]:
         engine.journal.live("job", run.id, it.number, text)
 
     job = f"{name}-full"
+    claim = DeviceClaim(engine.conductor.turns, job, lambda reason: None)
+    before = claims.set(claim)
     try:
         bench = await BENCHES[task.language].prepare(host, task, device, say)
         built = await bench.build(await bench.stage(files), files, say)
+        async with claim.turn(host.name, device.id):
+            found = await profiler.in_full(bench, built.job, timed, job, say)
+        await bench.forget(job)
     except BuildError as err:
         raise Refused(f"{name} does not build any more: {err}") from err
-    found = await profiler.in_full(bench, built.job, timed, job, say)
-    await bench.forget(job)
+    finally:
+        claims.reset(before)
     if found.trouble:
         raise Refused(f"no profile of {name}: {found.trouble}")
     known = {"metrics": found.metrics, "missing": found.missing, "advice": found.advice}

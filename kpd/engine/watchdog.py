@@ -13,6 +13,7 @@ from kpd.engine.placing import could_have
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
 from kpd.model.nouns import Run, State, StepName
+from kpd.model.places import DeviceRef
 
 STALL_TIMES = 10.0
 LEAST_STALL_S = 600.0
@@ -43,18 +44,19 @@ class Standing:
 
 def standing(state: State) -> list[Standing]:
     """The devices that work waits for although nothing is measured on them."""
-    found: dict[tuple[str, str], Standing] = {}
+    found: dict[DeviceRef, Standing] = {}
     used = set()
-    for_edits: dict[tuple[str, str], str] = {}  # devices whose run has nothing to do until its operator edits
+    thinks: dict[DeviceRef, float] = {}  # where runs think: since when the last of them does
     for run in state.begun:
-        place = run.host, run.device_id or "cpu"
         cause, reason = _kept_by(state, run)
+        now = run.current
         if cause:
-            found[place] = Standing(run.host, run.device, place[1], cause, reason, [run.id])
-        elif run.status == "running" and isinstance(step := plan.next_of(run, state.direction(run)), plan.Wait):
-            for_edits[place] = f"{run.id} has it: {step.reason}"
-        else:
-            used.add(place)
+            one = found.setdefault(run.place, Standing(run.host, run.device, run.place[1], cause, reason))
+            one.runs.append(run.id)
+        elif now is not None and now.use == "thinks" and run.status == "running":
+            thinks[run.place] = max(now.step_started, thinks.get(run.place, 0.0))
+        elif not _left(state, run):
+            used.add(run.place)
     tasks = {run.task for run in state.begun}
     for run in state.queue:
         card = state.tasks.get(run.task)
@@ -62,12 +64,18 @@ def standing(state: State) -> list[Standing]:
             continue
         for host, device in could_have(run, device_of(card.language, card.need), card.need, state.hosts):
             place = host, device.id
-            if place not in used:
-                reason = _held(state) or for_edits.get(place) or run.waiting or state.hosts[host].error
-                reason = reason or f"{run.id} has not begun"
-                cause = "held" if state.held else "queued"
-                found.setdefault(place, Standing(host, device.name, device.id, cause, reason)).runs.append(run.id)
-    return list(found.values())
+            reason = _held(state) or run.waiting or state.hosts[host].error or f"{run.id} has not begun"
+            since = f" while others think since {thinks[place]}" if place in thinks else ""
+            cause = "held" if state.held else f"queued{since}"
+            found.setdefault(place, Standing(host, device.name, device.id, cause, reason)).runs.append(run.id)
+    return [one for place, one in found.items() if place not in used]
+
+
+def _left(state: State, run: Run) -> bool:
+    """Whether a run that nothing keeps has nothing to do on its device: a person has paused it, or is to edit."""
+    if run.status == "paused":
+        return not run.measures
+    return isinstance(plan.next_of(run, state.direction(run)), plan.Wait)
 
 
 def _kept_by(state: State, run: Run) -> tuple[str, str]:

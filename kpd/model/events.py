@@ -23,7 +23,7 @@ from kpd.model.acts import (
     SteeringConsumed as SteeringConsumed,
 )
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
-from kpd.model.nouns import Budget, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
+from kpd.model.nouns import Budget, DeviceUse, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.profiles import Advice, CaseTime, Finding
@@ -192,8 +192,11 @@ class IterationStarted(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(IterationFact):
+    """`use` is what the step has to do with the run's device."""
+
     step: StepName
     attempt: int = 1
+    use: DeviceUse = ""
 
 
 @dataclass(frozen=True, slots=True)

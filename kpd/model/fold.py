@@ -19,6 +19,8 @@ def fold(state: State, event: e.Event) -> State:
         return state
     folder = FOLDERS.get(type(event.fact))
     after = folder(state, event.at, event.fact) if folder else state
+    if isinstance(event.fact, e.StepFact | e.Faulted | e.IterationEnded):
+        after = _step_over(after, event.fact)
     return replace(after, seq=event.seq, at=event.at)
 
 
@@ -175,7 +177,14 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
 
 @folds(e.StepStarted)
 def _step_started(state: State, at: float, fact: e.StepStarted) -> State:
-    return on_iteration(state, fact, step=fact.step, step_started=at, attempt=fact.attempt)
+    return on_iteration(state, fact, step=fact.step, step_started=at, attempt=fact.attempt, use=fact.use)
+
+
+def _step_over(state: State, fact: e.IterationFact) -> State:
+    """Whatever step it was, it has nothing to do with a device any more."""
+    run = state.runs.get(fact.run)
+    found = run.iteration(fact.iteration) if run is not None else None
+    return state if found is None or not found.use else on_iteration(state, fact, use="")
 
 
 @folds(e.Proposed)

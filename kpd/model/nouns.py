@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, get_args
 
-from kpd.model.places import ANY, HostCard, Need
+from kpd.model.places import ANY, DeviceRef, HostCard, Need
 from kpd.model.playback import Playback
 from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Call, Spend, day_of
@@ -17,6 +17,8 @@ StepName = Literal[
 ]
 STEPS: tuple[StepName, ...] = get_args(StepName)
 
+DeviceUse = Literal["", "measures", "thinks"]
+"""What a step has to do with the run's device: it measures there, or leaves it to others while somebody thinks."""
 VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
 Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
 RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
@@ -115,7 +117,7 @@ class Iteration:
     agent meant to silence; `tune` are parameters of its files that the agent was unsure of, for a sweep to explore.
     `exhausted`: the agent had nothing left to propose, for the rest of its run. `again` is the iteration whose files it
     measures once more, `thorough` with all processes. `review` is what has become of a candidate that waited for a
-    person; empty where none was asked.
+    person; empty where none was asked. `use` is that of the step under way, empty once it is done.
     """
 
     number: int
@@ -124,6 +126,7 @@ class Iteration:
     started: float
     step: StepName | None = None
     step_started: float = 0.0
+    use: DeviceUse = ""
     attempt: int = 1
     outcome: Outcome | None = None
     reason: str = ""
@@ -207,6 +210,17 @@ class Run:
     turn: int = 0
     started: float | None = None
     ended: float | None = None
+
+    @property
+    def place(self) -> DeviceRef:
+        """The host and the device that a run which has begun is bound to."""
+        return self.host, self.device_id or "cpu"
+
+    @property
+    def measures(self) -> bool:
+        """Whether it measures now, unless the queue is held. Who waits for the device, or for its lease, does not."""
+        now = self.current if self.status in ("running", "paused") else None
+        return now is not None and now.use == "measures" and not (self.waiting or self.infra)
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -296,10 +310,10 @@ class State:
 
     @property
     def begun(self) -> tuple[Run, ...]:
-        """The runs that hold a device, running or paused, oldest first."""
+        """The runs that are bound to a device, running or paused, oldest first."""
         return tuple(run for run in self.runs.values() if run.status in ("running", "paused"))
 
     @property
     def active(self) -> Run | None:
-        """The newest run that holds a device, running or paused."""
+        """The newest run that is bound to a device, running or paused."""
         return next((run for run in reversed(self.runs.values()) if run.status in ("running", "paused")), None)
