@@ -149,15 +149,14 @@ async def measures_elsewhere(turns: Turns, journal: Journal) -> None:
         return
 
 
-async def test_a_wait_for_a_lease_is_said_once_it_has_lasted() -> None:
+async def test_a_wait_for_a_lease_is_said_once_it_has_lasted(journal: Journal) -> None:
     said: list[str] = []
-    with Store(Path(":memory:")) as store:
-        claim = DeviceClaim(Turns(Journal(store)), "r1.2-full", said.append)
-        claim.waits("local: ann measures on it")
-        claim.waits("")
-        await asyncio.sleep(SHORT_S * 1.2)
-        assert said == [""]
-        claim.waits("local: ann measures on it")
-        await asyncio.sleep(SHORT_S * 1.2)
-        claim.waits("")
-        assert said == ["", "local: ann measures on it", ""]
+    claim = DeviceClaim(Turns(journal), "r1.2-full", said.append)
+    claim.waits("local: ann measures on it")
+    claim.waits("")
+    await asyncio.sleep(SHORT_S * 1.2)
+    assert said == [""]
+    claim.waits("local: ann measures on it")
+    await asyncio.sleep(SHORT_S * 1.2)
+    claim.waits("")
+    assert said == ["", "local: ann measures on it", ""]
