@@ -11,7 +11,6 @@ from typing import Literal
 
 from kpd import __version__
 from kpd.daemon import alert, commands, glances, lock, notify, recovery, survey, views
-from kpd.daemon.arguments import ShutdownArgs
 from kpd.daemon.diary import NOTICED, Diary
 from kpd.daemon.journal import Journal, Listener
 from kpd.daemon.server import Server
@@ -24,6 +23,8 @@ from kpd.engine.journal import holding
 from kpd.messages import Live
 from kpd.model import events as e
 from kpd.model.nouns import State
+from kpd.operations.checking import checked
+from kpd.operations.machines import ShutDown
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
@@ -114,7 +115,7 @@ class Daemon:
 
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:
         if verb == "shutdown":
-            return {"finishes": self.end(commands.checked(verb, ShutdownArgs, args).now), "pid": os.getpid()}
+            return {"finishes": self.end(checked(ShutDown, args).now), "pid": os.getpid()}
         return await commands.carry_out(self.engine, verb, args, by)
 
     def on_change(self, paths: frozenset[Path]) -> None:

@@ -36,7 +36,6 @@ from kpd.daemon import artefacts, library
 from kpd.daemon.accounts import account
 from kpd.daemon.journal import load_state
 from kpd.daemon.questions import Between, FileOf, Named, Newest, Nothing, OfIteration, OfLog, OfRun, OfTask
-from kpd.daemon.references import iteration_ref, run_ref
 from kpd.daemon.store import Store
 from kpd.daemon.terms import terms
 from kpd.daemon.verdicts import rederived
@@ -44,6 +43,7 @@ from kpd.model import codec
 from kpd.model.detail import Detail, detail
 from kpd.model.events import Billed, Event
 from kpd.model.nouns import Iteration, Run, State
+from kpd.operations.references import iteration_ref, run_ref
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder

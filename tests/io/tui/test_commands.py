@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kpd.daemon.commands import COMMANDS
 from kpd.model import events as e
-from kpd.model.codec import decode, encode
 from kpd.model.nouns import Budget
+from kpd.operations.catalogue import OPERATIONS
+from kpd.operations.checking import checked
 from kpd.subscription import DaemonError
 from tests.io.tui.test_acts import Commands, type_keys
 from tests.support.tui import logs
@@ -115,8 +115,7 @@ EVERY = [one for acts in (WAITING, MEASURED, CHANGED, QUEUED) for _, sent in act
     ("verb", "args"), [*EVERY, ("undo", {"run": "r1"}), ("edit", {"run": "r1", "files": {"k": "x"}})]
 )
 def test_the_daemon_takes_what_the_keys_send(verb: str, args: dict[str, Any]) -> None:
-    kind, _ = COMMANDS[verb]
-    known = decode(encode(args), kind)
+    known = checked(OPERATIONS[verb], args)
     assert {name: getattr(known, name) for name in args} == args
 
 

@@ -228,7 +228,7 @@ def test_a_move_moves_one_run_and_the_others_keep_their_order(moves: list[tuple[
 
 
 async def test_only_what_waits_can_be_moved(engine: Engine) -> None:
-    with pytest.raises(DaemonError, match=r"r1 is not in the queue \(running\)"):
+    with pytest.raises(DaemonError, match="r1 has begun: only what is queued can be moved"):
         await told(engine, "move", run="r1", to="up")
     with pytest.raises(DaemonError):
         await told(engine, "move", run="r1", to="sideways")

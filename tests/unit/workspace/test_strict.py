@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import pytest
 from hypothesis import example, given, strategies as st
-
 from kpd.daemon.arguments import RunArgs
+
 from kpd.workspace.strict import MOST_BYTES, ConfigError, Count, Document, Filled, NotNegative, misfit, read_toml
 
 

@@ -4,30 +4,29 @@ from typing import Any
 
 from kpd.engine import edits, taskfolder
 from kpd.engine.engine import Engine
-from kpd.engine.refused import Refused
 from kpd.engine.turns import DeviceClaim
 from kpd.hosts.host import claims
 from kpd.measure.catalogue import BENCHES
 from kpd.measure.compiling import BuildError
 from kpd.model.codec import encode
 from kpd.model.detail import detail
-from kpd.model.nouns import Iteration, Run
+from kpd.operations.iterations import ProfileInFull
+from kpd.operations.operation import Refused, RunIteration
 from kpd.profile.catalogue import PROFILERS
 from kpd.workspace.runfolder import IterationFolder
 
 METRICS = "metrics_full.json"
 
 
-async def in_full(engine: Engine, run: Run, it: Iteration) -> dict[str, Any]:
+async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: str) -> dict[str, Any]:
     """What the profiler's whole report comes to, and the names of the files it left in the iteration's folder.
 
     Waits for its turn while a run measures on the device. Nothing that the run has found or concluded changes. Raises
     Refused, TaskError, HostError, OSError.
     """
-    name = f"{run.id}.{it.number}"
+    run, it = target
+    name = target.ref
     timed = detail(engine.journal.events(run.id, it.number)).timed
-    if it.outcome is None:
-        raise Refused(f"{name} is still under way")
     if timed is None:
         raise Refused(f"{name} was never timed: it did not build, or its results are wrong")
     host, device = engine.fleet.hosts.get(run.host), engine.fleet.device_of(run)

@@ -6,56 +6,54 @@ restart.
 
 import difflib
 import re
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import fields, replace
+from typing import Any
 
 from kpd.claude.prices import price
 from kpd.engine.engine import Engine
-from kpd.engine.refused import Refused, refuse_agents, refuse_ended
+from kpd.engine.refused import refuse_agents
 from kpd.knowledge.skills import load_skills
 from kpd.model import events as e
-from kpd.model.nouns import Run, Stand
+from kpd.model.nouns import Budget, Run
+from kpd.operations.operation import Refused
+from kpd.operations.runs import ChangeAgent, ChangeBudget, MoveRun, RuleStand
 from kpd.profile.catalogue import RULES
 
 MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
 """Names of models as services give them: claude-sonnet-5-5, us.vendor.model-v1:0, model@20260101."""
 ASKS_MODELS = "claude"
-Direction = Literal["up", "down", "top", "bottom"]
 
 
-def budget(engine: Engine, run: Run, given: Mapping[str, Any], by: str) -> None:
-    """Change what is given of what the run may spend; a `stop_score` of 0 is none.
+def budget(engine: Engine, op: ChangeBudget, target: Run, by: str) -> None:
+    """Change what is given of what the run may spend.
 
     It holds at once: a run that has used up the new budget ends when the iteration under way has come to its end.
     """
-    refuse_ended(run)
+    given: dict[str, Any] = {of.name: value for of in fields(Budget) if (value := getattr(op, of.name)) is not None}
     if not given:
         raise Refused("nothing of the budget is given", "kpd budget --iterations 20, for example")
     changes: dict[str, Any] = {name: value or None if name == "stop_score" else value for name, value in given.items()}
-    now = replace(run.budget, **changes)
-    if now != run.budget:
-        engine.journal.emit(e.BudgetChanged(run.id, now, by))
+    now = replace(target.budget, **changes)
+    if now != target.budget:
+        engine.journal.emit(e.BudgetChanged(target.id, now, by))
         engine.wake()
 
 
-def agent(engine: Engine, run: Run, names: str | None, model: str | None, by: str) -> None:
-    """Change who proposes from the next iteration on, and the model that is asked (empty: config.toml's).
+def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
+    """Change who proposes from the next iteration on, and the model that is asked.
 
     An iteration under way is its agent's until its end.
     """
-    refuse_ended(run)
-    if names is None and model is None:
+    if op.agent is None and op.model is None:
         raise Refused("neither an agent nor a model is given", "kpd agent claude,sweep, or kpd agent --model NAME")
-    if names is None:
-        names = run.agent
-    else:
-        refuse_agents(names, engine.workspace, run.host, engine.config.hosts)
-    if model:
-        _check_model(engine, run, names, model)
-    chosen = run.model if model is None else model
-    if (names, chosen) != (run.agent, run.model):
-        engine.journal.emit(e.AgentChanged(run.id, names, chosen, by))
+    names = target.agent if op.agent is None else op.agent
+    if op.agent is not None:
+        refuse_agents(names, engine.workspace, target.host, engine.config.hosts)
+    if op.model:
+        _check_model(engine, target, names, op.model)
+    chosen = target.model if op.model is None else op.model
+    if (names, chosen) != (target.agent, target.model):
+        engine.journal.emit(e.AgentChanged(target.id, names, chosen, by))
         engine.wake()
 
 
@@ -73,27 +71,25 @@ def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
         )
 
 
-def rule(engine: Engine, run: Run, rule_id: str, stand: Stand, by: str) -> None:
+def rule(engine: Engine, op: RuleStand, target: Run, by: str) -> dict[str, Any]:
     """Have agents hear of a rule, or of a skill without one, first of all, never, or by its severity again."""
-    refuse_ended(run)
     known = {one.id for one in RULES} | load_skills(engine.workspace).by_id.keys()
-    if rule_id not in known and rule_id not in run.stands:
-        near = difflib.get_close_matches(rule_id, sorted(known), n=3, cutoff=0.5)
+    if op.rule not in known and op.rule not in target.stands:
+        near = difflib.get_close_matches(op.rule, sorted(known), n=3, cutoff=0.5)
         remedy = f"did you mean {' or '.join(near)}?" if near else "kpd rules lists them"
-        raise Refused(f"there is no rule {rule_id[:80]!r}", remedy)
-    if run.stands.get(rule_id, "plain") != stand:
-        engine.journal.emit(e.RuleSet(run.id, rule_id, stand, by))
+        raise Refused(f"there is no rule {op.rule[:80]!r}", remedy)
+    if target.stands.get(op.rule, "plain") != op.stand:
+        engine.journal.emit(e.RuleSet(target.id, op.rule, op.stand, by))
+    return {"rule": op.rule}
 
 
-def move(engine: Engine, run: Run, to: Direction, by: str) -> int:
-    """Give a run that waits another place in the queue; the place it has then, from 1 on."""
+def move(engine: Engine, op: MoveRun, target: Run, by: str) -> dict[str, Any]:
+    """Give a run that waits another place in the queue; `place` is the one it has then, from 1 on."""
     queue = [waiting.id for waiting in engine.journal.state.queue]
-    if run.id not in queue:
-        raise Refused(f"{run.id} is not in the queue ({run.status})", "kpd queue shows the runs that wait")
-    before = queue.index(run.id)
-    after = {"up": max(before - 1, 0), "down": before + 1, "top": 0, "bottom": len(queue)}[to]
+    before = queue.index(target.id)
+    after = {"up": max(before - 1, 0), "down": before + 1, "top": 0, "bottom": len(queue)}[op.to]
     queue.insert(after, queue.pop(before))
-    if (place := queue.index(run.id)) != before:
+    if (place := queue.index(target.id)) != before:
         engine.journal.emit(e.QueueOrdered(tuple(queue), by))
         engine.wake()
-    return place + 1
+    return {"place": place + 1}

@@ -1,9 +1,14 @@
 """How a person names a run or an iteration: `r3`, `r3.7`, or `7` in the newest run."""
 
-import re
+from __future__ import annotations
 
-from kpd.model.nouns import Iteration, Run, State
+import re
+from typing import TYPE_CHECKING
+
 from kpd.wire import DaemonError
+
+if TYPE_CHECKING:
+    from kpd.model.nouns import Iteration, Run, State
 
 _RUN = re.compile(r"r[1-9][0-9]{0,8}")
 _ITERATION = re.compile(r"(?:(r[1-9][0-9]{0,8})\.)?([0-9]{1,9})")
