@@ -7,6 +7,7 @@ What operators do is in `acts`, what a person should look at in `watched`; both 
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model import acts
 from kpd.model.acts import (
     AgainAsked as AgainAsked,
     AgentChanged as AgentChanged,
@@ -366,7 +367,7 @@ class Event:
 ABSTRACT = (Fact, RunFact, IterationFact, StepFact)
 FACTS: dict[str, type[Fact]] = {
     cls.kind(): cls
-    for cls in list(globals().values())
+    for cls in [*globals().values(), *vars(acts).values()]
     if isinstance(cls, type) and issubclass(cls, Fact) and cls not in ABSTRACT
 }
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kpd.model import events as e, fold_acts
+from kpd.model import acts, events as e
 from kpd.model.folders import FOLDERS, folds, on_iteration, on_run
 from kpd.model.nouns import Iteration, Notice, Run, State
 from kpd.model.spending import Call, day_of
 
 NOTICES_KEPT = 50
-_BESIDES = (fold_acts,)
+_BESIDES = (acts,)
 """Modules that put their part of the fold into the registry when they are imported."""
 
 

@@ -149,6 +149,17 @@ class UndoDecision(OnRun):
         return occupied(state, target)
 
 
+class WriteMemo(OnIteration):
+    """Say in your own words what an iteration tried."""
+
+    name = "memo"
+    keys = (Key("memo", "m", "memo", "Iteration", rank=6),)
+    emits = ("memo_given",)
+    done = "memo kept for {of}"
+
+    text: Annotated[str, Arg("TEXT", "what was tried, and why", words=True)]
+
+
 class MeasureAgain(OnIteration):
     """Measure the files of an iteration once more."""
 
@@ -191,17 +202,6 @@ class ProfileInFull(OnIteration):
 
     def answer(self, target: RunIteration) -> dict[str, Any]:
         return {}
-
-
-class WriteMemo(OnIteration):
-    """Say in your own words what an iteration tried."""
-
-    name = "memo"
-    keys = (Key("memo", "m", "memo", "Iteration", rank=6),)
-    emits = ("memo_given",)
-    done = "memo kept for {of}"
-
-    text: Annotated[str, Arg("TEXT", "what was tried, and why", words=True)]
 
 
 class EditKernel(OnRun):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from kpd.operations.arguments import Arg
 from kpd.operations.operation import Key, Nowhere
@@ -60,6 +61,7 @@ class PlayRecording(Nowhere):
     """
 
     name = "playback"
+    verb = "demo"
     keys = (
         Key("play", "space", "play or pause", "Recording", help="go on with the recording, or pause it"),
         Key("to_iteration", "greater_than_sign", "next iteration", "Recording",
@@ -76,3 +78,8 @@ class PlayRecording(Nowhere):
     play: bool | None = None
     speed: int | None = None
     to: Literal["step", "iteration", "beginning"] | None = None
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        if self.to == "beginning":
+            return "from the beginning"
+        return f"{answer.get('speed')}×" if self.speed is not None else str(answer.get("state"))

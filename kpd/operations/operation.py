@@ -14,6 +14,7 @@ from typing import (
     Any,
     ClassVar,
     Generic,
+    Literal,
     NamedTuple,
     TypeVar,
     dataclass_transform,
@@ -27,12 +28,9 @@ from kpd.operations.references import iteration_ref, run_ref
 from kpd.wire import DaemonError
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from kpd.model.nouns import Iteration, Run, State
 
-    Group = Literal["Run", "Review", "Iteration", "Compare", "Host", "Look", "Keep", "Recording", "kpd"]
-
+Group = Literal["Run", "Review", "Iteration", "Compare", "Host", "Look", "Keep", "Recording", "kpd"]
 T = TypeVar("T")
 
 
@@ -112,13 +110,20 @@ class _Known(dict[str, Any]):
 
 def fields(kind: type[Operation[Any]]) -> dict[str, Any]:
     """The arguments of an operation with their types, `Annotated` with an `Arg`, those of its base first."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints = get_type_hints(kind, include_extras=True)  # evaluated: what a field's type names must have been imported
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 def spoken(hint: Any) -> Arg | None:
     """What the command line says of an argument of this type; None where it has another way to give it."""
     return next((part for part in get_args(hint) if isinstance(part, Arg)), None)
+
+
+def words_of(kind: type[Operation[Any]]) -> str:
+    """The argument that must be said in words, for which a screen has a line to type it in; empty if there is none."""
+    needed = (name for name in fields(kind) if not hasattr(kind, name))
+    said = ((name, spoken(fields(kind)[name])) for name in needed)
+    return next((name for name, arg in said if arg is not None and arg.words), "")
 
 
 def help_of(kind: type[Operation[Any]]) -> str:

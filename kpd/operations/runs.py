@@ -104,6 +104,21 @@ class SteerRun(OnRun):
         return f"note {note} waits for the next iteration" if self.text else f"note {note} is withdrawn"
 
 
+class NoteRun(OnRun):
+    """Keep a line in a run's log, for whoever reads it later."""
+
+    name = "note"
+    keys = (Key("note", "L", "note", "Run"),)
+    emits = ("noted",)
+    done = "kept in the log of {run}"
+
+    run: Annotated[str | None, RUN._replace(option="--run")] = None
+    text: Annotated[str, Arg("TEXT", "what happened, or what to look at", words=True)]
+
+    def why_not(self, state: State, target: Run) -> None:
+        """A run that has ended can be remarked on, too."""
+
+
 class SkipIteration(OnRun):
     """Give up the iteration under way and go on."""
 
@@ -169,7 +184,7 @@ class ChangeAgent(OnRun):
         return f"{answer.get('run')}: {who} from the next iteration on"
 
 
-class MoveRun(OnRun):
+class MoveRun(Operation["Run"]):
     """Give a run that waits another place in the queue."""
 
     name = "move"
@@ -191,6 +206,9 @@ class MoveRun(OnRun):
         if target.status in ("running", "paused"):
             return Refused(f"{target.id} has begun: only what is queued can be moved", "kpd queue shows what waits")
         return ended(target)
+
+    def answer(self, target: Run) -> dict[str, Any]:
+        return {"run": target.id}
 
 
 class RuleStand(OnRun):

@@ -8,10 +8,10 @@ from kpd.engine.campaign import end_run
 from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
 from kpd.engine.refused import refuse_agents
-from kpd.model import events as e
+from kpd.model import acts, events as e
 from kpd.model.nouns import Run
 from kpd.operations.operation import Refused
-from kpd.operations.runs import PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
+from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
 from kpd.workspace.config import ANY
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.task import card, find_tasks, load_task
@@ -78,6 +78,12 @@ def steer(engine: Engine, op: SteerRun, target: Run, by: str) -> dict[str, Any]:
             raise Refused(f"note {note} was consumed by iteration {line.consumed_by}", "add a new one")
     engine.journal.emit(e.Steered(target.id, note, text, by))
     return {"note": note}
+
+
+def note(engine: Engine, op: NoteRun, target: Run, by: str) -> None:
+    if not (text := op.text.strip()):
+        raise Refused("the note is empty", 'kpd note "the fan was replaced"')
+    engine.journal.emit(acts.Noted(target.id, text, by))
 
 
 def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
