@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from kpd import __version__
-from kpd.daemon import alert, commands, glances, lock, notify, recovery, survey, views
+from kpd.daemon import alert, commands, glances, recovery, system, views
 from kpd.daemon.diary import NOTICED, Diary
 from kpd.daemon.journal import Journal, Listener
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
-from kpd.daemon.watcher import Watcher
+from kpd.daemon.watcher import Watcher, survey_tasks
 from kpd.daemon.watching import Watching
 from kpd.engine import ledger
 from kpd.engine.engine import Engine
@@ -57,7 +57,7 @@ class Daemon:
         if self._finishing is None:
             self._finishing = asyncio.create_task(self._finish())
             if left:
-                notify.stopping()
+                system.stopping()
                 text = f"the daemon ends after {' and '.join(left)}; kpd shutdown --now ends it at once"
                 self._say("info", text)
         return left
@@ -84,7 +84,7 @@ class Daemon:
     async def serve(self, ended: recovery.Ended) -> None:
         """Until `ending` is set. `ended` is how the daemon before this one did."""
         async with AsyncExitStack() as stack:
-            survey.survey_tasks(self.workspace, self.journal)
+            survey_tasks(self.workspace, self.journal)
             recovery.hold_unfinished(self.journal, ended)
             ledger.settle(self.journal)
             self.engine.look_at_folders()
@@ -95,9 +95,9 @@ class Daemon:
             engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve
             stack.push_async_callback(self._end_engine, engine)
             stack.callback(Watching(self.journal, lambda: self.engine.config.notify).close)
-            notify.ready()
+            system.ready()
             await self.ending.wait()
-            notify.stopping()
+            system.stopping()
 
     async def _end_engine(self, engine: asyncio.Task[None]) -> None:
         """Cancel the step under way; its processes are killed, its run is left to the next daemon."""
@@ -123,7 +123,7 @@ class Daemon:
         if self.workspace.config in paths:
             self._reload()
         with holding(self.journal):  # to resume looks at the folders again
-            survey.survey_tasks(self.workspace, self.journal)
+            survey_tasks(self.workspace, self.journal)
             self.engine.on_change(paths)
 
     def _on_lost(self, reason: str) -> None:
@@ -170,7 +170,7 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
     """
     workspace.make_private()
     config = load_config(workspace)
-    with lock.hold(workspace.lock):
+    with system.hold(workspace.lock):
         journal = Journal(Store(workspace.store))
         ended = recovery.how_it_ended(journal)
         for listener in listeners:

@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 from kpd.client import DaemonError
 from kpd.daemon.commands import carry_out
 from kpd.daemon.journal import Journal
+from kpd.daemon.reckoning import least_gain
 from kpd.daemon.store import Store
-from kpd.daemon.verdicts import least_gain
 from kpd.daemon.views import Sources, answer
 from kpd.engine.engine import Engine
 from kpd.engine.plan import End, Iterate, Wait, next_of
