@@ -17,19 +17,19 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 def checked(kind: type[Op], args: dict[str, Any]) -> Op:
     """The operation with these arguments, the others as its declaration has them. Raises DaemonError (usage)."""
-    shape = _shape(kind)
+    fits = shape(kind)
     known = list(fields(kind))
     if strange := [name for name in args if name not in known]:
         remedy = f"it takes {', '.join(known) or 'nothing'}"
         raise DaemonError("usage", f"{kind.name} takes no {strange[0]!r}", remedy)
     try:
-        found = decode(encode(args), shape)
+        found = decode(encode(args), fits)
     except CodecError as err:
-        raise DaemonError("usage", f"{kind.name}: {misfit(args, shape) or err}") from err
+        raise DaemonError("usage", f"{kind.name}: {misfit(args, fits) or err}") from err
     return kind(**{name: getattr(found, name) for name in known})
 
 
-def _shape(kind: type[Operation[Any]]) -> type[Any]:
+def shape(kind: type[Operation[Any]]) -> type[Any]:
     """What the codec reads the arguments as."""
     found = []
     for name, hint in fields(kind).items():

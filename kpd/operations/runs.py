@@ -74,7 +74,8 @@ class ResumeRun(Operation["Run | None"]):
             return None
         if target is None:
             return Refused("nothing is paused or held")
-        if target.status == "paused" or target.waiting:
+        reviewed = target.current is not None and target.current.review == "waits"
+        if target.status == "paused" or (target.waiting and not reviewed):
             return None
         return ended(target) or Refused(f"{target.id} is not paused")
 
@@ -105,7 +106,7 @@ class SteerRun(OnRun):
 
 
 class NoteRun(OnRun):
-    """Keep a line in a run's log, for whoever reads it later."""
+    """Keep a line in the run's log, for later readers."""
 
     name = "note"
     keys = (Key("note", "L", "note", "Run"),)
