@@ -1,8 +1,6 @@
 """Every operation has all its parts, its arguments are checked, and its refusal is one sentence wherever it is read."""
 
 import inspect
-import subprocess
-import sys
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -23,7 +21,6 @@ from kpd.operations.operation import Operation, fields, help_of
 from kpd.subscription import DaemonError
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
-from tests.places import ROOT
 from tests.support.tui import logs
 from tests.unit.tui.test_pure import view_of
 from tui.acts.actions import ACTIONS, BY_ID, reason
@@ -93,13 +90,6 @@ def test_the_command_line_and_the_screen_have_the_same_acts() -> None:
             assert verbs[key.id] == action.help, "one help text"
     assert {action.id for action in ACTIONS if action.pick is not None} == {key.id for _, key in KEYS}
     assert [kind.name for kind in OPERATIONS.values() if not kind.keys] == ["shutdown"], "no screen ends its daemon"
-
-
-def test_declarations_cost_a_verb_next_to_nothing() -> None:
-    program = "import sys, kpd.operations.catalogue; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert not loaded & {"dataclasses", "msgspec", "kpd.model.nouns", "inspect", "asyncio"}
 
 
 # ── arguments ─────────────────────────────────────────────────────────────────────────────────────────────────────
