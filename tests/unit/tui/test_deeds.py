@@ -5,13 +5,14 @@ from dataclasses import fields
 import pytest
 from rich.cells import cell_len
 
-from kpd.model import events as e
+from kpd.model import acts, events as e
 from kpd.model.fact import Fact
 from kpd.model.nouns import Budget
 from tui.words.deeds import MOST_WORDS, deed
 
 ADA = "ada@laptop:pts/3"
 SENTENCES = [
+    (acts.Noted("r3", "the fan was replaced", ADA), "notes on r3: the fan was replaced"),
     (e.RunQueued("r3", "scale", "sweep", "any", Budget(), ADA), "queues r3 of scale, by sweep"),
     (e.RunPaused("r3", f"paused by {ADA}", ADA), "pauses r3"),
     (e.RunResumed("r3", ADA), "resumes r3"),
