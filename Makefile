@@ -6,7 +6,7 @@ TASK   ?= tasks/rmsnorm_silu_cpu
 # Two test files at a time: more would disturb what is measured.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: start demo test lint slow mutants snapshots clean
+.PHONY: start demo quick test lint slow mutants snapshots clean
 
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
@@ -14,6 +14,10 @@ start: $(VENV)/.installed
 # A recorded run on an H100: nothing is built, and nothing measured.
 demo: $(VENV)/.installed
 	$(BIN)/kpd demo
+
+# Before a commit: style, types, and what needs no process, with fewer examples.
+quick: $(VENV)/.installed-dev lint
+	$(PYTEST) --hypothesis-profile=quick tests/unit
 
 test: $(VENV)/.installed-dev lint
 	$(PYTEST)

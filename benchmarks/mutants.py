@@ -3,7 +3,8 @@
     python -m benchmarks.mutants [--minutes N] [--among FOLDER] FILE_OR_FOLDER...
 
 A line a survivor, and a line of JSON a file: how many mutants there were, and what became of them. Each runs in a fork
-of this process, with the tests that name its module; nothing on disk is changed. The exit status is 1 with a survivor.
+of this process, with the unit tests of its room that name the module. Nothing on disk is changed. The exit status is 1
+where a mutant survives.
 
 Known tools do not fit: mutmut leaves out module-level code and decorated functions, which here are all constants, all
 rules and the whole fold; cosmic-ray has no mutant that doubles a number, swaps max and min or drops a keyword.
@@ -112,11 +113,11 @@ def outcome(name: str, path: Path, tree: ast.Module, tests: list[Path]) -> str:
 
 
 def tests_of(path: Path, among: Path) -> list[Path]:
-    """The test files that name the module; where none does, those of its room."""
+    """The test files of the module's room that name it; where none does, all of the room."""
     package, room = path.parent.as_posix().replace("/", "."), path.parts[1]
     named = re.compile(rf"{package}\.{path.stem}\b|from {package} import [^\n]*\b{path.stem}\b")
-    found = [file for file in among.rglob("test_*.py") if named.search(file.read_text())]
-    return sorted(found or (among / room).rglob("test_*.py"), key=lambda file: (room not in file.parts, file))
+    files = sorted((among / room).rglob("test_*.py"))
+    return [file for file in files if named.search(file.read_text())] or files
 
 
 def main() -> int:

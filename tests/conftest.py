@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from tests.places import TESTS
+from tests.support.cuda_standin import compiled
 
 pytest_plugins = ["tests.support.daemon.served"]
 
@@ -14,11 +15,17 @@ SLOW = TESTS / "slow"
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("kpd", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=20)  # make quick
 settings.load_profile("kpd")
 
 # Where a shell runs the suite in the background, interrupts are ignored, and would be by every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        compiled.forget_old()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
+from kpd.operations.iterations import EditKernel
 from kpd.subscription import DaemonError
 from kpd.workspace.editor import REMEDY, editor
 from kpd.workspace.paths import WorkspaceError
@@ -102,7 +103,7 @@ async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, 
     elif code != 0:
         app.say(f"edit: the editor ended with {code}, so nothing is sent; your text is in {path}", good=False)
         return
-    elif why := await refusal(app, BY_ID["edit"], {"run": run, "files": files}):
+    elif why := await refusal(app, BY_ID["edit"], EditKernel(run=run, files=files)):
         app.say(f"{why}; your text is in {path}", good=False)
         return
     shutil.rmtree(path.parent)

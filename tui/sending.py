@@ -1,9 +1,13 @@
 """Commands on their way to the daemon: what is asked before them, and what is said of the answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kpd.model.nouns import Stand
+from kpd.operations.iterations import RollBack
+from kpd.operations.operation import Operation
+from kpd.operations.runs import RuleStand, SteerRun
 from kpd.subscription import DaemonError
 from tui.acts import asking
 from tui.acts.action import Action, no_link
@@ -34,14 +38,21 @@ def take(app: "KpdApp", action: Action) -> None:
     elif action.ask is not None and (question := action.ask(view)) is not None:
         _ask(app, action, view, QuestionScreen(question))
     else:
-        carry_out(app, action, action.args(view, ""))
+        carry_out(app, action, _picked(action, view))
+
+
+def _picked(action: Action, view: View, answer: str = "") -> Operation[Any]:
+    """The operation, of a view in which it could be taken."""
+    op = action.pick(view, answer) if action.pick is not None else f"{action.id} is no operation"
+    assert isinstance(op, Operation), op
+    return op
 
 
 def _fill(app: "KpdApp", action: Action, view: View, screen: FormScreen) -> None:
     def filled(changes: dict[str, Any] | None) -> None:
         if changes:
-            args = {**action.args(view, ""), **changes}
-            carry_out(app, action, args, again)
+            op = _picked(action, view)
+            carry_out(app, action, type(op)(**{**op.args(), **changes}), again)
 
     def again(trouble: str) -> None:
         _fill(app, action, view, FormScreen(screen.form, screen.entries, trouble))
@@ -57,18 +68,18 @@ def _ask(app: "KpdApp", action: Action, view: View, screen: QuestionScreen) -> N
         def again(trouble: str) -> None:
             _ask(app, action, view, QuestionScreen(replace(screen.question, value=answer), trouble=trouble))
 
-        carry_out(app, action, action.args(view, answer), again if answer else None)
+        carry_out(app, action, _picked(action, view, answer), again if answer else None)
 
     app.push_screen(screen, answered)
 
 
-def carry_out(app: "KpdApp", action: Action, args: Mapping[str, Any], again: Again | None = None) -> None:
+def carry_out(app: "KpdApp", action: Action, op: Operation[Any], again: Again | None = None) -> None:
     """Send a command. Where it is refused, `again` opens the box anew in which the operator has typed what it says."""
-    app.run_worker(_carry_out(app, action, args, again), group="send")
+    app.run_worker(_carry_out(app, action, op, again), group="send")
 
 
-async def _carry_out(app: "KpdApp", action: Action, args: Mapping[str, Any], again: Again | None) -> None:
-    why = await refusal(app, action, args)
+async def _carry_out(app: "KpdApp", action: Action, op: Operation[Any], again: Again | None) -> None:
+    why = await refusal(app, action, op)
     if why and again is not None:
         await _on_the_board(app)
         again(why)
@@ -80,26 +91,26 @@ async def _on_the_board(app: "KpdApp") -> None:
         await app.screen.left.wait()
 
 
-async def refusal(app: "KpdApp", action: Action, args: Mapping[str, Any]) -> str:
+async def refusal(app: "KpdApp", action: Action, op: Operation[Any]) -> str:
     """Send a command, and show what the daemon said. Gives why it did not do it, an empty text if it did."""
     if app.feed is None:
         return _refused(app, action, no_link(app.view))
     if action.answer is not None:
         app.show_said(Said(f"{action.label}: under way", under_way=True))
     try:
-        result = await app.feed.command(action.verb, **args)
+        result = await app.feed.command(op.name, **op.args())
     except DaemonError as err:
         why = _refused(app, action, _refusal(action, err))
-        if action.id == "rollback" and err.code == "refused" and not args.get("force"):
+        if isinstance(op, RollBack) and err.code == "refused" and not op.force:
             overwrite = QuestionScreen(asking.overwrite(err.message, err.remedy))
             await _on_the_board(app)
-            _ask(app, replace(action, args=lambda view, answer: {**args, "force": True}), app.view, overwrite)
+            forced = RollBack(iteration=op.iteration, force=True)
+            _ask(app, replace(action, pick=lambda view, answer: forced), app.view, overwrite)
         return why
     if action.answer is not None:
         app.show_said(action.answer(result))
         return ""
-    known = _Told({**result, **args} if isinstance(result, dict) else args)
-    app.say(action.told.format_map(known) if isinstance(action.told, str) else action.told(known))
+    app.say(op.told(result if isinstance(result, dict) else {}))
     return ""
 
 
@@ -120,11 +131,6 @@ async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, An
         app.say(f"{act}: {err}", good=False)
         return None
     return found if isinstance(found, dict) else {}
-
-
-class _Told(dict[str, Any]):
-    def __missing__(self, key: str) -> str:
-        return "it"
 
 
 def _refusal(action: Action, err: DaemonError) -> str:
@@ -165,9 +171,8 @@ def steer(app: "KpdApp") -> None:
 
 def _steer(app: "KpdApp", run: str, draft: str = "", trouble: str = "", note: int | None = None) -> None:
     async def send_note(text: str, note: int | None) -> str:
-        args = {"run": run, "text": text} | ({} if note is None else {"note": note})
-        action = BY_ID["steer"]
-        why = await refusal(app, action if text else replace(action, told="note {note} is withdrawn"), args)
+        op = SteerRun(run=run, text=text) if note is None else SteerRun(run=run, text=text, note=note)
+        why = await refusal(app, BY_ID["steer"], op)
         if why and text and screen not in app.screen_stack:
             await _on_the_board(app)
             _steer(app, run, text, why, note)
@@ -177,12 +182,20 @@ def _steer(app: "KpdApp", run: str, draft: str = "", trouble: str = "", note: in
     app.push_screen(screen)
 
 
-def stand(app: "KpdApp", action: Action, wanted: str) -> None:
+def pin(app: "KpdApp") -> None:
+    _stand(app, BY_ID["pin"], "pinned")
+
+
+def ban(app: "KpdApp") -> None:
+    _stand(app, BY_ID["ban"], "banned")
+
+
+def _stand(app: "KpdApp", action: Action, wanted: Stand) -> None:
     """Pin or ban the chosen rule; one that is so already becomes like any other."""
     run, rule = app.view.run, chosen_rule(app)
     assert run is not None
     now = run.stands.get(rule, "plain")
-    carry_out(app, action, {"run": run.id, "rule": rule, "stand": "plain" if now == wanted else wanted})
+    carry_out(app, action, RuleStand(run=run.id, rule=rule, stand="plain" if now == wanted else wanted))
 
 
 def chosen_rule(app: "KpdApp") -> str:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from kpd.agents.agent import BadReply
-from kpd.agents.source import modules
-from kpd.agents.source.functions import functions
-from kpd.agents.source.interface import broken, kernel_text
-from kpd.agents.source.text import language
+from kpd.agents.interface import broken, kernel_text
 from kpd.hosts.plain import plain
 from kpd.measure.elided import elided
 from kpd.measure.screen import LONGEST_LINE, UNFINISHED, added, protected_touched, spliced
+from kpd.source import modules
+from kpd.source.functions import functions
+from kpd.source.text import language
 from kpd.workspace.sections import ProtectedSection, SectionError
 from kpd.workspace.task import Task
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 
 from kpd.agents.agent import BadReply
 from kpd.agents.fences import Block
-from kpd.agents.source.text import C_SUFFIXES
 from kpd.hosts.plain import plain
+from kpd.source.text import C_SUFFIXES
 from kpd.workspace.task import Task
 
 LONGEST_LINE = 300

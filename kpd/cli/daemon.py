@@ -20,9 +20,9 @@ def execute(args: Namespace) -> int:
 
 def serve(ws: Workspace) -> int:
     """Be the daemon until it is told to end. Raises CliError, WorkspaceError."""
-    from kpd.daemon.lock import AlreadyRunning
     from kpd.daemon.process import serve as serve_workspace
     from kpd.daemon.store import StoreError
+    from kpd.daemon.system import AlreadyRunning
 
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("kpd").setLevel(logging.INFO)

@@ -5,7 +5,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from kpd import __version__
@@ -13,6 +13,9 @@ from kpd.cli.outcome import DAEMON_CODES, INFRA, INTERRUPTED, OK, USAGE, CliErro
 from kpd.cli.parser import Parser, add_workspace, nearest
 from kpd.cli.streams import let_go_of_stderr, make_whole
 from kpd.cli.text import narrate, plain
+from kpd.operations.catalogue import OPERATIONS
+from kpd.operations.operation import help_of
+from kpd.operations.runs import MoveRun
 
 
 class Verb(NamedTuple):
@@ -21,6 +24,16 @@ class Verb(NamedTuple):
     name: str
     help: str
     module: str
+
+
+def _operations() -> Iterator[Verb]:
+    """The verbs of operations, with the help that their declarations have; those of other groups are not repeated."""
+    own = {"steer": "terms", "budget": "terms", "agent": "terms", "edit": "edit"}
+    for kind in OPERATIONS.values():
+        for key in kind.keys if not kind.verb else ():
+            if key.id != "run":
+                yield Verb(key.id, key.help or help_of(kind), own.get(key.id, "operate"))
+    yield Verb(MoveRun.name, help_of(MoveRun), "operate")
 
 
 VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
@@ -50,26 +63,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
     ),
     (
         "steer",
-        (
-            Verb("pause", "start no further step", "control"),
-            Verb("resume", "go on, or release a held queue", "control"),
-            Verb("steer", "give the agent a line for its next iteration", "steer"),
-            Verb("skip", "abandon the iteration under way", "control"),
-            Verb("stop", "end the run now, killing what it has running", "control"),
-            Verb("review", "have candidates wait for you before they are built, or no longer", "review"),
-            Verb("approve", "let a candidate that waits be built", "review"),
-            Verb("decline", "end a candidate that waits, with a reason for its agent", "review"),
-            Verb("edit", "make a candidate of your own in $EDITOR", "edit"),
-            Verb("retry", "measure what an iteration proposed once more", "again"),
-            Verb("remeasure", "the same, with as many processes as a verdict can use", "again"),
-            Verb("budget", "what a run may spend and what is left, or change it", "budget"),
-            Verb("agent", "change who proposes, or the model that is asked", "agent"),
-            Verb("move", "give a run another place in the queue", "move"),
-            Verb("accept", "make an iteration the incumbent against its verdict", "decide"),
-            Verb("rollback", "make an earlier accepted iteration the incumbent again", "decide"),
-            Verb("undo", "take back the last accept or rollback", "undo"),
-            Verb("memo", "put your own words on an iteration", "memo"),
-        ),
+        tuple(_operations()),
     ),
     (
         "know",

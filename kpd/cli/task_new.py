@@ -15,8 +15,8 @@ from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 
 if TYPE_CHECKING:
-    from kpd.harness.facts import Facts
-    from kpd.harness.generate import Purse
+    from kpd.onboarding.facts import Facts
+    from kpd.onboarding.generate import Purse
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -53,8 +53,8 @@ def execute(ws: Workspace, args: Namespace) -> int:
     """Raises CliError and WorkspaceError."""
     import asyncio
 
-    from kpd.harness.facts import as_json, findings
-    from kpd.harness.generate import Purse
+    from kpd.onboarding.facts import as_json, findings
+    from kpd.onboarding.generate import Purse
 
     facts = findings(args.source, args.wrapper, args.observed, args.top)
     if args.facts:
@@ -80,9 +80,9 @@ async def _make(ws: Workspace, args: Namespace, facts: "Facts", purse: "Purse") 
     from kpd.claude.question import Hooks
     from kpd.claude.service import Service
     from kpd.cli.diagnosis import problems
-    from kpd.harness.compiled import compiler, nvcc
-    from kpd.harness.generate import GivenUp, Maker
     from kpd.hosts.errors import HostError
+    from kpd.onboarding.compiled import compiler, nvcc
+    from kpd.onboarding.generate import GivenUp, Maker
     from kpd.text.standing import wait
 
     config = load_config(ws).claude

@@ -1,11 +1,12 @@
-"""What waits to be sent to one client: in order, bounded, and never in the daemon's way."""
+"""What waits to be sent to one client, never in the daemon's way: all in order, or little of it for a thin line."""
 
 import asyncio
 import contextlib
+import re
 from collections import deque
 
-from kpd.messages import Dropped, error_line, push_line
-from kpd.wire import DaemonError
+from kpd.messages import Dropped, Live, error_line, push_line
+from kpd.wire import BRIEF_S, DaemonError
 
 MAX_DURABLE = 16 * 1024 * 1024  # bytes of events and answers; a client further behind is cut off
 MAX_LIVE = 256 * 1024  # bytes of live output; what comes on top is left out
@@ -100,3 +101,46 @@ class Outbox:
         if not self._lines:
             self._allowance = MAX_DURABLE
         return b"".join(taken)
+
+
+LONGEST = 160  # characters of a line
+MOST_STREAMS = 16  # that are kept between two sendings
+
+Stream = tuple[str, str, int]
+
+
+class Brief:
+    """One client's: what it hears it sends on every BRIEF_S, cut short. What is left out was not asked for."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._lasts: dict[Stream, str] = {}
+        self._due: asyncio.TimerHandle | None = None
+
+    def hear(self, live: Live) -> None:
+        stream = (live.channel, live.run, live.iteration)
+        if stream in self._lasts or len(self._lasts) < MOST_STREAMS:
+            self._lasts[stream] = last_line(self._lasts.get(stream, "") + live.text)
+        if self._due is None:
+            self._due = asyncio.get_running_loop().call_later(BRIEF_S, self._send)
+
+    def end(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+
+    def _send(self) -> None:
+        self._due = None
+        lasts, self._lasts = self._lasts, {}
+        for (channel, run, iteration), text in lasts.items():
+            if said := text.rstrip():
+                self._outbox.put_live(push_line(Live(channel, run, iteration, f"{said}\n")))
+
+
+def last_line(text: str) -> str:
+    """The last line that says anything, or the end of one that is long; a blank behind it stays, as one character."""
+    said = text.rstrip()
+    line = re.split(r"[\r\n]", said)[-1] if said else ""
+    if len(line) > LONGEST:
+        line = f"…{line[1 - LONGEST :]}"
+    rest = text[len(said) :]
+    return line + ("\n" if "\n" in rest or "\r" in rest else " " if rest else "")

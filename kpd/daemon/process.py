@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from kpd import __version__
-from kpd.daemon import alert, commands, glances, lock, notify, recovery, survey, views
-from kpd.daemon.arguments import ShutdownArgs
+from kpd.daemon import alert, commands, glances, recovery, system, views
 from kpd.daemon.diary import NOTICED, Diary
 from kpd.daemon.journal import Journal, Listener
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
-from kpd.daemon.watcher import Watcher
+from kpd.daemon.watcher import Watcher, survey_tasks
 from kpd.daemon.watching import Watching
 from kpd.engine import ledger
 from kpd.engine.engine import Engine
@@ -25,6 +24,8 @@ from kpd.messages import Live
 from kpd.model import events as e
 from kpd.model.nouns import State
 from kpd.model.standing import Hold
+from kpd.operations.checking import checked
+from kpd.operations.machines import ShutDown
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
@@ -57,7 +58,7 @@ class Daemon:
         if self._finishing is None:
             self._finishing = asyncio.create_task(self._finish())
             if left:
-                notify.stopping()
+                system.stopping()
                 text = f"the daemon ends after {' and '.join(left)}; kpd shutdown --now ends it at once"
                 self._say("info", text)
         return left
@@ -84,7 +85,7 @@ class Daemon:
     async def serve(self, ended: recovery.Ended) -> None:
         """Until `ending` is set. `ended` is how the daemon before this one did."""
         async with AsyncExitStack() as stack:
-            survey.survey_tasks(self.workspace, self.journal)
+            survey_tasks(self.workspace, self.journal)
             recovery.hold_unfinished(self.journal, ended)
             ledger.settle(self.journal)
             self.engine.look_at_folders()
@@ -95,9 +96,9 @@ class Daemon:
             engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve
             stack.push_async_callback(self._end_engine, engine)
             stack.callback(Watching(self.journal, lambda: self.engine.config.notify).close)
-            notify.ready()
+            system.ready()
             await self.ending.wait()
-            notify.stopping()
+            system.stopping()
 
     async def _end_engine(self, engine: asyncio.Task[None]) -> None:
         """Cancel the step under way; its processes are killed, its run is left to the next daemon."""
@@ -115,7 +116,7 @@ class Daemon:
 
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:
         if verb == "shutdown":
-            return {"finishes": self.end(commands.checked(verb, ShutdownArgs, args).now), "pid": os.getpid()}
+            return {"finishes": self.end(checked(ShutDown, args).now), "pid": os.getpid()}
         return await commands.carry_out(self.engine, verb, args, by)
 
     def on_change(self, paths: frozenset[Path]) -> None:
@@ -123,7 +124,7 @@ class Daemon:
         if self.workspace.config in paths:
             self._reload()
         with holding(self.journal):  # to resume looks at the folders again
-            survey.survey_tasks(self.workspace, self.journal)
+            survey_tasks(self.workspace, self.journal)
             self.engine.on_change(paths)
 
     def _on_lost(self, reason: str) -> None:
@@ -170,7 +171,7 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
     """
     workspace.make_private()
     config = load_config(workspace)
-    with lock.hold(workspace.lock):
+    with system.hold(workspace.lock):
         journal = Journal(Store(workspace.store))
         ended = recovery.how_it_ended(journal)
         for listener in listeners:

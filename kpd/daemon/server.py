@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from kpd import __version__, messages as m
-from kpd.daemon.brief import Brief
 from kpd.daemon.journal import Journal, Message
-from kpd.daemon.outbox import GRACE_S, Outbox
-from kpd.daemon.peer import peer_uid
+from kpd.daemon.outbox import GRACE_S, Brief, Outbox
 from kpd.daemon.store import StoreError
+from kpd.daemon.system import peer_uid
 from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, named
 
 CATCH_UP = 2000  # events; a subscriber further behind gets a snapshot

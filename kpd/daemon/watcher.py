@@ -3,18 +3,25 @@
 The root is watched without its subfolders, and those three folders with theirs. Watching the root recursively would
 put a watch on every folder under runs/ and wake the daemon for each file that kpd itself writes there; watching the
 files and folders alone would go blind when one is replaced by a rename, or removed and made again.
+
+`survey_tasks` reads the tasks as they are now into events, refused ones with the reason.
 """
 
 import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from watchfiles import Change, awatch
 
+from kpd.engine.journal import Journal
+from kpd.model import events as e
+from kpd.model.nouns import TaskCard
 from kpd.workspace.paths import Workspace
+from kpd.workspace.task import TaskError, card, find_tasks, load_task
 
 STEP_MS = 100  # between looks at what the system has reported; a change is known one or two looks after it
 # What ends a burst is 0.3 s of quiet, as seen with that delay: both halves of a half-written save are one edit, and so
@@ -135,3 +142,19 @@ async def _batches(
 async def _cancel(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+def survey_tasks(workspace: Workspace, journal: Journal) -> None:
+    """Emit what has changed among the tasks since they were last read."""
+    known = journal.state.tasks
+    found: dict[str, TaskCard] = {}
+    for name, folder in find_tasks(workspace).items():
+        try:
+            found[name] = card(load_task(folder))
+        except (TaskError, OSError) as err:  # its runs are still told by the direction and the unit of before
+            found[name] = replace(known.get(name, TaskCard(name)), error=str(err))
+    for name, now in found.items():
+        if known.get(name) != now:
+            journal.emit(e.TaskLoaded(now))
+    for name in known.keys() - found.keys():
+        journal.emit(e.TaskRemoved(name))

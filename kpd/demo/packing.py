@@ -154,7 +154,7 @@ def _public(fact: e.Fact, scrub: Scrub) -> e.Fact:
         devices = tuple(replace(device, telemetry=_own(device.telemetry)) for device in fact.card.devices)
         fact = replace(fact, card=replace(fact.card, address="", system=system, devices=devices))
     if isinstance(fact, e.RunWaits) and isinstance(fact.wait, ForLease):  # whoever has the device
-        fact = replace(fact, wait=ForLease(fact.wait.host, "somebody measures on it"))
+        fact = replace(fact, wait=ForLease("somebody measures on the device"))
     body = _without(codec.jsonable(fact), scrub)
     return codec.fact_from(fact.kind(), codec.encode(body))
 

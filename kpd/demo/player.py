@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from kpd import __version__
@@ -15,21 +14,12 @@ from kpd.demo.cues import ENDS_ITERATION, ENDS_STEP, cues, waits
 from kpd.demo.playhead import Playhead, own_speed
 from kpd.demo.recording import Recording
 from kpd.demo.stage import Stage
-from kpd.model import codec, events as e
+from kpd.model import events as e
 from kpd.model.playback import SPEEDS, Playback, PlaybackState
+from kpd.operations.checking import checked
+from kpd.operations.machines import PlayRecording
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
-
-Goal = Literal["step", "iteration", "beginning"]
-
-
-@dataclass(frozen=True, slots=True)
-class PlaybackArgs:
-    """What is left out stays as it is. `to` goes there at once: forward it pauses there, the beginning plays."""
-
-    play: bool | None = None
-    speed: int | None = None
-    to: Goal | None = None
 
 
 class Player:
@@ -100,10 +90,7 @@ class Player:
                 f"this is a recording ({of}): nothing in it can be changed",
                 "kpd start begins a run of your own; Ctrl-C or q, where this was begun, ends it",
             )
-        try:
-            wanted = codec.decode(codec.encode(args), PlaybackArgs)
-        except codec.CodecError as err:
-            raise DaemonError("usage", f"playback: {err}") from err
+        wanted = checked(PlayRecording, args)
         self.tick()
         if wanted.speed is not None:
             self._set_speed(wanted.speed)
@@ -123,7 +110,7 @@ class Player:
             raise DaemonError("usage", f"there is no speed {speed}", f"known are {', '.join(map(str, SPEEDS))}")
         self.head.speed = speed
 
-    def _go(self, to: Goal) -> None:
+    def _go(self, to: Literal["step", "iteration", "beginning"]) -> None:
         """To the beginning, or on to the end of a step or an iteration and pause there."""
         if to == "beginning":
             self.stage.clear()

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kpd.agents.agent import Agent
 from kpd.engine.control import Control
 from kpd.engine.journal import Journal, run_of
-from kpd.hosts.host import Host, worked
+from kpd.hosts.host import Host, claims, worked
 from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
@@ -59,6 +59,10 @@ class Attempt:
     @property
     def run(self) -> Run:
         return run_of(self.journal, self.run_id)
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """The run's turn on its device, which it waits for."""
+        return claims.get().turn(self.host.name, self.bench.device.id)
 
     @property
     def elsewhere_s(self) -> float:

@@ -17,8 +17,9 @@ from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.placing import Place
 from kpd.engine.report import write_report
+from kpd.engine.turns import Turns, claim_of
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import worked
+from kpd.hosts.host import claims, worked
 from kpd.knowledge import patterns
 from kpd.measure.bench import Bench
 from kpd.measure.catalogue import BENCHES
@@ -36,7 +37,7 @@ class Campaign:
 
     def __init__(
         self, workspace: Workspace, settings: Callable[[], Config], journal: Journal, fleet: Fleet, place: Place,
-        run_id: str,
+        turns: Turns, run_id: str,
     ) -> None:  # fmt: skip
         """`settings` are those of now: a run keeps those that it began with, but for [claude]."""
         self.workspace = workspace
@@ -47,6 +48,7 @@ class Campaign:
         self.place = place
         self.host = fleet.hosts[place.host]
         self.run_id = run_id
+        self._claim = claim_of(turns, journal, run_id)
         self.control = Control(journal, run_id)
         self.over = asyncio.Event()
         self._agents: dict[str, Agent] = {}
@@ -64,6 +66,7 @@ class Campaign:
     async def conduct(self) -> None:
         """Until the run has ended, is to be begun again, or is left to the next daemon. Raises JournalError."""
         worked.set([])
+        claims.set(self._claim)
         try:
             task, bench = await self._ready()
             await self._iterations(task, bench)
@@ -84,9 +87,6 @@ class Campaign:
 
     async def _ready(self) -> tuple[Task, Bench]:
         """Copy the task, build its harness, measure the roofline; trouble pauses the run until `resume`."""
-        if self.run.status == "queued":
-            device = self.place.device
-            self.journal.emit(e.RunStarted(self.run_id, device.name, self.place.host, device.id))
         while True:
             await self.control.boundary()
             try:

@@ -1,14 +1,18 @@
-"""Every run that can have a device goes on: one run a device, one run a task, the oldest first."""
+"""Every run that can have a device goes on, by turns where they share one: one run a task, the oldest first."""
 
 import asyncio
 import logging
+import time
+from math import isfinite
 
 from kpd.engine.campaign import Campaign, end_run
 from kpd.engine.fleet import Fleet
 from kpd.engine.journal import Journal, holding, run_of
-from kpd.engine.placing import Place, place
+from kpd.engine.placing import Place, place, taken
+from kpd.engine.turns import Turns
 from kpd.engine.waiting import tell
 from kpd.measure.catalogue import device_of
+from kpd.model import events as e
 from kpd.model.causes import NotMeasurable
 from kpd.model.nouns import Run
 from kpd.model.places import Need
@@ -28,9 +32,13 @@ class Conductor:
         self._workspace = workspace
         self._journal = journal
         self._fleet = fleet
+        self.turns = Turns(journal)
         self._tasks: set[asyncio.Task[None]] = set()
         self._work = asyncio.Event()
+        self._later: asyncio.TimerHandle | None = None
+        self._wanting = False
         self._closing = False
+        journal.subscribe(self._heard)
 
     async def serve(self) -> None:
         """Conduct runs as they come, until cancelled."""
@@ -49,6 +57,17 @@ class Conductor:
         self._work.set()
         for campaign in self.campaigns.values():
             campaign.control.wake()
+        self.turns.look()
+
+    def _heard(self, message: object) -> None:
+        """A run that is queued may begin where another leaves its device to others now."""
+        if not (self._wanting and isinstance(message, e.Event)):
+            return
+        match message.fact:
+            case e.RunPaused() | e.IterationEnded() | e.StepStarted(use="thinks"):
+                self._work.set()
+            case e.StepFact(run=run) if run_of(self._journal, run).status == "paused":
+                self._work.set()
 
     def finish(self) -> tuple[str, ...]:
         """Begin nothing more, and cut what only waits; in words, the steps that come to their end yet."""
@@ -76,6 +95,9 @@ class Conductor:
 
     def _begin_what_can(self) -> None:
         state = self._journal.state
+        self._wanting = False
+        if self._later is not None:
+            self._later.cancel()
         if state.held or self._closing:
             return
         for run in (*state.begun, *state.queue):  # what a former daemon left comes first
@@ -85,28 +107,37 @@ class Conductor:
                     self._begin(run, found)
                 elif found is not None:
                     tell(self._journal, run, found)
+        self._wanting = bool(self._journal.state.queue)
+        if self._wanting:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """When the next run has thought for long enough to leave its device to others."""
+        now = time.time()
+        until = [at for at in taken(self._journal.state, now).values() if isfinite(at)]
+        if until:
+            self._later = asyncio.get_running_loop().call_later(min(until) - now, self._work.set)
 
     def _place(self, run: Run) -> Place | Wait | None:
         """Where the run can go on now, or what it waits for; None when it has just been ended instead."""
-        # Runs that wait for their host keep their task and their device, too.
-        others = [other for other in self._journal.state.begun if other.id != run.id]
-        tasks = {other.task: other.id for other in others}
-        tasks |= {other.run.task: other.run_id for other in self.campaigns.values()}
+        # Runs that wait for their host keep their task, too.
+        state = self._journal.state
+        tasks = {other.task: other.id for other in state.begun}
         if run.started is None and run.task in tasks:
             return ForTask(tasks[run.task], run.task)
-        card = self._journal.state.tasks.get(run.task)
+        card = state.tasks.get(run.task)
         if run.started is None and (card is None or card.error):
             end_run(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))
             return None
         kind = device_of(card.language, card.need) if card is not None else "cpu"
-        taken = {(other.host, other.device_id or "cpu") for other in others}
-        taken |= {(other.place.host, other.place.device.id) for other in self.campaigns.values()}
-        known = self._journal.state.hosts
-        hosts = {name: known[name] for name in self._fleet.hosts if name in known}
-        return place(run, kind, card.need if card else Need(), hosts, taken)
+        hosts = {name: state.hosts[name] for name in self._fleet.hosts if name in state.hosts}
+        need = card.need if card else Need()
+        return place(run, kind, need, hosts, taken(state, time.time()), {other.place for other in state.begun})
 
     def _begin(self, run: Run, where: Place) -> None:
-        campaign = Campaign(self._workspace, lambda: self.config, self._journal, self._fleet, where, run.id)
+        if run.status == "queued":
+            self._journal.emit(e.RunStarted(run.id, where.device.name, where.host, where.device.id))
+        campaign = Campaign(self._workspace, lambda: self.config, self._journal, self._fleet, where, self.turns, run.id)
         self.campaigns[run.id] = campaign
         task = asyncio.create_task(self._conduct(campaign), name=f"conducts {run.id}")
         self._tasks.add(task)

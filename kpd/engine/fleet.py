@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from kpd.hosts.transports import host_of
 from kpd.model import events as e
 from kpd.model.nouns import Run
 from kpd.model.places import Device, HostCard, Look, Telemetry
-from kpd.model.standing import ForLease, Wait
+from kpd.model.standing import Wait
 from kpd.workspace.config import RECORDED, HostConfig
 from kpd.workspace.paths import Workspace
 
@@ -32,7 +33,6 @@ CHECK_S = 30.0  # to look at a host for a person who waits for it
 GLANCE_S = 15.0  # for what a host's devices do at this moment
 TRIAL_S = 60.0  # for the GPU to be free for one launch under the profiler
 CONNECTING = "connecting"
-SHORT_S = 1.0  # a wait for a device that is not worth an event
 log = logging.getLogger(__name__)
 
 
@@ -47,7 +47,6 @@ class Fleet:
         self._configs: dict[str, HostConfig] = {}
         self._cards: dict[str, tuple[int, HostCard]] = {}  # as they were last probed, and as which machine
         self._cleaned: dict[str, float] = {}
-        self._waits: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self._tasks: dict[asyncio.Task[None], str] = {}  # and whose they are
 
     def use(self, configs: Mapping[str, HostConfig]) -> None:
@@ -70,8 +69,6 @@ class Fleet:
         """Let go of every host; their jobs go on."""
         for task in tuple(self._tasks):
             task.cancel()
-        for timer in self._waits.values():
-            timer.cancel()
         for host in self.hosts.values():
             host.on_link(lambda: None)
         closing = [asyncio.ensure_future(host.close()) for host in self.hosts.values()]
@@ -170,7 +167,6 @@ class Fleet:
             )
         )  # fmt: skip
         host.on_link(lambda: self._link_changed(name, host))
-        host.on_wait = lambda device, reason: self._wait_changed(name, device, reason)
         host.start()
 
     def _let_go(self, name: str) -> None:
@@ -189,11 +185,11 @@ class Fleet:
             return
         if host.trouble is not None:
             self.note(down_card(name, self._configs[name], host.trouble, self._journal.state.hosts.get(name)))
-            self._tell_runs(name, None, host.trouble.fact)
+            self._tell_runs(name, host.trouble.fact)
 
     async def _arrived(self, name: str, host: Host) -> None:
         """Only the first time is it looked at in full: a link that comes and goes must not disturb a measurement."""
-        self._tell_runs(name, None, None)
+        self._tell_runs(name, None)
         self._begin(name, self._housekeeping(host))  # which may take minutes on a slow disk
         machine, card = self._cards.get(name, (0, None))
         if card is not None and machine == host.machine:
@@ -227,21 +223,10 @@ class Fleet:
         self.note(card)
         self._on_news()
 
-    def _wait_changed(self, name: str, device: str, reason: str) -> None:
-        timer = self._waits.pop((name, device), None)
-        if timer is not None:
-            timer.cancel()
-        if reason:
-            wait = ForLease(name, reason)
-            later = asyncio.get_running_loop().call_later(SHORT_S, self._tell_runs, name, device, wait)
-            self._waits[name, device] = later
-        else:
-            self._tell_runs(name, device, None)
-
-    def _tell_runs(self, host: str, device: str | None, wait: Wait | None) -> None:
+    def _tell_runs(self, host: str, wait: Wait | None) -> None:
         """Say on every run there what it waits for."""
         for run in self._journal.state.begun:
-            if run.host == host and device in (None, run.device_id or "cpu") and not run.infra:
+            if run.host == host and not run.infra:
                 tell(self._journal, run, wait)
 
     # ── in the background ─────────────────────────────────────────────────────────────────────────────────────────
@@ -251,7 +236,8 @@ class Fleet:
             self._journal.emit(fact)
 
     def _begin(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
+        """On nobody's behalf, also where a run has caused it: its leases do not wait for that run's turn."""
+        task = asyncio.create_task(work, context=Context())
         self._tasks[task] = name
         task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
         return task

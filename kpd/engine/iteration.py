@@ -1,6 +1,7 @@
 """One iteration: its steps in order, each journalled before and after."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 
 from kpd.claude.errors import OverBudget, Unavailable
@@ -51,10 +52,12 @@ def _mended(at: Attempt, step: Step, fault: Fault) -> bool:
 
 async def _taken(at: Attempt, step: Step, found: Detail) -> Done:
     """What the step comes to. Trouble pauses the run with the reason, and raises Again."""
-    at.journal.emit(e.StepStarted(at.run_id, at.number, step.name, at.number_of_attempt))
     try:
+        use = step.use(at, found)
+        at.journal.emit(e.StepStarted(at.run_id, at.number, step.name, at.number_of_attempt, use))
         with at.control.step():
-            return await _timed(at, step, found)
+            async with at.turn() if use == "measures" else nullcontext():
+                return await _timed(at, step, found)
     except (Unavailable, OverBudget) as err:
         cause = err.over if isinstance(err, OverBudget) else ServiceTrouble(err.message, err.remedy)
         at.journal.emit(e.RunPaused(at.run_id, cause, by="kpd", infra=True))

@@ -1,6 +1,6 @@
 """What the engine needs of the event log: it emits facts, and reads the state they fold to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -27,6 +27,9 @@ class Journal(Protocol):
 
     def live(self, channel: str, run: str, iteration: int, text: str) -> None:
         """Broadcast output that need not last."""
+
+    def subscribe(self, listener: Callable[[object], None]) -> Callable[[], None]:
+        """Call `listener` with each event, and what else is told, after it is in the state; returns what ends that."""
 
     def events(self, run: str | None = None, iteration: int | None = None) -> Iterable[Event]:
         """Recorded events, oldest first."""

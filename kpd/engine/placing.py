@@ -1,13 +1,23 @@
-"""Which device a run may have: a pure function of the hosts as they are known, the task's need, and what is taken."""
+"""Which device a run is bound to: a pure function of the hosts as they are known, the task's need, and what is taken.
+
+What is taken is one, too: of the runs that are bound to a device already, and the time.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
-from kpd.model.nouns import Run
-from kpd.model.places import Device, HostCard, Need
+from kpd.engine import plan
+from kpd.model.nouns import Run, State
+from kpd.model.places import Device, DeviceRef, HostCard, Need
 from kpd.model.standing import AtHost, ForDevice
 from kpd.workspace.config import ANY, RECORDED
+
+GRACE_S = 2.0
+"""How long a run thinks before another may begin on its device: a sweep thinks for milliseconds, and is left alone."""
+MOST = 4
+"""Runs that go on by turns on one device: each has an agent that may cost money, and a person to follow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +33,54 @@ def place(
     kind: Literal["cpu", "gpu"],
     need: Need,
     hosts: Mapping[str, HostCard],
-    taken: Collection[tuple[str, str]],
+    taken: Collection[DeviceRef],
+    shared: Collection[DeviceRef] = (),
 ) -> Place | ForDevice:
-    """The first free device that fits, or what the run waits for. `taken` are pairs of host and device id.
+    """The first free device that fits, or what the run waits for. `taken` ones are not free; one that would be
+    `shared` with other runs comes last.
 
     A run that has begun goes on where it began, and nowhere else: times of two devices are never compared.
     """
-    reasons = []
-    for name in _names(run, hosts):
-        found = _on(name, hosts.get(name), run, kind, need, taken)
-        if isinstance(found, Device):
-            return Place(name, found)
-        reasons.append(found)
+    for avoided in ({*taken, *shared}, taken):
+        reasons: list[AtHost] = []
+        for name in _names(run, hosts):
+            found = _on(name, hosts.get(name), run, kind, need, avoided)
+            if isinstance(found, Device):
+                return Place(name, found)
+            reasons.append(found)
     return ForDevice(run.id, tuple(reasons))
+
+
+def taken(state: State, at: float) -> dict[DeviceRef, float]:
+    """The devices on which no further run may begin, with the Unix time until when; inf where only a fact changes that.
+
+    A run may begin once each that is bound to the device leaves it to others: paused, or thinking for a while. So runs
+    share a device that would stand still otherwise, and are not begun all at once.
+    """
+    bound: dict[DeviceRef, list[Run]] = {}
+    for run in state.begun:
+        bound.setdefault(run.place, []).append(run)
+    until = {place: _until(state, runs) for place, runs in bound.items()}
+    return {place: time for place, time in until.items() if time > at}
+
+
+def _until(state: State, runs: list[Run]) -> float:
+    if sum(run.status == "running" for run in runs) >= MOST:
+        return inf
+    return max(_leaves_at(run, isinstance(plan.next_of(run, state.direction(run)), plan.Wait)) for run in runs)
+
+
+def _leaves_at(run: Run, waits: bool) -> float:
+    """Since when the run leaves its device to others, or from when on; inf while it is on the way to measure there.
+
+    `waits`: it has nothing to do until a person acts.
+    """
+    now = run.current
+    if run.status == "paused":
+        return inf if run.measures else 0.0
+    if now is not None:
+        return now.step_started + GRACE_S if now.use == "thinks" else inf
+    return (run.iterations[-1].ended or 0.0) + GRACE_S if waits and run.iterations else inf
 
 
 def could_have(
@@ -63,7 +108,7 @@ def _on(
     run: Run,
     kind: Literal["cpu", "gpu"],
     need: Need,
-    taken: Collection[tuple[str, str]],
+    taken: Collection[DeviceRef],
 ) -> Device | AtHost:
     if card is None:
         return AtHost(name, "gone")

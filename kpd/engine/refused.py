@@ -1,28 +1,13 @@
-"""Acts that cannot be taken, and what is said about them in more than one place."""
+"""Agents that cannot be had: said when a run is queued, and when its agents are changed."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from kpd.agents import catalogue, recorded
 from kpd.agents.script import PREFIX
-from kpd.model.nouns import Run
-from kpd.text.endings import of_run
+from kpd.operations.operation import Refused
 from kpd.workspace.config import RECORDED, HostConfig
 from kpd.workspace.paths import Workspace
-
-
-class Refused(Exception):
-    """The act cannot be taken now; the message says why, `remedy` what would help."""
-
-    def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message)
-        self.remedy = remedy
-
-
-def refuse_ended(run: Run, remedy: str = "") -> None:
-    """Raises Refused for a run that is over."""
-    if run.status == "ended":
-        raise Refused(f"{run.id} has ended: {of_run(run)}", remedy or f"kpd run {run.task} queues another run")
 
 
 def refuse_agents(names: str, workspace: Workspace, host: str, hosts: Mapping[str, HostConfig]) -> None:

@@ -23,7 +23,7 @@ from kpd.measure.screen import tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
-from kpd.model.nouns import StepName, Verdict
+from kpd.model.nouns import DeviceUse, StepName, Verdict
 from kpd.profile.catalogue import PROFILERS
 from kpd.profile.changes import changes
 from kpd.profile.profile import Profile
@@ -132,20 +132,30 @@ async def time(at: Attempt, found: Detail) -> e.Timed:
 
 async def judge(at: Attempt, found: Detail) -> e.Judged:
     """The baseline is judged against itself: its interval is the noise of this machine."""
-    assert found.timed is not None
-    raw = at.folder.read(TIMING)
-    if digest(raw) != found.timed.samples:
-        raise OSError(f"{at.folder.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
-    verdict = await _confirmed(at, verdicts.judge(samples_from_json(raw), at.run.budget.min_gain_pct))
+    verdict = _verdict(at, found)
+    if _is_confirmed(at, found):
+        verdict = await _confirmed(at, verdict)
     at.keep("verdict.json", verdict)
     return e.Judged(*_blank(at), verdict)
 
 
+def _verdict(at: Attempt, found: Detail) -> Verdict:
+    """What the samples say. Raises OSError when they are not those that were measured."""
+    assert found.timed is not None
+    raw = at.folder.read(TIMING)
+    if digest(raw) != found.timed.samples:
+        raise OSError(f"{at.folder.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
+    return verdicts.judge(samples_from_json(raw), at.run.budget.min_gain_pct)
+
+
+def _is_confirmed(at: Attempt, found: Detail) -> bool:
+    """Whether the task asks for more of the baseline and of what would be accepted. Raises OSError."""
+    wanted = at.task.check.sanitizer or at.task.final.command is not None
+    return wanted and (at.is_baseline or _verdict(at, found).accepted)
+
+
 async def _confirmed(at: Attempt, verdict: Verdict) -> Verdict:
     """What is only worth its time for the baseline and for what would be accepted: a memcheck, and held-out cases."""
-    wanted = at.task.check.sanitizer or at.task.final.command is not None
-    if not wanted or not (verdict.accepted or at.is_baseline):
-        return verdict
     candidate = await _object(at, at.candidate())
     try:
         await at.bench.memcheck(candidate.job, at.job("memcheck"), at.say("job"))
@@ -169,20 +179,29 @@ async def _held_out(at: Attempt, verdict: Verdict, candidate: Object) -> Verdict
 
 async def profile(at: Attempt, found: Detail) -> e.Profiled:
     assert found.timed is not None
-    policy = at.config.run.profile
-    accepted = found.judged is not None and found.judged.verdict.accepted
     built = await _object(at, at.candidate())
     profiler = PROFILERS[at.bench.device.kind]
-    if policy == "never" or (policy == "accepted" and not accepted and not at.is_baseline):
-        off = f'profiling is off for this candidate ([run] profile = "{policy}")'
-        known = Profile(await profiler.uncounted(at.bench, built.job, found.timed), {"counters": off})
-    else:
-        stays = accepted or at.is_baseline
+    if _is_counted(at, found):
+        stays = _stays(at, found)
         known = await profiler.measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"), advised=stays)
+    else:
+        off = f'profiling is off for this candidate ([run] profile = "{at.config.run.profile}")'
+        known = Profile(await profiler.uncounted(at.bench, built.job, found.timed), {"counters": off})
     for name, content in known.files.items():
         at.keep(name, content)
     at.keep("metrics.json", {"metrics": known.metrics, "missing": known.missing, "advice": known.advice})
     return e.Profiled(*_blank(at), known.metrics, known.missing, known.advice)
+
+
+def _is_counted(at: Attempt, found: Detail) -> bool:
+    """Whether the candidate is worth a profiler's time."""
+    policy = at.config.run.profile
+    return policy != "never" and (policy != "accepted" or _stays(at, found))
+
+
+def _stays(at: Attempt, found: Detail) -> bool:
+    """Whether it is the baseline, or better."""
+    return at.is_baseline or (found.judged is not None and found.judged.verdict.accepted)
 
 
 async def explain(at: Attempt, found: Detail) -> e.Explained:
@@ -198,23 +217,33 @@ async def explain(at: Attempt, found: Detail) -> e.Explained:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step as the iteration takes it; one that is not `wanted` is passed over."""
+    """A step as the iteration takes it; one that is not `wanted` is passed over.
+
+    One that `measures` has the run's turn on its device. While one that `thinks` waits for an agent or a person, other
+    runs may begin there. All others go on beside whatever is measured.
+    """
 
     name: StepName
     take: Callable[[Attempt, Detail], Awaitable[Done]]
+    measures: Callable[[Attempt, Detail], bool] = lambda at, found: False
+    thinks: bool = False
     wanted: Callable[[Attempt], bool] = lambda at: True
+
+    def use(self, at: Attempt, found: Detail) -> DeviceUse:
+        """What it has to do with the run's device now. Raises OSError."""
+        return "thinks" if self.thinks else "measures" if self.measures(at, found) else ""
 
 
 STEPS = (
-    Step("propose", propose),
+    Step("propose", propose, thinks=True),
     Step("screen", screen),
-    Step("review", review.review, wanted=review.wanted),
+    Step("review", review.review, thinks=True, wanted=review.wanted),
     Step("stage", stage),
     Step("build", build),
-    Step("check", check),
-    Step("time", time),
-    Step("judge", judge),
-    Step("profile", profile),
+    Step("check", check, measures=lambda at, found: at.bench.checks_alone),
+    Step("time", time, measures=lambda at, found: True),
+    Step("judge", judge, measures=_is_confirmed),
+    Step("profile", profile, measures=_is_counted),
     Step("explain", explain),
     Step("record", record),
 )

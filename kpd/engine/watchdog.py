@@ -13,7 +13,8 @@ from kpd.engine.placing import could_have
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
 from kpd.model.nouns import Run, State, StepName
-from kpd.model.standing import HasDevice, HostDown, Keeps, NotBegun, PausedBy, QueueIsHeld
+from kpd.model.places import DeviceRef
+from kpd.model.standing import HostDown, Keeps, NotBegun, PausedBy, QueueIsHeld
 
 STALL_TIMES = 10.0
 LEAST_STALL_S = 600.0
@@ -44,18 +45,19 @@ class Standing:
 
 def standing(state: State) -> list[Standing]:
     """The devices that work waits for although nothing is measured on them."""
-    found: dict[tuple[str, str], Standing] = {}
+    found: dict[DeviceRef, Standing] = {}
     used = set()
-    for_edits: dict[tuple[str, str], Keeps] = {}  # devices whose run has nothing to do until its operator edits
+    thinks: dict[DeviceRef, float] = {}  # where runs think: since when the last of them does
     for run in state.begun:
-        place = run.host, run.device_id or "cpu"
         cause, keeps = _kept_by(state, run)
+        now = run.current
         if keeps is not None:
-            found[place] = Standing(run.host, run.device, place[1], cause, keeps, [run.id])
-        elif run.status == "running" and isinstance(step := plan.next_of(run, state.direction(run)), plan.Wait):
-            for_edits[place] = HasDevice(run.id, step.what)
-        else:
-            used.add(place)
+            one = found.setdefault(run.place, Standing(run.host, run.device, run.place[1], cause, keeps))
+            one.runs.append(run.id)
+        elif now is not None and now.use == "thinks" and run.status == "running":
+            thinks[run.place] = max(now.step_started, thinks.get(run.place, 0.0))
+        elif not _left(state, run):
+            used.add(run.place)
     tasks = {run.task for run in state.begun}
     for run in state.queue:
         card = state.tasks.get(run.task)
@@ -63,11 +65,18 @@ def standing(state: State) -> list[Standing]:
             continue
         for host, device in could_have(run, device_of(card.language, card.need), card.need, state.hosts):
             place = host, device.id
-            if place not in used:
-                keeps = _held(state) or for_edits.get(place) or run.waiting or _down(state, host) or NotBegun(run.id)
-                cause = "held" if state.held else "queued"
-                found.setdefault(place, Standing(host, device.name, device.id, cause, keeps)).runs.append(run.id)
-    return list(found.values())
+            keeps = _held(state) or run.waiting or _down(state, host) or NotBegun(run.id)
+            since = f" while others think since {thinks[place]}" if place in thinks else ""
+            cause = "held" if state.held else f"queued{since}"
+            found.setdefault(place, Standing(host, device.name, device.id, cause, keeps)).runs.append(run.id)
+    return [one for place, one in found.items() if place not in used]
+
+
+def _left(state: State, run: Run) -> bool:
+    """Whether a run that nothing keeps has nothing to do on its device: a person has paused it, or is to edit."""
+    if run.status == "paused":
+        return not run.measures
+    return isinstance(plan.next_of(run, state.direction(run)), plan.Wait)
 
 
 def _kept_by(state: State, run: Run) -> tuple[str, Keeps | None]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 from kpd.hosts.content import Content
@@ -17,7 +17,7 @@ from kpd.hosts.link import Frame, Link, Transport
 from kpd.hosts.preflight import glance, probe
 from kpd.model.places import Telemetry
 
-__all__ = ["Host", "JobResult", "JobSpec", "Lease", "Piece", "Ran"]
+__all__ = ["Claim", "Host", "JobResult", "JobSpec", "Lease", "Piece", "Ran"]
 
 KILL_WAIT_S = 8.0  # what a cancelled job waits for its group's end: TERM, KILL, and some if it hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
@@ -27,6 +27,20 @@ LEASES = "/tmp/kpd-leases"
 
 worked: ContextVar[list[float]] = ContextVar("worked")
 """Where the seconds are noted that hosts work on jobs for this context: what is not kpd's own overhead."""
+
+
+class Claim(Protocol):
+    """On whose behalf the jobs of a context have leases."""
+
+    def turn(self, host: str, device: str) -> contextlib.AbstractAsyncContextManager[None]:
+        """Until others of this process leave the device; kept within. At once for who has it already."""
+
+    def waits(self, reason: str) -> None:
+        """What a job waits for before it has its lease, in words; empty when it does not wait any more."""
+
+
+claims: ContextVar[Claim] = ContextVar("claims")
+"""Who asks for the devices that jobs of this context have leases on. Without one, a job only waits for its lease."""
 
 
 class Host:
@@ -56,7 +70,6 @@ class Host:
         self.tolerate = tolerate
         self.cuda_home = cuda_home
         self.transport = transport
-        self.on_wait: Callable[[str, str], None] = lambda device, reason: None
         self.skew_s = 0.0  # the host's clock less ours
         self._rtt_s = 0.0
         self.machine = 0  # counts the machines, and their restarts, that have been behind the link
@@ -181,6 +194,16 @@ class Host:
         Closing the generator early ends the job without waiting for that. After a lost link the host is asked for the
         job, and it is followed from the last byte seen; only a host that has never heard of it is told to start it.
         """
+        claim = claims.get(None) if spec.lease is not None else None
+        if spec.lease is None or claim is None:
+            turn: contextlib.AbstractAsyncContextManager[None] = contextlib.nullcontext()
+        else:
+            turn = claim.turn(self.name, spec.lease.device)
+        async with turn, contextlib.aclosing(self._follow(spec, claim)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def _follow(self, spec: JobSpec, claim: Claim | None) -> AsyncGenerator[Piece | JobResult]:
         if (ending := self._doomed.get(spec.id)) is not None:
             await asyncio.wait([ending])
         tails: dict[Stream, Tail] = {"stdout": Tail(), "stderr": Tail(), "notes": Tail()}
@@ -205,8 +228,8 @@ class Host:
                                 return
                             piece = Piece(frame.fields["stream"], frame.fields["offset"], frame.body)
                             tails[piece.stream].add(piece.offset, piece.data)
-                            if piece.stream == "notes" and spec.lease is not None:
-                                self._heed(spec.lease, notes.add(piece.data))
+                            if piece.stream == "notes" and claim is not None:
+                                self._heed(claim, notes.add(piece.data))
                             yield piece
                 except HostError as err:
                     if err.kind in LOST:
@@ -216,8 +239,8 @@ class Host:
                     if known:
                         raise
         finally:
-            if spec.lease is not None:
-                self.on_wait(spec.lease.device, "")
+            if claim is not None:
+                claim.waits("")
             if runs:
                 _note_work(begun, cached=False)
                 self._doom(spec.id)
@@ -288,10 +311,10 @@ class Host:
             cpus=spec.cpus, lease=lease,
         )  # fmt: skip
 
-    def _heed(self, lease: Lease, notes: list[dict[str, Any]]) -> None:
+    def _heed(self, claim: Claim, notes: list[dict[str, Any]]) -> None:
         for note in notes:
             if (reason := waiting(note)) is not None:
-                self.on_wait(lease.device, reason)
+                claim.waits(f"{self.name}: {reason}" if reason else "")
 
     def _doom(self, id: str) -> None:
         """End a job that nobody waits for any more: now, or as soon as the link is up again."""

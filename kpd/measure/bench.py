@@ -88,6 +88,10 @@ class Bench(Protocol):
         """What candidates are measured on."""
 
     @property
+    def checks_alone(self) -> bool:
+        """Whether a check must have the device for itself: on a GPU; on a CPU it runs beside what is timed."""
+
+    @property
     def launches(self) -> Launches:
         """Which of a candidate's kernel launches are profiled, on a GPU."""
 

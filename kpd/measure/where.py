@@ -4,17 +4,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kpd.hosts.host import JobSpec, Lease
+from kpd.hosts.preflight.probe import Facts, measuring_cpu, spare_cpus
+from kpd.model.places import Device
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Pinned to a CPU or not, under a lease or not, with these variables set."""
+    """Pinned to some CPUs or not, under a lease or not, with these variables set."""
 
-    cpu: int | None = None
+    cpus: tuple[int, ...] = ()
     lease: Lease | None = None
     env: Mapping[str, str] = field(default_factory=dict)
 
     def spec(self, job: str, script: str, limit_s: float, stdin: bytes = b"") -> JobSpec:
         """The job that runs `script` here."""
-        cpus = () if self.cpu is None else (self.cpu,)
-        return JobSpec(job, script, limit_s, stdin, env=dict(self.env), cpus=cpus, lease=self.lease)
+        return JobSpec(job, script, limit_s, stdin, env=dict(self.env), cpus=self.cpus, lease=self.lease)
+
+
+def timed_on(facts: Facts, device: Device, env: Mapping[str, str] = {}) -> Where:
+    """Where candidates are timed: on one CPU, or on a GPU on which nobody else computes."""
+    cpu = measuring_cpu(facts) if device.kind == "cpu" else None
+    return Where(() if cpu is None else (cpu,), Lease(device.id, gpu=device.kind == "gpu"), env)
+
+
+def beside(facts: Facts, device: Device) -> Where:
+    """Where programs run that must not disturb what is timed: on the other CPUs, or while nothing is timed.
+
+    The second where the host has no other CPU, or cannot keep a program from one.
+    """
+    cpus = spare_cpus(facts)
+    return Where(cpus) if cpus else Where(lease=Lease(device.id))

@@ -1,9 +1,10 @@
-"""What operators tell a run, ask of it and decide, and what kpd asks of them; `by` is who did it."""
+"""What operators tell a run, ask of it and decide, and what kpd asks of them; `by` is who did it. Below, their fold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kpd.model.fact import Fact, IterationFact, RunFact
-from kpd.model.nouns import Budget, Stand
+from kpd.model.folders import folds, on_iteration, on_run
+from kpd.model.nouns import Again, Budget, Stand, State, Steering
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +108,106 @@ class MemoGiven(IterationFact):
 
     text: str
     by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted(RunFact):
+    """A line for whoever reads the run's log later; it changes nothing."""
+
+    text: str
+    by: str = ""
+
+
+# ── what they change ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@folds(Steered)
+def _steered(state: State, at: float, fact: Steered) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    notes = {line.note: line for line in run.steering}
+    if fact.text:
+        notes[fact.note] = Steering(fact.note, fact.text, fact.by, at)
+    else:
+        notes.pop(fact.note, None)
+    return on_run(state, fact.run, steering=tuple(notes.values()))
+
+
+@folds(SteeringConsumed)
+def _steering_consumed(state: State, at: float, fact: SteeringConsumed) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    lines = (replace(s, consumed_by=fact.iteration) if s.note in fact.notes else s for s in run.steering)
+    return on_run(state, fact.run, steering=tuple(lines))
+
+
+@folds(RolledBack)
+def _rolled_back(state: State, at: float, fact: RolledBack) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    before = run.before if fact.iteration == run.incumbent else run.incumbent  # written once more, nothing was decided
+    return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
+
+
+@folds(MemoGiven)
+def _memo_given(state: State, at: float, fact: MemoGiven) -> State:
+    return on_iteration(state, fact, memo=fact.text)
+
+
+@folds(ReviewSet)
+def _review_set(state: State, at: float, fact: ReviewSet) -> State:
+    return on_run(state, fact.run, approve=fact.on)
+
+
+@folds(ReviewAsked)
+def _review_asked(state: State, at: float, fact: ReviewAsked) -> State:
+    return on_iteration(state, fact, review="waits")
+
+
+@folds(Approved)
+def _approved(state: State, at: float, fact: Approved) -> State:
+    return on_iteration(state, fact, review="approved")
+
+
+@folds(Declined)
+def _declined(state: State, at: float, fact: Declined) -> State:
+    return on_iteration(state, fact, review="declined")
+
+
+@folds(BudgetChanged)
+def _budget_changed(state: State, at: float, fact: BudgetChanged) -> State:
+    return on_run(state, fact.run, budget=fact.budget)
+
+
+@folds(AgentChanged)
+def _agent_changed(state: State, at: float, fact: AgentChanged) -> State:
+    return on_run(state, fact.run, agent=fact.agent, model=fact.model)
+
+
+@folds(RuleSet)
+def _rule_set(state: State, at: float, fact: RuleSet) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    stands = {rule: stand for rule, stand in run.stands.items() if rule != fact.rule}
+    if fact.stand != "plain":
+        stands[fact.rule] = fact.stand
+    return on_run(state, fact.run, stands=stands)
+
+
+@folds(AgainAsked)
+def _again_asked(state: State, at: float, fact: AgainAsked) -> State:
+    run = state.runs.get(fact.run)
+    again = () if run is None else (*run.again, Again(fact.of, fact.thorough, fact.by))
+    return on_run(state, fact.run, again=again)
+
+
+@folds(QueueOrdered)
+def _queue_ordered(state: State, at: float, fact: QueueOrdered) -> State:
+    """Those that are named come before all that are queued later."""
+    for turn, run in enumerate(fact.runs, -len(fact.runs)):
+        state = on_run(state, run, turn=turn)
+    return state

@@ -7,6 +7,7 @@ What operators do is in `acts`, what a person should look at in `watched`; both 
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model import acts
 from kpd.model.acts import (
     AgainAsked as AgainAsked,
     AgentChanged as AgentChanged,
@@ -25,7 +26,7 @@ from kpd.model.acts import (
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
-from kpd.model.nouns import Budget, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
+from kpd.model.nouns import Budget, DeviceUse, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.profiles import Advice, CaseTime, Finding
@@ -194,8 +195,11 @@ class IterationStarted(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(IterationFact):
+    """`use` is what the step has to do with the run's device."""
+
     step: StepName
     attempt: int = 1
+    use: DeviceUse = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +369,7 @@ class Event:
 ABSTRACT = (Fact, RunFact, IterationFact, StepFact)
 FACTS: dict[str, type[Fact]] = {
     cls.kind(): cls
-    for cls in list(globals().values())
+    for cls in [*globals().values(), *vars(acts).values()]
     if isinstance(cls, type) and issubclass(cls, Fact) and cls not in ABSTRACT
 }
 

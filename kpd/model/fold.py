@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kpd.model import events as e, fold_acts
+from kpd.model import acts, events as e
 from kpd.model.folders import FOLDERS, folds, on_iteration, on_run
 from kpd.model.nouns import Iteration, Notice, Run, State
 from kpd.model.spending import Call, day_of
 from kpd.model.standing import Idle, Stalled
 
 NOTICES_KEPT = 50
-_BESIDES = (fold_acts,)
+_BESIDES = (acts,)
 """Modules that put their part of the fold into the registry when they are imported."""
 
 
@@ -20,6 +20,8 @@ def fold(state: State, event: e.Event) -> State:
         return state
     folder = FOLDERS.get(type(event.fact))
     after = folder(state, event.at, event.fact) if folder else state
+    if isinstance(event.fact, e.StepFact | e.Faulted | e.IterationEnded):
+        after = _step_over(after, event.fact)
     return replace(after, seq=event.seq, at=event.at)
 
 
@@ -178,7 +180,14 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
 
 @folds(e.StepStarted)
 def _step_started(state: State, at: float, fact: e.StepStarted) -> State:
-    return on_iteration(state, fact, step=fact.step, step_started=at, attempt=fact.attempt)
+    return on_iteration(state, fact, step=fact.step, step_started=at, attempt=fact.attempt, use=fact.use)
+
+
+def _step_over(state: State, fact: e.IterationFact) -> State:
+    """Whatever step it was, it has nothing to do with a device any more."""
+    run = state.runs.get(fact.run)
+    found = run.iteration(fact.iteration) if run is not None else None
+    return state if found is None or not found.use else on_iteration(state, fact, use="")
 
 
 @folds(e.Proposed)

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Literal, get_args
 
 from kpd.model.causes import IterationCause, RunCause
-from kpd.model.places import ANY, HostCard, Need
+from kpd.model.places import ANY, DeviceRef, HostCard, Need
 from kpd.model.playback import Playback
 from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Call, Spend, day_of
@@ -20,6 +20,9 @@ StepName = Literal[
 ]
 STEPS: tuple[StepName, ...] = get_args(StepName)
 
+DeviceUse = Literal["", "measures", "thinks"]
+"""What a step has to do with the run's device: it measures there, or leaves it to others while somebody thinks."""
+VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
 Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
 RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
@@ -96,7 +99,7 @@ class Iteration:
     agent meant to silence; `tune` are parameters of its files that the agent was unsure of, for a sweep to explore.
     `exhausted`: the agent had nothing left to propose, for the rest of its run. `again` is the iteration whose files it
     measures once more, `thorough` with all processes. `review` is what has become of a candidate that waited for a
-    person; empty where none was asked.
+    person; empty where none was asked. `use` is that of the step under way, empty once it is done.
     """
 
     number: int
@@ -105,6 +108,7 @@ class Iteration:
     started: float
     step: StepName | None = None
     step_started: float = 0.0
+    use: DeviceUse = ""
     attempt: int = 1
     outcome: Outcome | None = None
     cause: IterationCause | None = None
@@ -150,10 +154,9 @@ class Run:
     if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
     `pause` says why it is paused, `waiting` what it waits for beside a pause or without one, `cause` why it ended.
     `asked` counts its calls to models, of which `calls` are those under way. `approve`: candidates wait for a person.
-    `model` is the operator's, in place of the
-    config's; `stands` are the rules that are pinned or banned. `again` are iterations to be measured once more, the
-    next one first. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders the
-    queue, the lowest first.
+    `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
+    are iterations to be measured once more, the next one first. `before` is the incumbent from before the last
+    decision of a person, to undo it. `turn` orders the queue, the lowest first.
     """
 
     id: str
@@ -190,6 +193,17 @@ class Run:
     turn: int = 0
     started: float | None = None
     ended: float | None = None
+
+    @property
+    def place(self) -> DeviceRef:
+        """The host and the device that a run which has begun is bound to."""
+        return self.host, self.device_id or "cpu"
+
+    @property
+    def measures(self) -> bool:
+        """Whether it measures now, unless the queue is held. Who waits for the device, or for its lease, does not."""
+        now = self.current if self.status in ("running", "paused") else None
+        return now is not None and now.use == "measures" and not (self.waiting or self.infra)
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -280,10 +294,10 @@ class State:
 
     @property
     def begun(self) -> tuple[Run, ...]:
-        """The runs that hold a device, running or paused, oldest first."""
+        """The runs that are bound to a device, running or paused, oldest first."""
         return tuple(run for run in self.runs.values() if run.status in ("running", "paused"))
 
     @property
     def active(self) -> Run | None:
-        """The newest run that holds a device, running or paused."""
+        """The newest run that is bound to a device, running or paused."""
         return next((run for run in reversed(self.runs.values()) if run.status in ("running", "paused")), None)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+DeviceRef = tuple[str, str]
+"""A host's name, and the id of one of its devices."""
+
 
 @dataclass(frozen=True, slots=True)
 class Need:

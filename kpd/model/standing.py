@@ -26,10 +26,16 @@ class DeviceBusy(Kind, frozen=True):
 
 
 class ForLease(Kind, frozen=True):
-    """Somebody has the device of the host, in the words of its lock."""
+    """Another kpd has the device, in the words of its host and of its lock."""
+
+    said: str
+
+
+class ForTurn(Kind, frozen=True):
+    """Another run, or a person's job, measures on the device of the host."""
 
     host: str
-    said: str
+    who: str
 
 
 class AtHost(msgspec.Struct, frozen=True):
@@ -92,6 +98,7 @@ Wait = (
     HostTrouble
     | DeviceBusy
     | ForLease
+    | ForTurn
     | ForDevice
     | ForTask
     | ForApproval
@@ -192,6 +199,7 @@ Keeps = (
     | HostTrouble
     | DeviceBusy
     | ForLease
+    | ForTurn
     | ForDevice
     | ForTask
     | ForApproval

@@ -13,7 +13,9 @@ def wait(found: s.Wait | None) -> str:
         case s.DeviceBusy():
             return f"{trouble(found.trouble)}; measured again in {found.again_s:g} s"
         case s.ForLease():
-            return f"{found.host}: {found.said}"
+            return found.said
+        case s.ForTurn():
+            return f"{found.host}: {found.who} measures on it"
         case s.ForDevice():
             return "; ".join(_at_host(found.run, one) for one in found.hosts) or "there is no host"
         case s.ForTask():

@@ -10,14 +10,15 @@ import pytest
 from tests.places import ROOT
 
 ROOMS = (
-    "model", "text", "workspace", "hosts", "measure", "profile", "knowledge", "claude", "agents", "harness", "engine",
-    "daemon", "demo", "cli",
+    "model", "text", "source", "workspace", "operations", "hosts", "measure", "profile", "knowledge", "claude",
+    "agents", "engine", "daemon", "demo", "onboarding", "cli",
 )  # fmt: skip
 """Each room may import those before it, never those after it."""
 SHELVES = ("words", "model", "acts", "panes", "widgets", "screens")
 """Those of the UI, likewise; what stands beside them may import them all."""
 WIRE = {"kpd.wire", "kpd.messages", "kpd.client", "kpd.subscription"}
 WIRE_MAY = {"model", "text", "workspace"}
+UI_MAY = {"model", "text", "workspace", "operations"}
 ONE_IMPORTER = ("tomli", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas")
 TRANSPORTS = ("kpd.hosts.ssh", "kpd.hosts.openssh", "kpd.hosts.recorded")
 FORBIDDEN = {"utils", "helpers", "common", "misc", "manager"}
@@ -56,7 +57,7 @@ def test_imports_go_one_way(module: str, path: Path) -> None:
             assert there is None or there in WIRE_MAY, f"{module} imports {name}"
         elif here is not None and there is not None:
             assert ROOMS.index(there) <= ROOMS.index(here), f"{module} imports {name}: against the order of rooms"
-        if here not in (None, "daemon", "demo", "cli"):
+        if here not in (None, "daemon", "demo", "cli") and (here, name) != ("operations", "kpd.wire"):
             assert name not in WIRE, f"{module} imports {name}: only the daemons and the CLI speak over the socket"
 
 
@@ -75,12 +76,16 @@ def test_only_the_verbs_that_start_it_know_the_ui() -> None:
     assert users <= {"kpd.cli.start", "kpd.cli.attach", "kpd.cli.demo"}
 
 
-def test_the_ui_knows_only_the_model_the_client_and_the_workspace() -> None:
+def test_the_ui_knows_only_the_model_the_client_the_workspace_and_the_operations() -> None:
     for module, path in modules("tui"):
         for name in imports(path):
             if name.startswith("kpd"):
                 ends = any(name == end or name.startswith(f"{end}.") for end in WIRE)
-                allowed = room(name) in ("model", "text", "workspace") or ends or name in ("kpd", "kpd.__version__")
+                allowed = (
+                    room(name) in ("model", "text", "workspace", "operations")
+                    or ends
+                    or name in ("kpd", "kpd.__version__")
+                )
                 assert allowed, f"{module} imports {name}"
 
 
@@ -91,6 +96,18 @@ def test_in_the_ui_imports_go_one_way_too() -> None:
             for name in imports(path):
                 there = name.split(".")[1] if name.startswith("tui.") else here
                 assert there in SHELVES[: SHELVES.index(here) + 1], f"{module} imports {name}"
+
+
+def test_onboarding_hangs_at_the_side() -> None:
+    """One verb needs it, when it is asked for; it needs nothing of a run."""
+    users = {
+        module
+        for module, path in modules("kpd", "tui")
+        if not module.startswith("kpd.onboarding") and any(name.startswith("kpd.onboarding") for name in imports(path))
+    }
+    assert users == {"kpd.cli.task_new"}
+    for module, path in modules("kpd/onboarding"):
+        assert not {room(name) for name in imports(path)} & {"engine", "daemon", "demo"}, module
 
 
 def test_heavy_libraries_have_one_importing_module() -> None:

@@ -1,37 +1,32 @@
-"""What an act is: its key, its name, when it can be taken, and the command to the daemon that it becomes."""
+"""What an act is: its key, its name, when it can be taken, and the operation that it becomes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from kpd.operations.operation import Group, Operation
+from kpd.subscription import DaemonError
 from tui.acts.asking import Question
 from tui.acts.forms import Form
 from tui.model.view import Said, View
 from tui.words.text import clean
 
-Group = Literal["Run", "Review", "Iteration", "Compare", "Host", "Look", "Keep", "Recording", "kpd"]
-WhyNot = Callable[[View], str]
-Args = Mapping[str, Any]
-Told = str | Callable[[Args], str]
+Pick = Callable[[View, str], Operation[Any] | str]
+"""The operation that the selection and a typed answer make, or why they make none."""
 
 
 def always(view: View) -> str:
     return ""
 
 
-def no_args(view: View, answer: str) -> Args:
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`why_not` gives the reason why it cannot be taken now, or nothing.
+    """One of the app's own with `why_not`, the reason why it cannot be taken now, or nothing; or an operation.
 
-    With a `verb` it is a command to the daemon, made of `args` and the answer to `ask`, if that has a question, or of
-    what was changed in `form`; without, the app's own. `told` is what is said when the daemon has done it, with the
-    command's arguments and result filled in; `answer` makes it of the result instead, and because that may take a
-    while, the operator is told that it is under way. `rank` is its place in the footer, 0 for none; one that is `rare`
-    is left out there while it cannot be taken.
+    `pick` makes the operation, once `ask` was answered, if there is a question, or with what was changed in `form`.
+    `answer` says what came of it in place of the operation itself, and because that may take a while, the operator is
+    told that it is under way. `rank` is its place in the footer, 0 for none; one that is `rare` is left out there while
+    it cannot be taken.
     """
 
     id: str
@@ -39,29 +34,45 @@ class Action:
     label: str
     help: str
     group: Group
-    why_not: WhyNot = always
-    verb: str = ""
-    args: Callable[[View, str], Args] = no_args
+    why_not: Callable[[View], str] = always
+    pick: Pick | None = None
     ask: Callable[[View], Question | None] | None = None
-    told: Told = ""
-    rank: int = 0
-    answer: Callable[[Any], Said] | None = None
     form: Callable[[View], Form] | None = None
+    answer: Callable[[Any], Said] | None = None
+    rank: int = 0
     rare: bool = False
 
 
 def reason(action: Action, view: View) -> str:
     """Why `action` cannot be taken now; an empty text when it can."""
+    if action.pick is None:
+        return action.why_not(view)
     if action.group == "Recording":
         if view.state.playback is None:
-            return action.why_not(view)
-    elif action.verb and view.state.playback is not None:
+            return "this is no recording: `kpd demo` plays one"
+    elif view.state.playback is not None:
         return "this is a recording: it cannot be changed"
-    if action.verb and view.read_only:
+    if view.read_only:
         return "this screen is attached read-only: `kpd attach` without --read-only may act"
-    if action.verb and view.link.state != "up":
+    if view.link.state != "up":
         return no_link(view)
-    return action.why_not(view)
+    op = action.pick(view, "")
+    return op if isinstance(op, str) else _refusal(op, view)
+
+
+def _refusal(op: Operation[Any], view: View) -> str:
+    """What the daemon would say, too."""
+    why: DaemonError | None
+    try:
+        why = op.why_not(view.state, op.target(view.state))
+    except DaemonError as err:
+        why = err
+    if why is None:
+        return ""
+    run, active = view.run, view.state.active
+    ended = run is not None and run.status == "ended" and active is not None
+    follow = f"; follow goes to {active.id}, which is under way" if ended and active is not None else ""
+    return clean(why.message) + follow
 
 
 def no_link(view: View) -> str:

@@ -1,8 +1,12 @@
 """What is asked before an act that cannot simply be taken back, and what is lost by it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from kpd.model.nouns import Iteration, Run
+from kpd.operations.iterations import waiting
+from kpd.operations.operation import Key, OnIteration, Operation, fields, spoken, words_of
 from kpd.text.endings import of_iteration
 from tui.model.outline import Place
 from tui.model.view import View
@@ -52,7 +56,7 @@ def gate(view: View) -> Question | None:
     """Only where switching it off lets a candidate go on that nobody has said yes to."""
     run = view.run
     assert run is not None
-    if not run.approve or (now := run.current) is None or now.review != "waits":
+    if not run.approve or (now := waiting(run)) is None:
         return None
     text = (
         f"{run.id}.{now.number} waits for you: with the gate off it is built and measured, as if you had approved it."
@@ -84,11 +88,7 @@ def accept(view: View) -> Question:
 
 def for_review(view: View) -> list[Place]:
     """The candidates that wait for a person: the selected one alone if it is one of them."""
-    found = [
-        Place(run.task, run.id, it.number)
-        for run in view.state.begun
-        if (it := run.current) is not None and it.review == "waits"
-    ]
+    found = [Place(run.task, run.id, it.number) for run in view.state.begun if (it := waiting(run)) is not None]
     return [view.at] if view.at in found else found
 
 
@@ -144,6 +144,20 @@ def overwrite(message: str, remedy: str) -> Question:
     )
     text = tuple(clean(part) for part in (message, remedy, lost) if part)
     return Question("Roll back over the edit?", text, "roll back anyway")
+
+
+def words(kind: type[Operation[Any]], key: Key) -> Callable[[View], Question] | None:
+    """The question of an operation that takes words and has no question of its own."""
+    if not (name := words_of(kind)):
+        return None
+    said = spoken(fields(kind)[name])
+    entry = said.help if said is not None else name
+
+    def ask(view: View) -> Question:
+        of = view.ref if issubclass(kind, OnIteration) else view.at.run
+        return Question(f"{key.label.capitalize()} of {of}", (), key.label, entry=entry, required=True)
+
+    return ask
 
 
 def memo(view: View) -> Question:

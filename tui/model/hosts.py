@@ -51,10 +51,10 @@ def devices(card: HostCard) -> tuple[Device, ...]:
     return (Device(CPU, "cpu", card.device),)
 
 
-def holder(state: State, card: HostCard, device: Device) -> Run | None:
-    """The run that has the device now; runs of older logs name none, for there was only the CPU."""
-    here = (run for run in state.begun if run.host == card.name)
-    return next((run for run in here if (run.device_id or CPU) == device.id), None)
+def holders(state: State, card: HostCard, device: Device) -> list[Run]:
+    """The runs that are bound to the device, first the one that measures there now."""
+    bound = (run for run in state.begun if run.place == (card.name, device.id))
+    return sorted(bound, key=lambda run: not run.measures)
 
 
 def look(view: View, card: HostCard) -> Look | None:

@@ -237,10 +237,9 @@ def _pci(device: Device) -> str:
 
 
 def _use(view: View, card: HostCard, device: Device) -> Content:
-    """Which run has the device; nobody knows while the host is down."""
-    run = hosts.holder(view.state, card, device)
-    if run is not None:
-        return held(view, run)
+    """Which run measures on the device, or is bound to it, and how many more; nobody knows while the host is down."""
+    if runs := hosts.holders(view.state, card, device):
+        return held(view, runs)
     if card.link != "up":
         return BLANK
     seen = hosts.telemetry(view, card, device)
@@ -251,9 +250,11 @@ def _use(view: View, card: HostCard, device: Device) -> Content:
     return line((f"{marks.FREE.glyph} {marks.FREE.word}", marks.FREE.style))
 
 
-def held(view: View, run: Run) -> Content:
-    """The run that has a device, with its sign."""
+def held(view: View, runs: Sequence[Run]) -> Content:
+    """The first of the runs on a device, with its sign, and the number of the others."""
+    run = runs[0]
     mark = marks.of_run(run, bool(view.state.held))
     now = run.current
     at = f"{run.id}.{now.number}" if now is not None else run.id
-    return line((f"{mark.glyph} {at}", mark.style))
+    more = f" +{len(runs) - 1}" if len(runs) > 1 else ""
+    return line((f"{mark.glyph} {at}{more}", mark.style))

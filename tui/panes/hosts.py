@@ -67,7 +67,7 @@ def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:
     states = [line((f"{mark.glyph} {number} {mark.word}", mark.style)) for mark, number in marked.items()]
     found = joined([heading(count(len(cards), "host")), *states], "  ")
     known = [(card, device) for card in cards for device in hosts.devices(card)]
-    taken = sum(hosts.holder(view.state, card, device) is not None for card, device in known)
+    taken = sum(bool(hosts.holders(view.state, card, device)) for card, device in known)
     longest = f"  {taken} of {count(len(known), 'device')} taken"
     fits = found.cell_length + len(longest) <= width
     return Content.assemble(found, (longest if fits else f"  {taken} of {len(known):,} taken", ".muted"))
@@ -109,8 +109,8 @@ def _folded(view: View, card: HostCard, width: int) -> list[Content]:
         ]
     tail: list[Content] = []
     for device in hosts.devices(card):
-        if (run := hosts.holder(view.state, card, device)) is not None:
-            tail.append(devices.held(view, run))
+        if runs := hosts.holders(view.state, card, device):
+            tail.append(devices.held(view, runs))
     bad = ", ".join(clean(check.name) for check in card.checks if check.state == "bad")
     tail += [line((f"{marks.FAILED.glyph} {bad}", marks.FAILED.style))] if bad else []
     after = joined(tail, "  ").truncate(max(0, room - LEAST_REMEDY), ellipsis=True)

@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.style import Style
 
 from kpd.model.playback import Playback
+from tui.acts.actions import PLAYING
 from tui.acts.keys import written
-from tui.acts.playing import PLAYING
 from tui.model.view import View
 from tui.panes.captions import caption
 from tui.words.gauge import gauge

@@ -44,7 +44,7 @@ def help_lines(view: View, width: int) -> list[Content]:
     """Every act with its keys and, if it cannot be taken now, why; what only one pane knows; the signs."""
     found: list[Content] = []
     for group, actions in groupby(ACTIONS, key=lambda action: action.group):
-        reasons = {action: reason(action, view) if action.verb else "" for action in actions}
+        reasons = {action: reason(action, view) if action.pick is not None else "" for action in actions}
         every = next(iter(reasons.values())) if len(set(reasons.values())) == 1 else ""
         titled = heading(group, (f"not now: {every}", ".off")) if every else heading(group)
         if titled.cell_length <= width:

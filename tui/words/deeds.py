@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kpd.model import events as e
+from kpd.model import acts, events as e
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
 from kpd.model.nouns import Budget
@@ -74,6 +74,8 @@ def _does(fact: Fact) -> tuple[str, str]:
             return f"edits the kernel of {fact.run}", ""
         case e.Steered():
             return (f"steers {fact.run}", fact.text) if fact.text else (f"withdraws note {fact.note} of {fact.run}", "")
+        case acts.Noted():
+            return f"notes on {fact.run}", fact.text
         case e.IterationEnded():
             return f"skips {_place(fact)}", ""
         case e.ReviewSet():

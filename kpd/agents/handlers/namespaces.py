@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from kpd.agents.source.functions import functions
-from kpd.agents.source.interface import kernel_text
-from kpd.agents.source.text import language
+from kpd.agents.interface import kernel_text
+from kpd.source.functions import functions
+from kpd.source.text import language
 from kpd.workspace.task import Task
 
 MOST_NAMES = 3

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from kpd.agents.source.text import code, language
+from kpd.source.text import code, language
 from kpd.workspace.task import Task
 
 _SENTENCE = re.compile(r"[A-Z](?:[\w,'’()%/–—-]+ +){3,60}[\w,'’()%/–—-]+[.!:]\s*")

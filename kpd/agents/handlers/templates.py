@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kpd.agents.source.interface import entries, instances
+from kpd.agents.interface import entries, instances
 from kpd.workspace.task import Task
 
 MOST_INSTANCES = 8

@@ -74,6 +74,7 @@ if has perf; then section perf perf stat -x, -e @COUNTERS@ true; fi
 if has nvidia-smi; then section gpus nvidia-smi @QUERY@; fi
 nvcc=$(tool nvcc); if [ -n "$nvcc" ]; then section nvcc installed "$nvcc"; fi
 ncu=$(tool ncu); if [ -n "$ncu" ]; then section ncu installed "$ncu"; fi
+if has sort; then section cores sort -u /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; fi
 if [ -r /proc/sys/kernel/perf_event_paranoid ]; then section paranoid cat /proc/sys/kernel/perf_event_paranoid; fi
 section rights rights
 if has busctl; then section logind logind; fi
@@ -105,7 +106,8 @@ def script(cuda_home: str = "", leases: str = "") -> str:
 
 
 class Facts(TypedDict):
-    """A host as probed. `cpus` are those that a job may use, `disk_free` is in bytes, `clock` in seconds since 1970.
+    """A host as probed. `cpus` are those that a job may use, `cores` which of all CPUs are threads of one core, where
+    that is known, `disk_free` is in bytes, `clock` in seconds since 1970.
 
     `skew_s` is the host's clock less ours, `rtt_s` a round trip to its helper. `gpu_trouble` is what nvidia-smi said
     instead of a list, or beside it. `nvcc` and `ncu` are paths, empty without them. `counters_open` says whether the
@@ -121,6 +123,7 @@ class Facts(TypedDict):
     python: str
     cpu: str
     cpus: list[int]
+    cores: tuple[tuple[int, ...], ...]
     pinning: bool
     compilers: dict[str, str]
     perf: bool
@@ -174,6 +177,7 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
         python=plain(helper["python"]),
         cpu=plain(text("cpu"), 80) or plain(helper["machine"]),
         cpus=helper["cpus"],
+        cores=tuple(map(_numbers, text("cores").split())),
         pinning=helper["pinning"],
         compilers={
             name: plain(text(name).splitlines()[0]) for name in COMPILERS if text(name) and found[name].status == "0"
@@ -251,6 +255,33 @@ def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[bool, str
     return False, f"no hardware counters: perf stat is not permitted (kernel.perf_event_paranoid = {paranoid or '?'})"
 
 
+def _numbers(said: str) -> tuple[int, ...]:
+    """What the kernel's list of CPUs means: `0-2,8` is 0, 1, 2 and 8. Nothing for what is no list."""
+    if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", said):
+        return ()
+    ends = ([int(end) for end in part.split("-")] for part in said.split(","))
+    return tuple(cpu for first, *last in ends for cpu in range(first, (last or [first])[0] + 1))
+
+
 def measuring_cpu(facts: Facts) -> int | None:
     """The CPU to pin measurements to: the last one, away from where systems put their interrupts. None on macOS."""
     return facts["cpus"][-1] if facts["pinning"] and facts["cpus"] else None
+
+
+GPU_CPUS = 2
+"""CPUs that timing on a GPU keeps busy: one has the process that is timed, one the next, which starts meanwhile."""
+
+
+def spare_cpus(facts: Facts) -> tuple[int, ...]:
+    """The CPUs for what runs beside a measurement; empty where there is none, or where a job cannot be pinned.
+
+    The core of the CPU that is timed on is left alone with all its threads; and so are GPU_CPUS a GPU, as long as half
+    of all CPUs remain.
+    """
+    timed = measuring_cpu(facts)
+    if timed is None:
+        return ()
+    kept = {timed, *next((core for core in facts["cores"] if timed in core), ())}
+    busy = min(GPU_CPUS * len(facts["gpus"]), len(facts["cpus"]) // 2)
+    kept |= set(facts["cpus"][len(facts["cpus"]) - busy :])
+    return tuple(cpu for cpu in facts["cpus"] if cpu not in kept)

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from kpd.hosts.host import Host, Lease
-from kpd.hosts.preflight.probe import measuring_cpu
+from kpd.hosts.host import Host
 from kpd.measure.bench import Object, Say
 from kpd.measure.c import build
 from kpd.measure.c.harness import harness
@@ -12,7 +11,7 @@ from kpd.measure.c.roofline import measure_roofline
 from kpd.measure.c.toolchain import choose
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.flags import BUILD_FILE
-from kpd.measure.where import Where
+from kpd.measure.where import beside, timed_on
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
@@ -25,17 +24,16 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     """
     facts = await host.probe()
     tools = choose(host.name, facts)
-    cpu = measuring_cpu(facts)
-    program = await harness(host, tools, read_files(task.folder, task.protected), task.build.limit_s, say)
-    measuring = Where(cpu, Lease(device.id))
+    measuring, building = timed_on(facts, device), beside(facts, device)
+    program = await harness(host, tools, read_files(task.folder, task.protected), task.build.limit_s, say, building)
     measure = partial(measure_roofline, host, tools, measuring)
     roofline = await measure()
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> Object:
         own = build.candidate_flags(files[BUILD_FILE]) if BUILD_FILE in files else ()
-        return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say)
+        return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building)
 
     listings = (build.ASSEMBLY, build.REMARKS)
     return DriverBench(
-        host, task, device, program, roofline, measure, compile, listings, checking=Where(cpu), measuring=measuring
+        host, task, device, program, roofline, measure, compile, listings, checking=building, measuring=measuring
     )

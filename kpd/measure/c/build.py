@@ -3,7 +3,7 @@
 import re
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobSpec
+from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Object, Say
 from kpd.measure.c.flags import ALLOWED
@@ -11,6 +11,7 @@ from kpd.measure.c.toolchain import OWN, Toolchain
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
+from kpd.measure.where import Where
 
 SOURCE = "kernel.c"
 ASSEMBLY = "kernel.s"
@@ -21,15 +22,16 @@ _NO_COMPILER = re.compile(r"^(gcc|clang|cc): (fatal )?error: cannot execute", re
 
 
 async def build(
-    host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None
-) -> Object:
+    host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
+    where: Where | None = None,
+) -> Object:  # fmt: skip
     """Compile `kernel.c` of the tree with these flags. Raises BuildError, or HostError for the host's own trouble.
 
     The job's `out/` holds the object, its assembly and the compiler's remarks on vectorisation.
     """
     text = script(host, tools, tree, tools.flags(flags))
     id = jobs.key("build", tools.identity, text)
-    result = await jobs.run(host, JobSpec(id, text, limit_s), say)
+    result = await jobs.run(host, (where or Where()).spec(id, text, limit_s), say)
     log = readable(result.stderr)
     if result.rc == 127 or _NO_COMPILER.search(log):
         await host.forget(id)  # it must not stay in the cache

@@ -22,5 +22,5 @@ async def measure_roofline(host: Host, tools: Toolchain, where: Where | None = N
         "exec out/roofline\n"
     )
     where = where or Where()
-    id = jobs.key("roofline", tools.identity, script, str(where.cpu))
+    id = jobs.key("roofline", tools.identity, script, str(where.cpus))
     return await measured(host, where.spec(id, script, LIMIT_S), "the CPU", again)

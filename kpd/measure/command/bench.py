@@ -7,7 +7,6 @@ from statistics import median
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, Lease
-from kpd.hosts.preflight.probe import measuring_cpu
 from kpd.measure import jobs
 from kpd.measure.bench import Correct, Counted, Incorrect, Launches, Listing, Object, Say
 from kpd.measure.command.build import build
@@ -21,7 +20,7 @@ from kpd.measure.judge import log_ratio, percent
 from kpd.measure.made import Made
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import Work
-from kpd.measure.where import Where
+from kpd.measure.where import Where, beside, timed_on
 from kpd.model.faults import Complaint, Wrong
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
@@ -35,27 +34,29 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandB
     """Put what runs the task's commands on the host, and measure a GPU's roofline. Raises HostError."""
     runner = await host.stage(sources())
     facts = await host.probe()
+    env: dict[str, str] = {}
     if device.kind == "gpu":
         ncu = {"KPD_NCU": facts["ncu"]} if facts["ncu"] else {}
         env = {"CUDA_VISIBLE_DEVICES": device.id, **ncu}
-        measuring = Where(lease=Lease(device.id, gpu=True), env=env)
-    else:
-        measuring = Where(measuring_cpu(facts), Lease(device.id))
+    measuring = timed_on(facts, device, env)
     ceiling = Ceiling(host, task, device, measuring)
     await ceiling.measure(say)
-    return CommandBench(host, task, device, runner, measuring, ceiling)
+    return CommandBench(host, task, device, runner, measuring, beside(facts, device), ceiling)
 
 
 class CommandBench:
     """See `bench.Bench`. An Object is a staged tree and a folder for what frameworks compile of it."""
 
-    def __init__(self, host: Host, task: Task, device: Device, runner: str, measuring: Where, ceiling: Ceiling) -> None:
+    def __init__(
+        self, host: Host, task: Task, device: Device, runner: str, measuring: Where, building: Where, ceiling: Ceiling
+    ) -> None:
         assert task.bench.command is not None
         self.host = host
         self.task = task
         self._device = device
         self._runner = runner
         self._measuring = measuring
+        self._building = building
         # A check need not wait until others leave a GPU alone. It has the lock: it would spoil their timing.
         self._checking = replace(measuring, lease=Lease(device.id))
         self._ceiling = ceiling
@@ -81,6 +82,11 @@ class CommandBench:
         return self._device
 
     @property
+    def checks_alone(self) -> bool:
+        """Nobody knows what a task's own commands do: each has the device for itself."""
+        return True
+
+    @property
     def launches(self) -> Launches:
         """Those of the task's kernels; whether its command marks them for a profiler is for the task to say."""
         return Launches(self.task.profile.kernel or "", self.task.profile.marked)
@@ -90,7 +96,9 @@ class CommandBench:
 
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
         words, limit_s = self._bench.words, self.task.build.limit_s
-        return await self._made.build(tree, files, lambda: build(self.host, tree, tuple(files), words, limit_s, say))
+        return await self._made.build(
+            tree, files, lambda: build(self.host, tree, tuple(files), words, limit_s, say, self._building)
+        )
 
     async def check(self, built: str, job: str, say: Say) -> Correct:
         spec, own = self.task.check, self.task.check.command

@@ -5,11 +5,12 @@ import shlex
 from pathlib import PurePosixPath
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobSpec
+from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Object, Say
 from kpd.measure.command.runs import object_of
 from kpd.measure.compiling import BuildError, readable
+from kpd.measure.where import Where
 
 # The task's own Python may be an older one, or a newer.
 SYNTAX = """
@@ -25,8 +26,9 @@ for path in sys.argv[1:]:
 
 
 async def build(
-    host: Host, tree: str, editable: tuple[str, ...], command: str, limit_s: float, say: Say | None = None
-) -> Object:
+    host: Host, tree: str, editable: tuple[str, ...], command: str, limit_s: float, say: Say | None = None,
+    where: Where | None = None,
+) -> Object:  # fmt: skip
     """Parse the tree's editable Python files with the Python of `command`. Raises BuildError and HostError.
 
     The job's `out/` holds the folder for what frameworks compile when the candidate runs.
@@ -35,7 +37,7 @@ async def build(
     check = f"exec {jobs.words([interpreter(command), '-c', SYNTAX, *python])}\n" if python else ""
     script = f"mkdir out/cache && cd {jobs.words([f'{host.root}/trees/{tree}'])} || exit {jobs.GONE}\n{check}"
     id = object_of(tree)
-    result = await jobs.run(host, JobSpec(id, script, limit_s), say)
+    result = await jobs.run(host, (where or Where()).spec(id, script, limit_s), say)
     log = readable(result.stderr)
     if result.rc == 127:
         await host.forget(id)

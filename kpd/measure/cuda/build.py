@@ -2,7 +2,7 @@
 
 import re
 
-from kpd.hosts.host import Host, JobSpec
+from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Object, Say
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
@@ -11,20 +11,22 @@ from kpd.measure.cuda.nvcc import Toolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
+from kpd.measure.where import Where
 
 PTXAS = "ptxas.txt"
 
 
 async def build(
-    host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None
-) -> Object:
+    host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
+    where: Where | None = None,
+) -> Object:  # fmt: skip
     """Compile the unit of the tree with these flags. Raises BuildError, or HostError for the host's own trouble.
 
     The job's `out/` holds the object, and what ptxas says of each kernel.
     """
     text = script(host, tools, tree, tools.flags(flags))
     id = jobs.key("build", tools.identity, text)
-    result = await jobs.run(host, JobSpec(id, text, limit_s), say)
+    result = await jobs.run(host, (where or Where()).spec(id, text, limit_s), say)
     log = readable(result.stderr)
     if result.reason == "timeout":
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)

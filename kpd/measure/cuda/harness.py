@@ -1,12 +1,13 @@
 """A CUDA task's harness and its own kernel, compiled with kpd's driver into the program that judges."""
 
-from kpd.hosts.host import Host, JobSpec
+from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Say
 from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.cuda.nvcc import Toolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT, pristine
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
+from kpd.measure.where import Where
 from kpd.workspace.task import Task
 
 LIMIT_S = 300.0
@@ -14,7 +15,9 @@ ENGINE = ("cuda/device.cu", "cuda/clock.cu", "cuda/telemetry.c")
 ENGINE_HEADERS = ("cuda/device.h",)
 
 
-async def harness(host: Host, tools: Toolchain, task: Task, say: Say | None = None) -> Harness:
+async def harness(
+    host: Host, tools: Toolchain, task: Task, say: Say | None = None, where: Where | None = None
+) -> Harness:
     """Compile the pristine task with the driver. Raises BuildError, which is the task's fault, and HostError."""
     compiled = [f"kpd/{name}" for name in (*ENGINE, *SOURCES)]
     sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *ENGINE_HEADERS, *ENGINE, *SOURCES)}
@@ -27,7 +30,7 @@ async def harness(host: Host, tools: Toolchain, task: Task, say: Say | None = No
         '"$out/bench" describe\n'
     )
     id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, JobSpec(id, script, LIMIT_S), say)
+    result = await jobs.run(host, (where or Where()).spec(id, script, LIMIT_S), say)
     log = readable(result.stderr)
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)

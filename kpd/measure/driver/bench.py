@@ -87,6 +87,10 @@ class DriverBench:
             self._use(self._roofline.better(await self._measure(again=True)))
             self._remeasured = True
 
+    @property
+    def checks_alone(self) -> bool:
+        return self._checking.lease is not None
+
     async def stage(self, files: Mapping[str, bytes]) -> str:
         return await self._made.stage(files, {**self._protected, **self._lay(files)})
 

@@ -163,5 +163,7 @@ def test_help_and_usage_errors_import_nothing_heavy(kpd: Kpd, tmp_path: Path) ->
         loaded = set(done.stdout.splitlines()[-1].split())
         kpds = {name for name in loaded if name.split(".")[0] in ("kpd", "tui")}
         rooms = {"main", "outcome", "parser", "streams", "text"}
-        assert kpds == {"kpd", "kpd.cli", *(f"kpd.cli.{room}" for room in rooms)}
+        operations = {name for name in kpds if name.startswith("kpd.operations")}
+        assert kpds == {"kpd", "kpd.cli", "kpd.wire", *(f"kpd.cli.{room}" for room in rooms), *operations}
+        assert "kpd.operations.checking" not in operations, "the codec is for those who take them"
         assert not loaded & {"asyncio", "socket", "dataclasses", "msgspec", "sqlite3", "tomli", "logging", "subprocess"}

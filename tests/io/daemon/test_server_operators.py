@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.client import ask, operator
-from kpd.daemon import brief as brief_module
-from kpd.daemon.brief import LONGEST, MOST_STREAMS, last_line
+from kpd.daemon import outbox
 from kpd.daemon.journal import Journal
+from kpd.daemon.outbox import LONGEST, MOST_STREAMS, last_line
 from kpd.daemon.server import Server
 from kpd.messages import Live
 from kpd.model.events import Event
@@ -133,7 +133,7 @@ async def lives(folder: Path, journal: Journal, live: LiveOutput, *pieces: tuple
         for channel, text in pieces:
             journal.live(channel, "r1", 1, text)
         if live == "brief":
-            await asyncio.sleep(2 * brief_module.BRIEF_S)
+            await asyncio.sleep(2 * outbox.BRIEF_S)
         journal.emit(noticed("the end"))
         found = []
         async for message in messages:
@@ -150,7 +150,7 @@ PIECES = (("build", "cc -c a.c\ncc -c b.c\n"), ("agent", "I th"), ("agent", "ink
 async def test_full_none_and_brief(
     folder: Path, server: Server, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(brief_module, "BRIEF_S", 0.05)
+    monkeypatch.setattr(outbox, "BRIEF_S", 0.05)
     assert await lives(folder, journal, "full", *PIECES) == list(PIECES)
     assert await lives(folder, journal, "none", *PIECES) == []
     assert await lives(folder, journal, "brief", *PIECES) == [("build", "cc -c b.c\n"), ("agent", "the loop is\n")]
@@ -159,7 +159,7 @@ async def test_full_none_and_brief(
 async def test_brief_output_stays_small_whatever_comes(
     folder: Path, server: Server, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(brief_module, "BRIEF_S", 0.05)
+    monkeypatch.setattr(outbox, "BRIEF_S", 0.05)
     flood = [("build", "x" * 1_000_000), *((f"channel {n}", "line\n" * 1000) for n in range(100)), ("build", "y" * 50)]
     got = await lives(folder, journal, "brief", *flood)
     assert 0 < len(got) <= MOST_STREAMS

@@ -13,8 +13,8 @@ import pytest
 from kpd import __version__
 from kpd.daemon import server as server_module
 from kpd.daemon.journal import Journal
-from kpd.daemon.peer import peer_uid
 from kpd.daemon.server import MAX_OPEN, Server
+from kpd.daemon.system import peer_uid
 from kpd.wire import MAX_REQUEST, PROTOCOL
 from tests.support.daemon.served import Answers, noticed, raw
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kpd.daemon import notify
+from kpd.daemon import system
 from kpd.daemon.journal import Journal
-from kpd.daemon.lock import AlreadyRunning, hold
 from kpd.daemon.server import Server
+from kpd.daemon.system import AlreadyRunning, hold
 from kpd.subscription import Client
 from tests.support.daemon.served import Answers
 
@@ -69,7 +69,7 @@ async def test_a_path_too_long_for_a_socket_is_an_error_in_words(
 HOLDER = """
     import sys, time
     from pathlib import Path
-    from kpd.daemon.lock import hold
+    from kpd.daemon.system import hold
 
     with hold(Path(sys.argv[1])):
         print("held", flush=True)
@@ -137,8 +137,8 @@ async def test_systemd_is_told_over_its_socket(folder: Path, monkeypatch: pytest
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(folder / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(folder / "notify"))
-        notify.ready()
-        notify.stopping()
+        system.ready()
+        system.stopping()
         assert [systemd.recv(100), systemd.recv(100)] == [b"READY=1", b"STOPPING=1"]
 
 
@@ -148,12 +148,12 @@ async def test_systemd_is_told_over_an_abstract_socket(monkeypatch: pytest.Monke
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(f"\0{name}")
         monkeypatch.setenv("NOTIFY_SOCKET", f"@{name}")
-        notify.ready()
+        system.ready()
         assert systemd.recv(100) == b"READY=1"
 
 
 def test_nobody_to_tell_is_no_trouble(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    notify.ready()
+    system.ready()
     monkeypatch.setenv("NOTIFY_SOCKET", str(folder / "nobody"))
-    notify.ready()
+    system.ready()

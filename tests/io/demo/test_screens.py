@@ -15,8 +15,7 @@ from tests.io.tui.test_flow import board
 from tests.support.demo.recordings import Played, canned, played
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.logs import some
-from tui.acts.actions import ACTIONS, BY_ID, reason
-from tui.acts.playing import PLAYING
+from tui.acts.actions import ACTIONS, BY_ID, PLAYING, reason
 from tui.app import KpdApp
 from tui.model.feed import dialling
 from tui.model.view import TABS, View
@@ -123,7 +122,7 @@ async def test_other_acts_say_that_it_is_a_recording(played: Played) -> None:
     async with on(played) as (app, pilot):
         seq = app.view.state.seq
         for action in ACTIONS:
-            if action.verb and action.group != "Recording":
+            if action.pick is not None and action.group != "Recording":
                 assert "recording" in reason(action, app.view), action.id
         for key in ("p", "S", "s", "n", "a", "b", "m"):
             await pilot.press(key)

@@ -4,14 +4,17 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.hosts.job import JobSpec
+from kpd.hosts.job import JobSpec, Lease
 from kpd.hosts.preflight import probe
+from kpd.hosts.preflight.gpus import gpus_of
+from kpd.measure.where import Where, beside, timed_on
+from kpd.model.places import Device
 from tests.places import DATA
 from tests.support.hosts.local import host_at, linux_only, names
 from tests.unit.hosts.test_gpus import H100, NCU, NVCC
@@ -20,6 +23,8 @@ HELPER = {
     "system": "Linux", "release": "6.1", "machine": "aarch64", "python": "3.6.8",
     "cpus": [2, 3, 7], "pinning": True, "disk_free": 5, "clock": 1.5,
 }  # fmt: skip
+CPU = Device("cpu", "cpu", "Neoverse-V2")
+GPU = Device("GPU-1", "gpu", "NVIDIA H100")
 Install = Callable[[str, str], Path]
 
 
@@ -158,6 +163,41 @@ def test_sections_become_facts() -> None:
     assert facts["counters"] == "no hardware counters: perf is not installed"
     assert (facts["skew_s"], facts["rtt_s"]) == (3.5, 0.012)
     assert (facts["gpus"], facts["gpu_trouble"], facts["nvcc"], facts["ncu"]) == ((), "", "", "")
+
+
+@pytest.mark.parametrize(
+    ("cpus", "cores", "gpus", "spare"),
+    [
+        (range(2), "", 0, (0,)),
+        (range(2), "0 1", 0, (0,)),
+        (range(2), "0-1", 0, ()),
+        (range(1), "0", 0, ()),
+        ((3, 5, 7), "0-1 2-3 4-5 6-7", 0, (3, 5)),
+        (range(8), "0,4 1,5 2,6 3,7", 0, (0, 1, 2, 4, 5, 6)),
+        (range(8), "", 1, (0, 1, 2, 3, 4, 5)),
+        (range(8), "0,4 1,5 2,6 3,7", 1, (0, 1, 2, 4, 5)),
+        (range(16), "", 8, tuple(range(8))),
+        (range(2), "", 1, (0,)),
+        (range(1), "", 1, ()),
+        (range(4), "no such file", 0, (0, 1, 2)),
+    ],
+)
+def test_what_builds_leave_alone(cpus: Sequence[int], cores: str, gpus: int, spare: tuple[int, ...]) -> None:
+    """The CPU that is timed on, the other threads of its core, and what timing on GPUs needs."""
+    section = "".join(f" {core}\n" for core in cores.split(" "))
+    facts = probe.facts({**HELPER, "cpus": list(cpus), "pinning": True}, f"== cores 0\n{section}")
+    facts["gpus"] = gpus_of(H100)[0][:1] * gpus
+    assert probe.spare_cpus(facts) == spare
+    measuring, building = timed_on(facts, CPU), beside(facts, CPU)
+    assert measuring == Where((cpus[-1],), Lease("cpu"))
+    assert building == (Where(spare) if spare else Where(lease=Lease("cpu"))), "else it waits for its lease"
+    assert timed_on(facts, GPU) == Where((), Lease("GPU-1", gpu=True))
+
+
+def test_nothing_is_beside_where_nothing_can_be_pinned() -> None:
+    facts = probe.facts({**HELPER, "pinning": False}, "")
+    assert probe.spare_cpus(facts) == ()
+    assert beside(facts, CPU) == timed_on(facts, CPU) == Where(lease=Lease("cpu"))
 
 
 def test_a_bare_machine() -> None:

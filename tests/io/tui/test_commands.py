@@ -4,16 +4,18 @@ from typing import Any
 
 import pytest
 
-from kpd.daemon.commands import COMMANDS
 from kpd.model import events as e
-from kpd.model.codec import decode, encode
 from kpd.model.nouns import Budget
 from kpd.model.standing import PausedBy
+from kpd.operations.catalogue import OPERATIONS
+from kpd.operations.checking import checked
+from kpd.operations.iterations import SetReview
+from kpd.operations.runs import ChangeAgent, ResumeRun, RuleStand
 from kpd.subscription import DaemonError
 from tests.io.tui.test_acts import Commands, type_keys
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.unit.tui.test_pure import ENDED, plain, view_of
 from tui.acts import answers
 from tui.acts.action import reason
 from tui.acts.actions import BY_ID
@@ -116,8 +118,7 @@ EVERY = [one for acts in (WAITING, MEASURED, CHANGED, QUEUED) for _, sent in act
     ("verb", "args"), [*EVERY, ("undo", {"run": "r1"}), ("edit", {"run": "r1", "files": {"k": "x"}})]
 )
 def test_the_daemon_takes_what_the_keys_send(verb: str, args: dict[str, Any]) -> None:
-    kind, _ = COMMANDS[verb]
-    known = decode(encode(args), kind)
+    known = checked(OPERATIONS[verb], args)
     assert {name: getattr(known, name) for name in args} == args
 
 
@@ -140,14 +141,17 @@ async def test_what_was_done_is_said() -> None:
     assert undone == "r1.4 is the incumbent again"
 
 
+R1 = {"run": "r1"}
+
+
 def test_what_was_done_depends_on_what_was_asked_for() -> None:
-    assert answers.gate_set({"run": "r1", "on": True}) == "candidates of r1 wait for your review before they are built"
-    assert answers.gate_set({"run": "r1", "on": False}) == "candidates of r1 are built without waiting for you"
-    assert answers.rule_set({"rule": "spills", "stand": "pinned"}) == "spills is pinned: agents hear of it first"
-    assert answers.rule_set({"rule": "spills", "stand": "plain"}) == "spills is neither pinned nor banned now"
-    assert answers.agent_changed({"run": "r1", "model": "small"}) == "r1: the model small from the next iteration on"
-    assert answers.agent_changed({"run": "r1", "agent": "sweep"}) == "r1: sweep from the next iteration on"
-    assert answers.resumed({"run": None}) == "the queue goes on"
+    assert SetReview(run="r1", on=True).told(R1) == "candidates of r1 wait for your review before they are built"
+    assert SetReview(run="r1", on=False).told(R1) == "candidates of r1 are built without waiting for you"
+    assert RuleStand(rule="spills", stand="pinned").told(R1) == "spills is pinned: agents hear of it first"
+    assert RuleStand(rule="spills", stand="plain").told(R1) == "spills is neither pinned nor banned now"
+    assert ChangeAgent(model="small").told(R1) == "r1: the model small from the next iteration on"
+    assert ChangeAgent(agent="sweep").told(R1) == "r1: sweep from the next iteration on"
+    assert ResumeRun().told({"run": None}) == "the queue goes on"
 
 
 def test_a_full_profile_says_what_it_left() -> None:
@@ -168,6 +172,10 @@ def cpu() -> logs.Log:
     return log.emit(e.RunStarted("r1", "Xeon", device_id="cpu")).baseline()
 
 
+NOTHING_TO_UNDO = (
+    "there is nothing to undo in r1: since then kpd has accepted something itself, or nobody has decided anything"
+)
+UNTIMED = "r1.2 was never timed: it did not build, or its results are wrong"
 R4, LAST = Place(logs.TASK, "r4"), Place(logs.TASK, "r1", 5)
 
 
@@ -177,12 +185,16 @@ R4, LAST = Place(logs.TASK, "r4"), Place(logs.TASK, "r1", 5)
         ("approve", view_of(logs.running()), "no candidate waits for your review"),
         ("approve", view_of(waiting()), ""),
         ("retry", view_of(logs.running()), "r1.6 is still under way"),
-        ("retry", view_of(logs.ended()), "r1 has ended"),
+        ("retry", view_of(logs.ended()), ENDED),
         ("remeasure", view_of(logs.some()), ""),
-        ("profile", view_of(cpu()), "r1 was measured on a CPU: its profile is all there is"),
-        ("profile", view_of(logs.some(), Place(logs.TASK, "r1", 2)), "r1.2 was never timed"),
-        ("budget", view_of(logs.ended()), "r1 has ended"),
-        ("undo", view_of(logs.some()), "r1 has no accept or roll back by hand to undo"),
+        ("profile", view_of(cpu()), "r1.0 was measured on a CPU: its profile is all there is"),
+        (
+            "profile",
+            view_of(logs.some(), Place(logs.TASK, "r1", 2)),
+            "r1.2 was never timed: it did not build, or its results are wrong",
+        ),
+        ("budget", view_of(logs.ended()), ENDED),
+        ("undo", view_of(logs.some()), NOTHING_TO_UNDO),
         ("undo", view_of(rolled_back()), ""),
         ("pin", view_of(logs.some()), "choose a rule in the Rules tab"),
         ("pin", view_of(logs.some(), tab="rules"), "no rule has fired here"),

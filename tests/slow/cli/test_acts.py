@@ -73,8 +73,8 @@ def test_the_other_verbs(daemon: RealDaemon, workspace: Workspace, kpd: Kpd) -> 
     daemon.start()
     assert "kpd run TASK" in said(kpd("review", "on"), 64)
     kpd("run", "scale", "--agent", "mailbox", "--iterations", "3")
-    assert "wait for kpd approve" in said(kpd("review", "on"))
-    assert "r1 are built without asking" in said(kpd("review", "off", "r1"))
+    assert "wait for your review" in said(kpd("review", "on"))
+    assert "r1 are built without waiting for you" in said(kpd("review", "off", "r1"))
     said(kpd("review", "on", "r1"))
     prompt = workspace.iteration_folder("scale", "r1", 1) / "prompt.md"
     daemon.until(prompt.exists, "the prompt")

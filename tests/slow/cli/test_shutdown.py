@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kpd.daemon import lock
+from kpd.daemon import system
 from kpd.daemon.journal import Journal
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
@@ -82,7 +82,7 @@ async def ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 
 
 async def test_the_daemon_has_ended_once_its_process_is_gone(ending: Ending) -> None:
-    with lock.hold(ending.ws.lock):
+    with system.hold(ending.ws.lock):
         told = await ending.shutdown(patience=20.0)
     await asyncio.sleep(0.5)
     assert not told.done(), "the lock is free, the process is not gone"

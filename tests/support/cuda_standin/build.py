@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import compiled
 from .messages import as_nvcc
 from .options import Options, UsageError, language, read
 from .rewrite import RewriteError, rewrite
@@ -82,26 +83,56 @@ def _compile_cuda(options: Options, source: str, out: str, rewritten: Path) -> N
     front = ["g++", "-E", "-x", "c++", standard, *_MACROS, *shared, *options.preprocess, *system, source]
     preprocessed = _run([*front, *_common(options)], source)
     try:
-        rewritten.write_text(rewrite(preprocessed))
+        text = rewrite(preprocessed)
     except RewriteError as wrong:
         sys.stderr.write(f"{source}: error: {wrong}\n")
         raise Failed(2) from None
-    back = ["g++", "-x", "c++-cpp-output", standard, *_CODE, *_common(options), "-c", str(rewritten), "-o", out]
-    _run(back, source, code=2)
+    rewritten.write_text(text)
+    back = ["g++", "-x", "c++-cpp-output", standard, *_CODE, *_common(options), "-c"]
+    name = compiled.key([*back, source], text)
+    _object(options, name, [*back, str(rewritten), "-o", out], source, code=2)
 
 
 def _compile_host(options: Options, source: str, out: str, kind: str) -> None:
     compiler = ["gcc", "-x", "c"] if kind == "c" else ["g++", "-x", "c++", f"-std={options.standard}"]
-    paths = [*options.preprocess, "-DKPD_STANDIN=1", "-isystem", str(_INCLUDE)]
-    _run([*compiler, *_common(options), *paths, "-c", source, "-o", out])
+    command = [*compiler, *_common(options), *options.preprocess, "-DKPD_STANDIN=1", "-isystem", str(_INCLUDE)]
+    front = _call([*command, "-E", source])
+    name = "" if front.returncode else compiled.key([*compiler, *_common(options), source], front.stdout)
+    _object(options, name, [*command, "-c", source, "-o", out])
 
 
-def _run(command: Sequence[str], cuda: str = "", code: int = 1) -> str:
-    """Standard output of a compiler; its messages go to standard error, as nvcc's where they are about CUDA source."""
-    done = subprocess.run(
-        command, capture_output=True, env={**os.environ, "LC_ALL": "C"}, encoding="utf-8", errors="replace", check=False
-    )
-    sys.stderr.write(as_nvcc(done.stderr, cuda) if cuda else done.stderr)
+def _object(options: Options, name: str, command: Sequence[str], cuda: str = "", code: int = 1) -> None:
+    """Compile to the command's last word, unless an object of this name was kept.
+
+    Debug information holds the folder of the compilation, so what has it is compiled each time.
+    """
+    kept = bool(name) and not options.debug
+    said = compiled.take(name, command[-1]) if kept else None
+    if said is not None:
+        _say(said, cuda)
+        return
+    done = _call(command)
+    _say(done.stderr, cuda)
     if done.returncode:
         raise Failed(code)
+    if kept:
+        compiled.keep(name, command[-1], done.stderr)
+
+
+def _run(command: Sequence[str], cuda: str = "") -> str:
+    """Standard output of a compiler, which must succeed."""
+    done = _call(command)
+    _say(done.stderr, cuda)
+    if done.returncode:
+        raise Failed(1)
     return done.stdout
+
+
+def _call(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(command, capture_output=True, env=env, encoding="utf-8", errors="replace", check=False)
+
+
+def _say(messages: str, cuda: str) -> None:
+    """Pass a compiler's messages on, as nvcc's where they are about CUDA source."""
+    sys.stderr.write(as_nvcc(messages, cuda) if cuda else messages)

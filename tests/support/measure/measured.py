@@ -118,4 +118,4 @@ async def lab(root: Path) -> AsyncIterator[Lab]:
         facts = await host.probe()
         tools = choose(host.name, facts)
         ready = await harness(host, tools, {"harness.c": HARNESS}, 60.0)
-        yield Lab(host, tools, ready, Where(facts["cpus"][-1] if facts["pinning"] else None))
+        yield Lab(host, tools, ready, Where(tuple(facts["cpus"][-1:]) if facts["pinning"] else ()))

@@ -9,7 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from kpd.daemon import library
-from kpd.daemon.accounts import account
+from kpd.daemon.reckoning import account
 from kpd.messages import Push
 from kpd.model import events as e
 from kpd.model.codec import encode, event_to_json

@@ -10,10 +10,9 @@ from hypothesis import given, strategies as st
 from kpd.agents import space
 from kpd.agents.agent import BadReply
 from kpd.agents.hygiene import gate
-from kpd.agents.source.functions import functions
-from kpd.agents.source.signature import type_of
-from kpd.agents.source.text import code, parts
 from kpd.measure.elided import elided
+from kpd.source.functions import functions
+from kpd.source.text import code, parts
 from tests.places import DATA
 from tests.support.agents.asked import TASKS, made, shipped
 
@@ -305,7 +304,7 @@ auto trailing(int x) -> int { if (x) { } return "}"[0]; }
     ],
 )
 def test_types_are_compared_without_names(one: str, same: str, other: str) -> None:
-    first, second, third = (type_of(functions("k.cu", head + " { work(); }")[0]) for head in (one, same, other))
+    first, second, third = (functions("k.cu", head + " { work(); }")[0].type for head in (one, same, other))
     assert first == second
     assert first != third
 
@@ -326,7 +325,6 @@ def test_any_text_is_looked_through(text: str) -> None:
         assert "".join(part for _, part in parts(path, text)) == text
         assert [len(line) for line in code(path, text).split("\n")] == [len(line) for line in text.split("\n")]
     for each in functions("k.cu", text):
-        type_of(each)
         assert 1 <= each.line <= text.count("\n") + 1
 
 

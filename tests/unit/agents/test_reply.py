@@ -9,9 +9,9 @@ from hypothesis import given, settings, strategies as st
 from kpd.agents.agent import BadReply
 from kpd.agents.fences import take_apart
 from kpd.agents.reply import FORMAT, LARGEST, LONGEST, SEARCH, Reply, parse
-from kpd.agents.source.typography import plain_code
 from kpd.model.nouns import Expectation
 from kpd.profile.catalogue import RULES
+from kpd.source.typography import plain_code
 from tests.support.agents.asked import made, shipped
 from tests.support.model.samples import task_of
 

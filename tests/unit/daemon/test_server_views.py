@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 
 from kpd.daemon.artefacts import MOST_DIFFED, MOST_TEXT
 from kpd.daemon.journal import Journal
-from kpd.daemon.references import iteration_ref, run_ref
 from kpd.daemon.store import Store
 from kpd.daemon.views import Sources, answer
 from kpd.measure.judge import judge
@@ -22,6 +21,7 @@ from kpd.model.fold import fold_all
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration, State, TaskCard
 from kpd.model.places import HostCard
+from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import briefs
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace

@@ -11,6 +11,7 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
 from kpd.engine.ledger import RunLedger
 from kpd.engine.plan import End, next_of
+from kpd.engine.steps import feedback
 from kpd.engine.watchdog import Watchdog
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Outcome, Run, State
@@ -61,6 +62,14 @@ def test_a_search_tries_the_other_points_and_eight_at_most(values: tuple[int, ..
         step = next_of(run)
         assert not isinstance(step, End)
         assert getattr(step, "agent", "") == ("sweep" if count < points else "claude")
+
+
+@pytest.mark.parametrize(("length", "whole"), [(4000, True), (4001, False)])
+def test_an_agent_sees_four_thousand_characters_of_a_compiler_s_log(length: int, whole: bool) -> None:
+    log = "x" * length
+    assert (feedback(log) == log) is whole
+    assert feedback(log).startswith("x" * 4000)
+    assert feedback("short\n" + log).startswith("short\n[")
 
 
 # ── money ─────────────────────────────────────────────────────────────────────────────────────────────────────────

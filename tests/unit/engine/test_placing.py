@@ -1,14 +1,20 @@
 """Which device a run gets, and what it is told while it gets none."""
 
 from dataclasses import replace
+from math import inf
+from typing import Any
 
 import pytest
+from hypothesis import given
 
-from kpd.engine.placing import Place, place
-from kpd.model.nouns import Budget, Run
+from kpd.engine.placing import GRACE_S, MOST, Place, place, taken
+from kpd.model import events as e
+from kpd.model.fold import fold_all
+from kpd.model.nouns import Budget, Iteration, Run, State
 from kpd.model.places import Device, HostCard, Need
-from kpd.model.standing import ForDevice
+from kpd.model.standing import ForDevice, ForService, ForTurn
 from kpd.text.standing import wait
+from tests.support.model.strategies import logs
 
 CPU = Device("cpu", "cpu", "EPYC", "x86_64")
 H100 = Device("GPU-1", "gpu", "NVIDIA H100 80GB HBM3", "sm_90")
@@ -75,5 +81,79 @@ def test_a_run_goes_on_where_it_began_and_nowhere_else() -> None:
 
 
 def test_without_hosts() -> None:
-    assert place(run(), "cpu", Need(), {}, ()) == ForDevice("r1")
-    assert wait(ForDevice("r1")) == "there is no host"
+    assert place(run(), "cpu", Need(), {}, ()) == "there is no host"
+
+
+def test_a_device_of_ones_own_comes_before_one_that_is_shared() -> None:
+    shared = {("box", "GPU-1")}
+    assert place(run("box"), "gpu", Need("H100"), HOSTS, (), shared) == Place("box", replace(H100, id="GPU-3"))
+    only = {**HOSTS, "box": replace(HOSTS["box"], devices=(H100,))}
+    assert place(run("box"), "gpu", Need("H100"), only, (), shared) == Place("box", H100)
+    assert place(run("box"), "gpu", Need("H100"), only, shared, shared) == "box: busy with another run"
+
+
+# ── what is taken ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+NOW = 1000.0
+THERE = ("box", "GPU-1")
+
+
+def there(use: str = "", since: float = NOW, **more: Any) -> Run:
+    """A run on THERE that is at a step of this use; without a number, between two iterations."""
+    at = Iteration(3, "claude", 0, 0.0, step="propose", step_started=since, use=use)  # type: ignore[arg-type]
+    return replace(begun(host="box", device=H100.name, device_id="GPU-1"), iterations=(at,), incumbent=0, **more)
+
+
+def edited(since: float) -> Run:
+    """Of an operator, whose edit it has waited for since then."""
+    baseline = Iteration(0, "baseline", 0, 0.0, outcome="baseline", ended=since)
+    return replace(there(), agent="operator", iterations=(baseline,))
+
+
+def fresh() -> Run:
+    return replace(there(), iterations=(), incumbent=None)
+
+
+@pytest.mark.parametrize(
+    ("runs", "until"),
+    [
+        ([there("measures")], inf),
+        ([there("")], inf),
+        ([fresh()], inf),
+        ([there("thinks")], NOW + GRACE_S),
+        ([there("thinks", NOW - GRACE_S)], None),
+        ([there("thinks", NOW - GRACE_S), there("thinks")], NOW + GRACE_S),
+        ([there("thinks", NOW - GRACE_S), there("measures")], inf),
+        ([there("thinks", waiting=ForService("overloaded", 8), since=NOW - 9)], None),
+        ([there("measures", waiting=ForTurn("box", "ann"))], inf),
+        ([edited(NOW - 9)], None),
+        ([edited(NOW - 1)], NOW - 1 + GRACE_S),
+        ([there("", status="paused")], None),
+        ([there("measures", status="paused")], inf),
+        ([there("measures", status="paused", waiting=ForTurn("box", "r7"))], None),
+        ([there("measures", status="paused", infra=True)], None),
+        ([there("", status="paused"), there("measures")], inf),
+        ([there("thinks", 0.0)] * (MOST - 1), None),
+        ([there("thinks", 0.0)] * MOST, inf),
+        ([there("thinks", 0.0, status="paused")] * MOST, None),
+    ],
+    ids=[
+        "measures", "is on its way there", "is made ready", "has just begun to think", "thinks", "one of them does not",
+        "one of them measures", "waits for the service", "waits for the lease", "waits for an edit",
+        "has just begun to wait", "paused", "paused while it measures", "paused before it could",
+        "paused by trouble", "one of them paused",
+        "as many as may share it", "no more than that", "who is paused does not count",
+    ],
+)  # fmt: skip
+def test_when_another_run_may_begin_on_a_device(runs: list[Run], until: float | None) -> None:
+    named = {f"r{nth}": replace(one, id=f"r{nth}") for nth, one in enumerate(runs)}
+    assert taken(State(runs=named), NOW) == ({} if until is None else {THERE: until})
+
+
+@given(logs)
+def test_nobody_begins_where_somebody_measures(events: list[e.Event]) -> None:
+    now = fold_all(events)
+    found = taken(now, 10.0 * len(events))
+    assert {run.place for run in now.begun if run.measures} <= found.keys()
+    assert found.keys() <= {run.place for run in now.begun}

@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 from kpd.client import DaemonError
 from kpd.daemon.commands import carry_out
 from kpd.daemon.journal import Journal
+from kpd.daemon.reckoning import least_gain
 from kpd.daemon.store import Store
-from kpd.daemon.verdicts import least_gain
 from kpd.daemon.views import Sources, answer
 from kpd.engine.engine import Engine
 from kpd.engine.plan import End, Iterate, Wait, next_of
@@ -230,7 +230,7 @@ def test_a_move_moves_one_run_and_the_others_keep_their_order(moves: list[tuple[
 
 
 async def test_only_what_waits_can_be_moved(engine: Engine) -> None:
-    with pytest.raises(DaemonError, match=r"r1 is not in the queue \(running\)"):
+    with pytest.raises(DaemonError, match="r1 has begun: only what is queued can be moved"):
         await told(engine, "move", run="r1", to="up")
     with pytest.raises(DaemonError):
         await told(engine, "move", run="r1", to="sideways")

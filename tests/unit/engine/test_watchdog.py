@@ -19,7 +19,7 @@ from kpd.model.fold import fold_all
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration, Run, State, TaskCard
 from kpd.model.places import Device, HostCard
-from kpd.model.standing import DiskTrouble, ForApproval, PausedBy, QueueIsHeld
+from kpd.model.standing import DiskTrouble, ForApproval, ForTurn, PausedBy, QueueIsHeld
 from kpd.text.notices import notice, watched
 from kpd.text.standing import keeps
 from kpd.workspace.config import NotifyConfig
@@ -55,8 +55,8 @@ def for_edits(name: str) -> Run:
     return replace(begun(name), agent="operator", iterations=(baseline,), incumbent=0)
 
 
-def at_step(run: Run, step: str = "time", number: int = 3) -> Run:
-    return replace(run, iterations=(Iteration(number, "sweep", 0, 0.0, step=step),))  # type: ignore[arg-type]
+def at_step(run: Run, step: str = "time", number: int = 3, use: str = "") -> Run:
+    return replace(run, iterations=(Iteration(number, "sweep", 0, 0.0, step=step, use=use),))  # type: ignore[arg-type]
 
 
 def unknown(run: str, step: str) -> None:
@@ -80,7 +80,7 @@ def unknown(run: str, step: str) -> None:
         (state(for_edits("r1")), []),  # whoever began it knows
         (
             state(for_edits("r1"), queued("r2", "u", host="local")),
-            [("local", "cpu", ["r2"], "r1 has it, and waits for an edit of the task folder")],
+            [("local", "cpu", ["r2"], "r2 has not begun")],
         ),
         (state(begun("r1", waiting=Told("needs your approval"))), [("local", "cpu", ["r1"], "needs your approval")]),
         (
@@ -92,11 +92,25 @@ def unknown(run: str, step: str) -> None:
         (state(queued("r1", "g", host="local")), []),
         (state(begun("r1"), queued("r2", "t")), []),
         (state(queued("r1", "gone"), held=Told("disk")), []),
+        (state(begun("r1", waiting=ForTurn("local", "r2")), at_step(begun("r2", "u"), use="measures")), []),
+        (state(begun("r1", status="paused", infra=True), at_step(begun("r2", "u"), use="measures")), []),
+        (state(at_step(begun("r1"), use="thinks")), []),
+        (
+            state(at_step(begun("r1"), use="thinks"), queued("r2", "u", host="local", waiting=Told("local: busy"))),
+            [("local", "cpu", ["r2"], "local: busy")],
+        ),
+        (
+            state(begun("r1", status="paused"), queued("r2", "u", host="local")),
+            [("local", "cpu", ["r2"], "r2 has not begun")],
+        ),
+        (state(at_step(begun("r1", status="paused"), use="measures"), queued("r2", "u", host="local")), []),
     ],
     ids=[
         "nothing", "it goes on", "its device is in use", "a person paused it", "trouble paused it",
         "it waits for an edit", "others wait for that edit, too", "it waits", "held", "held before it began",
-        "its host is down", "no device fits", "its task is in use", "its task is gone",
+        "its host is down", "no device fits", "its task is in use", "its task is gone", "another has its turn",
+        "another goes on", "it thinks", "others wait while it thinks", "a person paused it, others wait",
+        "paused while it measures",
     ],
 )  # fmt: skip
 def test_a_device_that_work_waits_for(now: State, found: list[tuple[str, str, list[str], str]]) -> None:
@@ -139,6 +153,17 @@ def test_a_reason_that_counts_seconds_is_no_news_and_another_cause_is() -> None:
     assert len(told) == 1
     paused = state(begun("r1", status="paused", pause=FULL, infra=True))
     assert [len(dog.look(paused, at, IDLE_S, unknown)) for at in (3000, 3600)] == [0, 1]
+
+
+def test_agents_that_begin_to_think_again_and_again_leave_no_device_idle() -> None:
+    dog, told = Watchdog(), 0
+    waits = queued("r2", "u", host="local")
+    for minute in range(30):
+        thinks = at_step(begun("r1"), use="thinks")
+        since = replace(thinks.iterations[0], step_started=60.0 * minute if minute < 15 else 900.0)
+        news = dog.look(state(replace(thinks, iterations=(since,)), waits), 60 * minute, IDLE_S, unknown)
+        told += sum(isinstance(one, e.DeviceIdle) for one in news)
+        assert told == (minute >= 25), "only who thinks for so long without an end keeps it idle"
 
 
 def test_a_run_that_tries_a_busy_device_now_and_then_waits_all_the_same() -> None:

@@ -186,3 +186,46 @@ def test_pauses_differ_by_a_tenth_so_that_not_all_come_at_once(
 ) -> None:
     monkeypatch.setattr(random, "uniform", end)
     assert pauses(run, "unreachable", until_s=3) == pytest.approx([pause, 1.5 * pause])
+
+
+@pytest.mark.parametrize("was_up", [False, True])
+@pytest.mark.parametrize("kind", ["unreachable", "helper_died", "auth", "no_python", "config", "host_key"])
+def test_who_asks_waits_for_what_time_heals_and_for_a_link_that_was_up(
+    run: Run, kind: HostErrorKind, was_up: bool
+) -> None:
+    """A host's key that has changed is an error in any case."""
+    raised: type[Exception] = HostError if kind == "host_key" or not (kind in LOST or was_up) else TimeoutError
+    way = Way([Pipe(1.0), kind] if was_up else [kind])
+
+    async def ask() -> None:
+        keeper = Keeper("box", way, nothing)
+        with pytest.raises(HostError):
+            await keeper.linked()  # nobody keeps it yet
+        keeper.start()
+        if was_up:
+            assert (await keeper.linked()).up
+            assert keeper.up and keeper.trouble is None and keeper.tries == 1
+            await asyncio.sleep(2)
+        with pytest.raises(raised):
+            async with asyncio.timeout(10):
+                await keeper.linked()
+        assert not keeper.up and keeper.trouble is not None and keeper.trouble.kind == kind
+        await keeper.close()
+
+    run(ask)
+
+
+def test_tries_are_counted_and_a_nudge_is_one_more(run: Run) -> None:
+    async def count() -> None:
+        keeper = Keeper("box", Way(["host_key"]), nothing)
+        assert keeper.tries == 0
+        keeper.start()
+        await keeper.tried(0)
+        assert keeper.tries == 1
+        keeper.nudge()
+        await keeper.tried(1)
+        assert keeper.tries == 2
+        await keeper.close()
+        await keeper.tried(9)
+
+    run(count)

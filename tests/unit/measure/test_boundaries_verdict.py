@@ -10,7 +10,7 @@ from kpd.measure.bench import Say
 from kpd.measure.contest import contest
 from kpd.measure.final import Final, held_out
 from kpd.measure.interval import half_width
-from kpd.measure.judge import BadSamples, decide, judge, percent
+from kpd.measure.judge import BadSamples, decide, judge, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.nouns import Gain, Verdict
 
@@ -55,6 +55,12 @@ def test_a_gain_counts_from_the_look_after_five_processes_on(count: int, accepte
     assert judge(processes([20] * count), 2).accepted is accepted
 
 
+def test_a_quad_is_two_batches_of_each_side_and_a_process_is_its_median_quad() -> None:
+    quads = CaseSample(1, (100.0,) * 6, (85.0, 95.0, 70.0, 90.0, 5.0, 15.0))
+    assert log_ratio(quads) == pytest.approx(math.log(200 / 160))
+    assert log_ratio(CaseSample(1, (100.0,), (80.0,))) == pytest.approx(math.log(100 / 80))
+
+
 # ── what they say ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -72,7 +78,7 @@ def test_a_gain_is_accepted_from_the_asked_one_on(asked: float, accepted: bool) 
 
 
 @pytest.mark.parametrize("gains", [[-3, 1, -2, 0, -1], [3, -1, 2, 0, 1]], ids=["more of a loss", "more of a gain"])
-@pytest.mark.parametrize(("factor", "word"), [(0.999, "inconclusive"), (1.001, "same")])
+@pytest.mark.parametrize(("factor", "word"), [(0.999, "inconclusive"), (1.0, "inconclusive"), (1.001, "same")])
 def test_no_difference_is_an_interval_within_the_asked_gain_on_both_sides(
     gains: list[float], factor: float, word: str
 ) -> None:
@@ -81,7 +87,7 @@ def test_no_difference_is_an_interval_within_the_asked_gain_on_both_sides(
     assert judge(processes(gains), factor * max(-found.low, found.high)).word == word
 
 
-@pytest.mark.parametrize(("factor", "more"), [(0.999, 2), (1.001, 0)])
+@pytest.mark.parametrize(("factor", "more"), [(0.999, 2), (1.0, 2), (1.001, 0)])
 def test_a_contest_ends_at_five_processes_that_rule_the_asked_gain_out(factor: float, more: int) -> None:
     gains = [0.6, -0.6, 0.2, -0.2, 0.1]
     high = judge(processes(gains), 1).gain.high
@@ -115,6 +121,12 @@ def test_the_interval_of_old_samples_stays_what_it_was(ratios: list[float], at_9
 
 def test_a_ratio_that_no_machine_gives_stays_a_finite_loss() -> None:
     assert percent(-699.0) > percent(-700.0) == percent(-1e9) > -math.inf
+
+
+def test_a_gain_that_is_just_the_asked_one_is_accepted() -> None:
+    asked = judge(processes([5] * 7), 2).gain.pct
+    assert judge(processes([5] * 7), asked).accepted
+    assert not judge(processes([5] * 7), math.nextafter(asked, 9)).accepted
 
 
 # ── held-out cases ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.model import codec, events as e
+from kpd.model import acts, codec, events as e
 from kpd.model.fold import fold_all
 from kpd.model.nouns import State
 from tests.support.model.strategies import any_fact, logs
@@ -29,7 +29,8 @@ def test_a_state_survives_its_json(log: list[e.Event]) -> None:
 
 
 def test_every_concrete_fact_has_a_kind_of_its_own() -> None:
-    facts = [cls for cls in vars(e).values() if isinstance(cls, type) and issubclass(cls, e.Fact)]
+    there = {**vars(acts), **vars(e)}.values()
+    facts = [cls for cls in there if isinstance(cls, type) and issubclass(cls, e.Fact)]
     concrete = [cls for cls in facts if not any(cls in other.__bases__ for other in facts)]
     assert {cls.kind(): cls for cls in concrete} == e.FACTS
     assert len(e.FACTS) == len(concrete)

@@ -1,4 +1,4 @@
-"""A log of an older kpd, which kept its outcomes as sentences: it still folds, and the sentences are shown as they are."""
+"""A log of an older kpd, with sentences for outcomes: it still folds, and its sentences are shown as they are."""
 
 import json
 import lzma

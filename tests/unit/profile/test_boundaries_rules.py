@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from kpd.model.profiles import Severity
 from kpd.profile.cpu_rules import CPU_RULES
 from kpd.profile.gpu_rules import GPU_RULES
+from kpd.profile.rules import Rule, apply, apply_cases
 
 BY_ID = {rule.id: rule for rule in (*CPU_RULES, *GPU_RULES)}
 FIRES = {  # whether a rule fires just below an edge, at it, and just above it
@@ -158,3 +160,30 @@ def test_moves_are_told_apart_from_arithmetic_whatever_it_is() -> None:
     metrics = dict.fromkeys(BY_ID["scalar_moves"].needs, 1.0)
     assert BY_ID["scalar_moves"].fire(metrics | {"hot_vector_bits": 4, "hot_scalar_fp": 4, "hot_calls": 0}) is None
     assert BY_ID["scalar_moves"].fire(metrics | {"hot_vector_bits": 4, "hot_scalar_fp": 0, "hot_calls": 4}) is None
+
+
+# ── several rules, several cases ──────────────────────────────────────────────────────────────────────────────────
+
+
+def fires(severity: Severity) -> Rule:
+    return Rule(severity, severity, ("ipc",), lambda metrics: metrics["ipc"] > 1, "{ipc}", "")
+
+
+def test_the_severest_comes_first_whatever_the_order_of_the_rules() -> None:
+    rules = [fires("low"), fires("medium"), fires("high")]
+    assert [found.rule for found in apply(rules, {"ipc": 2})] == ["high", "medium", "low"]
+    assert [found.rule for found in apply_cases(rules, {"a": {"ipc": 2}}, {})] == ["high", "medium", "low"]
+
+
+@pytest.mark.parametrize(("cases", "more"), [(3, ""), (4, " and 1 more"), (5, " and 2 more")])
+def test_three_cases_are_named_and_the_rest_is_counted(cases: int, more: str) -> None:
+    metrics = {f"case{at}": {"ipc": 2.0} for at in range(cases)} | {"quiet": {"ipc": 1.0}}
+    (found,) = apply_cases([fires("low")], metrics, {})
+    assert f"(case0, case1, case2{more})" in found.message
+
+
+def test_the_evidence_is_of_the_weightiest_case_and_one_of_no_known_weight_is_the_lightest() -> None:
+    metrics = {"unknown": {"ipc": 4.0}, "light": {"ipc": 3.0}, "heavy": {"ipc": 2.0}}
+    weights = {"light": 1e-3, "heavy": 2e-3}
+    assert apply_cases([fires("low")], metrics, weights)[0].evidence == {"ipc": 2.0}
+    assert apply_cases([fires("low")], metrics, {"light": 1e-3})[0].evidence == {"ipc": 3.0}

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 from rich.cells import cell_len
 
-from kpd.model import events as e
+from kpd.model import acts, events as e
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
 from kpd.model.kinds import Told
@@ -15,11 +15,11 @@ from tui.words.deeds import MOST_WORDS, deed
 
 ADA = "ada@laptop:pts/3"
 SENTENCES = [
+    (acts.Noted("r3", "the fan was replaced", ADA), "notes on r3: the fan was replaced"),
     (e.RunQueued("r3", "scale", "sweep", "any", Budget(), ADA), "queues r3 of scale, by sweep"),
     (e.RunPaused("r3", PausedBy(ADA), ADA), "pauses r3"),
     (e.RunResumed("r3", ADA), "resumes r3"),
     (e.RunEnded("r3", "stopped", Stopped(ADA)), "stops r3"),
-    (e.RunEnded("r3", "stopped", Stopped(ADA)), "stops r3"),  # as older logs have it
     (e.QueueReleased(ADA), "releases the queue"),
     (e.QueueOrdered(("r5", "r4"), ADA), "orders the queue: r5, r4"),
     (e.QueueOrdered(tuple(f"r{n}" for n in range(9)), ADA), "orders the queue: r0, r1, r2, r3, r4, …"),
@@ -27,7 +27,6 @@ SENTENCES = [
     (e.Steered("r3", 1, "use\n  shared memory", ADA), "steers r3: use shared memory"),
     (e.Steered("r3", 1, "", ADA), "withdraws note 1 of r3"),
     (e.IterationEnded("r3", 4, "skipped", Skipped(ADA)), "skips r3.4"),
-    (e.IterationEnded("r3", 4, "skipped", Skipped(ADA)), "skips r3.4"),  # as older logs have it
     (e.ReviewSet("r3", True, ADA), "wants to review r3"),
     (e.ReviewSet("r3", False, ADA), "lets r3 go on without review"),
     (e.Approved("r3", 4, ADA), "approves r3.4"),

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from kpd.model import events as e
 from kpd.model.kinds import Told
-from kpd.model.nouns import State
+from kpd.model.nouns import Budget, State
 from kpd.model.places import Check, HostCard
 from tests.support.tui import fleet, logs
 from tests.unit.tui.test_pure import plain, view_of
@@ -114,16 +114,22 @@ def test_of_many_gpus_each_says_who_has_it(width: int) -> None:
 def test_a_device_is_held_by_the_run_that_began_on_it_there() -> None:
     two, state = fleet.gpu_host("gpu2"), fleet.healthy().hosts(fleet.gpu_host("gpu2")).state
     gpu = two.devices[1]
-    run = hosts.holder(state, state.hosts["gpu1"], gpu)
-    assert run is not None
-    assert run.id == "r1"
-    assert hosts.holder(state, two, gpu) is None, "the same id on another host is another device"
-    assert hosts.holder(state, state.hosts["gpu1"], two.devices[0]) is None
+    assert [run.id for run in hosts.holders(state, state.hosts["gpu1"], gpu)] == ["r1"]
+    assert not hosts.holders(state, two, gpu), "the same id on another host is another device"
+    assert not hosts.holders(state, state.hosts["gpu1"], two.devices[0])
     older = logs.running().emit(e.HostProbed(replace(fleet.gpu_host("local"), transport="local"))).state
-    old_run = hosts.holder(older, older.hosts["local"], fleet.CPU)
-    assert old_run is not None, "it was begun before devices had ids"
+    assert hosts.holders(older, older.hosts["local"], fleet.CPU), "it was begun before devices had ids"
     ended = fleet.healthy().emit(e.RunEnded("r1", "improved", Told("done"))).state
-    assert hosts.holder(ended, ended.hosts["gpu1"], gpu) is None
+    assert not hosts.holders(ended, ended.hosts["gpu1"], gpu)
+
+
+def test_of_runs_that_share_a_device_the_one_that_measures_is_shown() -> None:
+    log = fleet.healthy().emit(e.RunQueued("r9", "other", "claude", "gpu1", Budget()))
+    log.emit(e.RunStarted("r9", "NVIDIA H100", "gpu1", fleet.gpu_host("gpu1").devices[1].id))
+    log.emit(e.IterationStarted("r9", 0, "baseline", 0)).emit(e.StepStarted("r9", 0, "time", use="measures"))
+    assert "r9.0 +1" in drawn(view_of(log, host="gpu1"), 120)
+    log.emit(e.RunWaits("r9", Told("gpu1: r1 measures on it")))
+    assert "r9.0 +1" not in drawn(view_of(log, host="gpu1"), 120)
 
 
 def test_a_host_of_an_older_log_shows_the_one_device_it_names_and_its_compiler() -> None:

@@ -203,6 +203,9 @@ def test_only_measured_and_failed_iterations_use_the_budget() -> None:
 # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+ENDED = "r1 has ended: 4 iterations without a gain (patience 4)"
+
+
 def why(id: str, view: View) -> str:
     return reason(BY_ID[id], view)
 
@@ -216,13 +219,13 @@ def test_every_action_has_its_own_keys() -> None:
 def test_a_read_only_screen_may_look_but_not_act() -> None:
     view = replace(view_of(logs.held()), read_only=True)
     for action in ACTIONS:
-        forbidden = bool(action.verb) and action.group != "Recording"  # without one, that is the reason
+        forbidden = action.pick is not None and action.group != "Recording"  # without one, that is the reason
         assert ("read-only" in reason(action, view)) == forbidden, action.id
 
 
 def test_without_a_link_no_command_can_be_given() -> None:
     view = replace(view_of(logs.running()), link=Link("down"))
-    commands = [action for action in ACTIONS if action.verb and action.group != "Recording"]
+    commands = [action for action in ACTIONS if action.pick is not None and action.group != "Recording"]
     assert all("no link" in reason(action, view) for action in commands)
 
 
@@ -231,9 +234,9 @@ def test_what_cannot_be_done_says_why() -> None:
     assert why("pause", some) == ""
     assert why("resume", some) == "r1 is not paused"
     assert why("pause", view_of(logs.paused())) == "r1 is paused already"
-    assert why("resume", view_of(logs.ended())) == "r1 has ended"
+    assert why("resume", view_of(logs.ended())) == ENDED
     assert why("resume", view_of(logs.held())) == ""
-    assert why("skip", some) == "no iteration is under way"
+    assert why("skip", some) == "r1 has no iteration under way"
     assert why("skip", running) == ""
     assert why("accept", running) == "r1.6 is still under way"
     assert why("accept", view_of(logs.some(), Place(logs.TASK, "r1", 4))) == "r1.4 is the incumbent already"
@@ -242,7 +245,7 @@ def test_what_cannot_be_done_says_why() -> None:
     assert why("accept", view_of(logs.some(), Place(logs.TASK, "r1", 3))) == ""
     assert "never accepted" in why("rollback", view_of(logs.some(), Place(logs.TASK, "r1", 3)))
     assert why("rollback", view_of(logs.some(), Place(logs.TASK, "r1", 0))) == ""
-    assert why("stop", view_of(logs.ended())) == "r1 has ended"
+    assert why("stop", view_of(logs.ended())) == ENDED
     assert why("run", view_of(logs.empty())).startswith("there is no task yet")
     assert why("memo", view_of(logs.no_runs())) == "no iteration is selected"
 

@@ -7,7 +7,7 @@ import pytest
 from kpd.cli.main import main
 from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
-from kpd.daemon.survey import survey_tasks
+from kpd.daemon.watcher import survey_tasks
 from kpd.workspace.paths import Workspace
 
 ENDLESS = "9" * 5000

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import pytest
 from hypothesis import example, given, strategies as st
 
-from kpd.daemon.arguments import RunArgs
+from kpd.operations.checking import shape
+from kpd.operations.runs import QueueRun
 from kpd.workspace.strict import MOST_BYTES, ConfigError, Count, Document, Filled, NotNegative, misfit, read_toml
 
 
@@ -137,4 +138,4 @@ def test_a_folder_a_pipe_and_a_missing_file(tmp_path: Path) -> None:
     ],
 )
 def test_arguments_that_do_not_fit_are_told_as_settings_are(given: dict[str, Any], why: str) -> None:
-    assert misfit(given, RunArgs)[: len(why) or None] == why
+    assert misfit(given, shape(QueueRun))[: len(why) or None] == why

@@ -1,0 +1,75 @@
+"""Verbs that are one operation and no more: their arguments and their words come from its declaration."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any, get_args, get_origin
+
+from kpd.cli.ask import command, workspace
+from kpd.cli.outcome import OK
+from kpd.cli.parser import amount, count
+from kpd.cli.text import narrate, plain
+from kpd.operations.catalogue import KEYS, OPERATIONS
+from kpd.operations.operation import Operation, fields, spoken
+
+
+def declared(verb: str) -> tuple[type[Operation[Any]], dict[str, Any]]:
+    """The operation that a verb stands for, and the arguments that the verb means."""
+    found = next(((kind, dict(key.fixed)) for kind, key in KEYS if key.id == verb), None)
+    return found or (OPERATIONS[verb], {})
+
+
+def arguments(parser: ArgumentParser) -> None:
+    kind, fixed = declared(parser.get_default("verb"))
+    add_arguments(parser, kind, *fixed)
+
+
+def add_arguments(parser: ArgumentParser, kind: type[Operation[Any]], *without: str) -> None:
+    """Those that the command line speaks of; what must be given stands before what may be left out."""
+    hints = {name: hint for name, hint in fields(kind).items() if spoken(hint) and name not in without}
+    for name in sorted(hints, key=lambda name: hasattr(kind, name)):
+        _add(parser, name, hints[name], needed=not hasattr(kind, name))
+
+
+def _add(parser: ArgumentParser, name: str, hint: Any, needed: bool) -> None:
+    said, known = spoken(hint), _parts(hint)
+    assert said is not None
+    if bool in known and said.option:
+        parser.add_argument(said.option, dest=name, action="store_true", default=None, help=said.help)
+        return
+    how: dict[str, Any] = {"help": said.help, "metavar": said.metavar}
+    if choices := [part for part in known if isinstance(part, str)] or (["on", "off"] if bool in known else []):
+        how |= {"choices": choices, "metavar": None}
+    elif number := count if int in known else amount if float in known else None:
+        how["type"] = number
+    if said.option:
+        parser.add_argument(said.option, dest=name, **how)
+    else:
+        how["nargs"] = ("+" if needed else "*") if said.words else None if needed else "?"
+        parser.add_argument(name, **how)
+
+
+def _parts(hint: Any) -> list[Any]:
+    """The plain types in a declared one, and what a Literal may be."""
+    inner = [part for part in get_args(hint) if isinstance(part, type | str) or get_origin(part) is not None]
+    return [one for part in inner for one in _parts(part)] if inner else [hint]
+
+
+def given(args: Namespace, kind: type[Operation[Any]]) -> dict[str, Any]:
+    """What the command line says of the operation's arguments; those that are left out are left out here, too."""
+    found = {}
+    for name, hint in fields(kind).items():
+        value = getattr(args, name, None)
+        if isinstance(value, list):
+            value = " ".join(value)
+        elif value in ("on", "off") and bool in _parts(hint):
+            value = value == "on"
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def execute(args: Namespace) -> int:
+    kind, fixed = declared(args.verb)
+    op = kind(**given(args, kind), **fixed)
+    told = op.told(command(workspace(args), kind.name, **op.args()))
+    narrate(plain(f"{told}; {kind.then}" if kind.then else told))
+    return OK

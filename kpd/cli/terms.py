@@ -1,0 +1,104 @@
+"""kpd steer, budget, agent: what a run is told and goes on under; without a change, what that is now."""
+
+import re
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from kpd.cli import words
+from kpd.cli.ask import command, query, workspace
+from kpd.cli.operate import add_arguments, given
+from kpd.cli.outcome import OK, CliError
+from kpd.cli.parser import add_json, count
+from kpd.cli.text import clean, columns, line, narrate, out, out_json, table
+from kpd.operations.runs import ChangeAgent, ChangeBudget, SteerRun
+
+RUN = re.compile(r"r\d+")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    match parser.get_default("verb"):
+        case "steer":
+            add_arguments(parser, SteerRun)
+            parser.add_argument(
+                "--withdraw", metavar="N", type=count, help="take note N back, unless it was read; instead of --note"
+            )
+        case "budget":
+            add_arguments(parser, ChangeBudget)
+            add_json(parser)
+        case _:
+            what = "claude, sweep, claude,sweep, …"
+            parser.add_argument("words", nargs="*", metavar="[RUN] AGENT[,AGENT]", help=what)
+            add_arguments(parser, ChangeAgent, "run", "agent")
+
+
+def execute(args: Namespace) -> int:
+    return {"steer": _steer, "budget": _budget, "agent": _agent}[args.verb](args)
+
+
+def _steer(args: Namespace) -> int:
+    text = " ".join(args.text).strip()
+    if args.withdraw is not None and args.note is not None:
+        raise CliError("argument --withdraw: not allowed with argument --note", "see kpd steer --help")
+    if args.withdraw is not None and text:
+        raise CliError("--withdraw takes no text", f"kpd steer --note {args.withdraw} TEXT changes a note")
+    if args.withdraw is None and not text:
+        raise CliError("nothing to say", 'kpd steer "try wider loads"')
+    op = SteerRun(text=text, note=args.note if args.withdraw is None else args.withdraw, run=args.run)
+    done = command(workspace(args), op.name, **op.args())
+    out(str(done["note"]))
+    narrate(op.told(done))
+    return OK
+
+
+def _agent(args: Namespace) -> int:
+    ws, said = workspace(args), list(args.words)
+    run = said.pop(0) if said and RUN.fullmatch(said[0]) else None
+    if len(said) > 1:
+        raise CliError("agents that take turns are written with commas", f"kpd agent {','.join(said)}")
+    op = ChangeAgent(run=run, agent=said[0] if said else None, model=args.model)
+    changes = op.agent is not None or op.model is not None
+    if changes:
+        run = command(ws, op.name, **op.args())["run"]
+    found = query(ws, "terms", run=run)
+    model = f" with {line(found['model'])}" if found["model"] else ""
+    if changes:
+        narrate(f"{found['run']}: from the next iteration on {line(found['agent'])} proposes{model}")
+    else:
+        out(f"{found['run']}: {line(found['agent'])}{model}")
+    return OK
+
+
+def _budget(args: Namespace) -> int:
+    ws, change = workspace(args), given(args, ChangeBudget)
+    changes = bool(change.keys() - {"run"})
+    run = command(ws, ChangeBudget.name, **change)["run"] if changes else args.run
+    found = query(ws, "terms", run=run)
+    if args.json:
+        out_json(found)
+        return OK
+    found = clean(found)
+    narrate(
+        f"the budget of {found['run']} ({found['status']}) is now:" if changes else f"the budget of {found['run']}:"
+    )
+    for text in table(("OF", "MOST", "SO FAR", "LEFT"), _rows(found), columns(), right="MOST SO_FAR LEFT"):
+        out(text)
+    return OK
+
+
+def _rows(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    from kpd.model.spending import dollars
+
+    most, left = found["budget"], _left
+    usd = (dollars(most["usd"]), dollars(max(most["usd"] - found["usd"], 0.0))) if most["usd"] else ("", "")
+    return [
+        ("iterations", str(most["iterations"]), str(found["counted"]), left(most["iterations"], found["counted"])),
+        ("patience", str(most["patience"]), str(found["in_vain"]), left(most["patience"], found["in_vain"])),
+        ("dollars", usd[0], dollars(found["usd"]), usd[1]),
+        ("stop score", words.number(most["stop_score"]), words.number(found["score"]), ""),
+        ("least gain, %", f"{most['min_gain_pct']:g}", "", ""),
+        ("fix attempts", str(most["fix_attempts"]), "", ""),
+    ]
+
+
+def _left(most: int, used: int) -> str:
+    return str(max(most - used, 0))

@@ -1,0 +1,82 @@
+"""What the operating system does for a daemon: one a workspace, who connects to it, and how systemd is told."""
+
+import fcntl
+import logging
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class AlreadyRunning(Exception):
+    """Another daemon holds the workspace; `pid` is None when it has not written its number yet."""
+
+    def __init__(self, pid: int | None) -> None:
+        who = f"process {pid}" if pid is not None else "another process"
+        super().__init__(f"a daemon runs already for this workspace ({who}); kpd attach, or kpd shutdown to end it")
+        self.pid = pid
+
+
+@contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """Be the only one inside this block. Raises AlreadyRunning, OSError.
+
+    The kernel drops the lock with the process, so nothing is left to clean up after a crash. The file itself stays:
+    removing it would let two daemons lock two files of one name. Its number serves messages, never decisions.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as err:
+            raise AlreadyRunning(_number(descriptor)) from err
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _number(descriptor: int) -> int | None:
+    text = os.pread(descriptor, 32, 0).strip()
+    return int(text) if text.isdigit() else None
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """The user id of the process that connected, as the kernel knows it. Raises OSError."""
+    if sys.platform == "linux":
+        _pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return int(uid)
+    # macOS and the BSDs: LOCAL_PEERCRED (1) at level SOL_LOCAL (0) gives struct xucred, which begins with its version
+    # and the effective user id.
+    _version, uid = struct.unpack("II", connection.getsockopt(0, 1, 76)[:8])
+    return int(uid)
+
+
+log = logging.getLogger(__name__)
+
+
+def ready() -> None:
+    """The daemon listens."""
+    _send("READY=1")
+
+
+def stopping() -> None:
+    """The daemon is on its way out."""
+    _send("STOPPING=1")
+
+
+def _send(state: str) -> None:
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):  # Linux's abstract namespace
+        address = "\0" + address[1:]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
+        try:
+            out.sendto(state.encode(), address)
+        except OSError as err:
+            log.warning("cannot tell systemd %s: %s", state, err)

@@ -1,0 +1,94 @@
+"""What is done to a run's candidates: looked at first, measured once more, told of, and made by hand."""
+
+from kpd.engine import edits, taskfolder
+from kpd.engine.engine import Engine
+from kpd.engine.journal import run_of
+from kpd.engine.waiting import tell
+from kpd.model import events as e
+from kpd.model.nouns import Run
+from kpd.operations.iterations import (
+    ApproveCandidate,
+    DeclineCandidate,
+    EditKernel,
+    MeasureAgain,
+    SetReview,
+    WriteMemo,
+    waiting,
+)
+from kpd.operations.operation import Refused, RunIteration
+from kpd.text.endings import of_iteration
+from kpd.workspace.runfolder import IterationFolder
+
+
+def review(engine: Engine, op: SetReview, target: Run, by: str) -> dict[str, bool]:
+    """Whether the run's candidates wait for a person; when no longer, one that waits goes on."""
+    if not op.on and (waits := waiting(target)) is not None:
+        engine.journal.emit(e.Approved(target.id, waits.number, by))
+        _decided(engine, target)
+    if target.approve != op.on:
+        engine.journal.emit(e.ReviewSet(target.id, op.on, by))
+    return {"on": op.on}
+
+
+def approve(engine: Engine, op: ApproveCandidate, target: RunIteration, by: str) -> None:
+    engine.journal.emit(e.Approved(target.run.id, target.it.number, by))
+    _decided(engine, target.run)
+
+
+def decline(engine: Engine, op: DeclineCandidate, target: RunIteration, by: str) -> None:
+    """End it as rejected; agents read why when they next propose."""
+    engine.journal.emit(e.Declined(target.run.id, target.it.number, op.reason.strip(), by))
+    _decided(engine, target.run)
+
+
+def _decided(engine: Engine, run: Run) -> None:
+    """Also a run that another daemon left waiting says so no more."""
+    tell(engine.journal, run_of(engine.journal, run.id), None)
+    engine.wake()
+
+
+def again(engine: Engine, op: MeasureAgain, target: RunIteration, by: str) -> None:
+    """Have what it proposed measured once more, against the incumbent of then, as an iteration of its own."""
+    run, it = target
+    if not any(isinstance(event.fact, e.Proposed) for event in engine.journal.events(run.id, it.number)):
+        why = of_iteration(it) or "its agent proposed nothing"
+        raise Refused(f"{target.ref} has no candidate: {why}", f"kpd log {run.id}")
+    engine.journal.emit(e.AgainAsked(run.id, it.number, op.thorough, by))
+    engine.wake()
+
+
+def memo(engine: Engine, op: WriteMemo, target: RunIteration, by: str) -> None:
+    if not (text := op.text.strip()):
+        raise Refused("the memo is empty")
+    run, it = target
+    engine.journal.emit(e.MemoGiven(run.id, it.number, text, by))
+    IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number)).write("memo.md", f"{text}\n")
+
+
+def edit(engine: Engine, op: EditKernel, target: Run, by: str) -> None:
+    """Save the operator's text in the task folder, where it is measured next like any edit there.
+
+    Editable files that are not named stay as they are. Raises Refused, TaskError, OSError.
+    """
+    run, files = target, op.files
+    live = engine.workspace.tasks / run.task
+    if not edits.is_open(run):
+        message = f"{run.id} has not begun: an edit would be measured by no run"
+        raise Refused(message, f"edit {live}; a run begins with that")
+    editable = edits.snapshot_of(engine.workspace, run).editable
+    if strange := [path for path in files if path not in editable]:
+        raise Refused(f"{strange[0]} is not an editable file of {run.task}", f"editable are {', '.join(editable)}")
+    if empty := [path for path, text in files.items() if not text]:
+        raise Refused(f"{empty[0]} would be empty", "kpd takes an empty file for one that is just being saved")
+    wanted = {path: text.encode() for path, text in files.items()}
+    engine.look_at_folders({run.task})
+    run = run_of(engine.journal, run.id)
+    now = taskfolder.present(live, tuple(wanted))
+    if now == wanted:
+        raise Refused(f"nothing to save: {live} holds this already")
+    try:
+        taskfolder.refuse_to_lose(live, wanted, run)
+    except taskfolder.Conflict as err:
+        raise Refused(str(err), f"edit {live / next(iter(wanted))} itself, or wait until it is measured") from err
+    taskfolder.write(live, wanted)
+    engine.look_at_folders({run.task}, by)

@@ -1,0 +1,14 @@
+"""The effects of all operations by their names."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kpd.engine.operations import candidates, hosts, incumbent, profiling, runs, terms
+from kpd.operations.catalogue import OPERATIONS
+
+EFFECTS: dict[str, Callable[..., Any]] = {
+    name: getattr(subject, name)
+    for name in OPERATIONS
+    for subject in (runs, terms, candidates, incumbent, profiling, hosts)
+    if hasattr(subject, name)
+}

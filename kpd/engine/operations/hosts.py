@@ -1,0 +1,29 @@
+"""What is done to hosts: looked at anew, tried again, trusted."""
+
+import asyncio
+from typing import Any
+
+from kpd.engine.engine import Engine
+from kpd.operations.machines import CheckHosts, RetryLink, TrustHost
+from kpd.operations.operation import Refused
+
+
+async def check_hosts(engine: Engine, op: CheckHosts, target: None, by: str) -> dict[str, Any]:
+    """All at once: a host that hangs keeps nobody waiting but itself."""
+    names = [_known(engine, op.host)] if op.host else list(engine.fleet.hosts)
+    return {"hosts": await asyncio.gather(*(engine.fleet.check(name) for name in names))}
+
+
+async def nudge(engine: Engine, op: RetryLink, target: None, by: str) -> dict[str, Any]:
+    return {"hosts": [await engine.fleet.check(_known(engine, op.host))]}
+
+
+async def trust(engine: Engine, op: TrustHost, target: None, by: str) -> dict[str, Any]:
+    await engine.fleet.trust(_known(engine, op.host), op.fingerprint)
+    return {"host": op.host}
+
+
+def _known(engine: Engine, name: str) -> str:
+    if name not in engine.fleet.hosts:
+        raise Refused(f"no host {name!r}", f"hosts: {', '.join(engine.fleet.hosts)}; kpd hosts add adds one")
+    return name

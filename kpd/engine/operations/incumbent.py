@@ -1,0 +1,72 @@
+"""Which iteration is the incumbent, when a person decides: to accept, to roll back, to undo the last of these."""
+
+import time
+
+from kpd.engine import edits, taskfolder
+from kpd.engine.engine import Engine
+from kpd.knowledge import memory
+from kpd.model import events as e
+from kpd.model.nouns import Iteration, Run
+from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, was_accepted
+from kpd.operations.operation import Refused, RunIteration
+from kpd.workspace.runfolder import IterationFolder
+
+
+def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -> None:
+    """The operator's override: what was built, checked and timed becomes the incumbent, marked as such."""
+    run, it = target
+    files = _writable(engine, run, it, force=False)
+    override = op.reason.strip() or f"accepted by {by} against the verdict"
+    engine.journal.emit(e.Accepted(run.id, it.number, taskfolder.hashes(files), by, override))
+    edits.show(engine.workspace, engine.journal, run.id, files)
+    _remember(engine, run, it, override)
+
+
+def rollback(engine: Engine, op: RollBack, target: RunIteration, by: str) -> None:
+    """Make an accepted iteration (or the baseline) the incumbent again; appends, erases nothing.
+
+    Rolling back to the incumbent itself writes it into the task folder once more.
+    """
+    _go_back(engine, target.run, target.it, op.force, by)
+
+
+def undo(engine: Engine, op: UndoDecision, target: Run, by: str) -> dict[str, int]:
+    """Make the incumbent what it was before a person last accepted or rolled back; once more undoes that in turn."""
+    before = target.iteration(target.before) if target.before is not None else None
+    assert before is not None, "why_not has seen to that"
+    _go_back(engine, target, before, False, by, undo=True)
+    return {"iteration": before.number}
+
+
+def _go_back(engine: Engine, run: Run, it: Iteration, force: bool, by: str, undo: bool = False) -> None:
+    files = _writable(engine, run, it, force)
+    engine.journal.emit(e.RolledBack(run.id, it.number, taskfolder.hashes(files), by, undo))
+    edits.show(engine.workspace, engine.journal, run.id, files)
+    _remember(engine, run, it, f"{'undone ' if undo else ''}by {by}")
+    engine.wake()
+
+
+def _remember(engine: Engine, run: Run, it: Iteration, reason: str) -> None:
+    """What a person decided is part of what was learnt. `run` is as it was before. Raises OSError."""
+    device = engine.fleet.device_of(run)
+    memory.overruled(engine.workspace, run, it, reason, time.time(), device.arch if device else "")
+
+
+def _writable(engine: Engine, run: Run, it: Iteration, force: bool) -> dict[str, bytes]:
+    """The iteration's files, when the task folder may take them. Raises Refused, TaskError, OSError."""
+    editable = edits.snapshot_of(engine.workspace, run).editable
+    candidate = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
+    files, live = candidate.read_candidate(editable), engine.workspace.tasks / run.task
+    if force:
+        now = taskfolder.present(live, editable)
+        edits.keep(engine.workspace, run, now)
+        engine.journal.emit(e.FolderKnown(run.id, taskfolder.hashes(now)))
+        return files
+    try:
+        taskfolder.refuse_to_lose(live, files, run)
+    except taskfolder.Conflict as err:
+        theirs, ours = live / editable[0], candidate.candidate / editable[0]
+        forced = f"kpd rollback {run.id}.{it.number} --force keeps a copy of your version in the run folder and goes on"
+        remedy = f"compare {theirs} with {ours}" + (f"; {forced}" if was_accepted(it) else "")
+        raise Refused(str(err), remedy) from err
+    return files

@@ -1,0 +1,115 @@
+"""What is done to a run as a whole: queued, paused, resumed, steered, skipped, stopped."""
+
+import re
+import shutil
+from typing import Any
+
+from kpd.engine.campaign import end_run
+from kpd.engine.engine import Engine
+from kpd.engine.journal import run_of
+from kpd.engine.refused import refuse_agents
+from kpd.model import acts, events as e
+from kpd.model.causes import Stopped
+from kpd.model.nouns import Run
+from kpd.model.standing import PausedBy
+from kpd.operations.operation import Refused
+from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
+from kpd.text.standing import hold
+from kpd.workspace.config import ANY
+from kpd.workspace.specs import BudgetSpec
+from kpd.workspace.task import card, find_tasks, load_task
+
+
+def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
+    """Queue a run of a task; one that only ships with kpd is first copied into the workspace. Raises TaskError."""
+    tasks, config = find_tasks(engine.workspace), engine.config
+    if op.task not in tasks:
+        raise Refused(f"no task {op.task!r}", f"tasks: {', '.join(sorted(tasks)) or 'none; kpd task new NAME'}")
+    task = load_task(tasks[op.task])
+    agent, host = op.agent or config.run.agent, op.host or config.run.host
+    if host != ANY and host not in config.hosts:
+        raise Refused(f"no host {host!r}", f"hosts: {', '.join((ANY, *config.hosts))}; kpd hosts add adds one")
+    refuse_agents(agent, engine.workspace, host, config.hosts)
+    live = engine.workspace.tasks / task.name
+    if task.folder != live:
+        shutil.copytree(task.folder, live, dirs_exist_ok=True)
+    if engine.journal.state.tasks.get(task.name) != (now := card(load_task(live))):
+        engine.journal.emit(e.TaskLoaded(now))  # it has just been made, and the watcher has not seen it yet
+    given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd)
+    budget = given.over(task.budget.over(config.budget()))
+    approve = config.run.approve if op.approve is None else op.approve
+    queued = _new_run(engine)
+    engine.journal.emit(e.RunQueued(queued, task.name, agent, host, budget, by, approve))
+    engine.wake()
+    return {"run": queued}
+
+
+def _new_run(engine: Engine) -> str:
+    """The next number that neither the log nor the runs folder has used; folders are never written over."""
+    used = [int(run[1:]) for run in engine.journal.state.runs]
+    used += [int(path.name[1:]) for path in engine.workspace.runs.glob("*/r*") if re.fullmatch(r"r\d+", path.name)]
+    return f"r{max(used, default=0) + 1}"
+
+
+def pause(engine: Engine, op: PauseRun, target: Run, by: str) -> None:
+    engine.journal.emit(e.RunPaused(target.id, PausedBy(by), by))
+
+
+def resume(engine: Engine, op: ResumeRun, target: Run | None, by: str) -> None:
+    """Release a held queue, and the run if it is paused."""
+    if engine.journal.state.held:
+        engine.journal.emit(e.QueueReleased(by))
+    if target is not None and target.status == "paused":
+        engine.journal.emit(e.RunResumed(target.id, by))
+    if target is not None:
+        engine.fleet.nudge(target.host)
+    engine.look_at_folders()
+    engine.wake()
+
+
+def steer(engine: Engine, op: SteerRun, target: Run, by: str) -> dict[str, Any]:
+    text, note = op.text.strip(), op.note
+    if note is None:
+        if not text:
+            raise Refused("there is nothing to say", 'kpd steer "use 256-bit loads"')
+        note = max((line.note for line in target.steering), default=0) + 1
+    else:
+        line = next((line for line in target.steering if line.note == note), None)
+        if line is None:
+            raise Refused(f"{target.id} has no steering note {note}")
+        if line.consumed_by is not None:
+            raise Refused(f"note {note} was consumed by iteration {line.consumed_by}", "add a new one")
+    engine.journal.emit(e.Steered(target.id, note, text, by))
+    return {"note": note}
+
+
+def note(engine: Engine, op: NoteRun, target: Run, by: str) -> None:
+    if not (text := op.text.strip()):
+        raise Refused("the note is empty", 'kpd note "the fan was replaced"')
+    engine.journal.emit(acts.Noted(target.id, text, by))
+
+
+def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
+    campaign = engine.conductor.campaigns.get(target.id)
+    if campaign is None:
+        raise Refused(f"{target.id} is not under way")
+    campaign.control.interrupt("skip", by)
+
+
+async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
+    """End the run now, killing what it has running; answered once it has ended."""
+    campaign = engine.conductor.campaigns.get(target.id)
+    if campaign is not None:
+        campaign.control.interrupt("stop", by)
+        await campaign.over.wait()
+        if run_of(engine.journal, target.id).status != "ended":
+            held = hold(engine.journal.state.held)
+            raise Refused(f"{target.id} could not be ended: {held}", "mend that, then stop it again")
+        return
+    was_active = target.status in ("running", "paused")
+    end_run(engine.journal, target.id, "stopped", Stopped(by))
+    if was_active:
+        engine.fleet.end_leftovers(target.host)
+    if was_active and engine.journal.state.held and not engine.journal.state.begun:
+        engine.journal.emit(e.QueueReleased(by))  # it was held for this run
+    engine.wake()

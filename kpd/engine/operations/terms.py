@@ -1,0 +1,95 @@
+"""What a run goes on under, as an operator may change it while it does: its budget, its agents, its rules, its turn.
+
+All of it is read from the run whenever it decides what comes next, so that each change holds from there on, and after a
+restart.
+"""
+
+import difflib
+import re
+from dataclasses import fields, replace
+from typing import Any
+
+from kpd.claude.prices import price
+from kpd.engine.engine import Engine
+from kpd.engine.refused import refuse_agents
+from kpd.knowledge.skills import load_skills
+from kpd.model import events as e
+from kpd.model.nouns import Budget, Run
+from kpd.operations.operation import Refused
+from kpd.operations.runs import ChangeAgent, ChangeBudget, MoveRun, RuleStand
+from kpd.profile.catalogue import RULES
+
+MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
+"""Names of models as services give them: claude-sonnet-5-5, us.vendor.model-v1:0, model@20260101."""
+ASKS_MODELS = "claude"
+
+
+def budget(engine: Engine, op: ChangeBudget, target: Run, by: str) -> None:
+    """Change what is given of what the run may spend.
+
+    It holds at once: a run that has used up the new budget ends when the iteration under way has come to its end.
+    """
+    given: dict[str, Any] = {of.name: value for of in fields(Budget) if (value := getattr(op, of.name)) is not None}
+    if not given:
+        raise Refused("nothing of the budget is given", "kpd budget --iterations 20, for example")
+    changes: dict[str, Any] = {name: value or None if name == "stop_score" else value for name, value in given.items()}
+    now = replace(target.budget, **changes)
+    if now != target.budget:
+        engine.journal.emit(e.BudgetChanged(target.id, now, by))
+        engine.wake()
+
+
+def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
+    """Change who proposes from the next iteration on, and the model that is asked.
+
+    An iteration under way is its agent's until its end.
+    """
+    if op.agent is None and op.model is None:
+        raise Refused("neither an agent nor a model is given", "kpd agent claude,sweep, or kpd agent --model NAME")
+    names = target.agent if op.agent is None else op.agent
+    if op.agent is not None:
+        refuse_agents(names, engine.workspace, target.host, engine.config.hosts)
+    if op.model:
+        _check_model(engine, target, names, op.model)
+    chosen = target.model if op.model is None else op.model
+    if (names, chosen) != (target.agent, target.model):
+        engine.journal.emit(e.AgentChanged(target.id, names, chosen, by))
+        engine.wake()
+
+
+def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
+    """Raises Refused for what no service would know, and for what could not be asked within the limits in dollars."""
+    if not MODEL.fullmatch(model):
+        raise Refused(f"{model[:80]!r} is no model's name", "write it as the model service does: claude-sonnet-5-5")
+    if ASKS_MODELS not in names.split(","):
+        raise Refused(f"{names} asks no model", f"kpd agent {ASKS_MODELS} --model {model}")
+    config = engine.config.claude
+    if price(model, config) is None and (run.budget.usd or config.max_usd_per_day):
+        raise Refused(
+            f"the price of {model} is not known, so the limits in dollars cannot be held",
+            f'check the name, or give its price in [claude.prices."{model}"] of config.toml',
+        )
+
+
+def rule(engine: Engine, op: RuleStand, target: Run, by: str) -> dict[str, Any]:
+    """Have agents hear of a rule, or of a skill without one, first of all, never, or by its severity again."""
+    known = {one.id for one in RULES} | load_skills(engine.workspace).by_id.keys()
+    if op.rule not in known and op.rule not in target.stands:
+        near = difflib.get_close_matches(op.rule, sorted(known), n=3, cutoff=0.5)
+        remedy = f"did you mean {' or '.join(near)}?" if near else "kpd rules lists them"
+        raise Refused(f"there is no rule {op.rule[:80]!r}", remedy)
+    if target.stands.get(op.rule, "plain") != op.stand:
+        engine.journal.emit(e.RuleSet(target.id, op.rule, op.stand, by))
+    return {"rule": op.rule}
+
+
+def move(engine: Engine, op: MoveRun, target: Run, by: str) -> dict[str, Any]:
+    """Give a run that waits another place in the queue; `place` is the one it has then, from 1 on."""
+    queue = [waiting.id for waiting in engine.journal.state.queue]
+    before = queue.index(target.id)
+    after = {"up": max(before - 1, 0), "down": before + 1, "top": 0, "bottom": len(queue)}[op.to]
+    queue.insert(after, queue.pop(before))
+    if (place := queue.index(target.id)) != before:
+        engine.journal.emit(e.QueueOrdered(tuple(queue), by))
+        engine.wake()
+    return {"place": place + 1}

@@ -1,0 +1,184 @@
+"""All that is known of a production kernel without asking a model."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kpd.onboarding.configs import Config, representative
+from kpd.onboarding.geometry import Shapes, check, sites
+from kpd.onboarding.launches import Extent, Launch, resolve
+from kpd.onboarding.macros import Unreadable
+from kpd.onboarding.observed import Table, read_table
+from kpd.onboarding.preprocess import Prepared, SourceError, beside, preprocess, read_source
+from kpd.onboarding.scalars import Scalar, scalars
+from kpd.onboarding.signature import Dependency, Kernel, dependencies, kernels
+from kpd.onboarding.source import Source
+from kpd.onboarding.tokens import spelled
+from kpd.onboarding.workload import Workload, workload
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place where the wrapper launches the kernel, and what can be told of it without any launch's scalars."""
+
+    launch: Launch
+    grid: Extent
+    block: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`conflict` is a contradiction between wrapper and table, for which no harness is made; empty without one.
+
+    `shown` is the wrapper as text.
+    """
+
+    prepared: Prepared
+    kernel: Kernel
+    dependencies: tuple[Dependency, ...]
+    sites: tuple[Site, ...]
+    table: Table
+    configs: tuple[Config, ...]
+    scalars: tuple[Scalar, ...]
+    workloads: tuple[Workload, ...]
+    conflict: str
+    wrapper: str
+
+
+def findings(source: Path, wrapper: Path, observed: Path, top: int) -> Facts:
+    """Raises SourceError and ObservedError."""
+    table = read_table(observed)
+    prepared = preprocess(source)
+    kernel_source = _read(prepared.text, source.name, None)
+    kernel = _chosen(source, kernels(kernel_source), table.kernel)
+    text = read_source(wrapper)
+    host = _read(text, wrapper.name, _Beside(wrapper, source, prepared.text))
+    found = sites(host, kernel.name)
+    if not any(site.kernel == kernel.name for site in found):
+        others = "; ".join(f"{site.place}: {site.why}" for site in found)
+        raise SourceError(
+            f"{wrapper}: launches no {kernel.name}" + (f" that can be told for sure ({others})" if others else ""),
+            f"give the host's source that has {kernel.name}<<<…>>> in it",
+        )
+    shapes = Shapes(host, [site for site in found if site.kernel == kernel.name])
+    conflict = check(table, shapes)
+    configs = (
+        representative(table, top=top)
+        if conflict
+        else representative(table, lambda one: (shapes.of(one).grid, shapes.of(one).block), top)
+    )
+    return Facts(
+        prepared=prepared,
+        kernel=kernel,
+        dependencies=dependencies(kernel_source, kernel),
+        sites=tuple(Site(site, *resolve(host, site, {})) for site in found),
+        table=table,
+        configs=configs,
+        scalars=scalars(kernel_source, kernel, configs),
+        workloads=tuple(workload(config) for config in configs),
+        conflict=conflict,
+        wrapper=text,
+    )
+
+
+def _read(text: str, name: str, include: "_Beside | None") -> Source:
+    try:
+        return Source.of(text, name, include)
+    except Unreadable as err:
+        raise SourceError(f"{name}: {err}", "give a smaller source") from err
+
+
+def _chosen(path: Path, found: tuple[Kernel, ...], wanted: str) -> Kernel:
+    """The kernel that the table is of. Raises SourceError."""
+    fitting = [kernel for kernel in found if wanted in (kernel.name, kernel.qualified)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        places = ", ".join(f"{kernel.qualified} at {kernel.place}" for kernel in fitting)
+        raise SourceError(f"{path}: there is more than one {wanted}: {places}", "leave only one of them in the source")
+    known = ", ".join(kernel.qualified for kernel in found)
+    raise SourceError(
+        f"{path}: has no kernel {wanted!r}, of which the table is",
+        f"its kernels are {known}: correct 'kernel' in the table" if known else "give the source with the kernel in it",
+    )
+
+
+class _Beside:
+    """The headers beside the wrapper or the kernel; the kernel's own source by whatever path it is included."""
+
+    def __init__(self, wrapper: Path, source: Path, text: str) -> None:
+        self._folders = (wrapper.parent, source.parent)
+        self._source = source
+        self._text = text
+
+    def __call__(self, name: str, of: str) -> tuple[str, str] | None:
+        if Path(name).name == self._source.name:
+            return self._source.name, self._text
+        path = beside(name, self._folders)
+        return None if path is None else (path.name, read_source(path))
+
+
+def as_json(facts: Facts) -> dict[str, Any]:
+    """The findings as plain values, for `--facts`."""
+    return {
+        "kernel": {
+            "name": facts.kernel.qualified,
+            "place": facts.kernel.place,
+            "signature": facts.kernel.signature,
+            "arguments": [[one.type, one.name] for one in facts.kernel.parameters],
+            "template": [[one.type, one.name] for one in facts.kernel.template],
+            "launch_bounds": [{"text": one.text, "value": one.value, "why": one.why} for one in facts.kernel.bounds],
+            "extern_c": facts.kernel.c_linkage,
+        },
+        "preprocessing": list(facts.prepared.changes),
+        "external_headers": list(facts.prepared.external),
+        "depends_on": [{"kind": one.kind, "name": one.name, "place": one.place} for one in facts.dependencies],
+        "launch_sites": [_site(site) for site in facts.sites],
+        "observed": {
+            "captured_at": facts.table.captured_at,
+            "launches": len(facts.table.launches),
+            "share_of": "time" if facts.table.timed else "launches",
+            "covered": sum(config.share for config in facts.configs),
+        },
+        "configs": [_config(one, work) for one, work in zip(facts.configs, facts.workloads, strict=True)],
+        "scalars": [
+            {"name": one.name, "type": one.type, "role": one.role, "reason": one.reason, "observed": dict(one.values)}
+            for one in facts.scalars
+        ],
+        "conflict": facts.conflict,
+    }
+
+
+def _site(site: Site) -> dict[str, Any]:
+    launch = site.launch
+    return {
+        "place": launch.place,
+        "kernel": launch.kernel,
+        "why": launch.why,
+        "template": list(launch.template),
+        "grid": _extent(site.grid, spelled(launch.grid)),
+        "block": _extent(site.block, spelled(launch.block)),
+        "shared": launch.shared,
+        "stream": launch.stream,
+        "arguments": list(launch.arguments),
+    }
+
+
+def _extent(extent: Extent, text: str) -> dict[str, Any]:
+    return {"text": text, "size": list(extent.size) if extent.size else None, "why": extent.why}
+
+
+def _config(config: Config, work: Workload) -> dict[str, Any]:
+    return {
+        "name": config.name,
+        "grid": list(config.grid),
+        "block": list(config.block),
+        "launches": config.count,
+        "share": config.share,
+        "target_us": config.target_us,
+        "scalars": dict(config.scalars),
+        "varies": list(config.varies),
+        "threads": work.threads,
+        "bytes_a_thread": work.bytes,
+        "instructions_a_thread": work.instructions,
+    }

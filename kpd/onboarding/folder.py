@@ -1,0 +1,101 @@
+"""The folder of a new task: it appears whole, or not at all."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from kpd.onboarding.facts import Facts
+from kpd.onboarding.values import Dim3
+from kpd.workspace.paths import WorkspaceError
+from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.task import TASK_FILE
+
+_TOML = """\
+[task]
+name = "{name}"
+summary = "{kernel}, from production, in {configs} observed configurations"
+language = "cuda"
+editable = ["{file}"]
+
+[bench]
+quads = 20
+"""
+
+
+def files(name: str, facts: Facts, whole: bytes) -> dict[str, bytes]:
+    """The task's files; `whole` is the one with both sections."""
+    file = source_name(facts)
+    toml = _TOML.format(name=name, kernel=facts.kernel.name, configs=len(facts.configs), file=file)
+    return {TASK_FILE: toml.encode(), file: whole, "task.md": _statement(facts).encode()}
+
+
+def source_name(facts: Facts) -> str:
+    """Named for its kernel; harness.cu would be the name of a harness alone."""
+    return "kernel.cu" if facts.kernel.name == "harness" else f"{facts.kernel.name}.cu"
+
+
+@contextmanager
+def drafted(tasks: Path, name: str) -> Iterator["Draft"]:
+    """A place for the folder beside its later one. Whatever is left there at the end is removed.
+
+    Raises WorkspaceError when the name is taken, and OSError.
+    """
+    if (tasks / name).exists() or (tasks / name).is_symlink():
+        raise WorkspaceError(f"{tasks / name} is there already", "choose another name")
+    tasks.mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".tmp", dir=tasks))
+    try:
+        yield Draft(home / name, tasks / name)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+class Draft:
+    """`folder` has the task's name already, in a hidden folder that neither kpd nor its watcher looks into."""
+
+    def __init__(self, folder: Path, place: Path) -> None:
+        self.folder = folder
+        self._place = place
+
+    def write(self, content: Mapping[str, bytes]) -> None:
+        """These files instead of those that were there. Raises OSError."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for path, data in content.items():
+            write_atomic(self.folder / path, data)
+
+    def keep(self) -> Path:
+        """Put the folder where it belongs, in one step. Raises WorkspaceError when something has come there."""
+        try:
+            self.folder.rename(self._place)
+        except OSError as err:
+            raise WorkspaceError(f"{self._place} cannot be made: {err.strerror}", "choose another name") from err
+        return self._place
+
+
+def _statement(facts: Facts) -> str:
+    """What an agent that works on the kernel should know of its production."""
+    rows = [
+        f"| {one.name} | {_size(one.grid)} | {_size(one.block)} | {one.share:.1%} "
+        f"| {', '.join(f'{name} {value}' for name, value in one.scalars.items())} |"
+        for one in facts.configs
+    ]
+    share = "time" if facts.table.timed else "launches"
+    return "\n".join([
+        f"# {facts.kernel.qualified}",
+        "",
+        f"`{facts.kernel.signature}`",
+        "",
+        "A kernel from production. Its signature and the geometry of its launches are those of the host code that",
+        f"calls it, and stay as they are. These launches stand for {len(facts.table.launches)} that were observed:",
+        "",
+        f"| case | grid | block | share of {share} | scalars |",
+        "|---|---|---|---|---|",
+        *rows,
+        "",
+    ])  # fmt: skip
+
+
+def _size(size: Dim3) -> str:
+    return f"{size.x} × {size.y} × {size.z}"

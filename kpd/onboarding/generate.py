@@ -1,0 +1,153 @@
+"""A harness from a model, held against the facts, the task's rules and the compiler; what is refused goes back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kpd.claude.errors import OverBudget, Unavailable
+from kpd.claude.question import Answer, Hooks, Question
+from kpd.claude.service import Service
+from kpd.measure.compiling import BuildError
+from kpd.model.leaving import Overspent
+from kpd.model.spending import Purpose, Spend, Usage
+from kpd.onboarding import prompt
+from kpd.onboarding.compiled import Compiler, said
+from kpd.onboarding.facts import Facts
+from kpd.onboarding.folder import Draft, drafted, files
+from kpd.onboarding.preprocess import SourceError
+from kpd.onboarding.reply import Unusable, harness_section
+from kpd.onboarding.verify import assembled, problems
+from kpd.workspace.config import ClaudeConfig
+from kpd.workspace.paths import WorkspaceError
+from kpd.workspace.task import TaskError, load_task
+
+TRIES = 3
+_STOPS = {
+    "refusal": "the model declines to answer",
+    "context": "the sources and facts are longer than the model can read",
+}
+Accept = Callable[[Path], list[str]]
+"""What is wrong with the task in a folder, each as one line, apart from its code."""
+
+
+class GivenUp(WorkspaceError):
+    """No harness could be made; `message` has the last reason. Nothing is left of the attempts."""
+
+
+@dataclass(slots=True)
+class Purse:
+    """What one generation has spent, and may spend in dollars; 0 is no limit. See `claude.question.Ledger`."""
+
+    limit_usd: float
+    spend: Spend = field(default_factory=Spend)
+
+    def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
+        """Raises OverBudget, and Unavailable where the limit cannot be held because a price is not known."""
+        if self.limit_usd and most_usd is None:
+            raise Unavailable(
+                "the model's price is not known, so max_usd_per_run cannot be held",
+                "give its price in [claude.prices] of config.toml, or set max_usd_per_run to 0",
+            )
+        cost = most_usd or 0.0
+        if self.limit_usd and self.spend.usd + cost > self.limit_usd:
+            raise OverBudget(Overspent("run", self.limit_usd, self.spend.usd, cost))
+        return self.spend.calls + 1
+
+    def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
+        self.spend = self.spend.with_call(usage, usd)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes tasks in the folder `tasks`. Without a `compiler` nothing is compiled; `tell` hears what goes on."""
+
+    service: Service
+    config: ClaudeConfig
+    hooks: Hooks
+    accept: Accept
+    compiler: Compiler | None
+    tell: Callable[[str], None]
+
+    async def make(self, tasks: Path, name: str, facts: Facts, tries: int = TRIES) -> Path:
+        """The folder of the new task.
+
+        Raises GivenUp when no answer could be used, SourceError for what no harness can put right, Unavailable,
+        OverBudget, HostError, WorkspaceError and OSError.
+        """
+        if facts.conflict:
+            raise SourceError(facts.conflict, "the wrapper has changed since, or is another one: observe it again")
+        await self._alone(facts)
+        with drafted(tasks, name) as draft:
+            section, wrong = "", ""
+            for number in range(1, tries + 1):
+                self.tell(f"asking {self.config.model} for the harness ({number} of {tries})")
+                section, wrong = await self._try(draft, name, facts, section, wrong)
+                if not wrong:
+                    return draft.keep()
+                self.tell(f"refused: {wrong}")
+        raise GivenUp(
+            f"no harness after {tries} tries; the last was refused: {wrong}",
+            "nothing was made: see what --facts says of it",
+        )
+
+    async def _alone(self, facts: Facts) -> None:
+        """The kernel must compile by itself: a model could not put that right, and would be asked in vain."""
+        if self.compiler is None:
+            self.tell("nvcc is not on this machine: the task will be compiled when it first runs")
+            return
+        log = await self.compiler.alone(facts.prepared.text)
+        if log:
+            remedy = "put what it needs beside it or into it, or say with --arch for which GPUs it is"
+            raise SourceError(f"the kernel does not compile on its own: {log.strip()}", remedy)
+
+    async def _try(self, draft: Draft, name: str, facts: Facts, section: str, wrong: str) -> tuple[str, str]:
+        """One question: the section that was answered, and what is wrong with it."""
+        text = prompt.again(facts, section, wrong) if wrong else prompt.user(facts)
+        answer = await self._ask(text)
+        if answer.stop in _STOPS:
+            raise GivenUp(f"no harness: {_STOPS[answer.stop]}", "write it by hand: kpd task new NAME has an example")
+        if answer.stop == "length":
+            return "", "the answer was cut off where it became too long; write a shorter harness"
+        try:
+            section = harness_section(answer.text)
+        except Unusable as err:
+            return "", str(err)
+        if found := problems(facts, section):
+            return section, "\n".join(found)
+        draft.write(files(name, facts, assembled(facts.prepared.text, section)))
+        return section, await self._wrong(draft.folder, facts)
+
+    async def _ask(self, text: str) -> Answer:
+        config = self.config
+        question = Question(prompt.system(), text, "harness", config.model, config.max_tokens, config.effort)
+        return await self.service.ask(question, self.hooks)
+
+    async def _wrong(self, folder: Path, facts: Facts) -> str:
+        """What the task's rules or the compiler have against the task in the folder."""
+        if found := self.accept(folder):
+            return "\n".join(found).replace(f"{folder}/", "")
+        try:
+            task = load_task(folder)
+        except TaskError as err:
+            return err.what
+        if self.compiler is None:
+            return ""
+        self.tell("compiling it")
+        try:
+            cases = {case.name: case for case in await self.compiler.task(task)}
+        except BuildError as err:
+            return said(err)
+        missing = [config.name for config in facts.configs if config.name not in cases or not cases[config.name].timed]
+        if missing:
+            return f"the compiled harness does not time {', '.join(missing)}"
+        return "\n".join(_other_work(facts, {name: case.dims for name, case in cases.items()}))
+
+
+def _other_work(facts: Facts, dims: dict[str, dict[str, int]]) -> list[str]:
+    """Where the compiled harness has another value than was observed: what it says counts, not its text."""
+    return [
+        f"case {name} has {scalar.name} = {dims[name].get(scalar.name)}, but {value} was observed"
+        for scalar in facts.scalars
+        for name, value in scalar.values.items()
+        if scalar.role != "other" and isinstance(value, int) and dims[name].get(scalar.name, value) != value
+    ]

@@ -1,0 +1,101 @@
+"""The block and grid that a kernel really has: what the wrapper says against what was observed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kpd.onboarding.launches import Extent, Launch, launches, resolve
+from kpd.onboarding.observed import Observed, Table
+from kpd.onboarding.source import Source
+from kpd.onboarding.values import Dim3
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A launch's whole geometry. `site` is the place in the wrapper that says so; empty where only the table does."""
+
+    grid: Dim3
+    block: Dim3
+    site: str
+    why: str = ""
+
+
+class Conflict(Exception):
+    """The wrapper and the observed launches contradict each other; the text says where."""
+
+
+def sites(wrapper: Source, kernel: str) -> tuple[Launch, ...]:
+    """Where the wrapper launches this kernel, and where it may, for all that can be told."""
+    return tuple(one for one in launches(wrapper) if one.kernel == kernel or one.why)
+
+
+class Shapes:
+    """Completes the geometry of observed launches from the wrapper."""
+
+    def __init__(self, wrapper: Source, found: Sequence[Launch]) -> None:
+        self._wrapper = wrapper
+        self._sites = found
+        self._known: dict[object, Shape] = {}
+
+    def of(self, launch: Observed) -> Shape:
+        """The shape of a launch: the wrapper's, where it says one, and else the table's. Raises Conflict."""
+        key = (launch.grid, launch.block, tuple(launch.scalars.items()))
+        if key not in self._known:
+            self._known[key] = self._shape(launch)
+        return self._known[key]
+
+    def _shape(self, launch: Observed) -> Shape:
+        resolved = [(site, *resolve(self._wrapper, site, launch.scalars)) for site in self._sites]
+        fitting = [
+            (site, grid, block)
+            for site, grid, block in resolved
+            if _may_be(block, launch.block, launch.block_axes, launch.flat_block)
+            and _may_be(grid, launch.grid, launch.grid_axes, False)
+        ]
+        if resolved and not fitting:
+            raise Conflict(_contradiction(launch, resolved))
+        surest = max(((grid.size is not None) + 2 * (block.size is not None) for _, grid, block in fitting), default=0)
+        best = [one for one in fitting if (one[1].size is not None) + 2 * (one[2].size is not None) == surest]
+        blocks = {block.size for _, _, block in best if block.size is not None}
+        grids = {grid.size for _, grid, _ in best if grid.size is not None}
+        if len(blocks) > 1:
+            raise Conflict(
+                f"a launch with {_seen(launch)} may be one of several: "
+                + ", ".join(f"{site.place} has blocks of {block.size}" for site, _, block in best)
+                + "; give block_x, block_y and block_z in the table"
+            )
+        block = blocks.pop() if blocks else launch.block
+        grid = grids.pop() if len(grids) == 1 else launch.grid
+        why = "; ".join(f"{site.place}: {block.why}" for site, _, block in fitting if block.why)
+        return Shape(grid, block, best[0][0].place if best and best[0][2].size else "", why)
+
+
+def check(table: Table, shapes: Shapes) -> str:
+    """The first contradiction between the wrapper and any observed launch; empty where there is none."""
+    for number, launch in enumerate(table.launches):
+        try:
+            shapes.of(launch)
+        except Conflict as err:
+            return f"launches[{number}]: {err}"
+    return ""
+
+
+def _may_be(extent: Extent, seen: Dim3, axes: int, flat: bool) -> bool:
+    """Whether a size in the source can be what was seen. The table may hold fewer axes than the launch has."""
+    if extent.size is None:
+        return True
+    if flat and extent.threads == seen.x:
+        return True
+    return extent.size[:axes] == seen[:axes]
+
+
+def _seen(launch: Observed) -> str:
+    scalars = ", ".join(f"{name} = {value}" for name, value in launch.scalars.items())
+    return f"grid {launch.grid}, block {launch.block}{f' and {scalars}' if scalars else ''}"
+
+
+def _contradiction(launch: Observed, resolved: Sequence[tuple[Launch, Extent, Extent]]) -> str:
+    said = ", ".join(
+        f"{site.place} has grid {grid.size or 'unknown'} and block {block.size or 'unknown'}"
+        for site, grid, block in resolved
+    )
+    return f"observed {_seen(launch)}, but {said}"

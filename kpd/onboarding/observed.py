@@ -1,0 +1,215 @@
+"""A table of a kernel's real launches, `<kernel>.observed.json`: hostile until checked, whatever has written it.
+
+    {"kernel": "leaf_hash", "captured_at": "2026-04-19T15:59:21",
+     "launches": [{"grid_x": 32768, "block_x": 256, "n": 32768, "offset": 0, "duration_us": 81.5}, …]}
+
+A launch's grid and block are `grid_x`, `grid_y`, `grid_z` (those left out are 1), or `grid` alone, which is a number or
+a list of up to three; `block` likewise. `duration_us` or `duration_ns` says how long it took. Nsight Compute's counters
+have their own names, with dots in them. All other keys are scalars, by the names that the host's code has for them.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kpd.onboarding.launches import fits
+from kpd.onboarding.values import Dim3
+from kpd.workspace.paths import WorkspaceError
+from kpd.workspace.runfolder import read_plain
+
+MOST_LAUNCHES = 50_000
+MOST_KEYS = 64
+LARGEST = 2**64
+NANOSECONDS = "gpu__time_duration.sum"
+DURATIONS = {"duration_us": 1.0, "duration_ns": 1e-3, NANOSECONDS: 1e-3}
+"""The keys that say how long a launch took, and what makes microseconds of them."""
+_NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
+_COUNTER = re.compile(r"\w{1,64}(\.\w{1,64}){1,4}", re.ASCII)
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]{4,15}(Z|[+-]\d\d:?\d\d)?)?")
+_AXES = ("x", "y", "z")
+_FILE_KEYS = ("kernel", "captured_at", "launches")
+
+
+class ObservedError(WorkspaceError):
+    """The table cannot be used; the message names the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One real launch. `grid_axes` and `block_axes` say how many sizes were given, for a table may hold only x.
+
+    `flat_block` holds the threads of a block that was given as one number; it may be those of a block of any shape.
+    """
+
+    grid: Dim3
+    block: Dim3
+    grid_axes: int
+    block_axes: int
+    flat_block: bool
+    scalars: Mapping[str, int | float]
+    duration_us: float | None = None
+    counters: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All launches that were seen, in their order."""
+
+    kernel: str
+    captured_at: str
+    launches: tuple[Observed, ...]
+
+    @property
+    def timed(self) -> bool:
+        return self.launches[0].duration_us is not None
+
+
+def read_table(path: Path) -> Table:
+    """Raises ObservedError."""
+    try:
+        raw = read_plain(path)
+    except OSError as err:
+        raise ObservedError(
+            f"{path}: cannot be read: {err.strerror or err}", "name the table of observed launches"
+        ) from err
+    try:
+        return parse_table(raw)
+    except ObservedError as err:
+        raise ObservedError(f"{path}: {err.message}", err.remedy) from err
+
+
+def parse_table(raw: bytes) -> Table:
+    """The same from the file's content. Raises ObservedError."""
+    try:
+        found = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as err:
+        what = "is nested too deeply" if isinstance(err, RecursionError) else f"is no JSON: {err}"
+        raise ObservedError(what, "write the table again, or capture it again") from err
+    if not isinstance(found, dict):
+        raise ObservedError("must be an object", 'write {"kernel": …, "captured_at": …, "launches": [ … ]}')
+    for key in found:
+        if key not in _FILE_KEYS:
+            raise ObservedError(f"unknown key {_shown(key)}", f"known are {', '.join(_FILE_KEYS)}")
+    kernel, captured = found.get("kernel"), found.get("captured_at", "")
+    if not isinstance(kernel, str) or not re.fullmatch(r"\w+(::\w+)*", kernel, re.ASCII) or len(kernel) > 200:
+        raise ObservedError(f"'kernel' must be a kernel's name, not {_shown(kernel)}", "give the name in the source")
+    if not isinstance(captured, str) or (captured and not _TIME.fullmatch(captured)):
+        raise ObservedError(
+            f"'captured_at' must be a time, not {_shown(captured)}", 'for example "2026-04-19T15:59:21"'
+        )
+    rows = found.get("launches")
+    if not isinstance(rows, list) or not rows:
+        raise ObservedError(
+            "'launches' must be a list of launches, not empty", "capture a run that launches the kernel"
+        )
+    if len(rows) > MOST_LAUNCHES:
+        raise ObservedError(f"'launches' has {len(rows)} launches", f"keep at most {MOST_LAUNCHES} of them")
+    _same_keys(rows)
+    return Table(kernel, captured, tuple(_launch(number, row) for number, row in enumerate(rows)))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
+        raise ObservedError(f"the key {_shown(twice)} stands twice in one object", "keep one of them")
+    return found
+
+
+def _no_constant(text: str) -> float:
+    raise ObservedError(f"{text} is no number of JSON", "leave the key out where there is no value")
+
+
+def _same_keys(rows: Sequence[Any]) -> None:
+    first = rows[0]
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise ObservedError(f"launches[{number}] must be an object, not {_shown(row)}", 'write {"grid_x": …, …}')
+        if number == 0 and len(row) > MOST_KEYS:
+            raise ObservedError(f"launches[0] has {len(row)} keys", f"keep at most {MOST_KEYS} of them")
+        missing = next(iter(first.keys() - row.keys() or row.keys() - first.keys()), None)
+        if missing is not None:
+            other = f"launches[{number}]" if missing in first else "launches[0]"
+            raise ObservedError(f"{other} has no {_shown(missing)}, and others have", "give every launch the same keys")
+
+
+def _launch(number: int, row: dict[str, Any]) -> Observed:
+    where = f"launches[{number}]"
+    grid, grid_axes, _ = _size(where, row, "grid")
+    block, block_axes, flat = _size(where, row, "block")
+    for name, size in (("grid", grid), ("block", block)):
+        if not fits(size, name == "block"):
+            raise ObservedError(f"{where}: a {name} of {size} is none that CUDA launches", "capture it again")
+    durations = [key for key in row if key in DURATIONS]
+    if "duration" in row:
+        raise ObservedError(f"{where}: 'duration' does not say its unit", "write duration_us or duration_ns")
+    if len(durations) > 1:
+        raise ObservedError(f"{where}: has both {' and '.join(map(repr, durations))}", "keep one of them")
+    duration = _number(where, durations[0], row[durations[0]]) * DURATIONS[durations[0]] if durations else None
+    if duration is not None and duration <= 0:
+        raise ObservedError(
+            f"{where}: {durations[0]!r} must be above 0", "leave it out of every launch if it is not known"
+        )
+    scalars: dict[str, int | float] = {}
+    counters: dict[str, float] = {}
+    for key, value in row.items():
+        if key in DURATIONS or key in ("grid", "block") or re.fullmatch("(grid|block)_[xyz]", key):
+            continue
+        if _COUNTER.fullmatch(key):
+            counters[key] = _amount(where, key, value)
+        elif _NAME.fullmatch(key):
+            scalars[key] = _number(where, key, value)
+        else:
+            raise ObservedError(f"{where}: {_shown(key)} is no name", "use the name that the host's code has for it")
+    return Observed(grid, block, grid_axes, block_axes, flat, scalars, duration, counters)
+
+
+def _size(where: str, row: Mapping[str, Any], name: str) -> tuple[Dim3, int, bool]:
+    """The size, how many axes were given, and whether as one number under the plain name."""
+    axes = [f"{name}_{axis}" for axis in _AXES if f"{name}_{axis}" in row]
+    if name in row and axes:
+        raise ObservedError(f"{where}: has both {name!r} and {axes[0]!r}", "keep one of them")
+    if name not in row and f"{name}_x" not in row:
+        raise ObservedError(f"{where}: has no {f'{name}_x'!r}", f"give {name}_x (and {name}_y, {name}_z), or {name}")
+    if name not in row:
+        sizes = {key[-1]: _count(where, key, row[key]) for key in axes}
+        return Dim3(**sizes), len(axes), False
+    given = row[name]
+    if not isinstance(given, list):
+        return Dim3(_count(where, name, given)), 1, True
+    if not 1 <= len(given) <= 3:
+        raise ObservedError(f"{where}: {name!r} has {len(given)} sizes", "give one to three")
+    return Dim3(*(_count(where, name, size) for size in given)), len(given), False
+
+
+def _count(where: str, key: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
+        raise ObservedError(
+            f"{where}: {key!r} must be a whole number from 1 on, not {_shown(value)}", "capture it again"
+        )
+    return value
+
+
+def _number(where: str, key: str, value: Any) -> int | float:
+    if isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > LARGEST:
+        message = f"{where}: {_shown(key)} must be a number, true or false, not {_shown(value)}"
+        raise ObservedError(message, "log scalars alone: pointers and text say nothing of the work")
+    return value
+
+
+def _amount(where: str, key: str, value: Any) -> float:
+    found = float(_number(where, key, value))
+    if found < 0:
+        raise ObservedError(f"{where}: the counter {key!r} must not be below 0", "capture it again")
+    return found
+
+
+def _shown(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

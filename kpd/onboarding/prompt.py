@@ -1,0 +1,101 @@
+"""What a model is asked for a harness: the contract, the facts, and what was wrong with its last answer."""
+
+import re
+from pathlib import Path
+
+from kpd.claude.question import Part
+from kpd.measure.driver.harness import native
+from kpd.onboarding.configs import Config
+from kpd.onboarding.facts import Facts, Site
+from kpd.onboarding.scalars import Scalar
+from kpd.onboarding.tokens import spelled
+from kpd.onboarding.workload import Workload
+
+MOST_WRAPPER = 40_000
+"""Characters of the wrapper that are shown."""
+RULES = Path(__file__).parent / "rules.md"
+"""What a model is told of every harness; @HEADER@ stands for kpd_task.h."""
+
+
+def system() -> tuple[Part, ...]:
+    """The same for every task, and so cached."""
+    text = RULES.read_text().replace("@HEADER@", native("kpd_task.h").decode())
+    return (Part(text, cached=True),)
+
+
+def user(facts: Facts) -> str:
+    """All facts of one kernel, its source and its wrapper's."""
+    kernel = facts.kernel
+    bounds = ", ".join(f"{one.text} = {one.value}" if one.value else one.text for one in kernel.bounds)
+    parts = [
+        f"# Kernel {kernel.qualified}",
+        f"Signature: `{kernel.signature}`" + (f", __launch_bounds__({bounds})" if bounds else ""),
+        "Arguments: " + ", ".join(f"({one.type}, {one.name})" for one in kernel.parameters),
+        "Needs: " + (", ".join(f"{one.kind} {one.name}" for one in facts.dependencies) or "nothing else of the source"),
+        "## Launches in the wrapper",
+        *(_site(site) for site in facts.sites),
+        f"## Configurations (of {len(facts.table.launches)} observed launches)",
+        *(_config(*pair) for pair in zip(facts.configs, facts.workloads, strict=True)),
+        "## Scalars",
+        *(_scalar(scalar) for scalar in facts.scalars),
+        "## The kernel section",
+        fenced(facts.prepared.text),
+        "## The wrapper",
+        fenced(facts.wrapper[:MOST_WRAPPER]),
+    ]
+    if len(facts.wrapper) > MOST_WRAPPER:
+        parts.append(f"({len(facts.wrapper) - MOST_WRAPPER} more characters are left out.)")
+    parts.append("Write the harness section.")
+    return "\n\n".join(parts)
+
+
+def again(facts: Facts, section: str, wrong: str) -> str:
+    """The same, with an answer that could not be used and the reason."""
+    parts = [user(facts), "## Your last harness section", fenced(section) if section else "(none that could be read)"]
+    parts += ["It was refused:", fenced(wrong, ""), "Write the whole harness section again, with this put right."]
+    return "\n\n".join(parts)
+
+
+def fenced(text: str, language: str = "cuda") -> str:
+    """The text in a block that nothing in it can close."""
+    longest = max((len(run) for run in re.findall("`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"
+
+
+def _site(site: Site) -> str:
+    launch = site.launch
+    template = f"<{', '.join(launch.template)}>" if launch.template else ""
+    shared = f", shared {launch.shared}" if launch.shared else ""
+    told = [f"{name} {extent.size or f'depends on the launch ({extent.why})'}" for name, extent in
+            (("grid", site.grid), ("block", site.block))]  # fmt: skip
+    return (
+        f"- {launch.place}: {launch.kernel or 'unknown'}{template}<<<{spelled(launch.grid)}, {spelled(launch.block)}"
+        f"{shared}>>>({', '.join(launch.arguments)}): {'; '.join(told)}{f'; {launch.why}' if launch.why else ''}"
+    )
+
+
+def _config(config: Config, work: Workload) -> str:
+    grid, block = config.grid, config.block
+    took = "" if config.target_us is None else f", took {config.target_us:.1f} us"
+    lines = [
+        f"- {config.name}: grid {{{grid.x}, {grid.y}, {grid.z}}}, block {{{block.x}, {block.y}, {block.z}}} "
+        f"({block.x * block.y * block.z} threads), {config.share:.1%} of all ({config.count} launches){took}"
+    ]
+    if config.scalars:
+        lines.append("  OBSERVED: " + ", ".join(f"{name} = {value}" for name, value in config.scalars.items()))
+    budget = [
+        f"{amount:.1f} {what} a thread"
+        for amount, what in ((work.bytes, "bytes of device memory"), (work.instructions, "instructions"))
+        if amount is not None
+    ]
+    if budget:
+        lines.append("  WORKLOAD BUDGET: " + ", ".join(budget))
+    return "\n".join(lines)
+
+
+def _scalar(scalar: Scalar) -> str:
+    values = ", ".join(f"{name} {value}" for name, value in scalar.values.items())
+    return (
+        f"- {scalar.type} {scalar.name}: role {scalar.role}, {scalar.reason}{f'; observed: {values}' if values else ''}"
+    )

@@ -1,0 +1,131 @@
+"""A harness section held against the facts: the same kernel, and for each configuration its geometry and its work."""
+
+from collections.abc import Iterator, Sequence
+
+from kpd.onboarding.described import Case, Described, Unreadable, described
+from kpd.onboarding.facts import Facts
+from kpd.onboarding.launches import Launch, launches, resolve
+from kpd.onboarding.macros import Unreadable as NotSource
+from kpd.onboarding.source import Source
+from kpd.onboarding.values import Dim3
+from kpd.workspace import sections
+
+KERNEL, HARNESS = "the kernel section", "harness"
+_KERNEL_MARK = "// ===== KERNEL SECTION (modify this section to optimise) =====\n"
+_END_KERNEL = "// ===== END KERNEL SECTION =====\n\n"
+_HARNESS_MARK = "// ===== HARNESS SECTION (cases, inputs and truth; what is changed here is not used) =====\n"
+_END_HARNESS = "// ===== END HARNESS SECTION =====\n"
+
+
+def assembled(kernel: str, section: str) -> bytes:
+    """The file of both sections."""
+    return (_KERNEL_MARK + kernel + _END_KERNEL + _HARNESS_MARK + section + _END_HARNESS).encode()
+
+
+def problems(facts: Facts, section: str) -> list[str]:
+    """What is wrong with the section, each as a sentence for the model; empty when nothing can be found."""
+    try:
+        whole = sections.split(assembled(facts.prepared.text, section))
+    except sections.SectionError as err:
+        return [f"with the section the file has its marks in disorder: {err}"]
+    if whole.kernel != facts.prepared.text.encode():
+        return ["the kernel section would not be what it was, byte for byte"]
+    try:
+        source = Source.of(section, HARNESS, before=(KERNEL, facts.prepared.text))
+        found = described(source)
+    except (NotSource, Unreadable) as err:
+        return [str(err)]
+    except RecursionError:
+        return ["the harness is nested too deeply to be read"]
+    wrong = [*_cases(facts, found), *_work(facts, found)]
+    return wrong or list(_geometry(facts, source, found))
+
+
+def _cases(facts: Facts, found: Described) -> Iterator[str]:
+    cases = {case.name: case for case in found.cases}
+    for config in facts.configs:
+        case = cases.get(config.name)
+        if case is None:
+            yield f"there is no case named {config.name}"
+        elif case.use == "check":
+            yield f"the case {config.name} must be timed"
+    if all(case.use == "time" for case in found.cases):
+        yield "no case is checked"
+
+
+def _work(facts: Facts, found: Described) -> Iterator[str]:
+    """The scalars that decide how much is done must be dims, with the observed values."""
+    cases = {case.name: case for case in found.cases}
+    for scalar in facts.scalars:
+        whole = scalar.role != "other" and all(isinstance(value, int) for value in scalar.values.values())
+        if not whole or not scalar.values:
+            continue
+        if scalar.name not in found.dims:
+            yield f"{scalar.name} (role {scalar.role}) must be a dim of that name in kpd_task"
+            continue
+        place = found.dims.index(scalar.name)
+        for name, value in scalar.values.items():
+            dims = cases[name].dims if name in cases else ()
+            is_now = dims[place] if place < len(dims) else 0
+            if name in cases and is_now != value:
+                yield f"case {name} has {scalar.name} = {is_now}, but {value} was observed"
+
+
+def _geometry(facts: Facts, source: Source, found: Described) -> Iterator[str]:
+    all_sites = launches(source)
+    own = [site for site in all_sites if source.tokens[site.at].file == HARNESS]
+    for site in own:
+        if site.why:
+            yield f"{site.place}: {site.why}; launch {facts.kernel.qualified} by its name, and nothing else"
+    sites = [site for site in own if site.kernel == facts.kernel.name]
+    if not sites and not _through_its_own(facts, source, all_sites):
+        yield f"nothing launches {facts.kernel.qualified}; launch it in `call`, on its stream"
+    for site in sites:
+        yield from _site(facts, source, site, found)
+
+
+def _through_its_own(facts: Facts, source: Source, all_sites: Sequence[Launch]) -> bool:
+    """Whether the harness calls a function of the kernel section that launches the kernel."""
+    for site in all_sites:
+        if site.kernel != facts.kernel.name:
+            continue
+        names = [scope.name for scope in source.scope(site.at).outwards if scope.kind == "function"]
+        if any(source.tokens[at].file == HARNESS for name in names for at in source.words.get(name, ())):
+            return True
+    return False
+
+
+def _site(facts: Facts, source: Source, site: Launch, found: Described) -> Iterator[str]:
+    """One sentence for all cases in which the launch at `site` has another geometry than the wrapper's."""
+    wrong = []
+    for case in found.cases:
+        grid, block = resolve(source, site, {}, case.record)
+        expected = _expected(facts, case)
+        if block.size is None or grid.size is None:
+            why = block.why or grid.why
+            yield (
+                f"{site.place}: the geometry cannot be told for case {case.name}: {why}; "
+                "write <<<kpd_dim3(c->grid), kpd_dim3(c->block), shared, stream>>> in `call`"
+            )
+            return
+        if block.size not in [size for _, size in expected]:
+            wanted = " or ".join(_threads(size) for size in dict.fromkeys(size for _, size in expected))
+            wrong.append(f"case {case.name} has {_threads(block.size)}, expected {wanted}")
+        elif (config := _own(facts, case)) is not None and grid.size != config:
+            wrong.append(f"case {case.name} has a grid of {grid.size}, expected {config}")
+    if wrong:
+        yield f"{site.place}: {'; '.join(wrong)}. The geometry is the wrapper's: it must not be flattened or changed"
+
+
+def _expected(facts: Facts, case: Case) -> list[tuple[Dim3, Dim3]]:
+    """Grid and block of the case's configuration; of a case that stands for none, of each."""
+    named = [(config.grid, config.block) for config in facts.configs if config.name == case.name]
+    return named or [(config.grid, config.block) for config in facts.configs]
+
+
+def _own(facts: Facts, case: Case) -> Dim3 | None:
+    return next((config.grid for config in facts.configs if config.name == case.name), None)
+
+
+def _threads(size: Dim3) -> str:
+    return f"dim3({size.x}, {size.y}, {size.z}) = {size.x * size.y * size.z} threads a block"

@@ -1,0 +1,32 @@
+"""How an operation says what it takes: types with limits, and what a person reads of an argument.
+
+This module imports next to nothing, so that a command-line verb starts quickly; `checking` holds values against it.
+"""
+
+from typing import Annotated, NamedTuple
+
+
+class Limits(NamedTuple):
+    """Which values fit: at least, above, at most, below; `min_length` is that of a text."""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    min_length: int | None = None
+
+
+class Arg(NamedTuple):
+    """An argument on the command line: `option` as in --run, else it goes by its place; `words`: all the rest."""
+
+    metavar: str
+    help: str
+    option: str = ""
+    words: bool = False
+
+
+Text = Annotated[str, Limits(min_length=1)]
+Count = Annotated[int, Limits(ge=1, le=1_000_000)]
+Positive = Annotated[float, Limits(gt=0)]
+NotNegative = Annotated[float, Limits(ge=0)]
+Percent = Annotated[float, Limits(ge=0, lt=100)]

@@ -1,0 +1,17 @@
+"""All operations by name, and all keys that they have."""
+
+from typing import Any
+
+from kpd.operations import iterations, machines, runs
+from kpd.operations.operation import Key, Operation
+
+SUBJECTS = (runs, iterations, machines)
+OPERATIONS: dict[str, type[Operation[Any]]] = {
+    kind.name: kind
+    for subject in SUBJECTS
+    for kind in vars(subject).values()
+    if isinstance(kind, type) and issubclass(kind, Operation) and hasattr(kind, "name")
+}
+KEYS: tuple[tuple[type[Operation[Any]], Key], ...] = tuple(
+    (kind, key) for kind in OPERATIONS.values() for key in kind.keys
+)

@@ -1,0 +1,241 @@
+"""What is done to a run's candidates: look at one first, measure it once more, make it the incumbent, or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from kpd.operations.arguments import Arg
+from kpd.operations.operation import Key, OnIteration, OnRun, Operation, Refused, RunIteration, ended, under_way
+from kpd.operations.references import iteration_ref
+
+if TYPE_CHECKING:
+    from kpd.model.nouns import Iteration, Run, State
+
+# ── before it is built ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class SetReview(OnRun):
+    """Candidates wait for you before they are built, or no longer."""
+
+    name = "review"
+    keys = (Key("review", "g", "review gate", "Review", rank=17),)
+    emits = ("review_set",)
+
+    on: Annotated[bool, Arg("on|off", "whether candidates wait for you")]
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        return ended(target, "set [run] approve in config.toml, or queue a run with --approve")
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        how = "wait for your review before they are built" if self.on else "are built without waiting for you"
+        return f"candidates of {answer.get('run')} {how}"
+
+
+class OnWaiting(Operation[RunIteration]):
+    """Something that is done to a candidate that waits for a person: the one that is named, else the only one."""
+
+    iteration: Annotated[str | None, Arg("ITER", "r3.7; the one that waits if left out")] = None
+
+    def target(self, state: State) -> RunIteration:
+        if self.iteration:
+            return RunIteration(*iteration_ref(state, self.iteration))
+        found = [RunIteration(run, it) for run in state.begun if (it := waiting(run)) is not None]
+        if not found:
+            raise Refused("no candidate waits for your review", "kpd review on has those to come wait")
+        if len(found) > 1:
+            refs = " and ".join(place.ref for place in found)
+            raise Refused(f"{refs} wait: select one of them", f"name it, as in {found[0].ref}")
+        return found[0]
+
+    def why_not(self, state: State, target: RunIteration) -> Refused | None:
+        if waiting(target.run) == target.it:
+            return None
+        return Refused(f"{target.ref} does not wait for a person", "kpd status shows what does")
+
+    def answer(self, target: RunIteration) -> dict[str, Any]:
+        return {"run": target.run.id, "iteration": target.it.number}
+
+
+class ApproveCandidate(OnWaiting):
+    """Let the candidate that waits be built."""
+
+    name = "approve"
+    keys = (Key("approve", "y", "approve", "Review", 1, True),)
+    emits = ("approved",)
+    done = "{of} is approved: it is built next"
+
+
+class DeclineCandidate(OnWaiting):
+    """End the candidate that waits, and say why."""
+
+    name = "decline"
+    keys = (Key("decline", "D", "decline", "Review", 2, True),)
+    emits = ("declined",)
+    done = "{of} is declined; its agent reads that when it next proposes"
+
+    reason: Annotated[str, Arg("TEXT", "what the agent should know of it when it next proposes", "--reason")] = ""
+
+
+def waiting(run: Run) -> Iteration | None:
+    """The candidate that waits for a person."""
+    current = run.current
+    return current if current is not None and current.review == "waits" else None
+
+
+# ── once it was measured ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class AcceptIteration(OnIteration):
+    """Make an iteration the incumbent against its verdict."""
+
+    name = "accept"
+    keys = (Key("accept", "a", "accept", "Iteration", rank=7),)
+    emits = ("accepted",)
+    done = "{of} is the incumbent, marked as accepted by hand"
+
+    reason: Annotated[str, Arg("TEXT", "why, against the verdict; it stays in the log", "--reason")] = ""
+
+    def why_not(self, state: State, target: RunIteration) -> Refused | None:
+        run, it = target
+        if it.number == run.incumbent:
+            return Refused(f"{target.ref} is the incumbent already")
+        if it.outcome in ("baseline", "accepted"):
+            return Refused(f"{target.ref} was accepted before: roll back brings it back", f"kpd rollback {target.ref}")
+        if (why := under_way(target) or untimed(target)) is not None:
+            return why
+        if it.verdict is None:  # found wrong after it was timed: by the memcheck, or on the cases that are held out
+            from kpd.text.endings import of_iteration
+
+            return Refused(f"{target.ref} has no verdict: {of_iteration(it)}", f"kpd remeasure {target.ref}")
+        return occupied(state, run)
+
+
+class RollBack(OnIteration):
+    """Make an accepted iteration the incumbent again.
+
+    With `force` an edit that waits in the task folder is kept in the run folder instead of being measured.
+    """
+
+    name = "rollback"
+    keys = (Key("rollback", "b", "roll back", "Iteration", rank=12),)
+    emits = ("rolled_back",)
+    done = "{of} is the incumbent again; its files are in the task folder"
+
+    force: Annotated[bool, Arg("", "even if the task folder holds an edit that was not measured", "--force")] = False
+
+    def why_not(self, state: State, target: RunIteration) -> Refused | None:
+        run, it = target
+        if not was_accepted(it):
+            what = "only an accepted iteration or the baseline can come back"
+            return Refused(f"{target.ref} was never accepted: {what}", "kpd log shows the accepted iterations")
+        if it.number == run.incumbent and run.folder == run.files and not self.force:
+            return Refused(f"{target.ref} is the incumbent already")
+        return occupied(state, run)
+
+
+class UndoDecision(OnRun):
+    """Take back the last accept or roll back; again: redo."""
+
+    name = "undo"
+    keys = (Key("undo", "u", "undo", "Iteration", 9, True),)
+    emits = ("rolled_back",)
+    done = "{of} is the incumbent again"
+    then = "kpd undo takes that back"
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        if target.before is None or target.iteration(target.before) is None:
+            decided = "since then kpd has accepted something itself, or nobody has decided anything"
+            message = f"there is nothing to undo in {target.id}: {decided}"
+            return Refused(message, "kpd rollback ITER goes back further")
+        return occupied(state, target)
+
+
+class WriteMemo(OnIteration):
+    """Say in your own words what an iteration tried."""
+
+    name = "memo"
+    keys = (Key("memo", "m", "memo", "Iteration", rank=6),)
+    emits = ("memo_given",)
+    done = "memo kept for {of}"
+
+    text: Annotated[str, Arg("TEXT", "what was tried, and why", words=True)]
+
+
+class MeasureAgain(OnIteration):
+    """Measure the files of an iteration once more."""
+
+    name = "again"
+    keys = (
+        Key("retry", "t", "try again", "Iteration", 13, fixed={"thorough": False}),
+        Key("remeasure", "M", "measure more", "Iteration", 18,
+            help="the same, with as many processes as there can be", fixed={"thorough": True}),
+    )  # fmt: skip
+    emits = ("again_asked",)
+
+    thorough: bool = False
+
+    def why_not(self, state: State, target: RunIteration) -> Refused | None:
+        if (why := ended(target.run) or under_way(target)) is not None:
+            return why
+        if any((wish.of, wish.thorough) == (target.it.number, self.thorough) for wish in target.run.again):
+            return Refused(f"{target.ref} is to be measured again already")
+        return None
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        how = ", with as many processes as a verdict can use" if self.thorough else ""
+        of = f"{answer['run']}.{answer['iteration']}" if "run" in answer else self.iteration
+        return f"{of} is measured against the incumbent once more{how}"
+
+
+class ProfileInFull(OnIteration):
+    """All that the profiler has to say of an iteration."""
+
+    name = "profile"
+    verb = "show"
+    keys = (Key("profile", "F", "full profile", "Iteration", rank=19),)
+
+    def why_not(self, state: State, target: RunIteration) -> Refused | None:
+        if (why := under_way(target) or untimed(target)) is not None:
+            return why
+        if target.run.device_id != "cpu":
+            return None
+        return Refused(f"{target.ref} was measured on a CPU: its profile is all there is", f"kpd show {target.ref}")
+
+    def answer(self, target: RunIteration) -> dict[str, Any]:
+        return {}
+
+
+class EditKernel(OnRun):
+    """Change the kernel in $EDITOR; your edit is measured.
+
+    `files` is the text of editable files, by path.
+    """
+
+    name = "edit"
+    keys = (Key("edit", "e", "edit", "Iteration", rank=9),)
+    emits = ("operator_edited",)
+    done = "your edit is in the task folder: {run} measures it next"
+
+    files: dict[str, str]
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        return ended(target, f"edit tasks/{target.task} itself; the next run begins with that")
+
+
+def was_accepted(it: Iteration) -> bool:
+    return it.outcome in ("accepted", "baseline") or bool(it.override)
+
+
+def untimed(place: RunIteration) -> Refused | None:
+    if place.it.score is not None:
+        return None
+    return Refused(f"{place.ref} was never timed: it did not build, or its results are wrong")
+
+
+def occupied(state: State, run: Run) -> Refused | None:
+    """While another run works on the same task folder."""
+    others = (one for one in state.begun if one.id != run.id and one.task == run.task and one.folder)
+    if (other := next(others, None)) is None:
+        return None
+    return Refused(f"{other.id} works on {run.task} now", f"stop {other.id}, or roll that run back")

@@ -1,0 +1,233 @@
+"""What is done to a run as a whole: queue it, stop and go on, talk to its agent, change what it goes on under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from kpd.operations.arguments import Arg, Count, NotNegative, Percent, Positive, Text
+from kpd.operations.operation import RUN, Key, Nowhere, OnRun, Operation, Refused, ended
+from kpd.operations.references import run_ref
+
+if TYPE_CHECKING:
+    from kpd.model.nouns import Run, State
+
+
+class QueueRun(Nowhere):
+    """Queue a run of a task.
+
+    A budget given here goes before the task's, which goes before config.toml's.
+    """
+
+    name = "run"
+    keys = (Key("run", "n", "new run", "Run", rank=11),)
+    emits = ("run_queued",)
+    done = "{task} is queued as {run}"
+
+    task: Text
+    agent: str | None = None
+    host: str | None = None
+    approve: bool | None = None
+    iterations: Count | None = None
+    patience: Count | None = None
+    min_gain_pct: Percent | None = None
+    stop_score: Positive | None = None
+    usd: Positive | None = None
+
+
+class PauseRun(OnRun):
+    """Finish the step under way, then wait."""
+
+    name = "pause"
+    keys = (Key("pause", "p", "pause", "Run", rank=4),)
+    emits = ("run_paused",)
+    done = "{run} is paused; a step that it is at is finished first"
+    then = "kpd resume goes on"
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        if target.status == "paused":
+            return Refused(f"{target.id} is paused already", "kpd resume")
+        if target.status == "queued":
+            return Refused(f"{target.id} has not begun", "kpd move puts it elsewhere in the queue, kpd stop ends it")
+        return ended(target)
+
+
+class ResumeRun(Operation["Run | None"]):
+    """Go on with a paused run, or with a queue that is held."""
+
+    name = "resume"
+    keys = (Key("resume", "r", "resume", "Run", rank=3),)
+    emits = ("queue_released", "run_resumed")
+
+    run: Annotated[str | None, RUN] = None
+
+    def target(self, state: State) -> Run | None:
+        paused = [run for run in state.begun if run.status == "paused"]
+        if self.run:
+            return run_ref(state, self.run)
+        if len(paused) > 1 and not state.held:
+            raise Refused(f"{' and '.join(run.id for run in paused)} are paused", "say which one: kpd resume RUN")
+        return paused[0] if len(paused) == 1 else state.active
+
+    def why_not(self, state: State, target: Run | None) -> Refused | None:
+        if state.held:
+            return None
+        if target is None:
+            return Refused("nothing is paused or held")
+        reviewed = target.current is not None and target.current.review == "waits"
+        if target.status == "paused" or (target.waiting and not reviewed):
+            return None
+        return ended(target) or Refused(f"{target.id} is not paused")
+
+    def answer(self, target: Run | None) -> dict[str, Any]:
+        return {"run": target.id if target is not None else None}
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        return f"{answer.get('run') or 'the queue'} goes on"
+
+
+class SteerRun(OnRun):
+    """Write, edit or withdraw notes to the agent.
+
+    With `note` that line is replaced, or withdrawn where the text is empty.
+    """
+
+    name = "steer"
+    keys = (Key("steer", "s", "steer", "Run", rank=5),)
+    emits = ("steered",)
+
+    run: Annotated[str | None, RUN._replace(option="--run")] = None
+    text: Annotated[str, Arg("TEXT", "what the agent should know or try", words=True)] = ""
+    note: Annotated[int | None, Arg("N", "put TEXT in place of note N, unless it was read", "--note")] = None
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        note = answer.get("note", self.note)
+        return f"note {note} waits for the next iteration" if self.text else f"note {note} is withdrawn"
+
+
+class NoteRun(OnRun):
+    """Keep a line in the run's log, for later readers."""
+
+    name = "note"
+    keys = (Key("note", "L", "note", "Run"),)
+    emits = ("noted",)
+    done = "kept in the log of {run}"
+
+    run: Annotated[str | None, RUN._replace(option="--run")] = None
+    text: Annotated[str, Arg("TEXT", "what happened, or what to look at", words=True)]
+
+    def why_not(self, state: State, target: Run) -> None:
+        """A run that has ended can be remarked on, too."""
+
+
+class SkipIteration(OnRun):
+    """Give up the iteration under way and go on."""
+
+    name = "skip"
+    keys = (Key("skip", "x", "skip", "Run", rank=8),)
+    emits = ("iteration_ended",)
+    done = "{run} goes on without the iteration that was under way"
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        if (why := ended(target)) is not None:
+            return why
+        return Refused(f"{target.id} has no iteration under way") if target.current is None else None
+
+
+class StopRun(OnRun):
+    """End the run now, killing what it has running."""
+
+    name = "stop"
+    keys = (Key("stop", "S", "stop", "Run", rank=10),)
+    emits = ("run_ended",)
+    done = "{run} is stopped; what was accepted stays"
+
+
+class ChangeBudget(OnRun):
+    """What a run may spend and what is left; change it.
+
+    What is None stays as it is. No limit in dollars, and no score to stop at, is 0.
+    """
+
+    name = "budget"
+    keys = (Key("budget", "B", "budget", "Run", rank=15),)
+    emits = ("budget_changed",)
+    done = "the budget of {run} is changed"
+
+    iterations: Annotated[Count | None, Arg("N", "attempts, not counting the baseline", "--iterations")] = None
+    patience: Annotated[Count | None, Arg("N", "end after N attempts without an accepted one", "--patience")] = None
+    min_gain_pct: Annotated[Percent | None, Arg("PCT", "accept from this gain on", "--min-gain")] = None
+    stop_score: Annotated[NotNegative | None, Arg("X", "end once the score is this good; 0: never", "--stop-score")] = (
+        None
+    )
+    usd: Annotated[NotNegative | None, Arg("D", "spend no more than this on models; 0: no limit", "--usd")] = None
+    fix_attempts: Annotated[
+        Count | None, Arg("N", "how often a candidate goes back to be mended", "--fix-attempts")
+    ] = None
+
+
+class ChangeAgent(OnRun):
+    """Change who proposes next, or the model that is asked.
+
+    What is None stays as it is; an empty model is config.toml's.
+    """
+
+    name = "agent"
+    keys = (Key("agent", "A", "agent", "Run", rank=16),)
+    emits = ("agent_changed",)
+
+    agent: Text | None = None
+    model: Annotated[str | None, Arg("NAME", 'the model that claude asks; "" is that of config.toml', "--model")] = None
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        model = f"the model {self.model or 'of config.toml'}" if self.model is not None else ""
+        who = " with ".join(part for part in (self.agent, model) if part)
+        return f"{answer.get('run')}: {who} from the next iteration on"
+
+
+class MoveRun(Operation["Run"]):
+    """Give a run that waits another place in the queue."""
+
+    name = "move"
+    verb = "move"
+    keys = (
+        Key("move_up", "K", "move up", "Run", 6, True, "let a queued run begin earlier", {"to": "up"}),
+        Key("move_down", "J", "move down", "Run", 7, True, "let a queued run begin later", {"to": "down"}),
+    )
+    emits = ("queue_ordered",)
+    done = "{run} is number {place} in the queue"
+
+    run: Annotated[str, Arg("RUN", "a run that kpd queue shows as queued")]
+    to: Annotated[Literal["up", "down", "top", "bottom"], Arg("WHERE", "by one place, or to either end")]
+
+    def target(self, state: State) -> Run:
+        return run_ref(state, self.run)
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        if target.status in ("running", "paused"):
+            return Refused(f"{target.id} has begun: only what is queued can be moved", "kpd queue shows what waits")
+        return ended(target)
+
+    def answer(self, target: Run) -> dict[str, Any]:
+        return {"run": target.id}
+
+
+class RuleStand(OnRun):
+    """Have agents hear of a rule first of all, never, or by its severity again."""
+
+    name = "rule"
+    verb = "rules"
+    keys = (
+        Key("pin", "P", "pin rule", "Compare", help="agents hear of the chosen rule first, or unpin it",
+            fixed={"stand": "pinned"}),
+        Key("ban", "N", "ban rule", "Compare", help="agents never hear of the chosen rule, or unban it",
+            fixed={"stand": "banned"}),
+    )  # fmt: skip
+    emits = ("rule_set",)
+
+    rule: Text
+    stand: Literal["pinned", "banned", "plain"]
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        means = {"pinned": "is pinned: agents hear of it first", "banned": "is banned: agents do not hear of it"}
+        return f"{self.rule} {means.get(self.stand, 'is neither pinned nor banned now')}"

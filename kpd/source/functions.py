@@ -1,0 +1,161 @@
+"""The functions of a C, C++ or CUDA text: where each is, what it takes, whether it does anything.
+
+No preprocessor: all branches of an #if are seen, macros are not, and what cannot be made out is left out.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kpd.source.branches import readings
+from kpd.source.signature import Type, type_of
+from kpd.source.text import blank, code
+from kpd.source.tree import grammar, line, parsed
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DOES_NOTHING = re.compile(r"\{(?:\s|;|\(void\)\s*\w+\s*;|return\s*;)*+\}")
+_MACRO = re.compile(
+    r"^[ \t]*[A-Z][A-Z0-9_]{2,}[ \t]*\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)[ \t]*$", re.MULTILINE
+)
+"""A macro that has its line for itself, and no semicolon."""
+_CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
+_HEADS = ("function_definition", "declaration", "field_declaration", "template_instantiation")
+_AROUND = (
+    "translation_unit", "ERROR", "declaration_list", "field_declaration_list", "linkage_specification",
+    "friend_declaration",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`scope` are the namespaces and classes around it; an unnamed one is an empty word.
+
+    `template` are the parameters of its template, None without one; `before` is what stands before the name; `instance`
+    is the whole of an explicit instantiation. Where what is around it is `broken` nobody knows the scope, and of a head
+    whose body never ends not even the type.
+    """
+
+    name: str
+    scope: tuple[str, ...]
+    line: int
+    before: str
+    parameters: str
+    type: Type | None
+    template: str | None = None
+    instance: str = ""
+    defined: bool = False
+    member: bool = False
+    empty: bool = False
+    broken: bool = False
+
+    @property
+    def static(self) -> bool:
+        return re.search(r"\bstatic\b", self.before) is not None
+
+    def __str__(self) -> str:
+        return " ".join(f"{self.before} {self.name}({self.parameters})".split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is around a node."""
+
+    scope: tuple[str, ...] = ()
+    member: bool = False
+    broken: bool = False
+    template: "Node | None" = None
+
+
+def functions(path: str, text: str) -> list[Function]:
+    """Those defined, declared and explicitly instantiated, in their order."""
+    found: dict[int, Function] = {}
+    bare = _MACRO.sub(lambda alone: blank(alone[0]), code(path, text, literals=True))
+    for reading in readings(bare):
+        for start, each in _found(reading, parsed(grammar(path), reading)):
+            if start not in found or (found[start].empty, found[start].broken) > (each.empty, each.broken):
+                found[start] = each
+    return [found[start] for start in sorted(found)]
+
+
+def _found(text: str, root: "Node") -> "Iterator[tuple[int, Function]]":
+    waiting = [(root, _Place())]
+    while waiting:
+        node, here = waiting.pop()
+        inner = here
+        if node.type in _HEADS or (node.type == "function_declarator" and here.broken):
+            yield from _heads(text, node, here)
+        match node.type:
+            case "namespace_definition":
+                inner = _Place((*here.scope, *_names(text, node)), broken=here.broken)
+            case "class_specifier" | "struct_specifier" | "union_specifier":
+                inner = _Place((*here.scope, *_names(text, node)), True, here.broken)
+            case "template_declaration":
+                inner = _Place(here.scope, here.member, here.broken, node.child_by_field_name("parameters"))
+            case "ERROR":
+                inner = _Place(here.scope, here.member, True)
+            case "declaration" | "field_declaration" | "function_definition":
+                kind = node.child_by_field_name("type")
+                waiting += [(kind, here)] if kind is not None and kind.type in _CLASSES else []
+                continue
+            case kind if kind not in _AROUND:
+                continue
+        waiting += [(child, inner) for child in reversed(node.children)]
+
+
+def _names(text: str, node: "Node") -> tuple[str, ...]:
+    """The names of a namespace, or of a class; an empty one where there is none."""
+    name = node.child_by_field_name("name")
+    return tuple(part.strip() for part in _text(text, name).split("::")) if name is not None else ("",)
+
+
+def _heads(text: str, node: "Node", here: _Place) -> "Iterator[tuple[int, Function]]":
+    """The functions that a definition or a declaration has, or the one whose body never ends."""
+    loose = node.type == "function_declarator"
+    for declarator in [node] if loose else node.children_by_field_name("declarator"):
+        head = _function(declarator)
+        if head is not None and (function := _read(text, node, head, here, loose)):
+            yield function
+
+
+def _function(declarator: "Node | None") -> "Node | None":
+    """The part of a declarator that is a function's: past stars and references."""
+    while declarator is not None and declarator.type in ("pointer_declarator", "reference_declarator"):
+        declarator = declarator.child_by_field_name("declarator") or declarator.named_children[-1]
+    return declarator if declarator is not None and declarator.type == "function_declarator" else None
+
+
+def _read(text: str, node: "Node", head: "Node", here: _Place, loose: bool) -> "tuple[int, Function] | None":
+    named, parameters = head.child_by_field_name("declarator"), head.child_by_field_name("parameters")
+    while named is not None and named.type in ("qualified_identifier", "template_function"):
+        named = named.child_by_field_name("name")
+    if named is None or parameters is None or named.type == "parenthesized_declarator":
+        return None
+    before = text[node.start_byte : named.start_byte]
+    defined = loose or node.type == "function_definition"
+    if not defined and not before.strip():
+        return None
+    instance = node.type == "template_instantiation"
+    body = node.child_by_field_name("body")
+    template = here.template
+    given = _text(text, parameters)[1:-1]
+    return named.start_byte, Function(
+        name=_text(text, named),
+        scope=here.scope,
+        line=line(named),
+        before=before,
+        parameters=given,
+        type=None if loose else type_of(text, before, parameters, template),
+        template=_text(text, template)[1:-1] if template is not None else None,
+        instance=" ".join(_text(text, node).removesuffix(";").split()) if instance else "",
+        defined=defined,
+        member=here.member,
+        empty=body is not None and _DOES_NOTHING.fullmatch(_text(text, body)) is not None,
+        broken=here.broken,
+    )
+
+
+def _text(text: str, node: "Node") -> str:
+    return text[node.start_byte : node.end_byte]

@@ -1,0 +1,59 @@
+"""Text as a syntax tree. tree-sitter reads what does not compile, too: what it cannot place is a node ERROR.
+
+A node's offsets count characters of the text that was given.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+Grammar = Literal["c", "cpp", "cuda", "python"]
+_GRAMMARS: dict[str, Grammar] = {
+    "c": "c", "cl": "c", "cc": "cpp", "cpp": "cpp", "cxx": "cpp", "hpp": "cpp", "hip": "cuda", "py": "python",
+}  # fmt: skip
+# Attributes that the grammars do not know: they change nothing of what is asked here.
+_ATTRIBUTE = re.compile(
+    r"\b(?:__align__|__cluster_dims__|__maxnreg__|__block_size__|__declspec)\s*\((?:[^()]|\([^()]*\))*\)"
+)
+
+
+def grammar(path: str) -> Grammar:
+    """CUDA's also reads headers: it has all of C++, and what C has besides is rare in them."""
+    return _GRAMMARS.get(path.rpartition(".")[2], "cuda")
+
+
+def parsed(grammar: Grammar, text: str) -> "Node":
+    """The root of the tree of a text, in which comments are blank if it is C."""
+    known = _ATTRIBUTE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text) if grammar != "python" else text
+    plain = "".join(char if char in _PLAIN else "_" if char.isalnum() else "\x01" for char in known)
+    return _parser(grammar).parse(plain.encode("ascii")).root_node
+
+
+def walk(node: "Node", into: "Callable[[Node], bool]" = lambda node: True) -> "Iterator[Node]":
+    """The node and all below it, in the order of the text; not below those that `into` refuses."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        if into(here):
+            waiting += reversed(here.children)
+
+
+def line(node: "Node") -> int:
+    """The line, from 1, in which it begins."""
+    return node.start_point.row + 1
+
+
+_PLAIN = frozenset(chr(code) for code in (*range(32, 127), 9, 10, 12, 13))
+
+
+@cache
+def _parser(grammar: Grammar) -> "Parser":
+    from tree_sitter import Language, Parser  # 10 ms, that no verb of the CLI pays unasked
+
+    return Parser(Language(import_module(f"tree_sitter_{grammar}").language()))

@@ -1,0 +1,33 @@
+"""kpd init and kpd task: what they make, what they leave alone, and what they find wrong."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kpd.cli.main import main
+from tests.places import ROOT
+from tests.unit.cli.test_workspace import root
+
+__all__ = ["root"]
+
+
+def test_a_new_task_passes_check_and_compiles(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-w", str(root), "task", "new", "mine"]) == 0
+    folder = root / "tasks" / "mine"
+    assert capsys.readouterr().out == f"{folder}\n"
+    assert main(["-w", str(root), "task", "check", "mine"]) == 0
+    assert capsys.readouterr().out == "✓ mine\n"
+    header = ROOT / "kpd" / "measure" / "native"
+    for source in ("harness.c", "kernel.c"):
+        command = [
+            "cc",
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-fsyntax-only",
+            f"-I{header}",
+            str(folder / source),
+        ]
+        subprocess.run(command, check=True)

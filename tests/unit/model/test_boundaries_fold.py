@@ -1,0 +1,183 @@
+"""What each fact changes of its run and its iteration: this, and nothing else."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from kpd.model import acts, events as e
+from kpd.model.fact import Fact
+from kpd.model.fold import fold
+from kpd.model.kinds import Told
+from kpd.model.nouns import Again, Budget, Expectation, Gain, Iteration, Notice, Run, State, Steering, TaskCard, Verdict
+from kpd.model.places import HostCard
+from kpd.model.profiles import Finding
+from kpd.model.spending import Call, Spend, Usage
+
+AT = 50.0
+VERDICT = Verdict("faster", Gain(5.0, 4.0, 6.0, 0.99), 7, True, "told", told="")
+NOTE = Steering(1, "try tiles", "ada", 1.0)
+USAGE = Usage(10, 0, 0, 5)
+OTHER = Run("r0", "t", "sweep", "local", Budget(), 0.0, turn=7)
+RUN = Run(
+    "r1", "t", "claude", "any", Budget(), 0.0, status="running", incumbent=1, before=4, model="m1", asked=3, turn=5,
+    steering=(NOTE,), stands={"low_ipc": "pinned", "tail_effect": "banned"}, again=(Again(1, False, "ada"),),
+    pending_edit={"kernel.c": "new"}, conflict="both changed", folder={"kernel.c": "old"}, approve=True,
+    calls=(Call(3, 2, "propose", "m1", 0.5),),
+    iterations=(Iteration(1, "baseline", 0, 1.0, outcome="baseline"), Iteration(2, "claude", 1, 2.0, attempt=3)),
+)  # fmt: skip
+BOX, FAR = HostCard("box", "ssh"), HostCard("far", "ssh")
+CARD, OTHER_CARD = TaskCard("t"), TaskCard("u")
+STATE = State(seq=9, at=9.0, runs={"r0": OTHER, "r1": RUN})
+
+
+def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
+    """The fields of r1, and of its iteration 2 with a dot before them, that the fact gives another value."""
+    after = fold(state, e.Event(state.seq + 1, AT, fact))
+    assert (after.seq, after.at) == (state.seq + 1, AT)
+    assert after.runs["r0"] == OTHER
+    before, run = state.runs["r1"], after.runs["r1"]
+    found = {field.name: getattr(run, field.name) for field in fields(run)
+             if getattr(run, field.name) != getattr(before, field.name)}  # fmt: skip
+    old, new = before.iteration(2), run.iteration(2)
+    if "iterations" in found and old is not None and new is not None and old != new:
+        assert [it for it in run.iterations if it.number != 2] == [it for it in before.iterations if it.number != 2]
+        del found["iterations"]
+        found |= {f".{field.name}": getattr(new, field.name) for field in fields(new)
+                  if getattr(new, field.name) != getattr(old, field.name)}  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fact", "changes"),
+    [
+        # an operator's
+        (acts.Steered("r1", 2, "unroll", "bob"), {"steering": (NOTE, Steering(2, "unroll", "bob", AT))}),
+        (acts.Steered("r1", 1, "unroll", "bob"), {"steering": (Steering(1, "unroll", "bob", AT),)}),
+        (acts.Steered("r1", 1, ""), {"steering": ()}),
+        (acts.Steered("r1", 9, ""), {}),
+        (acts.SteeringConsumed("r1", (1,), 2), {"steering": (replace(NOTE, consumed_by=2),)}),
+        (acts.SteeringConsumed("r1", (9,), 2), {}),
+        (acts.RolledBack("r1", 2, {"kernel.c": "x"}), {"incumbent": 2, "files": {"kernel.c": "x"}, "before": 1}),
+        (acts.RolledBack("r1", 1, {"kernel.c": "x"}), {"files": {"kernel.c": "x"}}),
+        (acts.MemoGiven("r1", 2, "tiles"), {".memo": "tiles"}),
+        (acts.ReviewSet("r1", False), {"approve": False}),
+        (acts.ReviewAsked("r1", 2), {".review": "waits"}),
+        (acts.Approved("r1", 2), {".review": "approved"}),
+        (acts.Declined("r1", 2), {".review": "declined"}),
+        (acts.BudgetChanged("r1", Budget(9)), {"budget": Budget(9)}),
+        (acts.AgentChanged("r1", "sweep", "m2"), {"agent": "sweep", "model": "m2"}),
+        (acts.RuleSet("r1", "low_ipc", "banned"), {"stands": {"tail_effect": "banned", "low_ipc": "banned"}}),
+        (acts.RuleSet("r1", "low_ipc", "plain"), {"stands": {"tail_effect": "banned"}}),
+        (acts.AgainAsked("r1", 2, True, "bob"), {"again": (Again(1, False, "ada"), Again(2, True, "bob"))}),
+        (acts.QueueOrdered(("r1",)), {"turn": -1}),
+        (acts.QueueOrdered(("r1", "r9")), {"turn": -2}),
+        # a run's
+        (e.TaskPinned("r1", {"h.c": "1"}, {"k.c": "2"}), {"pinned": {"h.c": "1"}, "folder": {"k.c": "2"}}),
+        (e.FolderKnown("r1", {"k.c": "2"}), {"folder": {"k.c": "2"}, "pending_edit": {}, "conflict": ""}),
+        (e.BaselineStale("r1", ("h.c",)), {"stale": ("h.c",)}),
+        (
+            e.OperatorEdited("r1", {"k.c": "3"}, "again"),
+            {"pending_edit": {"k.c": "3"}, "folder": {"k.c": "3"}, "conflict": "again"},
+        ),
+        # an iteration's
+        (e.StepStarted("r1", 2, "build", 4), {".step": "build", ".step_started": AT, ".attempt": 4}),
+        (
+            e.Proposed("r1", 2, 1, 0.1, {}, "memo", Expectation("ipc", "up"), {"U": "2"}, ("low_ipc",), {"V": ()}),
+            {
+                ".memo": "memo", ".expected": Expectation("ipc", "up"), ".point": {"U": "2"}, ".aims": ("low_ipc",),
+                ".tune": {"V": ()},
+            },
+        ),
+        (e.Screened("r1", 2, 1, 0.1, ("odd",)), {".flags": ("odd",)}),
+        (e.Timed("r1", 2, 1, 0.1, 12.5, 7, (), roofline_pct=40.0), {".score": 12.5, ".roofline_pct": 40.0}),
+        (e.Judged("r1", 2, 1, 0.1, VERDICT), {".verdict": VERDICT}),
+        (
+            e.Explained("r1", 2, 1, 0.1, "memory bound", (Finding("low_ipc", "low", "", ""),)),
+            {".bottleneck": "memory bound", ".rules": ("low_ipc",)},
+        ),
+        (e.Accepted("r1", 2, {"k.c": "5"}), {"incumbent": 2, "files": {"k.c": "5"}, "before": None}),
+        (
+            e.Accepted("r1", 2, {"k.c": "5"}, override="I like it"),
+            {"incumbent": 2, "files": {"k.c": "5"}, "before": 1, ".override": "I like it"},
+        ),
+        # money
+        (
+            e.Asked("r1", 2, 4, "again", "m1", 0.2),
+            {"asked": 4, "calls": (*RUN.calls, Call(4, 2, "again", "m1", 0.2))},
+        ),
+        (e.Asked("r1", 2, 2, "again", "m1"), {"calls": (*RUN.calls, Call(2, 2, "again", "m1", None))}),
+        (
+            e.Billed("r1", 2, "propose", "m1", USAGE, 0.3, call=3),
+            {"calls": (), "spend": Spend(1, USAGE, 0.3), ".spend": Spend(1, USAGE, 0.3)},
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Fact) else "",
+)  # fmt: skip
+def test_a_fact_changes_what_it_says_and_nothing_else(fact: Fact, changes: dict[str, Any]) -> None:
+    assert changed(fact) == changes
+
+
+@pytest.mark.parametrize(("edit", "again"), [("", None), ("e1", None), ("", 1)])
+def test_an_iteration_takes_what_it_begins_with(edit: str, again: int | None) -> None:
+    wishes = (Again(1, False, "ada"), Again(1, True, "bob"))
+    state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, iterations=RUN.iterations[:1], again=wishes)})
+    begun = Iteration(2, "claude", 1, AT, edit=edit, again=again, thorough=True)
+    expected: dict[str, Any] = {"iterations": (*RUN.iterations[:1], begun)}
+    expected |= {"pending_edit": {}, "conflict": ""} if edit else {}
+    expected |= {} if again is None else {"again": wishes[1:]}
+    assert changed(e.IterationStarted("r1", 2, "claude", 1, edit, again, True), state) == expected
+
+
+@pytest.mark.parametrize("host", ["", "box"])
+def test_a_run_begins_on_its_device(host: str) -> None:
+    queued = replace(RUN, status="queued", pause=Told("it waits"), waiting=Told("a device"))
+    state = replace(STATE, runs={"r0": OTHER, "r1": queued})
+    assert changed(e.RunStarted("r1", "H100", host, "GPU-1"), state) == {
+        "status": "running", "started": AT, "pause": None, "waiting": None, "device": "H100", "device_id": "GPU-1",
+    } | ({"host": "box"} if host else {})  # fmt: skip
+
+
+def test_bills_are_counted_by_day_and_a_refused_call_costs_nothing() -> None:
+    billed = e.Billed("r1", 2, "propose", "m1", USAGE, 0.3, call=3)
+    once = fold(STATE, e.Event(10, AT, billed))
+    twice = fold(once, e.Event(11, 86_400.0, billed))
+    twice = fold(twice, e.Event(12, 86_401.0, billed))
+    assert [spend.calls for _, spend in sorted(twice.days.items())] == [1, 2]
+    assert changed(e.Billed("r1", 2, "propose", "m1", Usage(), 0.0, call=3)) == {"calls": ()}
+
+
+def test_a_fault_takes_what_was_measured_and_leaves_what_the_agent_said() -> None:
+    measured = {"score": 1.0, "verdict": VERDICT, "bottleneck": "memory", "rules": ("low_ipc",), "flags": ("odd",)}
+    more = {"roofline_pct": 9.0, "review": "waits", "memo": "tiles", "step": "check"}
+    found = replace(RUN.iterations[1], **measured, **more)
+    state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, iterations=(RUN.iterations[0], found))})
+    assert changed(e.Faulted("r1", 2, "check", 1, Told("wrong")), state) == {
+        ".flags": (), ".score": None, ".roofline_pct": None, ".verdict": None, ".bottleneck": "", ".rules": (),
+        ".review": "",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "changes"),
+    [
+        ((e.DaemonStarted("2.0", 77, "/ws"),), {"version": "2.0", "pid": 77, "workspace": "/ws"}),
+        ((e.DaemonStarted("2.0", 77, "/ws"), e.DaemonStopped()), {"version": "2.0", "workspace": "/ws"}),
+        ((e.QueueHeld(Told("a crash")),), {"held": Told("a crash")}),
+        ((e.QueueHeld(Told("a crash")), e.QueueReleased("ada")), {}),
+        ((e.HostProbed(BOX), e.HostProbed(FAR), e.HostRemoved("box")), {"hosts": {"far": FAR}}),
+        ((e.TaskLoaded(CARD), e.TaskLoaded(OTHER_CARD), e.TaskRemoved("t")), {"tasks": {"u": OTHER_CARD}}),
+        ((e.Noticed("error", "disk"),), {"notices": (Notice(AT, "error", "disk"),)}),
+    ],
+)
+def test_a_fact_of_the_workspace_leaves_the_runs_alone(facts: tuple[Fact, ...], changes: dict[str, Any]) -> None:
+    state = STATE
+    for seq, fact in enumerate(facts, STATE.seq + 1):
+        state = fold(state, e.Event(seq, AT, fact))
+    assert state == replace(STATE, seq=STATE.seq + len(facts), at=AT, **changes)
+
+
+def test_a_queued_run_has_what_it_was_asked_for_with() -> None:
+    state = fold(STATE, e.Event(10, AT, e.RunQueued("r2", "t", "sweep", "box", Budget(3), approve=True)))
+    assert state.runs["r2"] == Run("r2", "t", "sweep", "box", Budget(3), AT, approve=True)
+    assert list(state.runs) == ["r0", "r1", "r2"]
