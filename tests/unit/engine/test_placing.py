@@ -12,7 +12,7 @@ from kpd.model import events as e
 from kpd.model.fold import fold_all
 from kpd.model.nouns import Budget, Iteration, Run, State
 from kpd.model.places import Device, HostCard, Need
-from kpd.model.standing import ForDevice, ForService, ForTurn
+from kpd.model.standing import AtHost, ForDevice, ForService, ForTurn
 from kpd.text.standing import wait
 from tests.support.model.strategies import logs
 
@@ -81,7 +81,8 @@ def test_a_run_goes_on_where_it_began_and_nowhere_else() -> None:
 
 
 def test_without_hosts() -> None:
-    assert place(run(), "cpu", Need(), {}, ()) == "there is no host"
+    assert place(run(), "cpu", Need(), {}, ()) == ForDevice("r1")
+    assert wait(ForDevice("r1")) == "there is no host"
 
 
 def test_a_device_of_ones_own_comes_before_one_that_is_shared() -> None:
@@ -89,7 +90,7 @@ def test_a_device_of_ones_own_comes_before_one_that_is_shared() -> None:
     assert place(run("box"), "gpu", Need("H100"), HOSTS, (), shared) == Place("box", replace(H100, id="GPU-3"))
     only = {**HOSTS, "box": replace(HOSTS["box"], devices=(H100,))}
     assert place(run("box"), "gpu", Need("H100"), only, (), shared) == Place("box", H100)
-    assert place(run("box"), "gpu", Need("H100"), only, shared, shared) == "box: busy with another run"
+    assert place(run("box"), "gpu", Need("H100"), only, shared, shared) == ForDevice("r1", (AtHost("box", "taken"),))
 
 
 # ── what is taken ─────────────────────────────────────────────────────────────────────────────────────────────────

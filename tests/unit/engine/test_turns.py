@@ -15,7 +15,7 @@ from kpd.engine.turns import SHORT_S, DeviceClaim, Turns, claim_of, whose
 from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Run, State
-from kpd.model.standing import ForTurn, PausedBy, Wait
+from kpd.model.standing import ForLease, ForTurn, PausedBy, Wait
 
 PLACE = ("local", "cpu")
 NAMES = ("r1", "r2", "r3", "r4")
@@ -135,11 +135,11 @@ async def test_who_waits_says_for_whom_and_a_pause_lets_the_next_one_pass(journa
     first.set()
     await settle()
     assert order == ["r1", "r3"]
-    assert journal.state.runs["r2"].waiting == "local: r3 measures on it"
-    assert journal.state.runs["r3"].waiting == ""
+    assert journal.state.runs["r2"].waiting == ForTurn("local", "r3")
+    assert journal.state.runs["r3"].waiting is None
     over.set()
     await settle()
-    assert order == ["r1", "r3"] and journal.state.runs["r2"].waiting == ""
+    assert order == ["r1", "r3"] and journal.state.runs["r2"].waiting is None
     journal.emit(e.RunResumed("r2", by="ada"))
     turns.look()
     await asyncio.gather(*tasks)
@@ -152,13 +152,13 @@ async def measures_elsewhere(turns: Turns, journal: Journal) -> None:
 
 
 async def test_a_wait_for_a_lease_is_said_once_it_has_lasted(journal: Journal) -> None:
-    said: list[str] = []
+    said: list[Wait | None] = []
     claim = DeviceClaim(Turns(journal), "r1.2-full", said.append)
     claim.waits("local: ann measures on it")
     claim.waits("")
     await asyncio.sleep(SHORT_S * 1.2)
-    assert said == [""]
+    assert said == [None]
     claim.waits("local: ann measures on it")
     await asyncio.sleep(SHORT_S * 1.2)
     claim.waits("")
-    assert said == ["", "local: ann measures on it", ""]
+    assert said == [None, ForLease("local: ann measures on it"), None]

@@ -13,7 +13,7 @@ from kpd.model.nouns import Budget
 from kpd.model.standing import ForLease, ForReply, Hold, Wait
 
 ANSWER, ANOTHER = ForReply("/reply.md", "prompt.md"), ForReply("/other.md", "prompt.md")
-DOWN = ForLease("local", "is down")
+DOWN = ForLease("local is down")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from kpd.model.metrics import METRICS
 from kpd.model.missing import lacks
 from kpd.model.spending import NOTHING, Spend, Usage, day_of, dollars
 from kpd.model.watched import DeviceIdle
+from kpd.text.notices import watched
 
 
 @pytest.mark.parametrize(("noticed", "kept"), [(49, 49), (50, 50), (51, 50), (120, 50)])
@@ -57,7 +58,7 @@ def test_money_is_counted_by_the_day_of_greenwich(at: float, day: str) -> None:
 
 @pytest.mark.parametrize(("seconds", "told"), [(600.0, "10 min"), (7199.0, "120 min"), (7200.0, "2.0 h")])
 def test_from_two_hours_on_a_standstill_is_told_in_hours(seconds: float, told: str) -> None:
-    assert told in DeviceIdle("box", "H100", "GPU-1", seconds, ("r1",), Told("it waits")).text
+    assert told in watched(DeviceIdle("box", "H100", "GPU-1", seconds, ("r1",), Told("it waits")))
 
 
 @pytest.mark.parametrize(
