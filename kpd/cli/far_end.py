@@ -59,9 +59,7 @@ def is_workspace(folder: Path) -> bool:
     if (folder / "config.toml.example").is_file() and (folder / "kpd" / "workspace").is_dir():
         return False
     served = (folder / ".kpd" / "events.db").exists()
-    return served or (
-        (folder / "tasks").is_dir() and any((folder / mark).exists() for mark in ("config.toml", ".kpd"))
-    )
+    return served or ((folder / "tasks").is_dir() and any((folder / mark).exists() for mark in ("config.toml", ".kpd")))
 
 
 def mine(folder: Path) -> bool:

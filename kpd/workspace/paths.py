@@ -163,9 +163,10 @@ def is_source(folder: Path) -> bool:
 
 def is_workspace(folder: Path) -> bool:
     """Whether config.toml or .kpd/ marks it: beside tasks/, as others have a config.toml, too, or with an event log."""
-    marked = (folder / ".kpd" / "events.db").exists()
-    marked = marked or ((folder / "tasks").is_dir() and any((folder / mark).exists() for mark in ("config.toml", ".kpd")))
-    return marked and not is_source(folder)
+    if is_source(folder):
+        return False
+    served = (folder / ".kpd" / "events.db").exists()
+    return served or ((folder / "tasks").is_dir() and any((folder / mark).exists() for mark in ("config.toml", ".kpd")))
 
 
 def _own(folder: Path) -> bool:

@@ -43,7 +43,17 @@ def test_a_checkout_stays_clean_whatever_was_run_in_it(tmp_path: Path, runtime: 
         _clean(shell)
         _demo(shell)
         _clean(shell)
-        tests = shell(sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "tests/unit/workspace", "tests/unit/measure")
+        tests = shell(
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            "0",
+            "-p",
+            "no:cacheprovider",
+            "tests/unit/workspace",
+            "tests/unit/measure",
+        )
         assert tests.returncode == 0, tests.stdout[-2000:]
         _clean(shell)
         shutil.rmtree(checkout / "workspace")
