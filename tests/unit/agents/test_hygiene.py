@@ -326,10 +326,3 @@ def test_any_text_is_looked_through(text: str) -> None:
         assert [len(line) for line in code(path, text).split("\n")] == [len(line) for line in text.split("\n")]
     for each in functions("k.cu", text):
         assert 1 <= each.line <= text.count("\n") + 1
-
-
-@pytest.mark.parametrize(
-    "unit", ["{", "f(int a){", "template<", "((", "a b(c) d(e) ", ";", "f()", "x = ", "a<", "'", "#if\n{"]
-)
-def test_a_large_file_of_one_thing_over_and_over_is_looked_through(tmp_path: Path, unit: str) -> None:
-    refused(tmp_path, unit * ((1 << 18) // len(unit)))
