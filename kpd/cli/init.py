@@ -49,6 +49,8 @@ def make_first(ws: Workspace) -> None:
     if is_workspace(ws.root):
         return
     end_orphan(ws)
+    if is_workspace(ws.root):  # by another command, meanwhile
+        return
     if ws.root.exists() and not (ws.root.is_dir() and {path.name for path in ws.root.iterdir()} <= WRITTEN):
         raise CliError(f"{ws.root} is there already, and no workspace of kpd's", "kpd init DIR makes one elsewhere")
     if ws.root.exists():

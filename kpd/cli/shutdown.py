@@ -42,6 +42,8 @@ def execute(args: Namespace) -> int:
 
 def end_orphan(ws: Workspace) -> None:
     """End a daemon that still runs for a workspace that is not there any more. Raises CliError, DaemonError."""
+    if not released(ws.lock):  # another command has made the workspace anew meanwhile, and started this one
+        return
     with suppress(NoDaemon):
         answer = command(ws, "shutdown", now=True)
         _wait_for_end(ws, answer.get("pid"), time.monotonic() + GONE_WITHIN_S)
