@@ -6,6 +6,7 @@ No preprocessor: all branches of an #if are seen, macros are not, and what canno
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kpd.source.branches import readings
@@ -69,15 +70,16 @@ class _Place:
     template: "Node | None" = None
 
 
-def functions(path: str, text: str) -> list[Function]:
-    """Those defined, declared and explicitly instantiated, in their order."""
+@lru_cache(maxsize=32)
+def functions(path: str, text: str) -> tuple[Function, ...]:
+    """Those defined, declared and explicitly instantiated, in their order. The gate asks several times for a text."""
     found: dict[int, Function] = {}
     bare = _MACRO.sub(lambda alone: blank(alone[0]), code(path, text, literals=True))
     for reading in readings(bare):
         for start, each in _found(reading, parsed(grammar(path), reading)):
             if start not in found or (found[start].empty, found[start].broken) > (each.empty, each.broken):
                 found[start] = each
-    return [found[start] for start in sorted(found)]
+    return tuple(found[start] for start in sorted(found))
 
 
 def _found(text: str, root: "Node") -> "Iterator[tuple[int, Function]]":

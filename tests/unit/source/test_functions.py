@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.source.branches import readings
+from kpd.source.branches import MOST, MOST_CHARACTERS, readings
 from kpd.source.functions import functions
 from kpd.source.text import code, parts
 
@@ -94,6 +94,12 @@ int g();
 """
     assert [each.name for each in functions("k.cu", text)] == list("abcdefg")
     assert all(reading.count("();") in (3, 4) for reading in readings(text))
+
+
+def test_a_text_of_many_branches_has_few_readings_when_it_is_large() -> None:
+    branches = "#if A\n" + "#elif B\n" * 30
+    assert len(list(readings(f"{branches}#endif\n"))) == MOST
+    assert len(list(readings(f"{branches}#endif\n{' ' * (MOST_CHARACTERS // 4)}"))) == 4
 
 
 BROKEN = {
