@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-TASK   ?= tasks/rmsnorm_silu_cpu
+TASK   ?= rmsnorm_silu_cpu
 # Two test files at a time: more would disturb what is measured.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 

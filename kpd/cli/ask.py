@@ -1,17 +1,28 @@
 """How a verb asks: the daemon over its socket, or the log itself when no daemon runs."""
 
+import os
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 from kpd.cli.outcome import INFRA, CliError
 from kpd.client import NoDaemon, ask, operator
-from kpd.workspace.paths import Workspace
+from kpd.workspace.paths import NoWorkspace, Workspace
 
 
 def workspace(args: Namespace) -> Workspace:
     """The workspace that -w, $KPD_WORKSPACE or the current folder names. Raises WorkspaceError."""
     return Workspace.find(Path(args.workspace) if args.workspace else None)
+
+
+def workspace_to_be(args: Namespace) -> Workspace:
+    """As `workspace`; where nobody has named one and there is none, that of a first run, which may not be there yet."""
+    try:
+        return workspace(args)
+    except NoWorkspace:
+        if args.workspace or os.environ.get("KPD_WORKSPACE"):
+            raise
+        return Workspace.first()
 
 
 def query(ws: Workspace, what: str, **args: Any) -> Any:

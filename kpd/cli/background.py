@@ -1,5 +1,6 @@
 """Start the daemon as a process of its own, and wait until it listens."""
 
+import fcntl
 import os
 import socket
 import subprocess
@@ -30,8 +31,31 @@ def listens(ws: Workspace) -> bool:
     return True
 
 
+def released(lock: Path) -> bool:
+    """Whether no daemon holds the workspace any more: only then may the next one start."""
+    try:
+        with lock.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except FileNotFoundError:  # somebody has removed .kpd, and the lock with it
+        return True
+    return True
+
+
+def ensure_daemon(ws: Workspace) -> bool:
+    """Start a daemon unless one listens; whether it had to be started. Raises CliError as `start_daemon` does."""
+    if listens(ws):
+        return False
+    start_daemon(ws)
+    return True
+
+
 def start_daemon(ws: Workspace) -> None:
-    """Start a daemon in a session of its own and return once it listens. Raises CliError with the log's tail told."""
+    """Start a daemon in a session of its own and return once it, or one started elsewhere at the same time, listens.
+
+    Raises CliError with the log's tail told.
+    """
     ws.make_private()
     if ws.log.exists() and ws.log.stat().st_size > MOST_LOG:
         ws.log.replace(f"{ws.log}.1")
@@ -53,7 +77,7 @@ def start_daemon(ws: Workspace) -> None:
     deadline = time.monotonic() + READY_WITHIN_S
     while not listens(ws):
         code = child.poll()
-        if code is not None and not listens(ws):
+        if code is not None and released(ws.lock) and not listens(ws):
             _tell_tail(ws, begun)
             raise CliError(f"the daemon ended at once with code {code}", f"its log is {ws.log}", INFRA)
         if time.monotonic() > deadline:

@@ -44,7 +44,7 @@ def execute(args: Namespace) -> int:
 
         app = cockpit(dialling(lambda: ws.socket), ws.root.name, _looks(args))
         app.run()
-    narrate("That was a recording. kpd init and kpd start begin a run of your own; in a checkout, make start.")
+    narrate("That was a recording. kpd start rmsnorm_silu_cpu begins a run of your own, on this machine's CPU.")
     return app.return_code or 0
 
 

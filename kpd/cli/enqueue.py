@@ -3,10 +3,12 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from kpd.cli.ask import command
+from kpd.cli.ask import command, query
 from kpd.cli.outcome import CliError
 from kpd.cli.parser import count, nearest
+from kpd.cli.text import line
 from kpd.workspace.paths import Workspace
+from kpd.workspace.shipped import shipped
 from kpd.workspace.task import find_tasks
 
 
@@ -26,11 +28,19 @@ def task_name(ws: Workspace, given: str) -> str:
         return given
     for base in (Path.cwd(), ws.root):
         folder = (base / given).resolve()
+        if folder.name in tasks and folder.parent == shipped("tasks").resolve():
+            return folder.name  # its run is of the workspace's copy
         if (name := next((name for name, path in tasks.items() if path.resolve() == folder), None)) is not None:
             return name
         if (folder / "task.toml").exists():
             raise CliError(f"{given} is not in {ws.tasks}", "copy the folder there")
     raise CliError(f"no task {given!r}", nearest(given, list(tasks)) or "kpd task new NAME makes one")
+
+
+def held(ws: Workspace) -> str:
+    """Why nothing in the queue begins before a person says so; empty when it is not held."""
+    reason = query(ws, "queue")["held"]
+    return f"the queue is held: {line(reason)}" if reason else ""
 
 
 def enqueue(ws: Workspace, args: Namespace, task: str) -> str:

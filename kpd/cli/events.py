@@ -39,7 +39,7 @@ def execute(args: Namespace) -> int:
 
 
 async def _follow(ws: Workspace, args: Namespace, after: int) -> None:
-    from kpd.cli.follow import follow
+    from kpd.cli.log import follow
     from kpd.model.codec import event_to_json
 
     async for event in follow(ws, after):

@@ -45,13 +45,30 @@ def workspace(start: Path) -> "Path | None":
     try:
         resolved = start.resolve()
         for folder in (resolved, *resolved.parents):
-            served = (folder / ".kpd" / "events.db").exists()
-            marks = ("config.toml", "config.toml.example", ".kpd")
-            if served or ((folder / "tasks").is_dir() and any((folder / mark).exists() for mark in marks)):
+            if is_workspace(folder):
                 return folder
+            if mine(folder / "workspace") and is_workspace(folder / "workspace"):
+                return (folder / "workspace").resolve()
     except OSError:  # it may not be looked into
         return None
     return None
+
+
+def is_workspace(folder: Path) -> bool:
+    """As paths.is_workspace."""
+    if (folder / "config.toml.example").is_file() and (folder / "kpd" / "workspace").is_dir():
+        return False
+    served = (folder / ".kpd" / "events.db").exists()
+    return served or ((folder / "tasks").is_dir() and any((folder / mark).exists() for mark in ("config.toml", ".kpd")))
+
+
+def mine(folder: Path) -> bool:
+    """As paths._own."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
 def listening(root: Path) -> str:

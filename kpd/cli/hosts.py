@@ -6,11 +6,12 @@ from typing import Any
 
 from kpd.cli import checks, words
 from kpd.cli.ask import query, workspace
-from kpd.cli.glance import looks, now
 from kpd.cli.outcome import INFRA, OK, USAGE, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.text import clean, columns, narrate, out, out_json, wrapped
+from kpd.client import ask
 from kpd.hosts.preflight.gpus import listed
+from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 
 
@@ -98,3 +99,45 @@ def _peaks(measured: dict[str, Any]) -> str:
     """What a GPU, or the host's CPU, can do at best; empty where that was not measured."""
     units = (("bandwidth_gbs", "GB/s"), ("peak_gflops", "GFLOP/s"))
     return ", ".join(f"{words.number(measured[key])} {unit}" for key, unit in units if measured[key] is not None)
+
+
+PATIENCE_S = 5.0
+
+
+def looks(ws: Workspace) -> dict[str, Any]:
+    """What the devices of each host do, by the hosts' names; nothing where nobody can look, as on a recording."""
+    try:
+        return {look["host"]: look["devices"] for look in clean(ask(ws.socket, "query", "glance", timeout=PATIENCE_S))}
+    except DaemonError:
+        return {}
+
+
+def now(host: Mapping[str, Any], devices: Mapping[str, Any]) -> list[str]:
+    """The GPUs of a host card as `devices`, a look's, has them by their ids; nothing of what was not looked at."""
+    gpus = [device for device in host["devices"] if device["kind"] == "gpu" and device["id"] in devices]
+    return [
+        (f"{gpu['pci']}: " if len(gpus) > 1 and gpu["pci"] else "") + _told(devices[gpu["id"]], gpu["memory_mib"])
+        for gpu in gpus
+    ]
+
+
+def _told(seen: Mapping[str, Any], memory_mib: int) -> str:
+    if seen["trouble"]:
+        return str(seen["trouble"])
+    parts = [
+        _figure(seen["sm_mhz"], "MHz"),
+        _figure(seen["power_w"], "W", seen["power_limit_w"]),
+        _figure(seen["temperature_c"], "°C"),
+        _figure(seen["memory_used_mib"], "MiB", memory_mib),
+        _figure(seen["busy_pct"], "% busy"),
+        f"clock held by: {', '.join(seen['slowed'])}" if seen["slowed"] else "",
+        f"lease: {seen['holder']}" if seen["holder"] else seen["unlocked"] or "no lease",
+        *(f"not kpd's: {one['name']} ({one['pid']})" for one in seen["computes"] if one["whose"] == "foreign"),
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _figure(value: float | None, unit: str, most: float | None = None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f} of {most:,.0f} {unit}" if most else f"{value:,.0f} {unit}"

@@ -1,17 +1,21 @@
-"""kpd init: a workspace in a folder, without touching what is there already."""
+"""kpd init: a workspace in a folder, without touching what is there already; and the one that a first run makes."""
 
+import secrets
 import shutil
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from kpd.cli.outcome import OK, CliError
+from kpd.cli.shutdown import end_orphan
 from kpd.cli.text import narrate, out
-from kpd.workspace.paths import Workspace, expanded
+from kpd.workspace.paths import FIRST, Workspace, expanded, is_source, is_workspace
 from kpd.workspace.runfolder import write_atomic
 from kpd.workspace.shipped import shipped
-from kpd.workspace.task import ignored
+from kpd.workspace.task import copy_task, ignored
 
 UNTRACKED = ("runs/", ".kpd/")
+WRITTEN = {"runs", ".kpd", "tasks", "memory"}
+"""What a daemon makes anew of a workspace that was removed under it."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -22,6 +26,8 @@ def execute(args: Namespace) -> int:
     root = expanded(args.folder or args.workspace or ".")
     if root.exists() and not root.is_dir():
         raise CliError(f"{root} is not a folder", "name a folder, or one that does not exist yet")
+    if is_source(root):
+        raise CliError(f"{root} is kpd's own source, which no run may change", f"kpd init {root / FIRST}")
     root.mkdir(parents=True, exist_ok=True)
     ws = Workspace(root.resolve())
     made = make(ws)
@@ -34,6 +40,38 @@ def execute(args: Namespace) -> int:
     return OK
 
 
+def make_first(ws: Workspace) -> None:
+    """Make the workspace of a first run if it is not there yet, all of it at once, and say so.
+
+    A daemon may still run for one that was removed: it is ended, and what it has written since stays.
+    Raises CliError where something else has the folder's name; OSError.
+    """
+    if is_workspace(ws.root):
+        return
+    end_orphan(ws)
+    if is_workspace(ws.root):  # by another command, meanwhile
+        return
+    if ws.root.exists() and not (ws.root.is_dir() and {path.name for path in ws.root.iterdir()} <= WRITTEN):
+        raise CliError(f"{ws.root} is there already, and no workspace of kpd's", "kpd init DIR makes one elsewhere")
+    if ws.root.exists():
+        make(ws)
+    else:
+        _make_at_once(ws)
+    narrate(f"made a workspace, {ws.root}: example tasks, skills, memory, and config.toml with the settings")
+
+
+def _make_at_once(ws: Workspace) -> None:
+    partial = Workspace(ws.root.with_name(f".{ws.root.name}.{secrets.token_hex(4)}.tmp"))
+    try:
+        make(partial)
+        partial.root.rename(ws.root)
+    except OSError:
+        if not is_workspace(ws.root):  # which another command may have made meanwhile
+            raise
+    finally:
+        shutil.rmtree(partial.root, ignore_errors=True)
+
+
 def make(ws: Workspace) -> list[str]:
     """Create what the workspace lacks, and return it as relative paths. Raises OSError."""
     made = []
@@ -42,7 +80,7 @@ def make(ws: Workspace) -> list[str]:
         made.append("config.toml")
     for task in sorted(shipped("tasks").iterdir()):
         if task.is_dir() and not ignored(task.name) and not (ws.tasks / task.name).exists():
-            shutil.copytree(task, ws.tasks / task.name, ignore=lambda _, names: {n for n in names if ignored(n)})
+            copy_task(task, ws.tasks / task.name)
             made.append(f"tasks/{task.name}/")
     for folder, use in ((ws.tasks, ""), (ws.skills, " (a file here stands before the shipped one of its name)")):
         if not folder.exists():

@@ -1,21 +1,22 @@
-"""kpd log: a run's iterations as a table, followed with -f until the run ends."""
+"""kpd log: a run's iterations with their verdicts, as they were recorded and as they come."""
 
 import asyncio
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from kpd.cli import words
 from kpd.cli.ask import query, workspace
-from kpd.cli.follow import follow, recorded
 from kpd.cli.outcome import OK, CliError
 from kpd.cli.parser import add_json, nearest
 from kpd.cli.text import columns, cut, line, narrate, out, out_json, pad, plain
 from kpd.model import codec
-from kpd.model.events import IterationEnded, RunEnded
+from kpd.model.events import Event, IterationEnded, RunEnded
 from kpd.model.fold import fold
 from kpd.model.nouns import Run, State
+from kpd.subscription import Client
 from kpd.text import briefs
 from kpd.text.endings import of_run, run_ended
 from kpd.workspace.paths import Workspace
@@ -102,3 +103,38 @@ def row(texts: tuple[str, ...], limit: int | None) -> str:
     fixed = [pad(plain(text), cells, name == "SCORE") for text, cells, name in zip(texts, WIDTHS, HEAD, strict=False)]
     full = "  ".join([*fixed, line(texts[-1])])
     return cut(full, limit).rstrip() if limit else full.rstrip()
+
+
+PAGE = 1000
+SILENCE_S = 60.0
+"""Nobody looks at this as at a screen: a daemon that a loaded machine keeps from answering is waited for."""
+
+
+def event_of(entry: dict[str, Any]) -> Event:
+    """An event as answers carry it. Raises CodecError when a newer kpd wrote it."""
+    return Event(entry["seq"], entry["at"], codec.fact_from(entry["kind"], json.dumps(entry["body"])))
+
+
+def recorded(ws: Workspace, run: str | None = None, after: int = 0) -> Iterator[Event]:
+    """Events in the log, oldest first, of one run if given. Raises DaemonError."""
+    while True:
+        page = query(ws, "events", after=after, limit=PAGE, **({"run": run} if run else {}))
+        yield from map(event_of, page)
+        if len(page) < PAGE:
+            return
+        after = page[-1]["seq"]
+
+
+async def follow(ws: Workspace, after: int) -> AsyncIterator[Event]:
+    """Every event after `after`, then each new one; never ends by itself. Raises DaemonError."""
+    async with Client(ws.socket, "cli", read_only=True, live="none", silence_s=SILENCE_S) as client:
+        async for message in client.messages(after):
+            if isinstance(message, State):
+                # Too far behind to be sent the events one by one: they are read from the log.
+                while after < message.seq:
+                    for entry in await client.query("events", after=after, limit=PAGE):
+                        yield event_of(entry)
+                        after = entry["seq"]
+            elif isinstance(message, Event) and message.seq > after:
+                yield message
+                after = message.seq

@@ -19,7 +19,9 @@ from kpd.operations.runs import MoveRun
 
 
 class Verb(NamedTuple):
-    """`module` is a module of kpd.cli with `arguments(parser)` and `execute(args) -> exit code`."""
+    """`module` is a module of kpd.cli with `arguments(parser)` and `execute(args) -> exit code`; in one with several
+    verbs these are called `VERB_arguments` and `VERB`.
+    """
 
     name: str
     help: str
@@ -51,10 +53,10 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         "look",
         (
             Verb("status", "what runs where, what waits, and what needs you", "status"),
-            Verb("queue", "the runs that wait for their turn", "queue"),
+            Verb("queue", "the runs that wait for their turn", "status"),
             Verb("log", "a run's iterations with their verdicts", "log"),
             Verb("show", "one iteration in full", "show"),
-            Verb("diff", "what an iteration changed", "diff"),
+            Verb("diff", "what an iteration changed", "show"),
             Verb("cost", "what models have cost: tokens and dollars by run, iteration and purpose", "cost"),
             Verb("events", "the event log", "events"),
             Verb("hosts", "the hosts as last seen; add, trust or retry one", "hosts"),
@@ -69,9 +71,9 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         "know",
         (
             Verb("task", "make, check and list tasks", "task"),
-            Verb("skills", "the skill files that rules point to", "skills"),
-            Verb("memory", "what earlier runs of a task found", "memory"),
-            Verb("rules", "the rules that explain a profile; pin or ban one for a run's agents", "rules"),
+            Verb("skills", "the skill files that rules point to", "knowledge"),
+            Verb("memory", "what earlier runs of a task found", "knowledge"),
+            Verb("rules", "the rules that explain a profile; pin or ban one for a run's agents", "knowledge"),
         ),
     ),
     (
@@ -128,8 +130,10 @@ def _dispatch(argv: list[str]) -> int:
     parser = Parser(prog=f"kpd {verb.name}", description=verb.help, allow_abbrev=False)
     add_workspace(parser, args.workspace)
     parser.set_defaults(verb=verb.name)
-    module.arguments(parser)
-    return _execute(module.execute, parser.parse_args(args.rest))
+    several = hasattr(module, f"{verb.name}_arguments")
+    arguments = getattr(module, f"{verb.name}_arguments" if several else "arguments")
+    arguments(parser)
+    return _execute(getattr(module, verb.name if several else "execute"), parser.parse_args(args.rest))
 
 
 def _execute(execute: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:

@@ -1,13 +1,15 @@
-"""kpd run: queue one run, and with --wait see it to its end."""
+"""kpd run: queue one run, with the daemon if none runs, and with --wait see it to its end."""
 
 import sys
 from argparse import ArgumentParser, Namespace
 
-from kpd.cli.ask import query, workspace
-from kpd.cli.enqueue import add_options, enqueue, task_name
-from kpd.cli.outcome import INTERRUPTED, OK
+from kpd.cli.ask import workspace_to_be
+from kpd.cli.background import ensure_daemon
+from kpd.cli.enqueue import add_options, enqueue, held, task_name
+from kpd.cli.init import make_first
+from kpd.cli.outcome import INFRA, INTERRUPTED, OK, CliError
 from kpd.cli.parser import amount, count
-from kpd.cli.text import line, narrate, out
+from kpd.cli.text import narrate, out
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -23,12 +25,19 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    ws = workspace(args)
-    run = enqueue(ws, args, task_name(ws, args.task))
+    ws = workspace_to_be(args)
+    task = task_name(ws, args.task)
+    make_first(ws)
+    if ensure_daemon(ws):
+        narrate("started the daemon, in the background; kpd shutdown ends it")
+    run = enqueue(ws, args, task)
     out(run)
     sys.stdout.flush()
-    if held := query(ws, "queue")["held"]:
-        narrate(f"the queue is held: {line(held)}; kpd resume releases it")
+    reason = held(ws)
+    if reason and args.wait:  # for a person to say, who need not be there
+        raise CliError(reason, f"{run} stays queued, and begins in its turn after kpd resume", INFRA)
+    if reason:
+        narrate(f"{reason}; kpd resume releases it")
     if not args.wait:
         narrate(f"queued; kpd attach or kpd log -f {run} watches it")
         return OK

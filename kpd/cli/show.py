@@ -1,4 +1,4 @@
-"""kpd show: one iteration in full; its verdict again from the raw samples, a profiler's every word, or its prompt."""
+"""kpd show and kpd diff: one iteration in full, and what it changed."""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -9,14 +9,14 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import FAILED, OK
 from kpd.cli.parser import add_json
 from kpd.cli.report import advice, report
-from kpd.cli.text import clean, colours, columns, out, out_json, wrapped
+from kpd.cli.text import clean, colours, columns, narrate, out, out_json, paint, plain, wrapped
 from kpd.client import ask
 
 PROFILE_S = 1800.0
 """For the profiler to end, and before it a run that measures on the same device."""
 
 
-def arguments(parser: ArgumentParser) -> None:
+def show_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("iteration", metavar="ITER", help="r3.7, or 7 in the newest run")
     parser.add_argument("--rederive", action="store_true", help="the verdict from timing.json again; 1 if it differs")
     parser.add_argument("--profile", choices=("full",), help="run the profiler again, with everything it collects")
@@ -24,7 +24,7 @@ def arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def execute(args: Namespace) -> int:
+def show(args: Namespace) -> int:
     ws = workspace(args)
     if args.rederive:
         return _rederive(query(ws, "rederive", iteration=args.iteration), args.json)
@@ -74,3 +74,28 @@ def _rederive(answer: dict[str, Any], as_json: bool) -> int:
             out(text)
     out("✓ the same verdict" if same else "✗ another verdict: the budget or this kpd's judge has changed since")
     return OK if same else FAILED
+
+
+def diff_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("iteration", metavar="ITER", help="r3.7, or 7 in the newest run")
+    parser.add_argument("against", nargs="?", metavar="ITER", help="the iteration it is compared with; its parent")
+    add_json(parser)
+
+
+def diff(args: Namespace) -> int:
+    answer = query(workspace(args), "diff", iteration=args.iteration, against=args.against)
+    if args.json:
+        out_json(answer)
+        return OK
+    narrate(f"{plain(answer['from'])} → {plain(answer['to'])}")
+    for text in plain(answer["text"]).splitlines():
+        out(paint(text, _tint(text), colours()))
+    if not answer["text"]:
+        narrate("no difference")
+    return OK
+
+
+def _tint(text: str) -> str:
+    if text.startswith(("---", "+++")):
+        return "bold"
+    return {"+": "green", "-": "red", "@": "cyan"}.get(text[:1], "")

@@ -1,11 +1,11 @@
 """kpd shutdown: end the daemon after the steps under way, or at once; the next daemon goes on with what is left."""
 
-import fcntl
 import time
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from contextlib import suppress
 
 from kpd.cli.ask import command, workspace
+from kpd.cli.background import released
 from kpd.cli.outcome import INFRA, OK, CliError
 from kpd.cli.text import line, narrate
 from kpd.hosts.helper.processes import exists
@@ -40,9 +40,19 @@ def execute(args: Namespace) -> int:
     return OK
 
 
+def end_orphan(ws: Workspace) -> None:
+    """End a daemon that still runs for a workspace that is not there any more. Raises CliError, DaemonError."""
+    if not released(ws.lock):  # another command has made the workspace anew meanwhile, and started this one
+        return
+    with suppress(NoDaemon):
+        answer = command(ws, "shutdown", now=True)
+        _wait_for_end(ws, answer.get("pid"), time.monotonic() + GONE_WITHIN_S)
+        narrate(f"ended the daemon of the former {ws.root}")
+
+
 def _wait_for_release(ws: Workspace, deadline: float) -> None:
     """Until the next daemon may start. Raises CliError."""
-    while not _released(ws.lock):
+    while not released(ws.lock):
         if time.monotonic() > deadline:
             raise CliError(
                 "the daemon has not ended yet", f"kpd shutdown --now cuts it short; its log is {ws.log}", INFRA
@@ -60,15 +70,3 @@ def _wait_for_end(ws: Workspace, pid: int | None, deadline: float) -> None:
                 INFRA,
             )
         time.sleep(POLL_S)
-
-
-def _released(lock: Path) -> bool:
-    """Whether no daemon holds the workspace any more: only then may the next one start."""
-    try:
-        with lock.open("rb") as held:
-            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except FileNotFoundError:  # somebody has removed .kpd, and the lock with it
-        return True
-    return True

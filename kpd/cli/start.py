@@ -4,10 +4,11 @@ import threading
 import time
 from argparse import ArgumentParser, Namespace
 
-from kpd.cli.ask import workspace
+from kpd.cli.ask import workspace_to_be
 from kpd.cli.attach import open_ui, require_terminal
-from kpd.cli.background import POLL_S, listens, start_daemon
-from kpd.cli.enqueue import add_options, enqueue, task_name
+from kpd.cli.background import POLL_S, ensure_daemon, listens
+from kpd.cli.enqueue import add_options, enqueue, held, task_name
+from kpd.cli.init import make_first
 from kpd.cli.outcome import OK
 from kpd.cli.text import narrate, out, plain
 from kpd.wire import DaemonError
@@ -21,13 +22,14 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    ws = workspace(args)
+    ws = workspace_to_be(args)
     tasks = [task_name(ws, given) for given in args.tasks]
     if args.headless:
+        make_first(ws)
         return _headless(ws, args, tasks)
-    require_terminal("kpd start --headless TASK starts without the UI, kpd run TASK only queues")
-    if not listens(ws):
-        start_daemon(ws)
+    require_terminal("kpd start --headless TASK is the daemon without the UI, kpd run TASK leaves it in the background")
+    make_first(ws)
+    ensure_daemon(ws)
     _enqueue(ws, args, tasks)
     return open_ui(ws, read_only=False)
 
@@ -51,6 +53,8 @@ def _enqueue(ws: Workspace, args: Namespace, tasks: list[str]) -> None:
         narrate(f"{run}: {task} is queued")
         if args.headless:
             out(run)
+    if args.headless and (reason := held(ws)):
+        narrate(f"{reason}; kpd resume releases it")
 
 
 def _enqueue_when_ready(ws: Workspace, args: Namespace, tasks: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""kpd status: what runs where, what waits, and what needs a person."""
+"""kpd status and kpd queue: what runs where, what waits for its turn, and what needs a person."""
 
 import time
 from argparse import ArgumentParser, Namespace
@@ -9,17 +9,17 @@ from kpd.cli import words
 from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import OK
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, colours, columns, out, out_json, paint, table, wrapped
+from kpd.cli.text import clean, colours, columns, narrate, out, out_json, paint, table, wrapped
 
 NOTICES = 5
 ENDED = 3
 
 
-def arguments(parser: ArgumentParser) -> None:
+def status_arguments(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def execute(args: Namespace) -> int:
+def status(args: Namespace) -> int:
     answer = query(workspace(args), "status")
     if args.json:
         out_json(answer)
@@ -102,3 +102,26 @@ def best(run: dict[str, Any], card: Mapping[str, Any]) -> str:
         return score
     factor = words.speedup(card, baseline["score"], found["score"])
     return score if factor is None else f"{score}, {factor:.2f}x"
+
+
+def queue_arguments(parser: ArgumentParser) -> None:
+    add_json(parser)
+
+
+def queue(args: Namespace) -> int:
+    if args.json:
+        out_json(query(workspace(args), "queue"))
+        return OK
+    answer = clean(query(workspace(args), "status"))
+    if answer["pid"] is None or answer.get("playback"):
+        narrate(whose(answer, colour=False))
+    if answer["held"]:
+        for text in wrapped(f"⏸ held: {answer['held']}; kpd resume releases the queue", columns()):
+            out(text)
+    runs = [*answer["begun"], *answer["queued"]]
+    if runs:
+        for text in runs_table(runs, answer["tasks"], clock(answer), columns()):
+            out(text)
+    else:
+        narrate("the queue is empty; kpd run TASK queues a run")
+    return OK

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from kpd.cli import task_new
-from kpd.cli.ask import workspace
+from kpd.cli.ask import workspace, workspace_to_be
 from kpd.cli.diagnosis import problems
 from kpd.cli.outcome import OK, USAGE, CliError
 from kpd.cli.parser import add_json, nearest
@@ -31,10 +31,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
+    if args.what == "list":
+        return _list(workspace_to_be(args), args)
     ws = workspace(args)
-    if args.what == "new":
-        return _new(ws, args)
-    return _check(ws, args) if args.what == "check" else _list(ws, args)
+    return _new(ws, args) if args.what == "new" else _check(ws, args)
 
 
 def _new(ws: Workspace, args: Namespace) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from kpd.cli import words
-from kpd.cli.follow import follow, recorded
+from kpd.cli.log import follow, recorded
 from kpd.cli.outcome import FAILED, INFRA, NO_GAIN, OK, CliError
 from kpd.cli.text import line, narrate
 from kpd.model import events as e

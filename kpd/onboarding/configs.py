@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kpd.onboarding.observed import Observed, Table
-from kpd.onboarding.values import Dim3
+from kpd.source.values import Dim3
 
 TOP = 5
 SPREAD = 2.5

@@ -1,13 +1,14 @@
 """The cases that a harness section describes, read from its text: `kpd_case` tables and the names of their dims."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kpd.onboarding.names import Names
-from kpd.onboarding.source import Source
-from kpd.onboarding.tokens import Token, closing, spelled, split
-from kpd.onboarding.values import Array, Record, Unknown, integer
+from kpd.source.expressions import items
+from kpd.source.names import Names
+from kpd.source.scopes import Binding
+from kpd.source.source import Source
+from kpd.source.values import Array, Record, Unknown, integer, kind_of
 
 MOST_CASES = 16
 MOST_DIMS = 8
@@ -51,77 +52,75 @@ def described(source: Source) -> Described:
 
 
 def _cases(source: Source) -> Iterator[Case]:
-    found = list(_tables(source, "kpd_case"))
+    found = list(_tables(source, "kpd_case [ ]"))
     if len(found) != 1:
         raise Unreadable(f"write one table `static const kpd_case cases[] = {{…}};`, not {len(found)}")
-    at, tokens = found[0]
-    rows = [row for row in split(tokens) if row]
+    rows = _parts(found[0].value, f"the table {found[0].name} cannot be read")
     if not 1 <= len(rows) <= MOST_CASES:
         raise Unreadable(f"the table of cases has {len(rows)} of them; 1 to {MOST_CASES} are possible")
     seen = set()
     for row in rows:
-        case = _case(Names(source, at), row)
+        case = _case(Names(source, found[0].at), row)
         if case.name in seen:
             raise Unreadable(f"two cases have the name {case.name}")
         seen.add(case.name)
         yield case
 
 
-def _tables(source: Source, type: str) -> Iterator[tuple[int, Sequence[Token]]]:
-    """The initialisers `type name[…] = {…}` in the source, without their braces."""
-    tokens = source.tokens
-    for at in source.words.get(type, ()):
-        index = at + 2
-        if index < len(tokens) and tokens[index].text == "[":
-            index = closing(tokens, index) + 1
-        if [token.text for token in tokens[index : index + 2]] == ["=", "{"]:
-            yield index, tokens[index + 2 : closing(tokens, index + 1)]
+def _tables(source: Source, type: str) -> Iterator[Binding]:
+    """The variables of this type that begin as a list in braces."""
+    for scope in source.top.everything():
+        for group in scope.bindings.values():
+            yield from (one for one in group if kind_of(one.type) == type and one.value.startswith("{"))
 
 
-def _case(names: Names, row: Sequence[Token]) -> Case:
-    if row[0].text != "{" or closing(row, 0) != len(row) - 1:
-        raise Unreadable(f"the case {spelled(row)} must be written in braces")
-    given = _fields(row)
-    name = "".join(token.text[1:-1] for token in given.get("name", ()))
-    if not name.isidentifier() and not name.replace("-", "_").replace(".", "_").replace("_", "a").isalnum():
-        raise Unreadable(f"the case {spelled(row)} must begin with its name, of letters, digits, _, - and .")
-    words = [token.text for token in given.get("use", ())]
-    if words and words[-1] not in _USES:
-        raise Unreadable(f"the use of case {name} must be one of {', '.join(_USES)}")
-    use: Use = _USES[words[-1]] if words else "both"  # type: ignore[assignment]
+def _parts(text: str, otherwise: str) -> list[str]:
+    """Raises Unreadable for what is no list in braces."""
     try:
-        dims = _numbers(names, given.get("dims", ()), MOST_DIMS)
-        grid, block = (_size(names, given.get(what, ())) for what in ("grid", "block"))
+        return items(text)
+    except Unknown as err:
+        raise Unreadable(f"{otherwise}: {err}") from err
+
+
+def _case(names: Names, row: str) -> Case:
+    given = _fields(_parts(row, f"the case {row} must be written in braces"))
+    name = given.get("name", "").replace('" "', "").strip('"')
+    if not name.isidentifier() and not name.replace("-", "_").replace(".", "_").replace("_", "a").isalnum():
+        raise Unreadable(f"the case {row} must begin with its name, of letters, digits, _, - and .")
+    word = given.get("use", "")
+    if word and word not in _USES:
+        raise Unreadable(f"the use of case {name} must be one of {', '.join(_USES)}")
+    use: Use = _USES[word] if word else "both"  # type: ignore[assignment]
+    try:
+        dims = _numbers(names, given.get("dims", ""), MOST_DIMS)
+        grid, block = (_size(names, given.get(what, "")) for what in ("grid", "block"))
     except Unknown as err:
         raise Unreadable(f"the sizes of case {name} cannot be read; write plain numbers: {err}") from err
     return Case(name, dims, use, grid, block)
 
 
-def _fields(row: Sequence[Token]) -> dict[str, list[Token]]:
+def _fields(row: list[str]) -> dict[str, str]:
     found = {}
-    for place, part in enumerate(split(row[1:-1])):
-        if len(part) > 3 and part[0].text == "." and part[2].text == "=":
-            found[part[1].text] = part[3:]
+    for place, part in enumerate(row):
+        named, equals, value = part.partition("=")
+        if named.startswith(".") and equals:
+            found[named[1:].strip()] = value.strip()
         elif place < len(_FIELDS):
             found[_FIELDS[place]] = part
     return found
 
 
-def _size(names: Names, tokens: Sequence[Token]) -> tuple[int, int, int]:
+def _size(names: Names, text: str) -> tuple[int, int, int]:
     """Raises Unknown."""
-    x, y, z, *_ = (*_numbers(names, tokens, 3), 0, 0, 0)
+    x, y, z, *_ = (*_numbers(names, text, 3), 0, 0, 0)
     return x, y, z
 
 
-def _numbers(names: Names, tokens: Sequence[Token], most: int) -> tuple[int, ...]:
+def _numbers(names: Names, text: str, most: int) -> tuple[int, ...]:
     """Raises Unknown."""
-    if not tokens:
-        return ()
-    if tokens[0].text != "{":
-        raise Unknown(f"{spelled(tokens)} is not in braces")
-    parts = [part for part in split(tokens[1:-1]) if part]
+    parts = items(text) if text else []
     if len(parts) > most:
-        raise Unknown(f"{spelled(tokens)} has more than {most} numbers")
+        raise Unknown(f"{text} has more than {most} numbers")
     return tuple(integer(names.value(part)) for part in parts)
 
 
@@ -131,9 +130,11 @@ def _dims(source: Source) -> tuple[str, ...]:
         raise Unreadable(
             "define `const kpd_task_t kpd_task = {…};` once, with the names of the dims as its second field"
         )
-    parts = split(found[0][1])
-    named = next((part[3:] for part in parts if [token.text for token in part[:3]] == [".", "dims", "="]), None)
-    dims = named if named is not None else parts[1] if len(parts) > 1 else []
-    if not dims or dims[0].text != "{" or any(token.kind != "string" and token.text not in "{,}" for token in dims):
-        raise Unreadable('the second field of kpd_task must be the names of the dims, as in {"rows", "cols"}')
-    return tuple(token.text[1:-1] for token in dims if token.kind == "string")
+    parts = _parts(found[0].value, "kpd_task cannot be read")
+    named = next((part.partition("=")[2] for part in parts if part.replace(" ", "").startswith(".dims=")), None)
+    dims = named if named is not None else parts[1] if len(parts) > 1 else ""
+    wanted = 'the second field of kpd_task must be the names of the dims, as in {"rows", "cols"}'
+    names = _parts(dims.strip(), wanted)
+    if not all(name.startswith('"') and name.endswith('"') for name in names):
+        raise Unreadable(wanted)
+    return tuple(name[1:-1] for name in names)

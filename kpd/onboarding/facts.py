@@ -6,15 +6,14 @@ from typing import Any
 
 from kpd.onboarding.configs import Config, representative
 from kpd.onboarding.geometry import Shapes, check, sites
-from kpd.onboarding.launches import Extent, Launch, resolve
-from kpd.onboarding.macros import Unreadable
 from kpd.onboarding.observed import Table, read_table
 from kpd.onboarding.preprocess import Prepared, SourceError, beside, preprocess, read_source
 from kpd.onboarding.scalars import Scalar, scalars
-from kpd.onboarding.signature import Dependency, Kernel, dependencies, kernels
-from kpd.onboarding.source import Source
-from kpd.onboarding.tokens import spelled
 from kpd.onboarding.workload import Workload, workload
+from kpd.source.kernels import Dependency, Kernel, dependencies, kernels
+from kpd.source.launches import Extent, Launch, resolve
+from kpd.source.macros import Unreadable
+from kpd.source.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +155,8 @@ def _site(site: Site) -> dict[str, Any]:
         "kernel": launch.kernel,
         "why": launch.why,
         "template": list(launch.template),
-        "grid": _extent(site.grid, spelled(launch.grid)),
-        "block": _extent(site.block, spelled(launch.block)),
+        "grid": _extent(site.grid, launch.grid),
+        "block": _extent(site.block, launch.block),
         "shared": launch.shared,
         "stream": launch.stream,
         "arguments": list(launch.arguments),

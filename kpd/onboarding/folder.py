@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kpd.onboarding.facts import Facts
-from kpd.onboarding.values import Dim3
+from kpd.source.values import Dim3
 from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.runfolder import write_atomic
 from kpd.workspace.task import TASK_FILE

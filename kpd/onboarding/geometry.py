@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kpd.onboarding.launches import Extent, Launch, launches, resolve
 from kpd.onboarding.observed import Observed, Table
-from kpd.onboarding.source import Source
-from kpd.onboarding.values import Dim3
+from kpd.source.launches import Extent, Launch, launches, resolve
+from kpd.source.source import Source
+from kpd.source.values import Dim3
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kpd.onboarding.launches import fits
-from kpd.onboarding.values import Dim3
+from kpd.source.launches import fits
+from kpd.source.values import Dim3
 from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.runfolder import read_plain
 

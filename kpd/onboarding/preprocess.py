@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kpd.onboarding.tokens import Token, closing, spelled, split, tokenize
+from kpd.source.tokens import Token, closing, spelled, split, tokenize
 from kpd.workspace import sections
 from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.runfolder import read_plain

@@ -8,7 +8,6 @@ from kpd.measure.driver.harness import native
 from kpd.onboarding.configs import Config
 from kpd.onboarding.facts import Facts, Site
 from kpd.onboarding.scalars import Scalar
-from kpd.onboarding.tokens import spelled
 from kpd.onboarding.workload import Workload
 
 MOST_WRAPPER = 40_000
@@ -70,7 +69,7 @@ def _site(site: Site) -> str:
     told = [f"{name} {extent.size or f'depends on the launch ({extent.why})'}" for name, extent in
             (("grid", site.grid), ("block", site.block))]  # fmt: skip
     return (
-        f"- {launch.place}: {launch.kernel or 'unknown'}{template}<<<{spelled(launch.grid)}, {spelled(launch.block)}"
+        f"- {launch.place}: {launch.kernel or 'unknown'}{template}<<<{launch.grid}, {launch.block}"
         f"{shared}>>>({', '.join(launch.arguments)}): {'; '.join(told)}{f'; {launch.why}' if launch.why else ''}"
     )
 

@@ -4,7 +4,7 @@ import re
 
 from kpd.agents.agent import BadReply
 from kpd.agents.fences import take_apart
-from kpd.onboarding.tokens import Token, tokenize
+from kpd.source.tokens import Token, tokenize
 from kpd.source.typography import plain_code
 from kpd.workspace import sections
 

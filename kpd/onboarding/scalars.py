@@ -3,19 +3,27 @@
 Mixing them up makes a harness that measures nothing: threads that all return at once, or one that works for all.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kpd.onboarding.configs import Config
-from kpd.onboarding.signature import Kernel, Parameter
-from kpd.onboarding.source import Source
-from kpd.onboarding.tokens import Token, closing, spelled, split
+from kpd.source.kernels import Kernel, Parameter
+from kpd.source.source import Source
+from kpd.source.tree import walk
+
+if TYPE_CHECKING:
+    from kpd.source.tree import Node
 
 Role = Literal["A", "B", "other"]
 _INDEX = frozenset(("threadIdx", "blockIdx"))
 _BUILT_IN = _INDEX | {"blockDim", "gridDim"}
 _COMPARES = frozenset(("<", "<=", ">", ">=", "==", "!="))
+_CAST_WORDS = frozenset(
+    ("int", "long", "unsigned", "size_t", "uint32_t", "int64_t", "uint64_t", "int32_t", "static_cast")
+)
+_LOOPS = ("for_statement", "while_statement", "do_statement")
 NEAR = 0.9
 """From which part of the threads on a bound counts as one for all of them."""
 
@@ -33,14 +41,26 @@ class Scalar:
 
 def scalars(source: Source, kernel: Kernel, configs: Sequence[Config]) -> tuple[Scalar, ...]:
     """Every scalar of the kernel, in the order of its arguments. What the table does not hold has no values."""
-    tokens = source.tokens[kernel.scope.start : kernel.scope.end]
-    indices = _thread_indices(tokens)
-    return tuple(_scalar(tokens, indices, one, configs) for one in kernel.parameters if one.name and not one.pointer)
+    nodes = list(walk(kernel.scope.node))
+    values = list(_values(source, nodes))
+    indices = _thread_indices(values)
+    return tuple(
+        _scalar(source, nodes, indices, _stand_ins(values, one.name), one, configs)
+        for one in kernel.parameters
+        if one.name and not one.pointer
+    )
 
 
-def _scalar(tokens: Sequence[Token], indices: set[str], one: Parameter, configs: Sequence[Config]) -> Scalar:
+def _scalar(
+    source: Source,
+    nodes: "Sequence[Node]",
+    indices: set[str],
+    names: set[str],
+    one: Parameter,
+    configs: Sequence[Config],
+) -> Scalar:
     values = {config.name: config.scalars[one.name] for config in configs if one.name in config.scalars}
-    bounds = list(_bounds(tokens, indices, _stand_ins(tokens, one.name)))
+    bounds = list(_bounds(source, nodes, indices, names))
     fits = _fits(one.name, configs)
     for wanted in ("guard", "stride", "loop"):
         for kind, text, place in bounds:
@@ -82,87 +102,81 @@ def _about(value: int | float, threads: int) -> bool:
     return threads > 1 and NEAR * threads <= value <= threads
 
 
-def _thread_indices(tokens: Sequence[Token]) -> set[str]:
+def _values(source: Source, nodes: "Sequence[Node]") -> Iterator[tuple[str, list[str]]]:
+    """Each variable that is set, with the words of what it is set to."""
+    for node in nodes:
+        if node.type in ("init_declarator", "assignment_expression"):
+            before, after = ("declarator", "value") if node.type == "init_declarator" else ("left", "right")
+            if name := re.search(r"[A-Za-z_]\w*$", source.spelled(node.child_by_field_name(before))):
+                yield name[0], _words(source.spelled(node.child_by_field_name(after)))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\b[A-Za-z_]\w*", text)
+
+
+def _thread_indices(values: Sequence[tuple[str, list[str]]]) -> set[str]:
     """The variables that a thread computes from where it stands, directly or through others."""
     found = set(_INDEX)
     grown = True
     while grown:
-        grown = False
-        for at, token in enumerate(tokens):
-            if token.text not in ("=", "(", "{") or at == 0 or tokens[at - 1].kind != "word":
-                continue
-            name = tokens[at - 1].text
-            declared = token.text == "=" or (at > 1 and tokens[at - 2].kind == "word")
-            if not declared or name in found or name in _BUILT_IN:
-                continue
-            if any(one.text in found for one in _expression(tokens, at)):
-                found.add(name)
-                grown = True
+        new = {name for name, words in values if name not in found | _BUILT_IN and not found.isdisjoint(words)}
+        found |= new
+        grown = bool(new)
     return found
 
 
-def _stand_ins(tokens: Sequence[Token], name: str) -> set[str]:
+def _stand_ins(values: Sequence[tuple[str, list[str]]], name: str) -> set[str]:
     """The scalar, and variables that are nothing but another name or type for it."""
     found = {name}
-    for at in range(1, len(tokens)):
-        if tokens[at].text == "=" and tokens[at - 1].kind == "word":
-            words = [one.text for one in _expression(tokens, at) if one.kind == "word"]
-            if words[-1:] and words[-1] in found and len(set(words) - _CAST_WORDS) == 1:
-                found.add(tokens[at - 1].text)
+    for other, words in values:
+        if words and words[-1] in found and len(set(words) - _CAST_WORDS) == 1:
+            found.add(other)
     return found
 
 
-_CAST_WORDS = frozenset(
-    ("int", "long", "unsigned", "size_t", "uint32_t", "int64_t", "uint64_t", "int32_t", "static_cast")
-)
-
-
-def _expression(tokens: Sequence[Token], at: int) -> Sequence[Token]:
-    """What is assigned after the mark at `at`."""
-    if tokens[at].text in ("(", "{"):
-        return tokens[at + 1 : closing(tokens, at)]
-    end = at + 1
-    while end < len(tokens) and tokens[end].text not in (";", ","):
-        end = closing(tokens, end) + 1 if tokens[end].text in ("(", "[", "{") else end + 1
-    return tokens[at + 1 : end]
-
-
-def _bounds(tokens: Sequence[Token], indices: set[str], names: set[str]) -> Iterator[tuple[str, str, int]]:
+def _bounds(
+    source: Source, nodes: "Sequence[Node]", indices: set[str], names: set[str]
+) -> Iterator[tuple[str, str, int]]:
     """Where the scalar bounds threads ("guard"), a loop over threads ("stride"), or a loop of each thread ("loop")."""
-    for at, token in enumerate(tokens[:-1]):
-        if token.text not in ("if", "while", "for") or tokens[at + 1].text != "(":
+    for node in nodes:
+        if node.type != "if_statement" and node.type not in _LOOPS:
             continue
-        inside = tokens[at + 2 : closing(tokens, at + 1)]
-        loop: Sequence[Token] = inside
-        if token.text == "for":
-            parts = split(inside, ";")
-            if len(parts) < 2:
+        loop, condition = node.type in _LOOPS, node.child_by_field_name("condition")
+        begun = condition if node.type == "do_statement" and condition is not None else node
+        line = source.token(begun.start_byte).line
+        for part in _conditions(condition):
+            words = set(_words(source.spelled(part)))
+            if not words & names or not any(_compares(source, each) for each in walk(part)):
                 continue
-            loop = parts[1]
-        for part in _conditions(loop):
-            words = {one.text for one in part if one.kind == "word"}
-            if not words & names or not any(one.text in _COMPARES for one in part):
-                continue
-            if not words - names - _BUILT_IN and token.text == "if":
-                continue
-            by_thread = bool(words & indices)
-            if token.text == "if" and by_thread:
-                yield "guard", spelled(part), token.line
-            elif token.text == "if":
-                continue
-            elif by_thread:
-                yield "stride", spelled(inside), token.line
-            else:
-                yield "loop", spelled(inside), token.line
+            if not loop and words & indices and words - names - _BUILT_IN:
+                yield "guard", source.spelled(part), line
+            elif loop:
+                yield "stride" if words & indices else "loop", _inside(source, node), line
 
 
-def _conditions(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+def _conditions(node: "Node | None") -> "Iterator[Node]":
     """The parts of a condition between && and ||."""
-    part: list[Token] = []
-    for token in tokens:
-        if token.text in ("&&", "||"):
-            yield part
-            part = []
+    waiting = [node] if node is not None else []
+    while waiting:
+        part = waiting.pop()
+        operator = part.child_by_field_name("operator")
+        joined = part.type == "binary_expression" and operator is not None and operator.type in ("&&", "||")
+        if joined or part.type in ("condition_clause", "parenthesized_expression"):
+            waiting += reversed(part.named_children)
         else:
-            part.append(token)
-    yield part
+            yield part
+
+
+def _compares(source: Source, node: "Node") -> bool:
+    operator = source.spelled(node.child_by_field_name("operator"))
+    return node.type == "binary_expression" and operator in _COMPARES
+
+
+def _inside(source: Source, loop: "Node") -> str:
+    """What stands in the brackets of a loop."""
+    body, condition = loop.child_by_field_name("body"), loop.child_by_field_name("condition")
+    if loop.type != "for_statement" or body is None:
+        return source.spelled(condition).removeprefix("(").removesuffix(")")
+    text = " ".join(source.text[loop.start_byte : body.start_byte].split())
+    return text.partition("(")[2].rstrip().removesuffix(")")

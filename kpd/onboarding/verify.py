@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from kpd.onboarding.described import Case, Described, Unreadable, described
 from kpd.onboarding.facts import Facts
-from kpd.onboarding.launches import Launch, launches, resolve
-from kpd.onboarding.macros import Unreadable as NotSource
-from kpd.onboarding.source import Source
-from kpd.onboarding.values import Dim3
+from kpd.source.launches import Launch, launches, resolve
+from kpd.source.macros import Unreadable as NotSource
+from kpd.source.source import Source
+from kpd.source.values import Dim3
 from kpd.workspace import sections
 
 KERNEL, HARNESS = "the kernel section", "harness"
@@ -73,7 +73,7 @@ def _work(facts: Facts, found: Described) -> Iterator[str]:
 
 def _geometry(facts: Facts, source: Source, found: Described) -> Iterator[str]:
     all_sites = launches(source)
-    own = [site for site in all_sites if source.tokens[site.at].file == HARNESS]
+    own = [site for site in all_sites if source.token(site.at).file == HARNESS]
     for site in own:
         if site.why:
             yield f"{site.place}: {site.why}; launch {facts.kernel.qualified} by its name, and nothing else"
@@ -90,7 +90,7 @@ def _through_its_own(facts: Facts, source: Source, all_sites: Sequence[Launch]) 
         if site.kernel != facts.kernel.name:
             continue
         names = [scope.name for scope in source.scope(site.at).outwards if scope.kind == "function"]
-        if any(source.tokens[at].file == HARNESS for name in names for at in source.words.get(name, ())):
+        if any(source.token(node.start_byte).file == HARNESS for name in names for node in source.words.get(name, ())):
             return True
     return False
 

@@ -1,6 +1,7 @@
 """A rule is one entry of a list: what it looks at, when it fires, what it has found and what to do about it."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,11 @@ class Rule:
     when: Callable[[Mapping[str, float]], bool]
     finding: str
     action: str
+
+    @property
+    def words(self) -> str:
+        """The finding as it reads before there are numbers, each of which is "…"."""
+        return re.sub(r"\{\w+(:[^}]*)?\}", "…", self.finding)
 
     def fire(self, metrics: Mapping[str, float]) -> Finding | None:
         """The finding, or None: also when a metric that the rule needs is missing, infinite or not a number."""

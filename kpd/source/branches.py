@@ -8,7 +8,9 @@ from kpd.source.text import blank
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)(?:[^\n\\]|\\[\s\S])*+", re.MULTILINE)
 MOST = 16
-"""Readings of a text: so many branches of one #if are seen at least."""
+"""Readings of a text, and so branches of one #if that are seen."""
+MOST_CHARACTERS = 1 << 20
+"""In all readings but the first, so that a reply of many branches takes no time without end."""
 
 
 @dataclass(slots=True)
@@ -26,7 +28,7 @@ def readings(text: str) -> Iterator[str]:
     """The text with each branch of its #ifs in one reading at least. All are as long, and have the same lines."""
     directives = [(found.start(), found.end(), found[1]) for found in _DIRECTIVE.finditer(text)]
     branches, owners = _branches([word for _, _, word in directives])
-    for _ in range(MOST):
+    for _ in range(min(MOST, 1 + MOST_CHARACTERS // max(len(text), 1))):
         _choose(branches)
         out, at = [], 0
         for (start, end, _), owner in zip(directives, [0, *owners], strict=False):

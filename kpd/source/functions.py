@@ -6,15 +6,16 @@ No preprocessor: all branches of an #if are seen, macros are not, and what canno
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kpd.source.branches import readings
 from kpd.source.signature import Type, type_of
 from kpd.source.text import blank, code
-from kpd.source.tree import grammar, line, parsed
+from kpd.source.tree import function_part, grammar, last_name, line, parsed, walk
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from kpd.source.tree import Node
 
 _DOES_NOTHING = re.compile(r"\{(?:\s|;|\(void\)\s*\w+\s*;|return\s*;)*+\}")
 _MACRO = re.compile(
@@ -69,15 +70,16 @@ class _Place:
     template: "Node | None" = None
 
 
-def functions(path: str, text: str) -> list[Function]:
-    """Those defined, declared and explicitly instantiated, in their order."""
+@lru_cache(maxsize=32)
+def functions(path: str, text: str) -> tuple[Function, ...]:
+    """Those defined, declared and explicitly instantiated, in their order. The gate asks several times for a text."""
     found: dict[int, Function] = {}
     bare = _MACRO.sub(lambda alone: blank(alone[0]), code(path, text, literals=True))
     for reading in readings(bare):
         for start, each in _found(reading, parsed(grammar(path), reading)):
             if start not in found or (found[start].empty, found[start].broken) > (each.empty, each.broken):
                 found[start] = each
-    return [found[start] for start in sorted(found)]
+    return tuple(found[start] for start in sorted(found))
 
 
 def _found(text: str, root: "Node") -> "Iterator[tuple[int, Function]]":
@@ -99,10 +101,19 @@ def _found(text: str, root: "Node") -> "Iterator[tuple[int, Function]]":
             case "declaration" | "field_declaration" | "function_definition":
                 kind = node.child_by_field_name("type")
                 waiting += [(kind, here)] if kind is not None and kind.type in _CLASSES else []
+                waiting += [(each, _Place(here.scope, here.member, True)) for each in _swallowed(node)]
                 continue
             case kind if kind not in _AROUND:
                 continue
         waiting += [(child, inner) for child in reversed(node.children)]
+
+
+def _swallowed(node: "Node") -> "Iterator[Node]":
+    """Functions that seem to stand in the body of another, because that never ends."""
+    if node.type == "function_definition" and node.has_error:
+        into = ("function_definition", *_CLASSES)
+        found = walk(node, lambda each: each == node or each.type not in into)
+        yield from (each for each in found if each.type == "function_definition" and each != node)
 
 
 def _names(text: str, node: "Node") -> tuple[str, ...]:
@@ -115,22 +126,13 @@ def _heads(text: str, node: "Node", here: _Place) -> "Iterator[tuple[int, Functi
     """The functions that a definition or a declaration has, or the one whose body never ends."""
     loose = node.type == "function_declarator"
     for declarator in [node] if loose else node.children_by_field_name("declarator"):
-        head = _function(declarator)
+        head = function_part(declarator)
         if head is not None and (function := _read(text, node, head, here, loose)):
             yield function
 
 
-def _function(declarator: "Node | None") -> "Node | None":
-    """The part of a declarator that is a function's: past stars and references."""
-    while declarator is not None and declarator.type in ("pointer_declarator", "reference_declarator"):
-        declarator = declarator.child_by_field_name("declarator") or declarator.named_children[-1]
-    return declarator if declarator is not None and declarator.type == "function_declarator" else None
-
-
 def _read(text: str, node: "Node", head: "Node", here: _Place, loose: bool) -> "tuple[int, Function] | None":
-    named, parameters = head.child_by_field_name("declarator"), head.child_by_field_name("parameters")
-    while named is not None and named.type in ("qualified_identifier", "template_function"):
-        named = named.child_by_field_name("name")
+    named, parameters = last_name(head.child_by_field_name("declarator")), head.child_by_field_name("parameters")
     if named is None or parameters is None or named.type == "parenthesized_declarator":
         return None
     before = text[node.start_byte : named.start_byte]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kpd.source.tree import line, parsed, walk
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from kpd.source.tree import Node
 
 Texts = Mapping[str, str]
 _FUNCTION, _CLASS = "function_definition", "class_definition"
@@ -184,9 +184,10 @@ def _head(name: str, given: _Arguments) -> str:
 def _empty(read: _Module, function: "Node") -> bool:
     """Whether it holds but words, `pass`, `...`, or an error that says that there is nothing."""
     body = function.child_by_field_name("body")
-    for node in body.named_children if body is not None else ():
+    nodes = body.named_children if body is not None else []
+    for node in nodes:
         words = node.type == "expression_statement" and all(each.type in _WORDS for each in node.named_children)
         missing = node.type == "raise_statement" and any(read.of(each) == "NotImplementedError" for each in walk(node))
         if not (words or missing or node.type in ("pass_statement", "comment")):
             return False
-    return True
+    return bool(nodes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kpd.source.tree import walk
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from kpd.source.tree import Node
 
 _TOKEN = re.compile(r"\w+|::|\.\.\.|[^\s\w]")
 _NO_TYPE = {

@@ -49,7 +49,7 @@ def parts(path: str, text: str) -> Iterator[tuple[Kind, str]]:
         return
     begun = 0
     for found in (LEXEMES if here == "c" else _PYTHON).finditer(text):
-        if kind := _KINDS.get(found.lastgroup if found["string"] is None else "string"):
+        if kind := _KINDS.get(found.lastgroup):
             yield "code", text[begun : found.start()]
             yield kind, found[0]
             begun = found.end()

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node as Node, Parser  # the others take Node from here
 
 Grammar = Literal["c", "cpp", "cuda", "python"]
 _GRAMMARS: dict[str, Grammar] = {
@@ -47,6 +47,26 @@ def walk(node: "Node", into: "Callable[[Node], bool]" = lambda node: True) -> "I
 def line(node: "Node") -> int:
     """The line, from 1, in which it begins."""
     return node.start_point.row + 1
+
+
+def function_part(declarator: "Node | None") -> "Node | None":
+    """The part of a declarator that is a function's, past stars and references; None for what declares no function."""
+    while declarator is not None and declarator.type in ("pointer_declarator", "reference_declarator"):
+        declarator = inner_declarator(declarator)
+    return declarator if declarator is not None and declarator.type == "function_declarator" else None
+
+
+def inner_declarator(declarator: "Node") -> "Node | None":
+    """What a star, a reference or brackets are around; the grammar has a name for it in some of them only."""
+    named = declarator.named_children
+    return declarator.child_by_field_name("declarator") or (named[-1] if named else None)
+
+
+def last_name(node: "Node | None") -> "Node | None":
+    """The last part of a qualified name, without template arguments."""
+    while node is not None and node.type in ("qualified_identifier", "template_function"):
+        node = node.child_by_field_name("name")
+    return node
 
 
 _PLAIN = frozenset(chr(code) for code in (*range(32, 127), 9, 10, 12, 13))

@@ -14,6 +14,10 @@ from pathlib import Path, PurePosixPath
 SOCKET_PATH_BYTES = 100
 
 
+FIRST = "workspace"
+"""The name of the workspace that a first run makes."""
+
+
 class WorkspaceError(Exception):
     """Something on disk is not as it should be. `remedy` says what to do about it."""
 
@@ -21,6 +25,10 @@ class WorkspaceError(Exception):
         super().__init__(f"{message}; {remedy}" if remedy else message)
         self.message = message
         self.remedy = remedy
+
+
+class NoWorkspace(WorkspaceError):
+    """There is none where it was looked for."""
 
 
 def expanded(path: str | Path) -> Path:
@@ -40,22 +48,29 @@ class Workspace:
 
     @classmethod
     def find(cls, start: Path | None = None) -> "Workspace":
-        """The workspace at `start` ($KPD_WORKSPACE, or the current folder) or the nearest one above it.
+        """The workspace at `start` ($KPD_WORKSPACE, or the current folder), in ./workspace there, or the nearest above.
 
-        Raises WorkspaceError when there is none.
+        Raises NoWorkspace when there is none.
         """
         origin = expanded(start or os.environ.get("KPD_WORKSPACE") or Path.cwd())
         if not origin.is_dir():
-            raise WorkspaceError(f"{origin} is not a folder", f"kpd init {origin} makes a workspace there")
+            raise NoWorkspace(f"{origin} is not a folder", f"kpd init {origin} makes a workspace there")
         resolved = origin.resolve()
         for folder in (resolved, *resolved.parents):
-            marks = (folder / "config.toml", folder / "config.toml.example", folder / ".kpd")
-            served = (folder / ".kpd" / "events.db").exists()  # even while its tasks are moved away
-            if served or ((folder / "tasks").is_dir() and any(mark.exists() for mark in marks)):
+            if is_workspace(folder):
                 return cls(folder)
-        raise WorkspaceError(
-            f"no workspace at {origin} or above it", "kpd init makes one here, -w DIR or $KPD_WORKSPACE names another"
+            if _own(folder / FIRST) and is_workspace(folder / FIRST):
+                return cls((folder / FIRST).resolve())
+        raise NoWorkspace(
+            f"no workspace at {origin} or above it",
+            "kpd start makes one in ./workspace, kpd init DIR where you like, -w DIR or $KPD_WORKSPACE names another",
         )
+
+    @classmethod
+    def first(cls) -> "Workspace":
+        """The workspace for a first run from the current folder to make: ./workspace; in kpd's source, at its top."""
+        here = Path.cwd().resolve()
+        return cls(next((folder for folder in (here, *here.parents) if is_source(folder)), here) / FIRST)
 
     @property
     def config(self) -> Path:
@@ -139,6 +154,28 @@ class Workspace:
         """Create .kpd/ for this user alone, and return it. Raises WorkspaceError."""
         _make_private(self.private)
         return self.private
+
+
+def is_source(folder: Path) -> bool:
+    """Whether kpd's own source lies in `folder`: what runs begin from, and never change. It is no workspace."""
+    return (folder / "config.toml.example").is_file() and (folder / "kpd" / "workspace").is_dir()
+
+
+def is_workspace(folder: Path) -> bool:
+    """Whether config.toml or .kpd/ marks it: beside tasks/, as others have a config.toml, too, or with an event log."""
+    if is_source(folder):
+        return False
+    served = (folder / ".kpd" / "events.db").exists()
+    return served or ((folder / "tasks").is_dir() and any((folder / mark).exists() for mark in ("config.toml", ".kpd")))
+
+
+def _own(folder: Path) -> bool:
+    """Whether it is this user's folder: beside shared ones, anybody could have put a workspace with commands to run."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
 class Outside(ValueError):

@@ -3,6 +3,7 @@
 import fnmatch
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
@@ -107,6 +108,11 @@ def card(task: Task) -> TaskCard:
 def ignored(name: str) -> bool:
     """Whether a file or folder of this name is no part of a task: hidden, or an editor's backup."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
+
+
+def copy_task(folder: Path, to: Path) -> None:
+    """Copy a task's folder, without what is no part of it. Raises OSError."""
+    shutil.copytree(folder, to, ignore=lambda _, names: {name for name in names if ignored(name)}, dirs_exist_ok=True)
 
 
 def _task(folder: Path, document: Document, file: TaskFile) -> Task:

@@ -110,6 +110,17 @@ def test_onboarding_hangs_at_the_side() -> None:
         assert not {room(name) for name in imports(path)} & {"engine", "daemon", "demo"}, module
 
 
+def test_the_reader_of_source_knows_nothing_of_kpd_and_one_module_its_grammars() -> None:
+    for module, path in modules("kpd", "tui"):
+        for name in imports(path):
+            if module.startswith("kpd.source"):
+                assert not name.startswith("kpd.") or name.startswith("kpd.source"), f"{module} imports {name}"
+            if name.split(".")[0] == "tree_sitter":
+                assert module == "kpd.source.tree", f"{module} imports {name}"
+    at_once = ast.parse((ROOT / "kpd" / "source" / "tree.py").read_text()).body
+    assert "tree_sitter" not in {node.module for node in at_once if isinstance(node, ast.ImportFrom)}
+
+
 def test_heavy_libraries_have_one_importing_module() -> None:
     importers = defaultdict(set)
     for module, path in modules("kpd", "tui"):

@@ -1,7 +1,6 @@
 """What is done to a run as a whole: queued, paused, resumed, steered, skipped, stopped."""
 
 import re
-import shutil
 from typing import Any
 
 from kpd.engine.campaign import end_run
@@ -17,7 +16,7 @@ from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIter
 from kpd.text.standing import hold
 from kpd.workspace.config import ANY
 from kpd.workspace.specs import BudgetSpec
-from kpd.workspace.task import card, find_tasks, load_task
+from kpd.workspace.task import card, copy_task, find_tasks, load_task
 
 
 def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     refuse_agents(agent, engine.workspace, host, config.hosts)
     live = engine.workspace.tasks / task.name
     if task.folder != live:
-        shutil.copytree(task.folder, live, dirs_exist_ok=True)
+        copy_task(task.folder, live)
     if engine.journal.state.tasks.get(task.name) != (now := card(load_task(live))):
         engine.journal.emit(e.TaskLoaded(now))  # it has just been made, and the watcher has not seen it yet
     given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd)

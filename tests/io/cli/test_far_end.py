@@ -51,7 +51,9 @@ def test_an_old_python_can_read_it() -> None:
 
 @pytest.mark.parametrize("made", [
     ("tasks/", "config.toml"), ("tasks/", "config.toml.example"), ("tasks/", ".kpd/"), (".kpd/", ".kpd/events.db"),
-    ("tasks/",), ("config.toml",), (".kpd/",), (),
+    ("tasks/",), ("config.toml",), (".kpd/",), (), ("workspace/", "workspace/.kpd/"), ("workspace/",),
+    ("workspace/", "workspace/tasks/", "workspace/config.toml"),
+    ("config.toml.example", "kpd/", "kpd/workspace/", ".kpd/"), ("kpd/", "kpd/workspace/", ".kpd/"),
 ])  # fmt: skip
 @pytest.mark.parametrize("below", ["", "tasks", "deep/er", "no such folder"])
 def test_a_workspace_is_where_kpd_finds_it(tmp_path: Path, made: tuple[str, ...], below: str) -> None:

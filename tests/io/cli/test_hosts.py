@@ -32,7 +32,7 @@ def ws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "")
     root = tmp_path / "ws"
     (root / "tasks").mkdir(parents=True)
-    (root / "config.toml.example").touch()
+    (root / ".kpd").mkdir(mode=0o700)
     (root / "config.toml").write_bytes(MINE)
     return Workspace.find(root)
 

@@ -99,7 +99,7 @@ def test_control_characters_never_come_back_raw(kpd: Kpd) -> None:
 
 
 def test_without_a_daemon_commands_say_so_and_questions_are_answered_from_the_log(kpd: Kpd, workspace: Path) -> None:
-    for args in (["pause"], ["stop", "r1"], ["steer", "go"], ["run", "transpose_cpu"], ["memo", "r1.1", "x"]):
+    for args in (["pause"], ["stop", "r1"], ["steer", "go"], ["memo", "r1.1", "x"]):
         assert "no daemon runs for this workspace; kpd start" in complaint(kpd("-w", str(workspace), *args), 3)
     status = kpd("status", cwd=workspace / "tasks")
     assert status.returncode == 0
@@ -133,8 +133,8 @@ def test_a_task_goes_by_its_name_or_its_folder(kpd: Kpd, workspace: Path) -> Non
         "tasks/transpose_cpu/",
         str(workspace / "tasks/transpose_cpu"),
     ):
-        assert "no daemon" in complaint(kpd("run", given, cwd=workspace), 3)
-    assert "no daemon" in complaint(kpd("run", ".", cwd=workspace / "tasks" / "transpose_cpu"), 3)
+        assert "needs a terminal" in complaint(kpd("start", given, cwd=workspace), 64)
+    assert "needs a terminal" in complaint(kpd("start", ".", cwd=workspace / "tasks" / "transpose_cpu"), 64)
     elsewhere = workspace.parent / "mine"
     elsewhere.mkdir()
     (elsewhere / "task.toml").touch()

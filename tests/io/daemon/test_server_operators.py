@@ -18,10 +18,7 @@ from kpd.messages import Live
 from kpd.model.events import Event
 from kpd.subscription import Client
 from kpd.wire import MOST_NAME, LiveOutput, named
-from tests.support.daemon.real_daemon import daemon, workspace
 from tests.support.daemon.served import Answers, noticed, raw
-
-__all__ = ["daemon", "workspace"]
 
 HOSTILE = "\x1b[2Jada\n\u202e<b>\u0301\x00 [red]`${x}` " + "z" * 5000
 

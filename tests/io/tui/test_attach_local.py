@@ -13,9 +13,8 @@ from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 from tests.io.cli.test_start import Place, Terminal, place
 from tests.io.wire.test_client import WELCOME
-from tests.support.daemon.real_daemon import daemon, workspace
 
-__all__ = ["daemon", "place", "workspace"]
+__all__ = ["place"]
 
 
 # ── a thin line ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,13 +12,12 @@ from kpd.model import codec
 from kpd.model.nouns import State
 from kpd.subscription import Client
 from kpd.wire import DaemonError
-from tests.io.cli.test_start import place
 from tests.io.wire.test_client import WELCOME
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.tui.attached import Watched
 from tui.model.feed import dialling
 
-__all__ = ["daemon", "place", "workspace"]
+__all__ = ["daemon", "workspace"]
 
 
 async def test_a_daemon_that_is_stopped_is_a_banner_and_comes_back(daemon: RealDaemon) -> None:

@@ -5,14 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from kpd.agents import space
 from kpd.agents.agent import BadReply
 from kpd.agents.hygiene import gate
 from kpd.measure.elided import elided
-from kpd.source.functions import functions
-from kpd.source.text import code, parts
 from tests.places import DATA
 from tests.support.agents.asked import TASKS, made, shipped
 
@@ -267,69 +264,3 @@ def test_every_recorded_candidate_passes() -> None:
     task, incumbent = shipped("transpose_cuda")
     for candidate in json.loads(RECORDING.read_text())["candidates"]:
         gate(task, incumbent, {path: text.encode() for path, text in candidate["files"].items()})
-
-
-def test_functions_are_found_where_they_are() -> None:
-    text = """\
-namespace a { namespace { __device__ int h(int) { return 1; } } inline namespace b { void g(); } }
-template <int N = 4, class T = vec<float>> __global__ void ALIGN(16) scale(T *x, int n = (3)) noexcept { }
-struct S : B<int> { S(int a) : a(a) { work(); } void f() const; int v = call(3); };
-extern "C" { void entry(const float *x /* { */, int n); }
-static auto lambda = [](int x) { return x; };
-#define MACRO(x) void made_by_macro(int x) { }
-typedef void (*pointer)(int);
-int array[] = { f(1), g(2) };
-auto trailing(int x) -> int { if (x) { } return "}"[0]; }
-"""
-    found = [(each.line, "::".join((*each.scope, each.name)), each.defined) for each in functions("k.cu", text)]
-    assert found == [
-        (1, "a::::h", True), (1, "a::b::g", False), (2, "scale", True), (3, "S::S", True), (3, "S::f", False),
-        (4, "entry", False), (9, "trailing", True),
-    ]  # fmt: skip
-    assert [each.name for each in functions("k.cu", text) if each.empty] == ["scale"]
-
-
-@pytest.mark.parametrize(
-    ("one", "same", "other"),
-    [
-        ("void f(const float *in)", "void f(float const *__restrict__ x)", "void f(float *in)"),
-        ("void f(unsigned long n)", "static inline void f(const long unsigned int)", "void f(long n)"),
-        ("void f(float x[4])", "void f(float *x)", "void f(float x)"),
-        ("void f(std::size_t n)", "void f(std :: size_t)", "void f(size_t n)"),
-        ("void f(vec<4> v, int n)", "void f(vec<4>, int m = g(3, 4))", "void f(vec<8> v, int n)"),
-        ("void f(void (*g)(int))", "void f(void (*h)(int))", "void f(void (*g)(long))"),
-        ("void f(struct s t)", "void f(s)", "void f(s *t)"),
-        ("int f(void)", "int f()", "int f(int)"),
-        ("const float *f(int a, int)", "float const * f(int, int b)", "float *f(int a, int)"),
-    ],
-)
-def test_types_are_compared_without_names(one: str, same: str, other: str) -> None:
-    first, second, third = (functions("k.cu", head + " { work(); }")[0].type for head in (one, same, other))
-    assert first == second
-    assert first != third
-
-
-PIECES = st.lists(
-    st.sampled_from([
-        "{", "}", "(", ")", ";", "<", ">", ",", "=", "\n#if X\n", "\n#else\n", "\n#endif\n", "template <",
-        "namespace a ", "struct s ", "void f", "int n", "operator", '"', "'", "/*", "*/", "//", "\n", "\\\n", 'R"(',
-        ")\"", "1'0", "::", "=0", "extern", "def f(", "class", ":", "    ", '"""', "#", "return", "~",
-    ]),
-    max_size=60,
-).map("".join)  # fmt: skip
-
-
-@given(PIECES)
-def test_any_text_is_looked_through(text: str) -> None:
-    for path in ("k.cu", "k.py", "k.json"):
-        assert "".join(part for _, part in parts(path, text)) == text
-        assert [len(line) for line in code(path, text).split("\n")] == [len(line) for line in text.split("\n")]
-    for each in functions("k.cu", text):
-        assert 1 <= each.line <= text.count("\n") + 1
-
-
-@pytest.mark.parametrize(
-    "unit", ["{", "f(int a){", "template<", "((", "a b(c) d(e) ", ";", "f()", "x = ", "a<", "'", "#if\n{"]
-)
-def test_a_large_file_of_one_thing_over_and_over_is_looked_through(tmp_path: Path, unit: str) -> None:
-    refused(tmp_path, unit * ((1 << 18) // len(unit)))

@@ -16,10 +16,7 @@ from kpd.model.kinds import Told
 from kpd.model.nouns import Gain, Verdict
 from kpd.model.places import Computes, Telemetry
 from kpd.workspace.paths import Workspace
-from tests.support.daemon.real_daemon import daemon, workspace
 from tests.support.demo.recordings import FOLDER, TASK, canned
-
-__all__ = ["daemon", "workspace"]
 
 GPU = "GPU-7d1c5e1a-0000-4000-8000-123456789abc"
 OWNER, BOX = "jo.owner", "lab-box-17"

@@ -10,7 +10,7 @@ from kpd.claude.errors import OverBudget
 from kpd.daemon.journal import Journal
 from kpd.daemon.store import Store
 from kpd.engine.ledger import RunLedger
-from kpd.engine.plan import End, next_of
+from kpd.engine.plan import End, Iterate, next_of
 from kpd.engine.steps import feedback
 from kpd.engine.watchdog import Watchdog
 from kpd.model import events as e
@@ -62,6 +62,18 @@ def test_a_search_tries_the_other_points_and_eight_at_most(values: tuple[int, ..
         step = next_of(run)
         assert not isinstance(step, End)
         assert getattr(step, "agent", "") == ("sweep" if count < points else "claude")
+
+
+def test_what_could_not_be_measured_is_not_searched() -> None:
+    unsure = replace(tried(1, "failed", "claude"), tune={"P": ("1", "2", "3")}, score=None)
+    step = next_of(replace(run_of(BASELINE, unsure, budget=Budget(99, 99)), agent="claude,sweep"))
+    assert step == Iterate(2, "claude")
+
+
+@pytest.mark.parametrize(("last", "then"), [("claude", "mailbox"), ("mailbox", "script:a"), ("script:a", "claude")])
+def test_agents_take_turns_in_the_order_they_are_named(last: str, then: str) -> None:
+    run = replace(run_of(BASELINE, tried(1, agent=last), budget=Budget(99, 99)), agent="claude,mailbox,script:a")
+    assert next_of(run) == Iterate(2, then)
 
 
 @pytest.mark.parametrize(("length", "whole"), [(4000, True), (4001, False)])

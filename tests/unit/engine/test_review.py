@@ -2,9 +2,6 @@
 
 from kpd.daemon.alert import worth_telling
 from kpd.model import events as e
-from tests.support.daemon.real_daemon import daemon, workspace
-
-__all__ = ["daemon", "workspace"]
 
 
 def test_a_person_is_told_that_a_candidate_waits_and_how_to_let_it_go_on() -> None:

@@ -24,9 +24,6 @@ from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Gain, Verdict
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
-from tests.support.daemon.real_daemon import daemon, workspace
-
-__all__ = ["daemon", "workspace"]
 
 BUDGET = Budget(iterations=4, patience=3, min_gain_pct=2.0, stop_score=1.5, fix_attempts=8, usd=5.0)
 

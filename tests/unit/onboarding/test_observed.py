@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 
 from kpd.onboarding.configs import representative
 from kpd.onboarding.observed import ObservedError, parse_table, read_table
-from kpd.onboarding.values import Dim3
 from kpd.onboarding.workload import workload
+from kpd.source.values import Dim3
 
 LAUNCH = {"grid_x": 4, "block_x": 64, "n": 200}
 

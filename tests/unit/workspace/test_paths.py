@@ -31,9 +31,46 @@ def test_found_from_below_from_the_environment_and_through_a_link(
     assert Workspace.find().root == other.resolve()
 
 
+def test_that_of_a_first_run_is_found_from_beside_it_and_from_below(tmp_path: Path) -> None:
+    first = workspace(tmp_path / "workspace")
+    (tmp_path / "docs" / "deep").mkdir(parents=True)
+    for start in (tmp_path, tmp_path / "docs" / "deep", first / "tasks"):
+        assert Workspace.find(start).root == first.resolve()
+    (tmp_path / "docs" / "workspace").mkdir()  # anybody's folder of that name
+    assert Workspace.find(tmp_path / "docs").root == first.resolve()
+    (tmp_path / "docs" / ".kpd").mkdir()
+    assert Workspace.find(tmp_path / "docs").root == first.resolve(), "a daemon of one that was removed may leave that"
+    (tmp_path / "docs" / ".kpd" / "events.db").touch()
+    assert Workspace.find(tmp_path / "docs" / "deep").root == (tmp_path / "docs").resolve()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make a folder that is somebody else's")
+def test_somebody_elses_folder_beside_a_shared_one_is_no_workspace(tmp_path: Path) -> None:
+    """Its config.toml has commands that kpd runs."""
+    planted = workspace(tmp_path / "workspace")
+    os.chown(planted, 12345, 12345)
+    with pytest.raises(WorkspaceError, match="no workspace at"):
+        Workspace.find(tmp_path)
+
+
+def test_kpds_own_source_is_no_workspace_though_it_looks_like_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = workspace(tmp_path / "kpd")
+    (source / "config.toml.example").touch()
+    (source / "kpd" / "workspace").mkdir(parents=True)
+    (source / ".kpd").mkdir()
+    with pytest.raises(WorkspaceError, match="no workspace at"):
+        Workspace.find(source / "tasks")
+    monkeypatch.chdir(source / "tasks")
+    assert Workspace.first().root == source.resolve() / "workspace"
+    monkeypatch.chdir(tmp_path)
+    assert Workspace.first().root == tmp_path.resolve() / "workspace"
+
+
 def test_not_a_workspace_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "tasks").mkdir()
-    with pytest.raises(WorkspaceError, match=r"no workspace at .*; kpd init makes one here"):
+    with pytest.raises(WorkspaceError, match=r"no workspace at .*; kpd start makes one in ./workspace, kpd init DIR"):
         Workspace.find(tmp_path)
     with pytest.raises(WorkspaceError, match="is not a folder; kpd init"):
         Workspace.find(tmp_path / "absent")

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from kpd.measure.compiling import BuildError
-from tests.io.measure.cuda.test_bench import _bench, built, quiet, standing_in
+from tests.io.measure.cuda.test_bench import built, quiet, standing_in
 from tests.support.measure.cuda_measured import LOOP, ONE_FILE
-
-__all__ = ["_bench"]
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -1,4 +1,4 @@
-"""kpd rules: what kpd concludes from a profile and when, what has come of it, and which ones agents are to hear of."""
+"""kpd skills, memory, rules: what kpd knows, what it found before, and what it concludes from a profile."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -6,7 +6,48 @@ from typing import Any
 from kpd.cli.ask import command, query, workspace
 from kpd.cli.outcome import OK, CliError
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, columns, narrate, out, out_json, plain, wrapped
+from kpd.cli.text import clean, columns, narrate, out, out_json, plain, table, wrapped
+
+
+def skills_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("id", nargs="?", metavar="SKILL", help="one of them; all in brief if left out")
+    add_json(parser)
+
+
+def skills(args: Namespace) -> int:
+    ws = workspace(args)
+    answer = query(ws, "skill", id=args.id) if args.id else query(ws, "skills")
+    if args.json:
+        out_json(answer)
+    elif args.id:
+        skill = clean(answer)
+        out(f"**Signal**: {skill['signal']}\n\n{skill['body'].strip()}")
+    else:
+        rows = [(skill["id"], skill["signal"]) for skill in clean(answer)]
+        for text in table(("SKILL", "SIGNAL"), rows, columns()):
+            out(text)
+    return OK
+
+
+def memory_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="a task's name or folder")
+    add_json(parser)
+
+
+def memory(args: Namespace) -> int:
+    from kpd.cli.enqueue import task_name  # reads the tasks, which the other verbs need not
+
+    ws = workspace(args)
+    task = task_name(ws, args.task)
+    answer = query(ws, "memory", task=task)
+    if args.json:
+        out_json(answer)
+    elif answer["text"].strip():
+        out(plain(answer["text"]).rstrip())
+    else:
+        narrate(f"nothing is remembered of {task} yet")
+    return OK
+
 
 STANDS = {
     "pin": ("pinned", "agents hear of it first, and of what helps against it"),
@@ -15,14 +56,14 @@ STANDS = {
 }
 
 
-def arguments(parser: ArgumentParser) -> None:
+def rules_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("stand", nargs="?", choices=tuple(STANDS), help="what to make of a rule in a run")
     parser.add_argument("rule", nargs="?", metavar="RULE", help="a rule's id, as the table has it")
     parser.add_argument("--run", metavar="RUN", help="a run's id; the active one if left out")
     add_json(parser)
 
 
-def execute(args: Namespace) -> int:
+def rules(args: Namespace) -> int:
     if args.stand:
         if not args.rule:
             raise CliError(f"which rule to {args.stand}?", f"kpd rules {args.stand} RULE; kpd rules lists them")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from kpd.onboarding.expressions import evaluate
-from kpd.onboarding.launches import launches, resolve
-from kpd.onboarding.macros import Unreadable
-from kpd.onboarding.names import Names
 from kpd.onboarding.preprocess import standalone
-from kpd.onboarding.source import Source
-from kpd.onboarding.tokens import spelled, split, tokenize
-from kpd.onboarding.values import Unknown
+from kpd.source.expressions import arguments, evaluate
+from kpd.source.launches import launches, resolve
+from kpd.source.macros import Unreadable
+from kpd.source.names import Names
+from kpd.source.source import Source
+from kpd.source.tokens import spelled, split, tokenize
+from kpd.source.values import Unknown
 
 VARIABLES = {"a": 7, "b": 32, "c": 1000, "d": 1}
 LEAVES = st.sampled_from(["a", "b", "c", "d", "0", "1", "255", "0x20", "64u", "3"])
@@ -42,7 +42,7 @@ def test_expressions_are_worth_what_a_compiler_says(tmp_path: Path) -> None:
     def collect(text: str) -> None:
         plain = text.replace("64u", "64")
         try:
-            value = evaluate(tokenize(plain), Names(Source.of(""), 0, VARIABLES))
+            value = evaluate(plain, Names(Source.of(""), 0, VARIABLES))
         except Unknown:
             return
         assert isinstance(value, int)
@@ -98,13 +98,17 @@ def test_tokens_are_pieces_of_the_text_in_order(text: str) -> None:
         end = token.end
 
 
-@given(
-    st.lists(
-        st.sampled_from(["a", "f(1, 2)", "{3, 4}", "g<5, 6>(7)", '","', "h[8, 9]", "x * 2"]), min_size=1, max_size=6
-    )
-)
-def test_arguments_are_parted_at_their_own_commas(parts: list[str]) -> None:
+PARTS = ["a", "f(1, 2)", "{3, 4}", '","', "h[8, 9]", "x * 2"]
+
+
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=6))
+def test_a_macros_arguments_are_parted_at_their_own_commas(parts: list[str]) -> None:
     assert [spelled(part) for part in split(tokenize(", ".join(parts)))] == parts
+
+
+@given(st.lists(st.sampled_from([*PARTS, "g<5, 6>(7)"]), min_size=1, max_size=6))
+def test_an_expressions_arguments_are_parted_at_their_own_commas(parts: list[str]) -> None:
+    assert arguments(", ".join(parts)) == parts
 
 
 @settings(max_examples=200)

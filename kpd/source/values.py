@@ -58,8 +58,7 @@ SIZES = {
 _NO_MEANING = frozenset(
     ("const", "constexpr", "static", "inline", "volatile", "extern", "register", "mutable", "std", "::")
 )
-TYPES = frozenset(word for name in (*SIZES, "auto") for word in name.split())
-"""Words of which the types are made that a cast may name."""
+_WORDS = frozenset(word for name in (*SIZES, "auto") for word in name.split()) | {"const", "std", "::"}
 
 
 def number(text: str) -> int | float:
@@ -99,6 +98,12 @@ def kind_of(type: str) -> str:
     """The type without what makes no difference to a value."""
     words = [word for word in re.findall(r"::|\w+|[^\w\s]", type) if word not in _NO_MEANING]
     return " ".join(words).removesuffix(" &").strip()
+
+
+def plain(type: str) -> bool:
+    """Whether the text is made of words of types alone, so that a cast may name it."""
+    words = re.findall(r"::|\w+|[^\w\s]", type)
+    return bool(words) and all(word in _WORDS for word in words)
 
 
 def converted(type: str, value: Value) -> Value:

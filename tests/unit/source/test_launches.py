@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import pytest
 
-from kpd.onboarding.launches import launches, resolve
-from kpd.onboarding.source import Source
+from kpd.source.launches import launches, resolve
+from kpd.source.source import Source
 from tests.places import DATA
 
-LAUNCHES = DATA / "onboarding" / "launches.txt"
+LAUNCHES = DATA / "source" / "launches.txt"
 BODY = "void run(const float *x, float *y, int n, int m, cudaStream_t stream) {{ {0} }}"
 
 

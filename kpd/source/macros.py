@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from kpd.onboarding.expressions import evaluate
-from kpd.onboarding.tokens import Token, closing, split, tokenize
-from kpd.onboarding.values import Unknown, Value, numeric
+from kpd.source.expressions import evaluate
+from kpd.source.tokens import Token, closing, spelled, split, tokenize
+from kpd.source.values import Unknown, Value, numeric
 
 MOST_TOKENS = 200_000
 DEEPEST = 40
@@ -75,7 +75,7 @@ class _NoNames:
 
     field = word
 
-    def call(self, path: Sequence[str], template: Sequence[Sequence[Token]], given: Sequence[Value]) -> Value:
+    def call(self, path: Sequence[str], template: Sequence[str], given: Sequence[Value]) -> Value:
         raise Unknown(f"{path[-1]} is no macro")
 
 
@@ -180,7 +180,7 @@ class _Reader:
     def _worth(self, condition: Sequence[Token]) -> bool | None:
         """Whether a condition of constants and known macros holds; None for one that only a build can answer."""
         try:
-            return bool(numeric(evaluate(self._expand(condition, frozenset(), 0), _NoNames())))
+            return bool(numeric(evaluate(spelled(self._expand(condition, frozenset(), 0)), _NoNames())))
         except (Unknown, RecursionError):
             return None
 

@@ -2,43 +2,44 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from kpd.onboarding.tokens import Token
+if TYPE_CHECKING:
+    from kpd.source.tree import Node
 
 ScopeKind = Literal["file", "namespace", "struct", "enum", "function", "lambda", "block", "condition"]
 BindingKind = Literal["variable", "parameter", "template", "enumerator", "function", "type"]
+LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A name and what is said of it. `at` is the index of its token; `value` the tokens it begins as.
+    """A name, at the offset `at`, and what is said of it. `value` is the text that it begins as.
 
-    `style` is how they stand there: after `=`, in `(` or `{`, or not at all.
+    `style` is how that stands there: after `=`, in `(` or `{`, or not at all.
     """
 
     name: str
     kind: BindingKind
     type: str
     at: int
-    place: str
     constant: bool = False
     local: bool = False
     style: Literal["=", "(", "{", ""] = ""
-    value: tuple[Token, ...] = ()
+    value: str = ""
     function: "Scope | None" = None
 
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A region of the source, from the token `start` up to `end`. A function's `head` stands before its body."""
+    """A region of the source, and the node that it is."""
 
     kind: ScopeKind
     name: str
     parent: "Scope | None"
+    node: "Node"
     start: int
-    end: int = 0
-    head: tuple[Token, ...] = ()
+    end: int
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     inner: list["Scope"] = field(default_factory=list)
 
@@ -64,6 +65,8 @@ class Scope:
         return tuple(scope.name for scope in reversed(around) if scope.kind in ("namespace", "struct"))
 
     def everything(self) -> Iterator["Scope"]:
-        yield self
-        for scope in self.inner:
-            yield from scope.everything()
+        waiting = [self]
+        while waiting:
+            scope = waiting.pop()
+            yield scope
+            waiting += reversed(scope.inner)

@@ -1,25 +1,37 @@
-"""A source as all that look into it see it: its tokens after macros, its scopes, and what a name means at a place."""
+"""A source as all that look into it see it: its text after macros, its tree and scopes, and what a name means there."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kpd.onboarding.macros import Include, Read, read
-from kpd.onboarding.scan import scan
-from kpd.onboarding.scopes import Binding, Scope
-from kpd.onboarding.tokens import Token
+from kpd.source.macros import Include, Read, read
+from kpd.source.scan import scan
+from kpd.source.scopes import Binding, Scope
+from kpd.source.tokens import Token, laid_out
+from kpd.source.tree import parsed, walk
+
+if TYPE_CHECKING:
+    from kpd.source.tree import Node
+
+_NOWHERE = Token("mark", "", 0, 1)
 
 
 @dataclass(slots=True)
 class Source:
-    """A source that was read: its tokens after macros, what they declare and in which scope, where each word stands.
+    """A source that was read: all offsets are those of its `text` after macros, where `starts` has each token's.
 
-    `seen` are the names in a namespace: of all its parts, and of namespaces without a name in them.
+    `words` are the nodes of each name, `errors` those that no grammar can place; `seen` are the names in a namespace:
+    of all its parts, and of namespaces without a name in them.
     """
 
     read: Read
+    text: str
+    starts: list[int]
     top: Scope
-    words: dict[str, list[int]] = field(default_factory=dict)
+    nodes: "list[Node]"
+    words: "dict[str, list[Node]]" = field(default_factory=dict)
+    errors: "list[Node]" = field(default_factory=list)
     owners: dict[int, Scope] = field(default_factory=dict)
     seen: dict[Scope, dict[str, list[Binding]]] = field(default_factory=dict)
 
@@ -29,10 +41,14 @@ class Source:
     ) -> "Source":
         """As `macros.read` reads it. Raises Unreadable."""
         found = read(text, file, include, before)
-        source = cls(found, scan(found.tokens))
-        for index, token in enumerate(found.tokens):
-            if token.kind == "word":
-                source.words.setdefault(token.text, []).append(index)
+        laid, starts = laid_out(found.tokens)
+        root = parsed("cuda", laid)
+        source = cls(found, laid, starts, scan(laid, root), list(walk(root)))
+        for node in source.nodes:
+            if node.type.endswith("identifier") and not node.child_count:
+                source.words.setdefault(laid[node.start_byte : node.end_byte], []).append(node)
+            elif node.type == "ERROR" and not _only_calls(node):
+                source.errors.append(node)
         for scope in source.top.everything():
             source.owners |= {binding.at: scope for group in scope.bindings.values() for binding in group}
         source._join()
@@ -47,23 +63,31 @@ class Source:
                 for name, group in scope.bindings.items():
                     seen.setdefault(name, []).extend(group)
 
-    @property
-    def tokens(self) -> list[Token]:
-        return self.read.tokens
+    def token(self, at: int) -> Token:
+        """The token that stands at an offset: it knows file and line."""
+        index = bisect_right(self.starts, at) - 1
+        return self.read.tokens[index] if index >= 0 else _NOWHERE
+
+    def place(self, at: int) -> str:
+        return self.token(at).place
+
+    def spelled(self, node: "Node | None") -> str:
+        """The node's text on one line; empty for None."""
+        return " ".join(self.text[node.start_byte : node.end_byte].split()) if node is not None else ""
 
     def scope(self, at: int) -> Scope:
-        """The innermost scope around the token at `at`."""
+        """The innermost scope around an offset."""
         scope = self.top
         while True:
-            place = bisect_right(scope.inner, at, key=lambda one: one.start)
-            if not place or at >= scope.inner[place - 1].end:
+            index = bisect_right(scope.inner, at, key=lambda one: one.start)
+            if not index or at >= scope.inner[index - 1].end:
                 return scope
-            scope = scope.inner[place - 1]
+            scope = scope.inner[index - 1]
 
     def find(self, name: str, at: int) -> list[Binding]:
         """What `name` may mean there: the bindings of the innermost scope that has any before it."""
         for scope in self.scope(at).outwards:
-            reach = len(self.tokens) if scope.kind in ("struct", "enum") else at
+            reach = len(self.text) + 1 if scope.kind in ("struct", "enum") else at
             seen = self.seen.get(scope, scope.bindings)
             if found := [binding for binding in seen.get(name, ()) if binding.at < reach]:
                 return found
@@ -87,12 +111,10 @@ class Source:
         return found
 
     def certain(self, at: int, here: int) -> bool:
-        """Whether the token at `at` is there in every build that has the one at `here`."""
-        within = self.tokens[here].branch if here < len(self.tokens) else 0
-        return self.read.certain(self.tokens[at].branch, within)
+        """Whether what stands at `at` is there in every build that has what stands at `here`."""
+        return self.read.certain(self.token(at).branch, self.token(here).branch)
 
-    def text(self, at: int) -> str:
-        """The token's text; empty for a string, and outside of the source."""
-        if not 0 <= at < len(self.tokens) or self.tokens[at].kind == "string":
-            return ""
-        return self.tokens[at].text
+
+def _only_calls(node: "Node") -> bool:
+    """Whether nothing is wrong there but a missing semicolon, as after a macro that has its own."""
+    return all(child.type in ("call_expression", "identifier") for child in node.children)

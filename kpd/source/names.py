@@ -3,14 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from kpd.onboarding import values
-from kpd.onboarding.changes import ASSIGNS, Change, changes
-from kpd.onboarding.expressions import evaluate
-from kpd.onboarding.scopes import Binding, Scope
-from kpd.onboarding.source import Source
-from kpd.onboarding.tokens import Token, closing, split, template_end
-from kpd.onboarding.values import Record, Unknown, Value
+from kpd.source import values
+from kpd.source.changes import changes
+from kpd.source.expressions import arguments, evaluate, items
+from kpd.source.scopes import Binding, Scope
+from kpd.source.source import Source
+from kpd.source.values import Record, Unknown, Value
+
+if TYPE_CHECKING:
+    from kpd.source.changes import Change
+    from kpd.source.tree import Node
 
 MOST_STEPS = 20_000
 
@@ -22,7 +26,7 @@ class _Steps:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names as they are at the token `at` of `source`, in a launch whose scalars are `known`.
+    """Names as they are at the offset `at` of `source`, in a launch whose scalars are `known`.
 
     `frame` holds what the parameters of functions under way are, `record` the value of every `const kpd_case *`.
     """
@@ -34,10 +38,10 @@ class Names:
     frame: Mapping[int, Value] = field(default_factory=dict)
     steps: _Steps = field(default_factory=_Steps)
 
-    def value(self, tokens: Sequence[Token]) -> Value:
-        """The expression that stands there. Raises Unknown."""
+    def value(self, text: str) -> Value:
+        """What the expression is worth there. Raises Unknown."""
         try:
-            return evaluate(tokens, self)
+            return evaluate(text, self)
         except RecursionError:
             raise Unknown("it goes in circles, or is nested too deeply") from None
 
@@ -52,24 +56,24 @@ class Names:
                 return self.known[name]
             raise Unknown(f"nothing here says what {'::'.join(path)} is")
         if len(found) > 1:
-            places = " and ".join(binding.place for binding in found[:3])
+            places = " and ".join(self.source.place(binding.at) for binding in found[:3])
             raise Unknown(f"{name} is declared more than once, at {places}")
         if not self.source.certain(found[0].at, self.at):
-            raise Unknown(f"{name} is declared in some builds only, at {found[0].place}")
+            raise Unknown(f"{name} is declared in some builds only, at {self.source.place(found[0].at)}")
         return self._bound(found[0])
 
     def field(self, path: Sequence[str]) -> Value:
         self._step()
         base, name = path[0], path[-1]
         if len(path) == 2 and (found := self.source.find(base, self.at)) and len(found) == 1:
-            set_at = [at for at, part in self._changes(found[0]) if part in (name, "")]
+            set_at = [node for node, part in self._changes(found[0]) if part in (name, "")]
             if set_at:
                 return self._straight(set_at, f"{base}.{name}")
         if name in self.known:
             return self.known[name]
         raise Unknown(f"nothing here says what {'.'.join(path)} is")
 
-    def call(self, path: Sequence[str], template: Sequence[Sequence[Token]], given: Sequence[Value]) -> Value:
+    def call(self, path: Sequence[str], template: Sequence[str], given: Sequence[Value]) -> Value:
         self._step()
         name = path[-1]
         found = [one for one in self.source.functions(name, self.at) if len(one.named("parameter")) == len(given)]
@@ -78,15 +82,15 @@ class Names:
         if len(found) > 1:
             raise Unknown(f"there is more than one {name}()")
         function = found[0]
-        body = self.source.tokens[function.start + 1 : function.end]
-        if [token.text for token in body[:1]] != ["return"] or body[-1].text != ";" or len(split(body, ";")) != 2:
+        body = function.node.child_by_field_name("body")
+        statements = body.named_children if body is not None else []
+        if len(statements) != 1 or statements[0].type != "return_statement" or statements[0].has_error:
             raise Unknown(f"{name}() does more than return an expression")
-        inner = replace(self, at=function.start + 1, frame=self._entered(function, template, given))
-        return inner._returned(function, inner.value(body[1:-1]))
+        inner = replace(self, at=statements[0].start_byte, frame=self._entered(function, template, given))
+        returned = self.source.spelled(statements[0]).removeprefix("return").removesuffix(";")
+        return values.converted(self._returns(function), inner.value(returned))
 
-    def _entered(
-        self, function: Scope, template: Sequence[Sequence[Token]], given: Sequence[Value]
-    ) -> dict[int, Value]:
+    def _entered(self, function: Scope, template: Sequence[str], given: Sequence[Value]) -> dict[int, Value]:
         frame = dict(self.frame)
         for binding, value in zip(function.named("parameter"), given, strict=True):
             frame[binding.at] = values.converted(binding.type, value)
@@ -95,13 +99,9 @@ class Names:
                 frame[binding.at] = self.value(part)
         return frame
 
-    def _returned(self, function: Scope, value: Value) -> Value:
-        """As the type that the function returns, where its head says which."""
-        head = function.head
-        name = next((index for index, token in enumerate(head) if token.text == function.name), 0)
-        start = template_end(head, 1) or 0 if head and head[0].text == "template" else 0
-        words = [token.text for token in head[start:name] if token.kind == "word" and not token.text.startswith("__")]
-        return values.converted(" ".join(words), value)
+    def _returns(self, function: Scope) -> str:
+        """The type that the function returns, where its head says which."""
+        return self.source.spelled(function.node.child_by_field_name("type"))
 
     def _bound(self, binding: Binding) -> Value:
         if binding.at in self.frame:
@@ -134,64 +134,79 @@ class Names:
         if "[]" in binding.type:
             raise Unknown(f"{binding.name} is an array, and none of its elements is followed here")
         set_at = [] if binding.constant else self._changes(binding)
-        whole = [at for at, part in set_at if not part]
+        whole = [node for node, part in set_at if not part]
         if whole and binding.style:
             raise Unknown(f"{binding.name} is set again, at {self._places(whole)}")
         if not whole and not binding.constant and not binding.local:
             raise Unknown(f"{binding.name} is neither const nor static: it may be set elsewhere")
+        if not binding.constant:
+            self._refuse_errors(binding)
         value = self._straight(whole, binding.name) if whole else self._initial(binding)
         value = values.converted(binding.type, value) if whole else value
         for part in ("x", "y", "z"):
-            of_part = [at for at, name in set_at if name == part]
+            of_part = [node for node, name in set_at if name == part]
             if of_part and isinstance(value, values.Dim3):
                 size = values.integer(self._straight(of_part, f"{binding.name}.{part}"))
-                if whole and of_part[0] < whole[0]:
+                if whole and of_part[0].start_byte < whole[0].start_byte:
                     raise Unknown(f"{binding.name} is set more than once, at {self._places([*of_part, *whole])}")
                 value = value._replace(**{part: size})
         return value
 
+    def _refuse_errors(self, binding: Binding) -> None:
+        """Raises Unknown where something that cannot be read stands between a variable and here."""
+        if self.source.owners[binding.at].kind in ("file", "namespace", "struct"):
+            return
+        for node in self.source.errors:
+            if binding.at < node.start_byte < self.at:
+                place = self.source.place(node.start_byte)
+                raise Unknown(f"{binding.name} may be changed at {place}, which cannot be read")
+
     def _initial(self, binding: Binding) -> Value:
         here = replace(self, at=binding.at)
         kind = values.kind_of(binding.type)
-        if "&" in binding.type and len(binding.value) == 1:
-            self._refuse_reference(binding, binding.value[0].text)
-        if kind == "dim3" and binding.style in ("", "(", "{"):
-            return values.dim3([here.value(part) for part in split(binding.value)])
-        if kind == "dim3" and [token.text for token in binding.value[:1]] == ["{"]:
-            return values.dim3([here.value(part) for part in split(binding.value[1:-1])])
-        if binding.kind == "enumerator" and not binding.value:
-            return 0
+        if "&" in binding.type and binding.value.isidentifier():
+            self._refuse_reference(binding, binding.value)
+        listed = binding.value.startswith("{")
+        if kind == "dim3" and (binding.style != "=" or listed):
+            parts = items(binding.value) if listed else arguments(binding.value)
+            return values.dim3([here.value(part) for part in parts])
         if not binding.style:
-            raise Unknown(f"{binding.name} has no value where it is declared, at {binding.place}")
-        braced = [token.text for token in binding.value[:1]] == ["{"]
-        return values.converted(binding.type, here.value(binding.value[1:-1] if braced else binding.value))
+            place = self.source.place(binding.at)
+            raise Unknown(f"{binding.name} has no value where it is declared, at {place}")
+        return values.converted(binding.type, here.value(binding.value[1:-1] if listed else binding.value))
 
     def _refuse_reference(self, binding: Binding, name: str) -> None:
         """Raises Unknown for another name of a variable that may change under it."""
         if any(one.kind == "variable" and not one.constant for one in self.source.find(name, binding.at)):
             raise Unknown(f"{binding.name} is another name for {name}, which may change")
 
-    def _places(self, changes: Sequence[int]) -> str:
-        return ", ".join(self.source.tokens[at].place for at in changes[:4])
+    def _places(self, changes: "Sequence[Node]") -> str:
+        return ", ".join(self.source.place(node.start_byte) for node in changes[:4])
 
-    def _straight(self, changes: Sequence[int], name: str) -> Value:
+    def _straight(self, changes: "Sequence[Node]", name: str) -> Value:
         """What the one assignment sets that all pass before they come here. Raises Unknown for any other case."""
-        tokens, places = self.source.tokens, self._places(changes)
+        places = self._places(changes)
         if len(changes) > 1:
             raise Unknown(f"{name} is set more than once, at {places}")
-        at = assignment = changes[0]
-        while tokens[assignment].text not in ASSIGNS and assignment < min(at + 4, len(tokens) - 1):
-            assignment += 1
+        at = changes[0].start_byte
+        assignment: Node | None = changes[0]
+        while assignment is not None and assignment.type != "assignment_expression":
+            assignment = assignment.parent if assignment.type in ("identifier", "field_expression") else None
+        statement = assignment.parent if assignment is not None else None
         around = list(self.source.scope(self.at).outwards)
         straight = at < self.at and self.source.scope(at) in around and self.source.certain(at, self.at)
-        if tokens[assignment].text != "=" or not straight:
+        plain = assignment is not None and assignment.child_by_field_name("operator") is not None
+        if (
+            assignment is None
+            or statement is None
+            or statement.type != "expression_statement"
+            or not (straight and plain)
+            or self.source.spelled(assignment.child_by_field_name("operator")) != "="
+        ):
             raise Unknown(f"{name} may be changed at {places}")
-        end = assignment + 1
-        while end < len(tokens) and tokens[end].text != ";":
-            end = closing(tokens, end) + 1 if tokens[end].text in ("(", "[", "{") else end + 1
-        return replace(self, at=assignment).value(tokens[assignment + 1 : end])
+        return replace(self, at=at).value(self.source.spelled(assignment.child_by_field_name("right")))
 
-    def _changes(self, binding: Binding) -> list[Change]:
+    def _changes(self, binding: Binding) -> "list[Change]":
         return changes(self.source, binding, self.at, self._step)
 
     def _instantiated(self, binding: Binding) -> Value:
@@ -204,21 +219,30 @@ class Names:
         if sum(one.kind == "function" and one.name == owner.name for one in self.source.top.everything()) > 1:
             raise Unknown(f"{said}, and there is more than one of that name")
         found: set[Value] = set()
-        for at in self.source.words.get(owner.name, ()):
-            if owner.start - len(owner.head) <= at < owner.end or self.source.text(at + 1) not in ("<", "("):
+        for node in self.source.words.get(owner.name, ()):
+            given = self._template(node)
+            if given is None or owner.start <= node.start_byte < owner.end:
                 continue
-            end = template_end(self.source.tokens, at + 1) if self.source.text(at + 1) == "<" else None
-            given = split(self.source.tokens[at + 2 : end - 1]) if end is not None else []
             if position >= len(given):
-                raise Unknown(f"{said}, and {self.source.tokens[at].place} does not say which")
+                raise Unknown(f"{said}, and {self.source.place(node.start_byte)} does not say which")
             try:
-                found.add(replace(self, at=at, frame={}).value(given[position]))
+                found.add(replace(self, at=node.start_byte, frame={}).value(given[position]))
             except Unknown as err:
                 raise Unknown(f"{said}: {err}") from err
         if len(found) != 1:
             many = ", ".join(sorted(map(str, found)))
             raise Unknown(f"{said}, which is used with {many}" if found else f"{said}, which nothing here uses")
         return found.pop()
+
+    def _template(self, name: "Node") -> list[str] | None:
+        """The template arguments of a use of the function; none where it is called without; None for no use."""
+        around = name.parent
+        if around is not None and around.type == "template_function":
+            given = around.child_by_field_name("arguments")
+            return [self.source.spelled(part) for part in given.named_children] if given is not None else []
+        while around is not None and around.type == "qualified_identifier":
+            around = around.parent
+        return [] if around is not None and around.type == "call_expression" else None
 
     def _step(self) -> None:
         self.steps.left -= 1

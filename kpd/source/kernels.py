@@ -1,15 +1,19 @@
 """The kernels that a source defines: arguments, templates, launch bounds, namespaces, and what they depend on."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kpd.onboarding.names import Names
-from kpd.onboarding.scopes import Scope
-from kpd.onboarding.source import Source
-from kpd.onboarding.tokens import Token, closing, spelled, split, template_end
-from kpd.onboarding.values import Unknown, integer
+from kpd.source.names import Names
+from kpd.source.scan import parameter_name, parameter_type
+from kpd.source.scopes import Scope
+from kpd.source.source import Source
+from kpd.source.tree import function_part
+from kpd.source.values import Unknown, integer
 
-_BOUNDS = "__launch_bounds__"
+if TYPE_CHECKING:
+    from kpd.source.tree import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +73,14 @@ class Kernel:
 def kernels(source: Source) -> tuple[Kernel, ...]:
     """Every kernel that the source defines, in its order."""
     functions = (scope for scope in source.top.everything() if scope.kind == "function")
-    return tuple(
-        _kernel(source, scope) for scope in functions if any(token.text == "__global__" for token in scope.head)
-    )
+    return tuple(_kernel(source, scope) for scope in functions if "__global__" in _head(source, scope))
 
 
 def dependencies(source: Source, kernel: Kernel) -> tuple[Dependency, ...]:
     """What the source declares and the kernel uses, directly or not, by kind and name; of macros all that are used."""
     found: set[Dependency] = set()
     seen = {kernel.scope.start}
-    waiting = [_words(source, kernel.scope)]
+    waiting = [_words(_whole(source, kernel.scope))]
     while waiting:
         for name in waiting.pop():
             for start, dependency, words in _declared(source, name):
@@ -94,72 +96,86 @@ def _declared(source: Source, name: str) -> Iterator[tuple[int, Dependency, set[
     """What `name` may be outside all functions: its place, what it is, and the words in it."""
     for scope in source.top.everything():
         if scope.kind in ("struct", "enum", "function") and scope.name == name and _outside(scope):
-            yield scope.start, Dependency(scope.kind, name, source.tokens[scope.start].place), _words(source, scope)
+            place = source.place(_body(scope))
+            yield scope.start, Dependency(scope.kind, name, place), _words(_whole(source, scope))
         if scope.kind not in ("file", "namespace"):
             continue
         for binding in scope.bindings.get(name, ()):
             if binding.kind in ("variable", "enumerator") or (binding.kind == "type" and binding.value):
                 kind = "type" if binding.kind == "type" else "constant" if binding.constant else "variable"
-                words = {token.text for token in binding.value if token.kind == "word"}
-                yield binding.at, Dependency(kind, name, binding.place), words | set(binding.type.split())
+                words = _words(f"{binding.value} {binding.type}")
+                yield binding.at, Dependency(kind, name, source.place(binding.at)), words
 
 
 def _outside(scope: Scope) -> bool:
     return all(one.kind in ("file", "namespace", "struct") for one in list(scope.outwards)[1:])
 
 
-def _words(source: Source, scope: Scope) -> set[str]:
-    tokens = (*scope.head, *source.tokens[scope.start : scope.end])
-    return {token.text for token in tokens if token.kind == "word"}
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def _body(scope: Scope) -> int:
+    body = scope.node.child_by_field_name("body")
+    return body.start_byte if body is not None else scope.start
+
+
+def _around(scope: Scope) -> "Iterator[Node]":
+    """The node of a function, and the template and linkage around it."""
+    node: Node | None = scope.node
+    while node is not None:
+        yield node
+        node = node.parent
+
+
+def _whole(source: Source, scope: Scope) -> str:
+    """Its text, with that of its template."""
+    above = scope.node.parent
+    return source.spelled(above if above is not None and above.type == "template_declaration" else scope.node)
+
+
+def _head(source: Source, scope: Scope) -> str:
+    return source.text[scope.start : _body(scope)]
 
 
 def _kernel(source: Source, scope: Scope) -> Kernel:
-    head = scope.head
-    opening = _arguments(head, scope.name)
-    arguments = split(head[opening + 1 : closing(head, opening)])
-    start = template_end(head, 1) or 1 if head[0].text == "template" else 0
+    named = source.top if scope.parent is None else scope.parent
+    at = next(binding.at for binding in named.bindings[scope.name] if binding.function is scope)
+    declarator = function_part(scope.node.child_by_field_name("declarator"))
+    taken = declarator.child_by_field_name("parameters") if declarator is not None else None
+    above = scope.node.parent
+    template = above.child_by_field_name("parameters") if above is not None else None
+    arguments = tuple(_parameters(source, taken))
     return Kernel(
         name=scope.name,
-        place=head[opening - 1].place,
-        parameters=tuple(_parameter(part) for part in arguments if [token.text for token in part] != ["void"]),
-        template=tuple(_parameter(part) for part in split(head[2 : start - 1])) if start else (),
+        place=source.place(at),
+        parameters=() if arguments == (Parameter("void", ""),) else arguments,
+        template=tuple(_parameters(source, template)),
         bounds=tuple(_bounds(source, scope)),
         namespaces=scope.path,
-        c_linkage=any(token.text == '"C"' for token in head) or _in_c(source, scope),
+        c_linkage=any(
+            source.spelled(node.child_by_field_name("value")) == '"C"'
+            for node in _around(scope)
+            if node.type == "linkage_specification"
+        ),
         scope=scope,
     )
 
 
-def _in_c(source: Source, scope: Scope) -> bool:
-    """Whether it stands in braces after extern "C"."""
-    around = [one for one in scope.outwards if one.kind == "namespace" and not one.name]
-    return any(source.tokens[one.start - 1].text == '"C"' for one in around)
-
-
-def _arguments(head: Sequence[Token], name: str) -> int:
-    """The index of the bracket that opens the arguments."""
-    return next(at + 1 for at in range(len(head) - 1) if head[at].text == name and head[at + 1].text == "(")
-
-
-def _parameter(part: Sequence[Token]) -> Parameter:
+def _parameters(source: Source, given: "Node | None") -> Iterator[Parameter]:
     """What is declared there, without what it is by default."""
-    kept = split(part, "=")[0] if part else []
-    bracket = next((at for at, token in enumerate(kept) if token.text == "["), len(kept))
-    names = [at for at, token in enumerate(kept[:bracket]) if token.kind == "word"]
-    if not names or (len(names) == 1 and bracket == len(kept)):
-        return Parameter(spelled(kept), "")
-    name = names[-1]
-    return Parameter(spelled(kept[:name]) + spelled(kept[name + 1 :]), kept[name].text)
+    for each in given.named_children if given is not None else ():
+        if each.type.endswith("parameter_declaration"):
+            name = parameter_name(each)
+            yield Parameter(parameter_type(source.text, each, name), source.spelled(name))
 
 
 def _bounds(source: Source, scope: Scope) -> Iterator[Bounds]:
-    head = scope.head
-    at = next((at for at, token in enumerate(head) if token.text == _BOUNDS), None)
-    if at is None:
-        return
+    found = next((node for node in scope.node.children if node.type == "launch_bounds"), None)
     names = Names(source, scope.start)
-    for part in split(head[at + 2 : closing(head, at + 1)]):
+    for each in found.named_children if found is not None else ():
+        text = source.spelled(each)
         try:
-            yield Bounds(spelled(part), integer(names.value(part)))
+            yield Bounds(text, integer(names.value(text)))
         except Unknown as err:
-            yield Bounds(spelled(part), None, str(err))
+            yield Bounds(text, None, str(err))
