@@ -13,7 +13,7 @@ from kpd.workspace.task import find_tasks
 
 
 def add_options(parser: ArgumentParser) -> None:
-    who = "who proposes: claude, sweep, mailbox, script:FOLDER, operator, recorded; claude,sweep take turns"
+    who = "who proposes: claude, sweep, mailbox, script:FOLDER, operator, a plug-in's; claude,sweep take turns"
     parser.add_argument("--agent", metavar="A", help=who)
     parser.add_argument("--host", metavar="H", help="a host of config.toml")
     parser.add_argument("--iterations", metavar="N", type=count, help="attempts, not counting the baseline")

@@ -17,6 +17,7 @@ from kpd.model.nouns import Run
 from kpd.model.places import Need
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
+from kpd.workspace.seams import at_fault
 
 log = logging.getLogger(__name__)
 
@@ -146,6 +147,11 @@ class Conductor:
             with holding(self._journal):
                 await campaign.conduct()
         except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
+            if plug_in := at_fault(err.__traceback__):
+                log.exception("%s was ended by an error of the plug-in %s", campaign.run_id, plug_in)
+                with holding(self._journal):
+                    end_run(self._journal, campaign.run_id, "failed", f"the plug-in {plug_in} failed: {err!r}")
+                return
             log.exception("%s was interrupted by an error of kpd's own", campaign.run_id)
             text = f"kpd's own error in {campaign.run_id}: {err!r}; see the daemon's log, then resume or stop"
             self._journal.suspend(text)
