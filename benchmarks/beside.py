@@ -24,7 +24,7 @@ from kpd.hosts.local import Local
 from kpd.hosts.preflight.probe import measuring_cpu, spare_cpus
 from kpd.measure.bench import Bench
 from kpd.measure.c import build, toolchain
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import prepare
 from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import ProcessSample
 from kpd.model.places import Device
@@ -52,7 +52,7 @@ async def main() -> None:
         await host.connect()
         try:
             facts = await host.probe()
-            bench = await BENCHES[task.language].prepare(host, task, Device("cpu", "cpu", "CPU"), silent)
+            bench = await prepare(host, task, Device("cpu", "cpu", "CPU"), silent)
             tools = toolchain.choose(host.name, facts)
             numbers = count()
             built: dict[str, int] = defaultdict(int)
