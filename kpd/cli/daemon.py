@@ -14,7 +14,6 @@ import kpd
 from kpd.cli.ask import command, workspace
 from kpd.cli.outcome import FAILED, INFRA, OK, CliError
 from kpd.cli.text import line, narrate, plain
-from kpd.hosts.helper.processes import exists
 from kpd.wire import NoDaemon
 from kpd.workspace.paths import Workspace
 
@@ -178,6 +177,8 @@ def _wait_for_release(ws: Workspace, deadline: float) -> None:
 
 def _wait_for_end(ws: Workspace, pid: int | None, deadline: float) -> None:
     """Until the process is gone: a thread of it that hangs holds no lock. Raises CliError."""
+    from kpd.hosts.helper.processes import exists  # only the end of a daemon needs it
+
     while pid is not None and exists(pid):
         if time.monotonic() > deadline:
             raise CliError(
