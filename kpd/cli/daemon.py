@@ -177,7 +177,7 @@ def _wait_for_release(ws: Workspace, deadline: float) -> None:
 
 def _wait_for_end(ws: Workspace, pid: int | None, deadline: float) -> None:
     """Until the process is gone: a thread of it that hangs holds no lock. Raises CliError."""
-    from kpd.hosts.helper.processes import exists  # only the end of a daemon needs it
+    from kpd.hosts.processes import exists  # only the end of a daemon needs it
 
     while pid is not None and exists(pid):
         if time.monotonic() > deadline:

@@ -5,6 +5,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kpd.hosts.helper.lease import lost
 from kpd.hosts.helper.wire import KEPT
 
 Stream = Literal["stdout", "stderr", "notes"]
@@ -19,6 +20,10 @@ class Lease:
 
     device: str
     gpu: bool = False
+
+    def was_lost(self, taint: str) -> bool:
+        """Whether the taint of a job says that this lease was lost meanwhile."""
+        return taint.startswith(lost(self.device))
 
 
 @dataclass(frozen=True, slots=True)
