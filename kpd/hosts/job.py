@@ -32,7 +32,7 @@ class JobSpec:
 
     The script runs in the job's own folder, which has an empty `out/`, with `env` added to a minimal environment.
     `limit_s` is in seconds, without the wait for a `lease`; `cpus` are the ones it may run on (empty: all; ignored on
-    macOS, which cannot pin).
+    macOS, which cannot pin). `nice` is how much of a busy CPU it leaves to others, as in nice(1).
     """
 
     id: str
@@ -42,6 +42,7 @@ class JobSpec:
     env: dict[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] = ()
     lease: Lease | None = None
+    nice: int = 0
 
 
 @dataclass(frozen=True, slots=True)
