@@ -9,6 +9,7 @@ timed on; `anywhere`, with the same builds on any CPU. Two go on at a time. Prin
 import argparse
 import asyncio
 import json
+import os
 import platform
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import time
 from collections import defaultdict
 from itertools import count
 from pathlib import PurePosixPath
-from statistics import median, pstdev
+from statistics import median, quantiles
 from typing import Any
 
 from kpd.hosts.host import Host
@@ -24,7 +25,7 @@ from kpd.hosts.local import Local
 from kpd.hosts.preflight.probe import measuring_cpu, spare_cpus
 from kpd.measure.bench import Bench
 from kpd.measure.c import build, toolchain
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import prepare
 from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import ProcessSample
 from kpd.model.places import Device
@@ -45,6 +46,7 @@ async def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--processes", type=int, default=6)
     args = parser.parse_args()
+    load_before = os.getloadavg()[0]
     task = load_task(shipped("tasks") / args.task)
     files = read_files(task.folder, task.editable)
     with tempfile.TemporaryDirectory() as root:
@@ -52,7 +54,7 @@ async def main() -> None:
         await host.connect()
         try:
             facts = await host.probe()
-            bench = await BENCHES[task.language].prepare(host, task, Device("cpu", "cpu", "CPU"), silent)
+            bench = await prepare(host, task, Device("cpu", "cpu", "CPU"), silent)
             tools = toolchain.choose(host.name, facts)
             numbers = count()
             built: dict[str, int] = defaultdict(int)
@@ -90,7 +92,8 @@ async def main() -> None:
         slower = {name: round(100 * (us / quiet["us"][name] - 1), 2) for name, us in mine["us"].items()}
         builds = round(built[state] / spent[state], 1)
         found[state] = {**mine, "slower_than_quiet_pct": slower, "builds_per_s": builds}
-    machine = {"system": platform.platform(), "cpu": facts["cpu"], "cpus": len(facts["cpus"])}
+    load = {"others": f"a load of {load_before:.1f} before"}
+    machine = {"system": platform.platform(), "cpu": facts["cpu"], "cpus": len(facts["cpus"]), **load}
     where = {"timed_on": measuring_cpu(facts), "builds_on": spare_cpus(facts)}
     print(json.dumps({"task": args.task, "machine": machine, **where, **found}, indent=2))
 
@@ -100,22 +103,30 @@ async def timed(bench: Bench, kernel: str, job: str, first: int, processes: int)
 
 
 def told(samples: list[ProcessSample]) -> dict[str, Any]:
-    """Microseconds a call of each case, the ratio of the two sides, and how many processes kpd would not believe."""
-    good = [sample for sample in samples if not sample.taint]
-    cases = list(samples[0].cases)
-    us = {
-        name: round(
-            median(ns / one.reps / 1e3 for sample in samples for one in [sample.cases[name]] for ns in one.b_ns), 3
-        )
-        for name in cases
+    """Microseconds a call of each case, the ratio of the two sides, and how many processes kpd would not believe.
+
+    `slow_batches_pct` are the batches that took longer than a twentieth more than the middle one of their case.
+    """
+    batches = {
+        name: [ns / sample.cases[name].reps / 1e3 for sample in samples for ns in sample.cases[name].b_ns]
+        for name in samples[0].cases
     }
+    us = {name: median(taken) for name, taken in batches.items()}
+    slow = [one > 1.05 * us[name] for name, taken in batches.items() for one in taken]
     ratios = [percent(log_ratio(one)) for sample in samples for one in sample.cases.values()]
     return {
         "processes": len(samples),
-        "tainted": len(samples) - len(good),
-        "us": us,
-        "gain_pct": {"median": round(median(ratios), 3), "sd": round(pstdev(ratios), 3)},
+        "tainted": sum(bool(sample.taint) for sample in samples),
+        "us": {name: round(one, 3) for name, one in us.items()},
+        "slow_batches_pct": round(100 * sum(slow) / len(slow), 1),
+        "gain_pct": {"median": round(median(ratios), 3), "middle_half": [round(one, 3) for one in halves(ratios)]},
     }
+
+
+def halves(values: list[float]) -> tuple[float, float]:
+    """The quartiles."""
+    first, _, third = quantiles(values, n=4)
+    return first, third
 
 
 asyncio.run(main())

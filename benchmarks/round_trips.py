@@ -23,7 +23,7 @@ from kpd.agents.space import write_point
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.ssh.transport import Ssh
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import prepare
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
 from kpd.model.nouns import Verdict
@@ -75,7 +75,7 @@ async def main() -> None:
             pipe = Counted(Ssh("far", accept_new=True, python=sys.executable, config_files=[config]))
             host = Host("far", PurePosixPath(folder / "host"), pipe, leases=str(folder / "leases"))
             await host.connect()
-            bench = await BENCHES[task.language].prepare(host, task, Device("cpu", "cpu", "a CPU"), silent)
+            bench = await prepare(host, task, Device("cpu", "cpu", "a CPU"), silent)
             kinds = {"faster": (slow, fast), "slower": (fast, slow), "no gain": (fast, fast)}
             runs = {
                 kind: Iterations(folder / kind, host, bench, task, f"r{number}") for number, kind in enumerate(kinds)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from kpd.model.metrics import parted
-from kpd.profile.catalogue import PROFILERS
+from kpd.profile.catalogue import profiler_of
 from kpd.profile.rules import Rule
 
 NEAR = 0.03
 """The share of its value by which a metric differs from one run of ncu to the next, if it does."""
-GPU = PROFILERS["gpu"]
+GPU = profiler_of("gpu")
 RULES = {rule.id: rule for rule in GPU.rules}
 
 

@@ -25,7 +25,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.measure.bench import Bench
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.contest import contest
 from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
@@ -85,7 +85,7 @@ async def main() -> None:
         await host.connect()
         try:
             device = await found_device(host, task)
-            bench = await BENCHES[task.language].prepare(host, task, device, silent)
+            bench = await prepare(host, task, device, silent)
 
             async def built(kernel: bytes) -> str:
                 candidate = {**files, source: kernel}
@@ -161,7 +161,7 @@ def burdened(kernel: bytes, waste: str, spins: float) -> bytes:
 
 async def found_device(host: Host, task: Task) -> Device:
     """This machine's CPU, or its first GPU."""
-    if BENCHES[task.language].device == "cpu":
+    if device_of(task.language, task.need) == "cpu":
         return Device("cpu", "cpu", cpu_model())
     gpu = (await host.probe()).get("gpus", ())[0]
     return Device(gpu.uuid, "gpu", gpu.name, gpu.arch)

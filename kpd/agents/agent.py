@@ -11,6 +11,7 @@ from kpd.model.nouns import Expectation, Iteration, Run, Steering, StepName
 from kpd.model.profiles import Advice, Finding
 from kpd.model.standing import Wait
 from kpd.text.standing import leaving
+from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
 
@@ -121,3 +122,21 @@ class Agent(Protocol):
 
     async def close(self) -> None:
         """Let go of whatever the agent holds (processes, connections)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKind:
+    """An agent as it is registered: an entry point of the group `kpd.agents` leads to one.
+
+    `make` gets the config and what the run's agent has after a colon, which `argument` names: `script:FOLDER`. `refuse`
+    says why that cannot be used in a workspace, empty when it can. One that is `alone` takes no turns with others; what
+    an `operators` one proposes is a person's, so nobody is asked to approve it. `models` says that it asks a model, so
+    that a run may choose which.
+    """
+
+    make: Callable[[Config, str], Agent]
+    argument: str = ""
+    alone: bool = False
+    operators: bool = False
+    models: bool = False
+    refuse: Callable[[Workspace, str], str] = lambda workspace, of: ""

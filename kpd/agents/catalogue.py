@@ -1,58 +1,74 @@
-"""The agents by name. A new one is one module and one line here."""
-
-from collections.abc import Callable
+"""The agents by name: kpd's own and those of plug-ins, each an entry point of the group `kpd.agents`."""
 
 from kpd.agents.again import Again
-from kpd.agents.agent import Agent
-from kpd.agents.claude import Claude
-from kpd.agents.knowing import whole_prompt
-from kpd.agents.mailbox import Mailbox
+from kpd.agents.agent import Agent, AgentKind
 from kpd.agents.operator import AsTheyAre
-from kpd.agents.recorded import Recorded
-from kpd.agents.script import Script
-from kpd.agents.sweep import Sweep
 from kpd.workspace.config import Config
+from kpd.workspace.paths import Workspace
+from kpd.workspace.seams import PlugInError, Seam
 
-AGENTS: dict[str, Callable[[Config, str], Agent]] = {
-    "claude": lambda config, of: Claude(config.claude),
-    "sweep": lambda config, of: Sweep(),
-    "mailbox": lambda config, of: Mailbox(whole_prompt),
-    "script": lambda config, of: Script(of),
-    "operator": lambda config, of: AsTheyAre(),
-    "recorded": lambda config, of: Recorded(config),
-    "baseline": lambda config, of: AsTheyAre(),
-    "again": lambda config, of: Again(),
-}
-"""Each is made of the config and of what its name has after a colon."""
-CHOICES = {
-    "claude": "claude",
-    "sweep": "sweep",
-    "mailbox": "mailbox",
-    "script": "script:FOLDER",
-    "operator": "operator",
-    "recorded": "recorded",
-}
-"""What a run may name, as it is written.
 
-`operator` proposes nothing by itself: the run waits for edits of the task folder. `recorded` proposes what the host's
-recording holds, `script` what is in the folders of a folder.
-"""
-ALONE = ("operator", "recorded")
+def _checked(found: object) -> AgentKind:
+    if not isinstance(found, AgentKind):
+        raise ValueError(f"it is {type(found).__name__} instead of a kpd.agents.agent.AgentKind")
+    return found
+
+
+AGENTS = Seam("kpd.agents", _checked)
+UNNAMED = {
+    "baseline": AgentKind(lambda config, of: AsTheyAre(), operators=True),
+    "again": AgentKind(lambda config, of: Again(), operators=True),
+}
+"""Who proposes the iterations that kpd begins by itself; no run may name them."""
 
 
 def agent(name: str, config: Config) -> Agent:
-    """The agent that a run calls `name`."""
+    """The agent that a run calls `name`. Raises PlugInError."""
     kind, _, of = name.partition(":")
-    return AGENTS[kind](config, of)
+    found = UNNAMED.get(kind) or AGENTS.get(kind)
+    if found is None:
+        raise PlugInError(f"no agent {name!r}", "install what it comes from, or change the run's: kpd agent")
+    return found.make(config, of)
 
 
-def refusal(names: str) -> str:
-    """Why a run cannot have the agents that are named, with commas between them; empty when it can."""
+def is_operators(name: str) -> bool:
+    """Whether what this agent proposes is a person's. An agent that is not there any more is none of those."""
+    return (found := _known(name)) is not None and found.operators
+
+
+def asks_models(names: str) -> bool:
+    """Whether any of the agents that are named, with commas between them, asks a model."""
+    return any((found := _known(name)) is not None and found.models for name in names.split(","))
+
+
+def choices() -> str:
+    """What a run may name, as it is written, in words."""
+    return ", ".join(
+        f"{name}:{kind.argument}" if (kind := _known(name)) and kind.argument else name for name in AGENTS.names()
+    )
+
+
+def refusal(names: str, workspace: Workspace) -> tuple[str, str]:
+    """Why a run cannot have the agents that are named, with commas between them, and what helps; empty when it can."""
     given = names.split(",")
     for name in given:
         kind, colon, of = name.partition(":")
-        if kind not in CHOICES or CHOICES[kind].partition(":")[1] != colon or (colon and not of):
-            return f"no agent {name!r}"
-        if len(given) > 1 and kind in ALONE:
-            return f"{name!r} takes no turns with other agents"
-    return f"{names!r} names an agent twice" if len(set(given)) < len(given) else ""
+        try:
+            found = AGENTS.get(kind)
+        except PlugInError as err:
+            return err.message, err.remedy
+        if found is None or bool(found.argument) != bool(colon) or (colon and not of):
+            return f"no agent {name!r}", f"agents: {choices()}; several take turns, as in claude,sweep"
+        if len(given) > 1 and found.alone:
+            return f"{name!r} takes no turns with other agents", "name it alone"
+        if why := found.refuse(workspace, of):
+            return why, ""
+    return (f"{names!r} names an agent twice", "name it once") if len(set(given)) < len(given) else ("", "")
+
+
+def _known(name: str) -> AgentKind | None:
+    kind = name.partition(":")[0]
+    try:
+        return UNNAMED.get(kind) or AGENTS.get(kind)
+    except PlugInError:  # said where it is named
+        return None

@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from kpd.agents.agent import BadReply, Context, Exhausted, Failure, Proposal
+from kpd.agents.agent import AgentKind, BadReply, Context, Exhausted, Failure, Proposal
 from kpd.agents.knowing import known, past
 from kpd.agents.prompt.blocks import Prompt
 from kpd.agents.prompt.compose import compose
@@ -148,3 +148,6 @@ def _name(failure: Failure | None) -> str:
     if failure is None:
         return "reply.md"
     return f"reply_again_{failure.number}.md" if purpose == "again" else f"response_{purpose}_{failure.number}.txt"
+
+
+AGENT = AgentKind(lambda config, of: Claude(config.claude), models=True)

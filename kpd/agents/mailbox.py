@@ -6,7 +6,8 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-from kpd.agents.agent import BadReply, Context, Proposal
+from kpd.agents.agent import AgentKind, BadReply, Context, Proposal
+from kpd.agents.knowing import whole_prompt
 from kpd.agents.reading import proposal
 from kpd.model.standing import ForReply
 from kpd.workspace.paths import Outside, inside
@@ -121,3 +122,6 @@ def _rejected(home: Path, reason: str) -> str:
         return top + _text(home)
     except BadReply:
         return top
+
+
+AGENT = AgentKind(lambda config, of: Mailbox(whole_prompt))

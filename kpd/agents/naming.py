@@ -6,17 +6,11 @@ from collections.abc import Collection, Iterator
 from kpd.agents.agent import BadReply
 from kpd.agents.fences import Block
 from kpd.hosts.plain import plain
-from kpd.source.text import C_SUFFIXES
+from kpd.workspace.languages import syntax_of
 from kpd.workspace.task import Task
 
 LONGEST_LINE = 300
 """Characters of a line in which a path is looked for."""
-_C_NAMES = ("c", "h", "cc", "cpp", "c++", "cxx", "hpp", "cu", "cuh", "cuda", "hip", "opencl", "cl")
-_LANGUAGES = {
-    **dict.fromkeys(C_SUFFIXES, _C_NAMES),
-    ".py": ("python", "python3", "py", "triton"),
-    ".json": ("json", "jsonc"),
-}
 _PATCHES = ("diff", "patch")
 _PATCH = re.compile(r"\s*(?:diff --git |--- \S+\n\+\+\+ |@@ -\d)")
 _FIRST_COMMENT = re.compile(
@@ -73,8 +67,7 @@ def guessed(blocks: list[Block], known: Collection[str], task: Task) -> list[tup
 
 def fits(path: str, language: str) -> bool:
     """Whether a block in this language may be that file; one that says none may be any."""
-    suffix = f".{path.rpartition('.')[2]}"
-    return not language or language in _LANGUAGES.get(suffix, (suffix[1:],))
+    return not language or syntax_of(path).fits(language)
 
 
 def first_comment(content: str) -> str:

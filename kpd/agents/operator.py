@@ -3,7 +3,7 @@
 import difflib
 
 from kpd.agents import space
-from kpd.agents.agent import Context, Proposal
+from kpd.agents.agent import AgentKind, Context, Proposal
 from kpd.workspace.runfolder import read_files
 
 
@@ -35,3 +35,7 @@ def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
         if data != before.get(path):
             changed.append(f"{path} +{added} −{removed}")
     return ", ".join(changed) or "the incumbent again"
+
+
+AGENT = AgentKind(lambda config, of: AsTheyAre(), alone=True, operators=True)
+"""It proposes nothing by itself: the run waits for edits of the task folder."""

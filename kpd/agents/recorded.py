@@ -1,11 +1,11 @@
 """The candidates of a recording as an agent: on a recorded host it proposes what was measured then, in its order."""
 
 import asyncio
-from pathlib import Path
 
-from kpd.agents.agent import Context, Exhausted, Proposal
+from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal
 from kpd.hosts.recorded.recording import BadRecording, load
 from kpd.workspace.config import RECORDED, Config
+from kpd.workspace.paths import expanded
 
 NAME = "recorded"
 
@@ -24,7 +24,7 @@ class Recorded:
         if host is None or host.transport != RECORDED:
             raise Exhausted(f"{context.run.host} plays no recording; name a recorded host with --host")
         try:
-            recording = await asyncio.to_thread(load, Path(host.recording))
+            recording = await asyncio.to_thread(load, context.workspace.root / expanded(host.options.recording))
         except BadRecording as err:
             raise Exhausted(str(err)) from err
         if recording.task != context.task.name:
@@ -38,3 +38,6 @@ class Recorded:
 
     async def close(self) -> None:
         """Holds nothing."""
+
+
+AGENT = AgentKind(lambda config, of: Recorded(config), alone=True)

@@ -9,7 +9,7 @@ from typing import Any
 from kpd.agents.agent import BadReply
 from kpd.hosts.plain import plain
 from kpd.model.nouns import Expectation
-from kpd.profile.catalogue import RULE_IDS
+from kpd.profile.catalogue import rule_ids
 
 LONGEST_MEMO = 300
 LONGEST_LINE = 1000
@@ -57,7 +57,7 @@ def remarks(lines: Iterable[str]) -> Remarks:
             first = first or line
     aims: list[str] = []
     while (bracket := _AIMS.match(memo)) is not None:
-        aims += (word for word in re.split(r"[\s,;`]+", bracket[1]) if word in RULE_IDS)
+        aims += (word for word in re.split(r"[\s,;`]+", bracket[1]) if word in rule_ids())
         memo = memo[bracket.end() :]
     said = plain(memo, LONGEST_MEMO) or plain(first.lstrip("#>*- "), LONGEST_MEMO) or "without a word"
     return Remarks(said, tuple(dict.fromkeys(aims))[:MOST_AIMS], _expectation(expect))

@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 from kpd.agents import space
-from kpd.agents.agent import BadReply, Context, Exhausted, Proposal
+from kpd.agents.agent import AgentKind, BadReply, Context, Exhausted, Proposal
 from kpd.agents.remarks import remarks
 from kpd.measure.screen import protected_touched
-from kpd.workspace.paths import Outside, inside
+from kpd.workspace.paths import Outside, Workspace, inside
 from kpd.workspace.runfolder import read_plain
 from kpd.workspace.task import TaskError, ignored, task_files
 
@@ -70,3 +70,16 @@ def _proposal(folder: Path, context: Context) -> Proposal:
     said = remarks([*memo.splitlines(), folder.name])
     point = space.point_of(task, {**context.incumbent, **files})
     return Proposal(files, said.memo, said.expected, point, said.aims)
+
+
+def _refused(workspace: Workspace, folder: str) -> str:
+    """Also where that cannot be found out: a name that is too long, or a parent that may not be read."""
+    path = workspace.root / folder
+    try:
+        there = path.is_dir()
+    except OSError:
+        there = False
+    return "" if there else f"{path} is no folder; name one that holds a folder for each candidate"
+
+
+AGENT = AgentKind(lambda config, of: Script(of), "FOLDER", refuse=_refused)

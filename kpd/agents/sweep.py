@@ -9,7 +9,7 @@ import zlib
 from dataclasses import replace
 
 from kpd.agents import space
-from kpd.agents.agent import Base, Context, Exhausted, Proposal
+from kpd.agents.agent import AgentKind, Base, Context, Exhausted, Proposal
 from kpd.model.nouns import Iteration, Run
 from kpd.workspace.environment import passed
 
@@ -124,3 +124,6 @@ def _log_time(it: Iteration, chained: dict[int, float]) -> float | None:
     if it.verdict is None or it.verdict.gain.pct >= 100:
         return None
     return chained.get(it.parent, 0.0) + math.log1p(-it.verdict.gain.pct / 100)
+
+
+AGENT = AgentKind(lambda config, of: Sweep())

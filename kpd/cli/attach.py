@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from kpd.cli.ask import workspace
-from kpd.cli.background import listens
+from kpd.cli.daemon import listens
 from kpd.cli.outcome import CliError
 from kpd.cli.text import narrate
 from kpd.wire import NoDaemon

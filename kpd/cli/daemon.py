@@ -1,25 +1,36 @@
-"""kpd daemon: the workspace's daemon in the foreground, for tmux, systemd and `kpd start`."""
+"""kpd daemon and kpd shutdown: the daemon in the foreground, started in the background, and ended."""
 
-import asyncio
-import logging
+import fcntl
+import os
+import socket
+import subprocess
 import sys
+import time
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
+from pathlib import Path
 
-from kpd.cli.ask import workspace
-from kpd.cli.outcome import FAILED, INFRA, CliError
+import kpd
+from kpd.cli.ask import command, workspace
+from kpd.cli.outcome import FAILED, INFRA, OK, CliError
+from kpd.cli.text import line, narrate, plain
+from kpd.wire import NoDaemon
 from kpd.workspace.paths import Workspace
 
 
-def arguments(parser: ArgumentParser) -> None:
+def daemon_arguments(parser: ArgumentParser) -> None:
     """No options of its own."""
 
 
-def execute(args: Namespace) -> int:
+def daemon(args: Namespace) -> int:
     return serve(workspace(args))
 
 
 def serve(ws: Workspace) -> int:
     """Be the daemon until it is told to end. Raises CliError, WorkspaceError."""
+    import asyncio
+    import logging
+
     from kpd.daemon.process import serve as serve_workspace
     from kpd.daemon.store import StoreError
     from kpd.daemon.system import AlreadyRunning
@@ -33,3 +44,146 @@ def serve(ws: Workspace) -> int:
         raise CliError(str(err), code=FAILED) from err
     except StoreError as err:
         raise CliError(err.message, err.remedy, INFRA) from err
+
+
+READY_WITHIN_S = 30.0
+TAIL_LINES = 12
+MOST_LOG = 4 << 20
+"""Bytes of a log that goes on; a longer one is put aside as daemon.log.1."""
+
+
+def listens(ws: Workspace) -> bool:
+    """Whether a daemon takes connections for this workspace."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(os.fspath(ws.socket))
+        except OSError:
+            return False
+    return True
+
+
+def released(lock: Path) -> bool:
+    """Whether no daemon holds the workspace any more: only then may the next one start."""
+    try:
+        with lock.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except FileNotFoundError:  # somebody has removed .kpd, and the lock with it
+        return True
+    return True
+
+
+def ensure_daemon(ws: Workspace) -> bool:
+    """Start a daemon unless one listens; whether it had to be started. Raises CliError as `start_daemon` does."""
+    if listens(ws):
+        return False
+    start_daemon(ws)
+    return True
+
+
+def start_daemon(ws: Workspace) -> None:
+    """Start a daemon in a session of its own and return once it, or one started elsewhere at the same time, listens.
+
+    Raises CliError with the log's tail told.
+    """
+    ws.make_private()
+    if ws.log.exists() and ws.log.stat().st_size > MOST_LOG:
+        ws.log.replace(f"{ws.log}.1")
+    with ws.log.open("ab") as log:
+        begun = log.tell()
+        # Its working folder is the workspace: what lies there is not to be imported, by the daemon or its children.
+        # PYTHONPATH finds kpd where this process did.
+        home = str(Path(kpd.__file__).resolve().parent.parent)
+        paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
+        child = subprocess.Popen(
+            [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), "daemon"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=ws.root,
+            env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + READY_WITHIN_S
+    while not listens(ws):
+        code = child.poll()
+        if code is not None and released(ws.lock) and not listens(ws):
+            _tell_tail(ws, begun)
+            raise CliError(f"the daemon ended at once with code {code}", f"its log is {ws.log}", INFRA)
+        if time.monotonic() > deadline:
+            _tell_tail(ws, begun)
+            message = f"the daemon (process {child.pid}) does not listen after {READY_WITHIN_S:g} s"
+            raise CliError(message, f"its log is {ws.log}", INFRA)
+        time.sleep(POLL_S)
+
+
+def _tell_tail(ws: Workspace, begun: int) -> None:
+    with ws.log.open("rb") as log:
+        log.seek(begun)
+        lines = log.read().decode(errors="replace").splitlines()
+    for text in lines[-TAIL_LINES:]:
+        narrate(f"  {plain(text)}")
+
+
+GONE_WITHIN_S = 30.0
+STEP_WITHIN_S = 600.0
+"""How long this command waits for steps to come to their end. The daemon itself waits for as long as they take."""
+POLL_S = 0.02
+
+
+def shutdown_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--now", action="store_true", help="cut the steps under way; they are begun again after resume")
+
+
+def shutdown(args: Namespace) -> int:
+    ws = workspace(args)
+    try:
+        answer = command(ws, "shutdown", now=args.now or None)
+    except NoDaemon:
+        narrate(f"no daemon runs for {ws.root}")
+        return OK
+    finishes = answer.get("finishes")
+    if finishes:
+        narrate(f"the daemon ends after {line(' and '.join(finishes))}; kpd shutdown --now ends it at once")
+    deadline = time.monotonic() + GONE_WITHIN_S + (STEP_WITHIN_S if finishes else 0)
+    _wait_for_release(ws, deadline)
+    _wait_for_end(ws, answer.get("pid"), deadline)
+    then = "what was under way waits for kpd resume" if args.now else "the next one goes on with what is left"
+    narrate(f"the daemon has ended; {then}")
+    return OK
+
+
+def end_orphan(ws: Workspace) -> None:
+    """End a daemon that still runs for a workspace that is not there any more. Raises CliError, DaemonError."""
+    if not released(ws.lock):  # another command has made the workspace anew meanwhile, and started this one
+        return
+    with suppress(NoDaemon):
+        answer = command(ws, "shutdown", now=True)
+        _wait_for_end(ws, answer.get("pid"), time.monotonic() + GONE_WITHIN_S)
+        narrate(f"ended the daemon of the former {ws.root}")
+
+
+def _wait_for_release(ws: Workspace, deadline: float) -> None:
+    """Until the next daemon may start. Raises CliError."""
+    while not released(ws.lock):
+        if time.monotonic() > deadline:
+            raise CliError(
+                "the daemon has not ended yet", f"kpd shutdown --now cuts it short; its log is {ws.log}", INFRA
+            )
+        time.sleep(POLL_S)
+
+
+def _wait_for_end(ws: Workspace, pid: int | None, deadline: float) -> None:
+    """Until the process is gone: a thread of it that hangs holds no lock. Raises CliError."""
+    from kpd.hosts.processes import exists  # only the end of a daemon needs it
+
+    while pid is not None and exists(pid):
+        if time.monotonic() > deadline:
+            raise CliError(
+                f"the daemon has let go of the workspace, but something in its process {pid} hangs",
+                f"kill -9 {pid} ends it, and nothing is lost; its log is {ws.log}",
+                INFRA,
+            )
+        time.sleep(POLL_S)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kpd.agents.space import SpaceError, read_point
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import flags_of
 from kpd.measure.flags import BUILD_FILE, FlagError
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.strict import Document
@@ -22,7 +22,7 @@ def problems(folder: Path) -> list[str]:
 
 
 def _of_build(task: Task) -> Iterator[str]:
-    flags = BENCHES[task.language].flags
+    flags = flags_of(task)
     if flags is None or BUILD_FILE not in task.editable:
         return
     try:
@@ -35,7 +35,7 @@ def _of_tune(task: Task) -> Iterator[str]:
     """Every parameter must stand in an editable file, and every set of flags be one that a candidate may have."""
     document = Document.read(task.folder / TASK_FILE)
     files = read_files(task.folder, task.editable)
-    flags = BENCHES[task.language].flags
+    flags = flags_of(task)
     for name, values in task.tune.items():
         place = f"{document.path}:{document.line('tune', name)}"
         try:

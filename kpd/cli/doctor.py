@@ -4,6 +4,7 @@ import errno
 import shutil
 import tempfile
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,11 +16,13 @@ from kpd.cli.look import look
 from kpd.cli.outcome import CliError
 from kpd.cli.parser import add_json
 from kpd.cli.text import clean, colours, columns, out, out_json, paint, plain
+from kpd.daemon.plug_ins import plug_ins
 from kpd.hosts.preflight.checks import LEAST_DISK
 from kpd.model.places import Check
 from kpd.wire import DaemonError
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace, WorkspaceError
+from kpd.workspace.seams import PlugInError
 from kpd.workspace.task import find_tasks
 
 
@@ -32,7 +35,7 @@ def execute(args: Namespace) -> int:
     ws = workspace(args)
     config = _config(ws)
     hosts = known(ws, *args.hosts) if config.state == "ok" else {}
-    found = [config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws)]
+    found = [config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws), *_plug_ins()]
     cards = []
     try:
         cards = look(ws, hosts) if hosts else []
@@ -114,6 +117,21 @@ def _state(ws: Workspace) -> Check:
     except (CliError, DaemonError) as err:
         return Check("state", "bad", err.message, err.remedy)
     return Check("state", "ok", f"{ws.private.name}/ is private and writable, the log is readable")
+
+
+def _plug_ins() -> Iterator[Check]:
+    """A check for each that is broken, and one for all others; none where none is installed."""
+    good = []
+    try:
+        for told, wrong in plug_ins():
+            if wrong is None:
+                good.append(told)
+            else:
+                yield Check("plug-ins", "bad", wrong.message, wrong.remedy)
+    except PlugInError as err:
+        yield Check("plug-ins", "bad", err.message, err.remedy)
+    if good:
+        yield Check("plug-ins", "ok", "; ".join(good))
 
 
 def _daemon(ws: Workspace) -> Check:

@@ -5,8 +5,8 @@ import shutil
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from kpd.cli.daemon import end_orphan
 from kpd.cli.outcome import OK, CliError
-from kpd.cli.shutdown import end_orphan
 from kpd.cli.text import narrate, out
 from kpd.workspace.paths import FIRST, Workspace, expanded, is_source, is_workspace
 from kpd.workspace.runfolder import write_atomic

@@ -35,7 +35,7 @@ def memory_arguments(parser: ArgumentParser) -> None:
 
 
 def memory(args: Namespace) -> int:
-    from kpd.cli.enqueue import task_name  # reads the tasks, which the other verbs need not
+    from kpd.cli.run import task_name  # reads the tasks, which the other verbs need not
 
     ws = workspace(args)
     task = task_name(ws, args.task)

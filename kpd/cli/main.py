@@ -80,7 +80,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         "serve",
         (
             Verb("daemon", "run the daemon in the foreground", "daemon"),
-            Verb("shutdown", "end the daemon after the steps under way, or at once", "shutdown"),
+            Verb("shutdown", "end the daemon after the steps under way, or at once", "daemon"),
         ),
     ),
 )

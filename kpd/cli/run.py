@@ -2,23 +2,51 @@
 
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
-from kpd.cli.ask import workspace_to_be
-from kpd.cli.background import ensure_daemon
-from kpd.cli.enqueue import add_options, enqueue, held, task_name
+from kpd.cli.ask import command, query, workspace_to_be
+from kpd.cli.daemon import ensure_daemon
 from kpd.cli.init import make_first
+from kpd.cli.operate import add_arguments, given
 from kpd.cli.outcome import INFRA, INTERRUPTED, OK, CliError
-from kpd.cli.parser import amount, count
-from kpd.cli.text import narrate, out
+from kpd.cli.parser import nearest
+from kpd.cli.text import line, narrate, out
+from kpd.operations.runs import QueueRun
+from kpd.workspace.paths import Workspace
+from kpd.workspace.shipped import shipped
+from kpd.workspace.task import find_tasks
+
+
+def task_name(ws: Workspace, given: str) -> str:
+    """The task that `given` names: by its name, or by the path of its folder. Raises CliError."""
+    tasks = find_tasks(ws)
+    if given in tasks:
+        return given
+    for base in (Path.cwd(), ws.root):
+        folder = (base / given).resolve()
+        if folder.name in tasks and folder.parent == shipped("tasks").resolve():
+            return folder.name  # its run is of the workspace's copy
+        if (name := next((name for name, path in tasks.items() if path.resolve() == folder), None)) is not None:
+            return name
+        if (folder / "task.toml").exists():
+            raise CliError(f"{given} is not in {ws.tasks}", "copy the folder there")
+    raise CliError(f"no task {given!r}", nearest(given, list(tasks)) or "kpd task new NAME makes one")
+
+
+def held(ws: Workspace) -> str:
+    """Why nothing in the queue begins before a person says so; empty when it is not held."""
+    reason = query(ws, "queue")["held"]
+    return f"the queue is held: {line(reason)}" if reason else ""
+
+
+def enqueue(ws: Workspace, args: Namespace, task: str) -> str:
+    """Queue a run of `task` with the options given, and return its id. Raises DaemonError."""
+    op = QueueRun(**{**given(args, QueueRun), "task": task})
+    return str(command(ws, op.name, **op.args())["run"])
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("task", metavar="TASK", help="a task's name or folder")
-    add_options(parser)
-    parser.add_argument("--patience", metavar="N", type=count, help="end after N attempts without an accepted one")
-    parser.add_argument("--min-gain", dest="min_gain_pct", metavar="PCT", type=amount, help="accept from this gain on")
-    parser.add_argument("--stop-score", metavar="X", type=amount, help="end once the score is this good")
-    parser.add_argument("--usd", metavar="DOLLARS", type=amount, help="spend no more than this on models")
+    add_arguments(parser, QueueRun)
     parser.add_argument(
         "--wait", action="store_true", help="wait for the end: 0 improved, 1 failed, 2 no gain, 3 infrastructure"
     )

@@ -6,11 +6,13 @@ from argparse import ArgumentParser, Namespace
 
 from kpd.cli.ask import workspace_to_be
 from kpd.cli.attach import open_ui, require_terminal
-from kpd.cli.background import POLL_S, ensure_daemon, listens
-from kpd.cli.enqueue import add_options, enqueue, held, task_name
+from kpd.cli.daemon import POLL_S, ensure_daemon, listens
 from kpd.cli.init import make_first
+from kpd.cli.operate import add_arguments
 from kpd.cli.outcome import OK
+from kpd.cli.run import enqueue, held, task_name
 from kpd.cli.text import narrate, out, plain
+from kpd.operations.runs import QueueRun
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 
@@ -18,7 +20,7 @@ from kpd.workspace.paths import Workspace
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASK", help="a task's name or folder: a run of it is queued")
     parser.add_argument("--headless", action="store_true", help="no UI: be the daemon, in the foreground")
-    add_options(parser)
+    add_arguments(parser, QueueRun, "task", "patience", "min_gain_pct", "stop_score", "usd")
 
 
 def execute(args: Namespace) -> int:

@@ -9,9 +9,9 @@ from kpd.cli.diagnosis import problems
 from kpd.cli.outcome import OK, USAGE, CliError
 from kpd.cli.parser import add_json, nearest
 from kpd.cli.text import columns, narrate, out, out_json, plain, table
+from kpd.workspace.languages import LANGUAGES
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
-from kpd.workspace.shipped import TASK_TEMPLATE
 from kpd.workspace.task import NAME, Task, TaskError, card, find_tasks, load_task
 
 PLACEHOLDER = "@NAME@"
@@ -23,6 +23,7 @@ def arguments(parser: ArgumentParser) -> None:
         "new", help="a small C task that passes check, to start from, or a production kernel as a task"
     )
     new.add_argument("name", metavar="NAME")
+    new.add_argument("--language", metavar="L", default="c", help="what the small task is written in (c)")
     task_new.arguments(new)
     check = verbs.add_parser("check", help="load tasks and explain what is wrong with them; 64 if anything is")
     check.add_argument("tasks", nargs="*", metavar="TASK", help="names or folders; all tasks if left out")
@@ -46,12 +47,21 @@ def _new(ws: Workspace, args: Namespace) -> int:
     folder = ws.tasks / name
     if folder.exists():
         raise CliError(f"{folder} is there already", "choose another name")
-    for source in sorted(TASK_TEMPLATE.iterdir()):
+    for source in sorted(_template(args.language).iterdir()):
         write_atomic(folder / source.name, source.read_text().replace(PLACEHOLDER, name))
     load_task(folder)
-    narrate(f"made {name}: edit harness.c and kernel.c, then kpd task check {name} and kpd start {name}")
+    narrate(f"made {name}: edit its files, then kpd task check {name} and kpd start {name}")
     out(str(folder))
     return OK
+
+
+def _template(language: str) -> Path:
+    """The files of a small task. Raises CliError, PlugInError."""
+    if (found := LANGUAGES.get(language)) is None:
+        raise CliError(f"no language {language!r}", nearest(language, list(LANGUAGES.names())))
+    if found.template is None:
+        raise CliError(f"{language} has no small task to start from", "copy a task's folder, or write one")
+    return found.template
 
 
 def _folders(ws: Workspace, given: list[str]) -> dict[str, Path]:

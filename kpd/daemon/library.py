@@ -7,7 +7,7 @@ from kpd.knowledge import memory
 from kpd.knowledge.efficacy import NEVER, efficacy
 from kpd.knowledge.skills import load_skills
 from kpd.model.nouns import Run, Stand
-from kpd.profile.catalogue import RULES
+from kpd.profile import catalogue
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Outside, Workspace, inside
 from kpd.workspace.runfolder import NotPlain
@@ -22,7 +22,7 @@ def rules(runs: Iterable[Run], stands: Mapping[str, Stand]) -> list[dict[str, An
     """
     known = efficacy(runs)
     found = []
-    for rule in RULES:
+    for rule in catalogue.rules():
         so_far = known.get(rule.id, NEVER)
         found.append(
             {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from kpd import __version__
-from kpd.daemon import alert, commands, glances, recovery, system, views
+from kpd.daemon import alert, commands, glances, plug_ins, recovery, system, views
 from kpd.daemon.diary import NOTICED, Diary
 from kpd.daemon.journal import Journal, Listener
 from kpd.daemon.server import Server
@@ -86,6 +86,9 @@ class Daemon:
         """Until `ending` is set. `ended` is how the daemon before this one did."""
         async with AsyncExitStack() as stack:
             survey_tasks(self.workspace, self.journal)
+            for _, wrong in await asyncio.to_thread(list, plug_ins.plug_ins()):
+                if wrong is not None:
+                    self._say("warning", str(wrong))
             recovery.hold_unfinished(self.journal, ended)
             ledger.settle(self.journal)
             self.engine.look_at_folders()

@@ -226,7 +226,7 @@ def _rules(sources: Sources, args: OfRun) -> Any:
 
 
 def _live(state: State, name: str | None) -> Run:
-    """The run that is named, else the newest that holds a device, else the newest."""
+    """The run that is named, else the newest that has begun, else the newest."""
     return state.active or run_ref(state) if name is None else run_ref(state, name)
 
 

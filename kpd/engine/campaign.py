@@ -22,13 +22,14 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import claims, worked
 from kpd.knowledge import patterns
 from kpd.measure.bench import Bench
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
-from kpd.model.causes import NothingLeft, NotMeasurable, RunCause, RunOver, Skipped, Stopped
+from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
 from kpd.model.nouns import Run, RunOutcome
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
+from kpd.workspace.seams import PlugInError
 from kpd.workspace.task import Task, TaskError
 
 
@@ -79,6 +80,8 @@ class Campaign:
             return
         except (TaskError, BuildError) as err:
             self._end("failed", NotMeasurable(str(err)))
+        except PlugInError as err:
+            self._end("failed", PlugInTrouble(str(err)))
         finally:
             try:
                 await self._let_go()
@@ -92,8 +95,7 @@ class Campaign:
             try:
                 task = self._snapshot()
                 await self.control.run(self.host.connect())
-                prepare = BENCHES[task.language].prepare(self.host, task, self.place.device, self._say)
-                bench = await self.control.run(prepare)
+                bench = await self.control.run(prepare(self.host, task, self.place.device, self._say))
                 note_peaks(self.fleet, self.host.name, bench)
                 return task, bench
             except (HostError, OSError) as err:

@@ -13,12 +13,13 @@ from kpd.engine.turns import Turns
 from kpd.engine.waiting import tell
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
-from kpd.model.causes import NotMeasurable
+from kpd.model.causes import NotMeasurable, PlugInTrouble
 from kpd.model.nouns import Run
 from kpd.model.places import Need
 from kpd.model.standing import ForTask, OwnError, Wait
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
+from kpd.workspace.seams import at_fault
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +149,16 @@ class Conductor:
             with holding(self._journal):
                 await campaign.conduct()
         except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
+            if plug_in := at_fault(err.__traceback__):
+                log.exception("%s was ended by an error of the plug-in %s", campaign.run_id, plug_in)
+                with holding(self._journal):
+                    end_run(
+                        self._journal,
+                        campaign.run_id,
+                        "failed",
+                        PlugInTrouble(f"the plug-in {plug_in} failed: {err!r}"),
+                    )
+                return
             log.exception("%s was interrupted by an error of kpd's own", campaign.run_id)
             self._journal.suspend(OwnError(repr(err), campaign.run_id))
         finally:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import prod
 
+from kpd.agents.catalogue import is_operators
 from kpd.model import scores
 from kpd.model.causes import (
     AgentsDone,
@@ -52,8 +53,6 @@ class End:
 
 SWEEP = "sweep"
 AGAIN = "again"
-OPERATORS = ("baseline", "operator", AGAIN)
-"""Whose candidates are not an agent's: what a person has made, or has seen before."""
 MOST_EXPLORED = 8
 """Points of one iteration's parameters that a sweep tries before the next agent's turn."""
 
@@ -104,7 +103,7 @@ def explored(run: Run, number: int) -> Iteration | None:
     None when that has left none, or could not be measured.
     """
     for it in reversed(run.iterations):
-        if it.number < number and it.agent not in (SWEEP, *OPERATORS):
+        if it.number < number and it.agent != SWEEP and not is_operators(it.agent):
             return it if it.tune and it.score is not None else None
     return None
 

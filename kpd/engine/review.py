@@ -1,7 +1,7 @@
 """The step of review: where a run asks for it, a person looks at a candidate before anything is done with it."""
 
+from kpd.agents.catalogue import is_operators
 from kpd.engine.attempt import Attempt, Fault
-from kpd.engine.plan import OPERATORS
 from kpd.engine.waiting import Reminder
 from kpd.model import events as e
 from kpd.model.detail import Detail
@@ -11,7 +11,7 @@ from kpd.model.standing import ForApproval
 
 def wanted(at: Attempt) -> bool:
     """Whether a person is to look at the candidate, or was asked to."""
-    return at.iteration.review != "" or (at.run.approve and at.iteration.agent not in OPERATORS)
+    return at.iteration.review != "" or (at.run.approve and not is_operators(at.iteration.agent))
 
 
 async def review(at: Attempt, found: Detail) -> e.Reviewed:

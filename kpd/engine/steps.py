@@ -24,7 +24,7 @@ from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
 from kpd.model.nouns import DeviceUse, StepName, Verdict
-from kpd.profile.catalogue import PROFILERS
+from kpd.profile.catalogue import profiler_of
 from kpd.profile.changes import changes
 from kpd.profile.profile import Profile
 from kpd.workspace.runfolder import digest
@@ -180,7 +180,7 @@ async def _held_out(at: Attempt, verdict: Verdict, candidate: Object) -> Verdict
 async def profile(at: Attempt, found: Detail) -> e.Profiled:
     assert found.timed is not None
     built = await _object(at, at.candidate())
-    profiler = PROFILERS[at.bench.device.kind]
+    profiler = profiler_of(at.bench.device.kind)
     if _is_counted(at, found):
         stays = _stays(at, found)
         known = await profiler.measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"), advised=stays)
@@ -206,7 +206,7 @@ def _stays(at: Attempt, found: Detail) -> bool:
 
 async def explain(at: Attempt, found: Detail) -> e.Explained:
     assert found.profiled is not None
-    profiler = PROFILERS[at.bench.device.kind]
+    profiler = profiler_of(at.bench.device.kind)
     fired = profiler.findings(found.profiled.metrics)
     at.keep("findings.json", fired)
     before = None if at.is_baseline else at.detail_of(at.parent).profiled

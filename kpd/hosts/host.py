@@ -308,7 +308,7 @@ class Host:
         script = spec.script.encode()
         return link.follow(
             "job", script + spec.stdin, job=spec.id, script=len(script), limit_s=spec.limit_s, env=spec.env,
-            cpus=spec.cpus, lease=lease,
+            cpus=spec.cpus, lease=lease, nice=spec.nice,
         )  # fmt: skip
 
     def _heed(self, claim: Claim, notes: list[dict[str, Any]]) -> None:

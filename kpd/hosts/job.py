@@ -5,6 +5,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kpd.hosts.helper.lease import lost
 from kpd.hosts.helper.wire import KEPT
 
 Stream = Literal["stdout", "stderr", "notes"]
@@ -20,6 +21,10 @@ class Lease:
     device: str
     gpu: bool = False
 
+    def was_lost(self, taint: str) -> bool:
+        """Whether the taint of a job says that this lease was lost meanwhile."""
+        return taint.startswith(lost(self.device))
+
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
@@ -27,7 +32,7 @@ class JobSpec:
 
     The script runs in the job's own folder, which has an empty `out/`, with `env` added to a minimal environment.
     `limit_s` is in seconds, without the wait for a `lease`; `cpus` are the ones it may run on (empty: all; ignored on
-    macOS, which cannot pin).
+    macOS, which cannot pin). `nice` is how much of a busy CPU it leaves to others, as in nice(1).
     """
 
     id: str
@@ -37,6 +42,7 @@ class JobSpec:
     env: dict[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] = ()
     lease: Lease | None = None
+    nice: int = 0
 
 
 @dataclass(frozen=True, slots=True)

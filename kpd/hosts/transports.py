@@ -1,15 +1,19 @@
-"""A host's table in config.toml as a transport. Each kind's module is imported when a host first needs it."""
+"""A host's table in config.toml as a host."""
 
 import os
 import re
 import socket
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import cast
 
+from kpd.hosts.errors import HostError, HostKey
 from kpd.hosts.host import Host
-from kpd.hosts.link import Transport
-from kpd.hosts.local import Local
-from kpd.workspace.config import LOCAL, RECORDED, HostConfig
+from kpd.hosts.link import Channel, Transport
+from kpd.workspace.config import LOCAL, HostConfig
 from kpd.workspace.paths import Workspace
+from kpd.workspace.seams import PlugInError
+from kpd.workspace.transports import TRANSPORTS, is_here
 
 
 def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
@@ -26,35 +30,38 @@ def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """In place of a transport that a plug-in should provide and does not: the host is down, with the reason."""
+
+    kind: str
+    error: HostError
+
+    async def open(self) -> Channel:
+        """Raises HostError (config)."""
+        raise self.error.again()
+
+    async def trust(self, key: HostKey) -> None:
+        """Raises HostError (config)."""
+        raise self.error.again()
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
 def _root(name: str, config: HostConfig, workspace: Workspace) -> PurePosixPath:
-    if config.transport == LOCAL and not config.root:
+    if not config.root and config.transport == LOCAL:
         return PurePosixPath(workspace.host_root)
-    if config.transport == RECORDED and not config.root:
-        return PurePosixPath(_recorded(name, workspace) / "host")
+    if not config.root and is_here(config.transport):
+        return PurePosixPath(workspace.private / "hosts" / name)
     own = re.sub(r"[^A-Za-z0-9._-]", "_", workspace.root.name)[:24]
     return PurePosixPath(config.root or "~/.cache/kpd") / f"{own}-{workspace.identity()}"
 
 
-def _recorded(name: str, workspace: Workspace) -> Path:
-    """What is kept of a recorded host."""
-    return workspace.private / "recorded" / name
-
-
 def _transport(name: str, config: HostConfig, workspace: Workspace) -> Transport:
-    if config.transport == "ssh":
-        from kpd.hosts.ssh.transport import Ssh
-
-        return Ssh(config.address, config.accept_new, config.python, config.compression)
-    if config.transport == "controlmaster":
-        from kpd.hosts.openssh.master import ControlMaster
-
-        folder = workspace.make_socket_folder().parent
-        return ControlMaster(
-            config.address, config.accept_new, config.python, config.control_path, config.compression, folder,
-            owner=f"{workspace.root}:{name}",
-        )  # fmt: skip
-    if config.transport == RECORDED:
-        from kpd.hosts.recorded.transport import Recorded
-
-        return Recorded(name, Path(config.recording), _recorded(name, workspace) / "tapes")
-    return Local()
+    try:
+        if (found := TRANSPORTS.get(config.transport)) is None:
+            raise PlugInError(f"no transport {config.transport!r}", "install what it comes from")
+    except PlugInError as err:
+        return Unusable(config.transport, HostError("config", f"{name}: {err.message}", err.remedy))
+    return cast(Transport, found.make(name, config, workspace))

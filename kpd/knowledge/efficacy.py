@@ -7,7 +7,7 @@ from statistics import median
 
 from kpd.model.nouns import Expectation, Iteration, Run
 from kpd.model.profiles import Finding
-from kpd.profile.catalogue import RULE_IDS, RULES
+from kpd.profile.catalogue import rule_ids, rules
 from kpd.profile.rules import ORDER
 
 _TRIED = ("rejected", "failed")
@@ -78,12 +78,12 @@ def aimed_at(iteration: Iteration, fired: Iterable[str]) -> tuple[str, ...]:
 
     One that named none aimed at those that had `fired` on what it started from and look at the metric it meant to move.
     """
-    named = tuple(dict.fromkeys(rule for rule in iteration.aims if rule in RULE_IDS))
+    named = tuple(dict.fromkeys(rule for rule in iteration.aims if rule in rule_ids()))
     return named or (() if iteration.expected is None else _looking(iteration.expected, fired))
 
 
 def _looking(expected: Expectation, fired: Iterable[str]) -> tuple[str, ...]:
-    looking = {rule.id for rule in RULES if expected.metric in rule.needs}
+    looking = {rule.id for rule in rules() if expected.metric in rule.needs}
     return tuple(dict.fromkeys(rule for rule in fired if rule in looking))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from kpd.profile.catalogue import PROFILERS, RULES
+from kpd.profile.catalogue import rule_lists, rules
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_plain
 from kpd.workspace.shipped import shipped
@@ -38,8 +38,7 @@ class Skills:
         With `kind` without the skills of rules that only look at the other kind of device. One that belongs to no rule
         is for both.
         """
-        of_kind = {rule.id for rule in (PROFILERS[kind].rules if kind else RULES)}
-        others = {rule.id for rule in RULES} - of_kind
+        others = {rule.id for rule in rules()} - {rule.id for rule in rules(kind)}
         return "\n".join(f"{skill.id}: {skill.signal}" for id, skill in sorted(self.by_id.items()) if id not in others)
 
 
@@ -48,26 +47,29 @@ class BadSkill(ValueError):
 
 
 def load_skills(workspace: Workspace | None = None) -> Skills:
-    """The shipped skills, overridden and added to by the workspace's. A bad file is a warning, and hides nothing.
+    """Those of plug-ins' rules and the shipped ones, overridden and added to by the workspace's.
+
+    A bad file is a warning, and hides nothing.
 
     Every file is read anew, which takes a millisecond: who asks once an iteration has each edit in the next one.
     """
     found: dict[str, Skill] = {}
     warnings: list[str] = []
-    folders = [shipped("skills")]
-    if workspace is not None and workspace.skills.resolve() != folders[0].resolve():
-        folders.append(workspace.skills)
-    for folder in folders:
-        for path in sorted(folder.glob("*.md")):
-            if path.name in ("README.md",) or path.name.startswith("."):
-                continue
-            try:
-                skill = read_skill(path)
-            except BadSkill as err:
-                instead = " (the shipped skill holds)" if path.stem in found else ""
-                warnings.append(f"skills/{path.name}: {err}{instead}")
-            else:
-                found[skill.id] = skill
+    own = shipped("skills")
+    paths = [each.skills / f"{rule.id}.md" for each in rule_lists() for rule in each.rules if each.skills != own]
+    paths += sorted(own.glob("*.md"))
+    if workspace is not None and workspace.skills.resolve() != own.resolve():
+        paths += sorted(workspace.skills.glob("*.md"))
+    for path in paths:
+        if path.name in ("README.md",) or path.name.startswith("."):
+            continue
+        try:
+            skill = read_skill(path)
+        except BadSkill as err:
+            instead = " (the shipped skill holds)" if path.stem in found else ""
+            warnings.append(f"skills/{path.name}: {err}{instead}")
+        else:
+            found[skill.id] = skill
     return Skills(found, tuple(warnings))
 
 

@@ -1,46 +1,53 @@
-"""How a task of each language is made ready on a host."""
+"""How a task is made ready on a host, whatever its language."""
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from kpd.hosts.host import Host
 from kpd.measure.bench import Bench, Say
-from kpd.measure.c import bench as c, flags as c_flags
-from kpd.measure.command import bench as command
-from kpd.measure.cuda import bench as cuda, flags as cuda_flags
 from kpd.measure.flags import AllowList
 from kpd.model.places import Device, Need
-from kpd.workspace import commands
+from kpd.workspace.languages import LANGUAGES, Language
+from kpd.workspace.seams import PlugInError, referred
 from kpd.workspace.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """The kind of device that its candidates are measured on if a task does not say, and how a task is made ready.
+async def prepare(host: Host, task: Task, device: Device, say: Say) -> Bench:
+    """Build what the task's candidates are measured with, and measure what the device can do.
 
-    `prepare` raises BuildError and TaskError, the task's fault, and HostError. `flags` are those of its compiler that a
-    candidate may set; None where kpd knows no compiler.
+    Raises BuildError and TaskError, the task's fault, HostError, and PlugInError.
     """
-
-    device: Literal["cpu", "gpu"]
-    prepare: Callable[[Host, Task, Device, Say], Coroutine[Any, Any, Bench]]
-    flags: AllowList | None = None
+    make_ready = _imported(task, "is measured with", _of(task).bench)
+    return cast(Bench, await make_ready(host, task, device, say))
 
 
-BENCHES = {
-    "c": Language("cpu", c.prepare, c_flags.ALLOWED),
-    "cuda": Language("gpu", cuda.prepare, cuda_flags.ALLOWED),
-    "triton": Language("gpu", command.prepare),
-    "python": Language("cpu", command.prepare),
-    "command": Language("cpu", command.prepare),
-}
+def flags_of(task: Task) -> AllowList | None:
+    """The compiler flags that a candidate may set; None where kpd knows no compiler. Raises PlugInError."""
+    reference = _of(task).flags
+    return cast(AllowList, _imported(task, "has the flags of", reference)) if reference else None
 
 
 def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
-    """The kind of device for a task of this language; one with its own benchmark may ask for a GPU."""
+    """The kind of device for a task in this language; one with its own benchmark may ask for a GPU."""
     if need.device:
         return need.device
-    if language in commands.LANGUAGES and (need.gpu or need.arch.startswith("sm_")):
-        return "gpu"
-    return BENCHES[language].device if language in BENCHES else "cpu"
+    try:
+        found = LANGUAGES.get(language)
+    except PlugInError:  # said where the task is read
+        found = None
+    if found is None:
+        return "cpu"
+    return "gpu" if found.commands and (need.gpu or need.arch.startswith("sm_")) else found.device
+
+
+def _of(task: Task) -> Language:
+    found = LANGUAGES.get(task.language)
+    assert found is not None  # a task is read with its language
+    return found
+
+
+def _imported(task: Task, does: str, reference: str) -> Any:
+    try:
+        return referred(reference)
+    except (ImportError, AttributeError) as err:
+        message = f"{task.language} {does} {reference}, which cannot be imported: {err}"
+        raise PlugInError(message, "correct the plug-in or uninstall it, then restart the daemon") from err

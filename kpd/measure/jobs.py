@@ -8,7 +8,6 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.hosts.unanswered import UNANSWERED
 from kpd.measure.bench import Say
-from kpd.workspace.config import RECORDED
 
 GONE = 90
 """A script exits with this when a file that it starts from is not on the host any more."""
@@ -61,7 +60,7 @@ async def refuse_unfinished(host: Host, result: JobResult) -> None:
         ended = result.reason or f"ended by signal {-result.rc}"
         await host.forget(result.id)
         raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")
-    if result.rc == UNANSWERED and host.transport.kind == RECORDED:
+    if result.rc == UNANSWERED and host.transport.kind == "recorded":
         await host.forget(result.id)
         remedy = "run what was recorded (--agent recorded), or take a host with a GPU"
         raise HostError("host", f"{host.name}: {tail(result.stderr, 1).removeprefix('kpd: ')}", remedy)

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.helper.lease import lost
 from kpd.hosts.host import Host, JobResult, JobSpec, Piece
 from kpd.hosts.job import Notes, processes
 from kpd.measure.bench import Say
@@ -130,4 +129,4 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
 
 def _was_lost(spec: JobSpec, taint: str) -> bool:
     """Whether a taint, perhaps that of notes that a full disk has swallowed, tells of the lease's loss."""
-    return spec.lease is not None and taint.startswith(lost(spec.lease.device))
+    return spec.lease is not None and spec.lease.was_lost(taint)

@@ -7,6 +7,9 @@ from kpd.hosts.host import JobSpec, Lease
 from kpd.hosts.preflight.probe import Facts, measuring_cpu, spare_cpus
 from kpd.model.places import Device
 
+NICE = 10
+"""Builds count a tenth to the kernel: else it would move other processes to the CPU that is timed on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Where:
@@ -15,10 +18,13 @@ class Where:
     cpus: tuple[int, ...] = ()
     lease: Lease | None = None
     env: Mapping[str, str] = field(default_factory=dict)
+    nice: int = 0
 
     def spec(self, job: str, script: str, limit_s: float, stdin: bytes = b"") -> JobSpec:
         """The job that runs `script` here."""
-        return JobSpec(job, script, limit_s, stdin, env=dict(self.env), cpus=self.cpus, lease=self.lease)
+        return JobSpec(
+            job, script, limit_s, stdin, env=dict(self.env), cpus=self.cpus, lease=self.lease, nice=self.nice
+        )
 
 
 def timed_on(facts: Facts, device: Device, env: Mapping[str, str] = {}) -> Where:
@@ -33,4 +39,4 @@ def beside(facts: Facts, device: Device) -> Where:
     The second where the host has no other CPU, or cannot keep a program from one.
     """
     cpus = spare_cpus(facts)
-    return Where(cpus) if cpus else Where(lease=Lease(device.id))
+    return Where(cpus, nice=NICE) if cpus else Where(lease=Lease(device.id))

@@ -54,12 +54,26 @@ class NotMeasurable(Kind, frozen=True):
     error: str
 
 
+class PlugInTrouble(Kind, frozen=True):
+    """An agent, a language or the like that others have installed cannot be used, and why."""
+
+    error: str
+
+
 class Stopped(Kind, frozen=True):
     by: str
 
 
 RunCause = (
-    IterationsUsed | PatienceUsed | StopScoreReached | AgentsDone | BaselineFaulty | NotMeasurable | Stopped | Told
+    IterationsUsed
+    | PatienceUsed
+    | StopScoreReached
+    | AgentsDone
+    | BaselineFaulty
+    | NotMeasurable
+    | PlugInTrouble
+    | Stopped
+    | Told
 )
 
 # ── of an iteration ───────────────────────────────────────────────────────────────────────────────────────────────

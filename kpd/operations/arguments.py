@@ -6,7 +6,7 @@ This module imports next to nothing, so that a command-line verb starts quickly;
 from typing import Annotated, NamedTuple
 
 
-class Limits(NamedTuple):
+class Within(NamedTuple):
     """Which values fit: at least, above, at most, below; `min_length` is that of a text."""
 
     ge: float | None = None
@@ -25,8 +25,8 @@ class Arg(NamedTuple):
     words: bool = False
 
 
-Text = Annotated[str, Limits(min_length=1)]
-Count = Annotated[int, Limits(ge=1, le=1_000_000)]
-Positive = Annotated[float, Limits(gt=0)]
-NotNegative = Annotated[float, Limits(ge=0)]
-Percent = Annotated[float, Limits(ge=0, lt=100)]
+Text = Annotated[str, Within(min_length=1)]
+Count = Annotated[int, Within(ge=1, le=1_000_000)]
+Positive = Annotated[float, Within(gt=0)]
+NotNegative = Annotated[float, Within(ge=0)]
+Percent = Annotated[float, Within(ge=0, lt=100)]

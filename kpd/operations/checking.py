@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from kpd.model.codec import CodecError, decode, encode
-from kpd.operations.arguments import Limits
+from kpd.operations.arguments import Within
 from kpd.operations.operation import Operation, fields
 from kpd.wire import DaemonError
 from kpd.workspace.strict import misfit
@@ -42,7 +42,7 @@ def _type(hint: Any) -> Any:
     """A declared type in the terms of the codec."""
     if get_origin(hint) is Annotated:
         base, *notes = get_args(hint)
-        limits = next((note for note in notes if isinstance(note, Limits)), None)
+        limits = next((note for note in notes if isinstance(note, Within)), None)
         return Annotated[_type(base), msgspec.Meta(**limits._asdict())] if limits else _type(base)
     if get_origin(hint) in (Union, UnionType):
         return Union[tuple(_type(part) for part in get_args(hint))]  # noqa: UP007

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from kpd.model.nouns import Run, State
 
 
+WHO = "who proposes: claude, sweep, mailbox, script:FOLDER, operator, a plug-in's; claude,sweep take turns"
+ITERATIONS = Arg("N", "attempts, not counting the baseline", "--iterations")
+PATIENCE = Arg("N", "end after N attempts without an accepted one", "--patience")
+MIN_GAIN = Arg("PCT", "accept from this gain on", "--min-gain")
+
+
 class QueueRun(Nowhere):
     """Queue a run of a task.
 
@@ -24,15 +30,17 @@ class QueueRun(Nowhere):
     emits = ("run_queued",)
     done = "{task} is queued as {run}"
 
-    task: Text
-    agent: str | None = None
-    host: str | None = None
-    approve: bool | None = None
-    iterations: Count | None = None
-    patience: Count | None = None
-    min_gain_pct: Percent | None = None
-    stop_score: Positive | None = None
-    usd: Positive | None = None
+    task: Annotated[Text, Arg("TASK", "a task's name or folder")]
+    agent: Annotated[str | None, Arg("A", WHO, "--agent")] = None
+    host: Annotated[str | None, Arg("H", "a host of config.toml", "--host")] = None
+    approve: Annotated[
+        bool | None, Arg("", "have candidates wait for kpd approve before they are built", "--approve")
+    ] = None
+    iterations: Annotated[Count | None, ITERATIONS] = None
+    patience: Annotated[Count | None, PATIENCE] = None
+    min_gain_pct: Annotated[Percent | None, MIN_GAIN] = None
+    stop_score: Annotated[Positive | None, Arg("X", "end once the score is this good", "--stop-score")] = None
+    usd: Annotated[Positive | None, Arg("DOLLARS", "spend no more than this on models", "--usd")] = None
 
 
 class PauseRun(OnRun):
@@ -154,9 +162,9 @@ class ChangeBudget(OnRun):
     emits = ("budget_changed",)
     done = "the budget of {run} is changed"
 
-    iterations: Annotated[Count | None, Arg("N", "attempts, not counting the baseline", "--iterations")] = None
-    patience: Annotated[Count | None, Arg("N", "end after N attempts without an accepted one", "--patience")] = None
-    min_gain_pct: Annotated[Percent | None, Arg("PCT", "accept from this gain on", "--min-gain")] = None
+    iterations: Annotated[Count | None, ITERATIONS] = None
+    patience: Annotated[Count | None, PATIENCE] = None
+    min_gain_pct: Annotated[Percent | None, MIN_GAIN] = None
     stop_score: Annotated[NotNegative | None, Arg("X", "end once the score is this good; 0: never", "--stop-score")] = (
         None
     )

@@ -1,16 +1,87 @@
-"""How a candidate is profiled on each kind of device, whatever its language, and every rule there is."""
+"""How a candidate is profiled on each kind of device, and every rule there is: kpd's own, and those of plug-ins."""
 
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache, partial
 from typing import Literal
 
 from kpd.profile import cpu, gpu
-from kpd.profile.cpu_rules import CPU_RULES
-from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.profile import Profiler
-from kpd.profile.rules import Rule
+from kpd.profile.rules import Rule, RuleList
+from kpd.workspace.seams import PlugInError, Seam
 
-PROFILERS: dict[Literal["cpu", "gpu"], Profiler] = {
-    "cpu": Profiler(cpu.measured, cpu.uncounted, CPU_RULES, cpu.findings, cpu.bottleneck),
-    "gpu": Profiler(gpu.measured, gpu.uncounted, GPU_RULES, gpu.findings, gpu.bottleneck, gpu.in_full),
-}
-RULES: tuple[Rule, ...] = (*CPU_RULES, *GPU_RULES)
-RULE_IDS = frozenset(rule.id for rule in RULES)
+Kind = Literal["cpu", "gpu"]
+log = logging.getLogger(__name__)
+
+
+def _checked(found: object) -> RuleList:
+    if not isinstance(found, RuleList):
+        raise ValueError(f"it is {type(found).__name__} instead of a kpd.profile.rules.RuleList")
+    found.check()
+    return found
+
+
+RULE_LISTS = Seam("kpd.rules", _checked)
+
+
+@cache
+def profiler_of(kind: Kind) -> Profiler:
+    """What profiles candidates on this kind of device."""
+    known = rules(kind)
+    if kind == "gpu":
+        concluded = partial(gpu.findings, known=known)
+        return Profiler(gpu.measured, gpu.uncounted, known, concluded, gpu.bottleneck, gpu.in_full)
+    return Profiler(cpu.measured, cpu.uncounted, known, partial(cpu.findings, known=known), cpu.bottleneck)
+
+
+@cache
+def rules(kind: Kind | None = None) -> tuple[Rule, ...]:
+    """The rules for this kind of device, or all; kpd's own first."""
+    return tuple(rule for each in rule_lists() if kind in (None, each.device) for rule in each.rules)
+
+
+@cache
+def rule_ids() -> frozenset[str]:
+    return frozenset(rule.id for rule in rules())
+
+
+@cache
+def rule_lists() -> tuple[RuleList, ...]:
+    """All lists that can be used. What is wrong with another one `of_plug_ins` tells."""
+    found = []
+    for name in RULE_LISTS.own():
+        own = RULE_LISTS.get(name)
+        assert own is not None
+        found.append(own)
+    for told, one in of_plug_ins():
+        if not isinstance(one, PlugInError):
+            found.append(replace(one, rules=tuple(_tolerated(rule, told) for rule in one.rules)))
+    return tuple(found)
+
+
+def of_plug_ins() -> Iterator[tuple[str, RuleList | PlugInError]]:
+    """Each rule list of a plug-in in words, with what is wrong with it, if anything is."""
+    taken = {rule.id for name in RULE_LISTS.own() if (own := RULE_LISTS.get(name)) for rule in own.rules}
+    for told, one in RULE_LISTS.plug_ins():
+        if isinstance(one, PlugInError):
+            yield told, one
+        elif again := sorted(taken & {rule.id for rule in one.rules}):
+            why = f"{told} is passed over: there is a rule {again[0]} already"
+            yield told, PlugInError(why, "give the rule another id")
+        else:
+            taken |= {rule.id for rule in one.rules}
+            yield told, one
+
+
+def _tolerated(rule: Rule, told: str) -> Rule:
+    """The rule, which does not fire where its condition raises an error."""
+
+    def when(metrics: Mapping[str, float]) -> bool:
+        try:
+            return bool(rule.when(metrics))
+        except Exception:  # one profile must not fail because of a condition that somebody has added
+            log.exception("the rule %s of the plug-in %s cannot be asked", rule.id, told)
+            return False
+
+    return replace(rule, when=when)

@@ -1,7 +1,7 @@
 """The profile of a candidate on a CPU: counters, the compiler's words, its code."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from kpd.measure.bench import Bench, Listing
 from kpd.model.events import Timed
@@ -9,6 +9,7 @@ from kpd.model.profiles import Finding
 from kpd.profile import assembly, counters, remarks, rules, speed
 from kpd.profile.cpu_rules import CPU_RULES, NEAR_PCT
 from kpd.profile.profile import Profile
+from kpd.profile.rules import Rule
 
 FAR_PCT = 50.0
 
@@ -44,9 +45,9 @@ def _known(bench: Bench, timed: Timed, listing: Listing) -> tuple[tuple[dict[str
     return speed.read(timed.cases, bench.work), assembly.read(listing.assembly), remarks.read(listing.remarks)
 
 
-def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:
-    """The rules that fire, the severest first."""
-    return rules.apply(CPU_RULES, metrics)
+def findings(metrics: Mapping[str, float], known: Sequence[Rule] = CPU_RULES) -> tuple[Finding, ...]:
+    """Those of the known rules that fire, the severest first."""
+    return rules.apply(known, metrics)
 
 
 def bottleneck(metrics: Mapping[str, float]) -> str:

@@ -1,6 +1,7 @@
 """What to look for in a C kernel on a CPU. Each rule has a skill file of its name in `skills/`."""
 
-from kpd.profile.rules import Rule
+from kpd.profile.rules import Rule, RuleList
+from kpd.workspace.shipped import shipped
 
 NEAR_PCT = 80.0
 """From this share of the roofline on there is more to lose than to win."""
@@ -127,3 +128,5 @@ CPU_RULES: tuple[Rule, ...] = (
         "stop here, or do less: fewer bytes, fewer passes, fused with what comes before or after",
     ),
 )
+
+RULES = RuleList("cpu", CPU_RULES, shipped("skills"))

@@ -17,11 +17,11 @@ from kpd.profile.ncu.launches import Launch
 from kpd.profile.ncu.metrics import NAMES, STALLS
 from kpd.profile.ncu.read import DETAILS, RAW, REPORT, has_reader
 from kpd.profile.profile import Profile
+from kpd.profile.rules import Rule
 
 LAUNCH_PCT = 20.0
 """From this share of a call on, launching is worth a word in the bottleneck; see `_launch_bound`."""
 TRAFFIC = ("dram_read_mb", "dram_write_mb")
-_ORDER = {rule.id: at for at, rule in enumerate(GPU_RULES)}
 COMPILED = ("ptxas_registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "static_shared_bytes")
 
 
@@ -136,8 +136,8 @@ def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]
     return metrics, missing
 
 
-def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:
-    """The rules that fire in any case, the severest first.
+def findings(metrics: Mapping[str, float], known: Sequence[Rule] = GPU_RULES) -> tuple[Finding, ...]:
+    """Those of the known rules that fire in any case, the severest first.
 
     Counters that belong to no case, because nothing told whose they were, are looked at as those of all cases together:
     without their traffic, which is the sum over the cases, where the rules compare it with one call's.
@@ -151,13 +151,14 @@ def findings(metrics: Mapping[str, float]) -> tuple[Finding, ...]:
         elif plain not in PER_CASE:
             shared[plain] = value
     weights = {case: of.get("call_us", 0.0) for case, of in by_case.items()}
-    fired = rules.apply_cases(GPU_RULES, {case: {**shared, **of} for case, of in by_case.items()}, weights)
+    fired = rules.apply_cases(known, {case: {**shared, **of} for case, of in by_case.items()}, weights)
     if any(name in NAMES for of in by_case.values() for name in of):
         return fired
     whole = {name: value for name, value in metrics.items() if not parted(name)[1] and name not in TRAFFIC}
-    known = {finding.rule for finding in fired}
-    together = (finding for finding in rules.apply(GPU_RULES, whole) if finding.rule not in known)
-    return tuple(sorted((*fired, *together), key=lambda finding: _ORDER[finding.rule]))
+    told = {finding.rule for finding in fired}
+    together = (finding for finding in rules.apply(known, whole) if finding.rule not in told)
+    order = {rule.id: (rules.ORDER[rule.severity], at) for at, rule in enumerate(known)}
+    return tuple(sorted((*fired, *together), key=lambda finding: order[finding.rule]))
 
 
 def bottleneck(metrics: Mapping[str, float]) -> str:

@@ -10,7 +10,8 @@ those.
 import math
 from collections.abc import Mapping
 
-from kpd.profile.rules import Rule
+from kpd.profile.rules import Rule, RuleList
+from kpd.workspace.shipped import shipped
 
 BUSY_PCT = 80.0
 """A unit that is busy for this share of its peak sets the time: what else waits then waits for that unit."""
@@ -281,3 +282,5 @@ GPU_RULES: tuple[Rule, ...] = (
         "give each thread several elements, so that a block's start and index arithmetic serve more work",
     ),
 )
+
+RULES = RuleList("gpu", GPU_RULES, shipped("skills"))

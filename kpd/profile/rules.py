@@ -4,11 +4,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
 
 from kpd.model.profiles import Finding, Severity
 
 ORDER: dict[Severity, int] = {"high": 0, "medium": 1, "low": 2}
 MOST_NAMED = 3  # cases named in a message
+ID = re.compile(r"[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,32 @@ class Rule:
         if len(evidence) < len(self.needs) or not self.when(evidence):
             return None
         return Finding(self.id, self.severity, self.finding.format(**evidence), self.action, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleList:
+    """Rules for one kind of device, in the order in which equally severe findings are told.
+
+    An entry point of the group `kpd.rules` leads to one. `skills` is the folder with their skill files.
+    """
+
+    device: Literal["cpu", "gpu"]
+    rules: tuple[Rule, ...]
+    skills: Path
+
+    def check(self) -> None:
+        """Raises ValueError for a rule that could not be told, or has no skill."""
+        if self.device not in ("cpu", "gpu"):
+            raise ValueError(f"its device is {self.device!r} instead of 'cpu' or 'gpu'")
+        for rule in self.rules:
+            if not ID.fullmatch(rule.id) or rule.severity not in ORDER:
+                raise ValueError(f"{rule.id!r} ({rule.severity}): an id is like low_ipc, a severity {', '.join(ORDER)}")
+            try:
+                rule.finding.format(**dict.fromkeys(rule.needs, 1.0))
+            except (LookupError, ValueError) as err:
+                raise ValueError(f"the finding of {rule.id} is no format of {', '.join(rule.needs)}: {err!r}") from err
+            if not (skill := self.skills / f"{rule.id}.md").is_file():
+                raise ValueError(f"the rule {rule.id} has no skill: there is no {skill}")
 
 
 def apply(rules: Iterable[Rule], metrics: Mapping[str, float]) -> tuple[Finding, ...]:

@@ -48,6 +48,8 @@ def run_ended(cause: c.RunCause | None) -> str:
             return f"the baseline does not hold: {fault(cause.fault)}"
         case c.NotMeasurable():
             return f"the task cannot be measured: {cause.error}"
+        case c.PlugInTrouble():
+            return cause.error
         case c.Stopped():
             return f"stopped by {cause.by}" if cause.by else "stopped"
         case Told():

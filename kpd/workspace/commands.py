@@ -1,32 +1,38 @@
-"""The commands of a task that brings its own benchmark: which languages have them, and what they must not run."""
+"""The commands of a task that brings its own benchmark: where they may stand, and what they must not run."""
 
 import shlex
 from collections.abc import Iterable, Mapping
 
 from kpd.workspace.strict import Document
 
-LANGUAGES = ("triton", "python", "command")
-"""Tasks in these bring their own benchmark; kpd's driver measures the others."""
+HAVE = "triton, python, command"
+"""kpd's own languages whose tasks have commands."""
 
 
 def refuse(
-    document: Document, language: str, editable: Iterable[str], commands: Mapping[str, str | None], device: str
+    document: Document,
+    language: str,
+    bring: bool,
+    editable: Iterable[str],
+    commands: Mapping[str, str | None],
+    device: str,
 ) -> None:
     """Raises ConfigError for a command that is missing, out of place, or runs what an agent may edit.
 
-    `commands` are those of task.toml by their table: check, bench, final, profile. `device` is that of [need].
+    `bring` says whether tasks in this language bring their own benchmark. `commands` are those of task.toml by their
+    table: check, bench, final, profile. `device` is that of [need].
     """
-    if device and language not in LANGUAGES:
+    if device and not bring:
         message = f"'device' in [need], but a task in {language} is always measured on the same kind"
         raise document.error(message, "remove it", "need", "device")
     for table, command in commands.items():
         if command is not None:
-            if language not in LANGUAGES:
+            if not bring:
                 message = f"'command' in [{table}], but kpd's own driver measures a task in {language}"
-                remedy = f"remove it; languages with commands are {', '.join(LANGUAGES)}"
+                remedy = f"remove it; languages with commands are {HAVE}"
                 raise document.error(message, remedy, table, "command")
             _refuse_one(document, table, command, set(editable))
-    if language in LANGUAGES and commands["bench"] is None:
+    if bring and commands["bench"] is None:
         remedy = 'for example command = "python3 benchmark.py --json"'
         raise document.error(f"a task in {language} needs a 'command' in [bench]", remedy, "bench")
 

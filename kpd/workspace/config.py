@@ -2,17 +2,17 @@
 
 import os
 import re
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 from kpd.model.nouns import Budget
-from kpd.workspace.address import Address
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
-from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text
+from kpd.workspace.seams import PlugInError
+from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text, nearest
+from kpd.workspace.transports import TRANSPORTS, BadKey, is_here
 
 LOCAL = "local"
 RECORDED = "recorded"
-"""The transport to a host that is played from a recording."""
 ANY = "any"
 """In place of a host's name: whichever fits the task and is free."""
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
@@ -26,7 +26,7 @@ THIN_REFRESH_HZ = 0.5
 class HostConfig:
     """One place where commands run, and how it is reached. Paths there begin with `/` or `~`.
 
-    `recording` is a folder on this machine that a recorded host is played from; once loaded it is absolute.
+    `transport` is a name of `kpd.transports`; `options` are the keys that only it has, None where it has none.
     `address` is what `ssh` takes: an alias of ~/.ssh/config, or [user@]host[:port]. `accept_new` trusts a host key that
     nobody has seen before. `control_path` is the socket of an OpenSSH master that the operator has opened. `python` is
     the host's; `local` has kpd's own. `gpus` are the ones to use, by index or UUID (empty: all). `tolerate` names
@@ -34,18 +34,18 @@ class HostConfig:
     host share.
     """
 
-    transport: Literal["local", "ssh", "controlmaster", "recorded"] = "local"
+    transport: Text = LOCAL
     address: str = ""
     accept_new: bool = False
     control_path: str = ""
     compression: bool = False
     python: Text = "python3"
-    recording: str = ""
     root: str = ""
     leases: Text = "/tmp/kpd-leases"
     cuda_home: str = ""
     gpus: tuple[int | str, ...] = ()
     tolerate: tuple[Text, ...] = ()
+    options: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,13 @@ def load_config(ws: Workspace) -> Config:
     if not os.path.lexists(ws.config):  # a link that leads nowhere is a fault, and told
         return Config()
     document = Document.read(ws.config)
-    config = document.convert(Config)
-    config = replace(config, hosts={LOCAL: HostConfig(), **config.hosts})
-    for name, host in config.hosts.items():
-        _check_host(document, name, host)
-    config = replace(config, hosts={name: _found(ws, host) for name, host in config.hosts.items()})
+    hosts = document.table.get("hosts", {})
+    if not isinstance(hosts, dict):
+        document.convert(Config)  # which says so
+    rest = {key: table for key, table in document.table.items() if key != "hosts"}
+    config = replace(document, table=rest).convert(Config)
+    read = {name: _host(document, name, table) for name, table in hosts.items()}
+    config = replace(config, hosts={LOCAL: HostConfig(), **read})
     if config.run.host not in (ANY, *config.hosts):
         known = ", ".join((ANY, *config.hosts))
         raise document.error(f"'host' in [run] names {config.run.host!r}", f"known hosts are {known}", "run", "host")
@@ -156,21 +158,42 @@ def load_config(ws: Workspace) -> Config:
     return replace(config, tui=config.tui.thin()) if config.tui.low_bandwidth else config
 
 
-def _found(ws: Workspace, host: HostConfig) -> HostConfig:
-    """A relative path leads from the workspace."""
-    return replace(host, recording=str(ws.root / expanded(host.recording))) if host.recording else host
+def _host(document: Document, name: str, table: object) -> HostConfig:
+    """A host as its table says. Raises ConfigError.
 
-
-def _check_home(document: Document, name: str, key: str, path: str) -> None:
-    """A path of this machine; another one's users are not known here. Raises ConfigError."""
+    Where a plug-in fails to provide the transport, only what all tables may hold is read: the host will be down.
+    """
+    known = [each.name for each in fields(HostConfig) if each.name != "options"]
+    own = {key: value for key, value in table.items() if key not in known} if isinstance(table, dict) else {}
+    common = {key: table[key] for key in table if key in known} if isinstance(table, dict) else table
+    host = document.part(common, HostConfig, "hosts", name)
+    _check_host(document, name, host)
     try:
-        expanded(path)
-    except WorkspaceError as err:
-        raise document.error(f"'{key}' in [hosts.{name}]: {err.message}", err.remedy, "hosts", name, key) from err
+        kind = TRANSPORTS.get(host.transport) if host.transport != LOCAL else None
+    except PlugInError:
+        return host
+    if kind is None and host.transport != LOCAL:
+        message = f"'transport' in [hosts.{name}] is {host.transport!r}, which is none"
+        remedy = nearest(host.transport, TRANSPORTS.names())
+        raise document.error(message, remedy, "hosts", name, "transport")
+    keys = kind.keys if kind is not None else None
+    known += [each.name for each in fields(keys)] if keys is not None else []
+    for key, value in own.items():
+        if key not in known:
+            raise document.unknown(key, isinstance(value, dict), known, "hosts", name)
+    try:
+        if keys is not None:
+            host = replace(host, options=document.part(own, keys, "hosts", name))
+        if kind is not None:
+            kind.check(host)
+    except BadKey as err:
+        message = f"'{err.key}' in [hosts.{name}] {err.message}"
+        raise document.error(message, err.remedy, "hosts", name, err.key) from err
+    return host
 
 
 def _check_host(document: Document, name: str, host: HostConfig) -> None:
-    """Raises ConfigError."""
+    """What holds for any transport. Raises ConfigError."""
     if name == ANY:
         remedy = "it is reserved for whichever host is free: give this one another name"
         raise document.error(f"{name!r} cannot be a host's name", remedy, "hosts", name)
@@ -180,32 +203,15 @@ def _check_host(document: Document, name: str, host: HostConfig) -> None:
         if path and not path.startswith(("/", "~")):
             message = f"'{key}' in [hosts.{name}] is no absolute path: {path!r}"
             raise document.error(message, "begin it with / or ~/", "hosts", name, key)
-        if path and host.transport in (LOCAL, RECORDED):
-            _check_home(document, name, key, path)
-    _check_home(document, name, "recording", host.recording)
-    if bool(host.recording) != (host.transport == RECORDED):
-        message = f"'transport' and 'recording' in [hosts.{name}] do not fit together"
-        remedy = 'a recorded host has transport = "recorded" and recording = its folder, others have neither'
-        raise document.error(message, remedy, "hosts", name)
-    if host.transport == RECORDED and (host.address or host.cuda_home or host.gpus):
-        key = next(key for key in ("address", "cuda_home", "gpus") if getattr(host, key))
-        remedy = "leave it out: all that a recorded host has is in its recording"
-        raise document.error(f"'{key}' in [hosts.{name}] does not go with a recording", remedy, "hosts", name, key)
-    if host.transport == LOCAL:
-        if host.address:
-            message, remedy = f"'address' in [hosts.{name}] needs a transport", 'write transport = "ssh"'
-            raise document.error(message, remedy, "hosts", name, "address")
-        return
-    if name == LOCAL:
+        if path and (host.transport == LOCAL or is_here(host.transport)):  # another machine's users are not known here
+            try:
+                expanded(path)
+            except WorkspaceError as err:
+                message = f"'{key}' in [hosts.{name}]: {err.message}"
+                raise document.error(message, err.remedy, "hosts", name, key) from err
+    if host.transport == LOCAL and host.address:
+        message, remedy = f"'address' in [hosts.{name}] needs a transport", 'write transport = "ssh"'
+        raise document.error(message, remedy, "hosts", name, "address")
+    if host.transport != LOCAL and name == LOCAL:
         message, remedy = "[hosts.local] is this machine", "give the other host another name"
         raise document.error(message, remedy, "hosts", name, "transport")
-    if host.transport == RECORDED:
-        return
-    if not host.address:
-        remedy = "give what `ssh` takes: an alias of ~/.ssh/config or user@host"
-        raise document.error(f"'address' in [hosts.{name}] is missing", remedy, "hosts", name)
-    try:
-        Address.parse(host.address)
-    except ValueError as err:
-        message = f"'address' in [hosts.{name}] is no address: {host.address!r}"
-        raise document.error(message, "write [user@]host[:port], or an alias", "hosts", name, "address") from err

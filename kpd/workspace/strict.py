@@ -5,7 +5,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union
@@ -84,6 +84,16 @@ class Document:
         """The whole file as dataclass `kind`. Raises ConfigError for an unknown key or a wrong type."""
         return typing.cast(T, self._value(self.table, kind, ()))
 
+    def part(self, value: object, kind: type[T], *keys: str) -> T:
+        """A table of the file that stands at `keys`, as dataclass `kind`. Raises ConfigError."""
+        return typing.cast(T, self._value(value, kind, keys))
+
+    def unknown(self, key: str, is_table: bool, known: Iterable[str], *keys: str) -> ConfigError:
+        """The error for a key that a table has and should not; `keys` lead to the table."""
+        where = f" in [{'.'.join(keys)}]" if keys else ""
+        what = "table" if is_table else "key"
+        return self.error(f"unknown {what} {key!r}{where}", nearest(key, known), *keys, key)
+
     def line(self, *keys: str) -> int:
         """The line on which the key stands, or the nearest table around it; 0 when none of them does."""
         lines = dict(_statements(self.text))
@@ -106,7 +116,7 @@ class Document:
             return msgspec.convert(value, type=kind)
         except msgspec.ValidationError as err:
             message = f"{_name(keys)} must be {wanted(kind)}, not {_found(value)}"
-            raise self.error(message, _nearest(value, _choices(kind)), *keys) from err
+            raise self.error(message, nearest(value, _choices(kind)), *keys) from err
 
     def _dataclass(self, value: Any, kind: type, keys: Keys) -> Any:
         if not isinstance(value, dict):
@@ -115,9 +125,7 @@ class Document:
         fields = {field.name: field for field in dataclasses.fields(kind)}
         for key in value:
             if key not in fields:
-                where = f" in [{'.'.join(keys)}]" if keys else ""
-                what = "table" if isinstance(value[key], dict) else "key"
-                raise self.error(f"unknown {what} {key!r}{where}", _nearest(key, fields), *keys, key)
+                raise self.unknown(key, isinstance(value[key], dict), fields, *keys)
         for key, field in fields.items():
             if _needed(field) and key not in value:
                 raise self.error(f"{_name((*keys, key))} is missing", _to_give((*keys, key), hints[key]), *keys)
@@ -287,7 +295,8 @@ def _name(keys: Keys) -> str:
     return f"'{keys[-1]}' in [{'.'.join(keys[:-1])}]" if len(keys) > 1 else f"'{keys[0]}'"
 
 
-def _nearest(word: object, known: typing.Iterable[str]) -> str:
+def nearest(word: object, known: Iterable[str]) -> str:
+    """What may have been meant by a word that is not known, in words; empty without any known one."""
     import difflib  # only an error needs it
 
     names = list(known)

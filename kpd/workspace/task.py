@@ -4,7 +4,7 @@ import fnmatch
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -12,7 +12,9 @@ from pathlib import Path
 from kpd.model.nouns import TaskCard
 from kpd.model.places import Need
 from kpd.workspace import commands, expr, sections
+from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
 from kpd.workspace.paths import Outside, Workspace, inside
+from kpd.workspace.seams import PlugInError
 from kpd.workspace.shipped import shipped
 from kpd.workspace.specs import (
     BenchSpec,
@@ -29,15 +31,9 @@ from kpd.workspace.strict import ConfigError, Document
 TASK_FILE = "task.toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 EDITABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9_][A-Za-z0-9._+-]*)*")
-# What a task of each language must bring, beside the files that an agent may edit.
-LANGUAGES: dict[str, tuple[str, ...]] = {
-    "c": ("kernel.c", "harness.c"),
-    "cuda": ("kernel.cu", "harness.cu"),
-    **dict.fromkeys(commands.LANGUAGES, ()),
-}
 SHOWN = ("kernel.h", "interface.md", "task.md", "prompt.md")
 """The protected files that an agent is shown where the task does not name any."""
-JUDGES = (TASK_FILE, "harness.c", "harness.cu")
+JUDGES = (TASK_FILE, C.files[1], CUDA.files[1])
 MOST_FILES = 1000
 IGNORED = (".*", "*~", "#*#", "*.orig", "*.bak", "*.tmp", "__pycache__")
 
@@ -124,17 +120,15 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     if section.name != folder.resolve().name:
         message = f"the name {section.name!r} is not that of its folder, {folder.resolve().name!r}"
         raise _error(document, message, "rename one of them", "task", "name")
-    if section.language not in LANGUAGES:
-        known = ", ".join(LANGUAGES)
-        raise _error(document, f"unknown language {section.language!r}", f"known are {known}", "task", "language")
-    editable = _editable(folder, document, section.editable)
+    language = _language(document, section.language)
+    editable = _editable(folder, document, section.editable, (*JUDGES, *language.files[1:]))
     files = tuple(task_files(folder))
-    sectioned = _sectioned(folder, files, editable) if section.language == "cuda" else ""
-    for needed in () if sectioned else LANGUAGES[section.language]:
+    sectioned = _sectioned(folder, files, editable, language) if language.sectioned else ""
+    for needed in () if sectioned else language.files:
         if needed not in files:
             raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
     commands.refuse(
-        document, section.language, editable,
+        document, section.language, language.commands, editable,
         {"check": file.check.command, "bench": file.bench.command, "final": file.final.command,
          "profile": file.profile.command},
         file.need.device,
@@ -163,7 +157,17 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     )
 
 
-def _editable(folder: Path, document: Document, names: tuple[str, ...]) -> tuple[str, ...]:
+def _language(document: Document, name: str) -> Language:
+    try:
+        if (found := LANGUAGES.get(name)) is not None:
+            return found
+        known = ", ".join(LANGUAGES.names())
+    except PlugInError as err:
+        raise _error(document, err.message, err.remedy, "task", "language") from err
+    raise _error(document, f"unknown language {name!r}", f"known are {known}", "task", "language")
+
+
+def _editable(folder: Path, document: Document, names: tuple[str, ...], judges: Collection[str]) -> tuple[str, ...]:
     def wrong(message: str, remedy: str) -> TaskError:
         return _error(document, message, remedy, "task", "editable")
 
@@ -174,7 +178,7 @@ def _editable(folder: Path, document: Document, names: tuple[str, ...]) -> tuple
             raise wrong(f"editable path {err}", "name a file inside the task's folder") from err
         if names.count(name) > 1:
             raise wrong(f"editable file {name!r} stands twice", "name it once")
-        if name in JUDGES:
+        if name in judges:
             raise wrong(f"editable file {name!r} judges the candidate", "leave it out: it is always protected")
         if not EDITABLE.fullmatch(name) or any(ignored(part) for part in name.split("/")):
             raise wrong(f"editable file {name!r} has a name that tools trip over", "use letters, digits, . _ + and -")
@@ -197,19 +201,20 @@ def _context(document: Document, given: tuple[str, ...] | None, protected: tuple
     return given
 
 
-def _sectioned(folder: Path, files: tuple[str, ...], editable: tuple[str, ...]) -> str:
-    """The one editable .cu file that holds kernel and harness, empty where each is a file. Raises TaskError."""
-    found = {name: (folder / name).read_bytes() for name in editable if name.endswith(".cu")}
+def _sectioned(folder: Path, files: tuple[str, ...], editable: tuple[str, ...], language: Language) -> str:
+    """The one editable file that holds kernel and harness, empty where each is a file. Raises TaskError."""
+    found = {name: (folder / name).read_bytes() for name in editable if name.endswith(language.sectioned)}
     found = {name: data for name, data in found.items() if sections.marked(data)}
     if not found:
-        if "kernel.cu" in files or "harness.cu" in files:
+        if any(name in files for name in language.files):
             return ""
-        raise TaskError(
-            folder, 0, "no kernel.cu and harness.cu, and no editable .cu file with a kernel and a harness section",
-            "write either",
-        )  # fmt: skip
+        message = (
+            f"no {' and '.join(language.files)},"
+            f" and no editable {language.sectioned} file with a kernel and a harness section"
+        )
+        raise TaskError(folder, 0, message, "write either")
     *others, name = found
-    others += [other for other in LANGUAGES["cuda"] if other in files and other != name]
+    others += [other for other in language.files if other in files and other != name]
     if others:
         raise TaskError(folder / name, 0, f"has a section's mark, and {others[0]} is there, too", "keep one of them")
     try:

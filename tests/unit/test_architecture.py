@@ -1,6 +1,7 @@
 """The picture of the house in docs/architecture.md, held against the imports."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,26 @@ import pytest
 
 from tests.places import ROOT
 
-ROOMS = (
-    "model", "text", "source", "workspace", "operations", "hosts", "measure", "profile", "knowledge", "claude",
-    "agents", "engine", "daemon", "demo", "onboarding", "cli",
-)  # fmt: skip
-"""Each room may import those before it, never those after it."""
+MAY: dict[str, str] = {
+    "model": "",
+    "text": "model",
+    "source": "",
+    "workspace": "model",
+    "operations": "model text workspace",
+    "hosts": "model workspace",
+    "measure": "model text workspace hosts",
+    "profile": "model workspace hosts measure",
+    "knowledge": "model text workspace profile",
+    "claude": "model text workspace knowledge",
+    "agents": "model text source workspace hosts measure profile knowledge claude",
+    "engine": "model text workspace operations hosts measure profile knowledge claude agents",
+    "daemon": "model text workspace operations hosts measure profile knowledge agents engine",
+    "demo": "model workspace operations hosts daemon",
+    "onboarding": "model source workspace hosts measure claude agents",
+    "cli": "model text workspace operations hosts measure profile claude agents daemon demo onboarding",
+}
+"""What each room imports of kpd besides itself, and so may: docs/architecture.md has the same table."""
+ROOMS = tuple(MAY)
 SHELVES = ("words", "model", "acts", "panes", "widgets", "screens")
 """Those of the UI, likewise; what stands beside them may import them all."""
 WIRE = {"kpd.wire", "kpd.messages", "kpd.client", "kpd.subscription"}
@@ -49,14 +65,14 @@ def room(module: str) -> str | None:
 
 
 @pytest.mark.parametrize(("module", "path"), modules("kpd"), ids=lambda value: value if isinstance(value, str) else "")
-def test_imports_go_one_way(module: str, path: Path) -> None:
+def test_imports_are_in_the_table(module: str, path: Path) -> None:
     here = room(module)
     for name in imports(path):
         there = room(name)
         if module in WIRE:
             assert there is None or there in WIRE_MAY, f"{module} imports {name}"
         elif here is not None and there is not None:
-            assert ROOMS.index(there) <= ROOMS.index(here), f"{module} imports {name}: against the order of rooms"
+            assert there == here or there in MAY[here].split(), f"{module} imports {name}: not in the table of rooms"
         if here not in (None, "daemon", "demo", "cli") and (here, name) != ("operations", "kpd.wire"):
             assert name not in WIRE, f"{module} imports {name}: only the daemons and the CLI speak over the socket"
 
@@ -67,6 +83,31 @@ def test_who_measures_knows_no_transport_and_no_other_way_to_measure(module: str
         assert not name.startswith(TRANSPORTS), f"{module} imports {name}"
         if module.startswith("kpd.measure.command"):
             assert not name.startswith("kpd.measure.driver"), f"{module} imports {name}"
+
+
+def test_the_table_says_no_more_than_is_so() -> None:
+    used: dict[str, set[str]] = {here: set() for here in ROOMS}
+    for module, path in modules("kpd"):
+        if (here := room(module)) is not None:
+            used[here] |= {there for name in imports(path) if (there := room(name)) not in (None, here)}
+    assert {here: set(may.split()) for here, may in MAY.items()} == used
+    for at, here in enumerate(ROOMS):
+        assert not set(MAY[here].split()) & set(ROOMS[at:]), f"{here} and a room after it need each other"
+
+
+def test_the_page_has_the_same_table() -> None:
+    rows = re.findall(r"^\| `kpd/(\w+)` \|.*\| ([^|]+) \|$", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
+    assert {here: ("nothing of kpd" if not may else may.replace(" ", ", ")) for here, may in MAY.items()} == dict(rows)
+
+
+def test_nobody_else_imports_the_inside_of_the_helper() -> None:
+    """But for the program that is staged beside it, and runs on the host as it does."""
+    users = {
+        module
+        for module, path in modules("kpd", "tui")
+        if room(module) != "hosts" and any(name.startswith("kpd.hosts.helper") for name in imports(path))
+    }
+    assert users == {"kpd.measure.command.runner"}
 
 
 def test_only_the_verbs_that_start_it_know_the_ui() -> None:

@@ -1,4 +1,4 @@
-"""Hosts as plain data: in what order they stand, which of them is chosen, what is the matter, who holds a device."""
+"""Hosts as plain data: in what order they stand, which of them is chosen, what is the matter, who is on a device."""
 
 import re
 from collections.abc import Sequence

@@ -172,7 +172,7 @@ def outline(
 
 
 def newest(state: State) -> Place:
-    """Where the news is: the newest iteration of the newest run that holds a device, else of the newest run."""
+    """Where the news is: the newest iteration of the newest run that has begun, else of the newest run."""
     run = state.active or next(reversed(state.runs.values()), None)
     if run is None:
         return Place(min(state.tasks, default=""))

@@ -90,13 +90,13 @@ class View:
 
     @property
     def begun(self) -> tuple[Run, ...]:
-        """The runs that hold a device: the selected one before the others, and those from the newest on."""
+        """The runs that have begun: the selected one before the others, and those from the newest on."""
         newest_first = self.state.begun[::-1]
         return tuple(sorted(newest_first, key=lambda run: run.id != self.at.run))
 
     @property
     def live(self) -> Run | None:
-        """The run that the bars speak of: the selected one if it holds a device, else the newest that does."""
+        """The run that the bars speak of: the selected one if it has begun, else the newest that has."""
         return next(iter(self.begun), None)
 
     @property

@@ -1,4 +1,4 @@
-"""What else goes on: the other runs that hold devices, those in the queue, and the newest iterations of this one."""
+"""What else goes on: the other runs that have begun, those in the queue, and the newest iterations of this one."""
 
 from collections.abc import Sequence
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
+
+from kpd.workspace.languages import syntax_of
+from kpd.workspace.seams import referred
 
 Span = tuple[int, int, str]
 """From and to which character of a line, and the style."""
@@ -18,34 +20,17 @@ class Lexer(Protocol):
 LONGEST = 240
 """Characters of a line that get colours: patterns of a lexer may take the square of a line's length."""
 
-_C_NAMES = frozenset({
-    "restrict", "__restrict", "__restrict__", "__attribute__", "size_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t",
-    "int8_t", "int16_t", "int32_t", "int64_t", "__m128", "__m256", "__m512",
-})  # fmt: skip
-_CUDA_NAMES = _C_NAMES | {
-    "__global__", "__device__", "__host__", "__shared__", "__constant__", "__launch_bounds__", "__forceinline__",
-    "float2", "float3", "float4", "int2", "int4", "uint2", "uint4", "double2", "dim3", "half", "half2", "__half",
-    "__half2", "__nv_bfloat16", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
-}  # fmt: skip
-_PATTERNS: dict[str, tuple[str, str]] = {
-    ".c": ("c_cpp", "CLexer"), ".h": ("c_cpp", "CLexer"),
-    ".cu": ("c_cpp", "CppLexer"), ".cuh": ("c_cpp", "CppLexer"),
-    ".cc": ("c_cpp", "CppLexer"), ".cpp": ("c_cpp", "CppLexer"), ".hpp": ("c_cpp", "CppLexer"),
-    ".py": ("python", "PythonLexer"), ".json": ("data", "JsonLexer"), ".toml": ("configs", "TOMLLexer"),
-}  # fmt: skip
-
 
 def spans(file: str, lines: Sequence[str]) -> list[tuple[Span, ...]]:
     """The coloured stretches of each of some lines that follow one another in `file`."""
-    suffix = _suffix(file)
-    lexer = _lexer(suffix)
+    known = syntax_of(file)
+    lexer = _lexer(known.lexer)
     if lexer is None:
         return [()] * len(lines)
-    known = _CUDA_NAMES if suffix in (".cu", ".cuh") else _C_NAMES
     found: list[list[Span]] = [[] for _ in lines]
     row = column = 0
     for kind, text in _tokens(lexer, "".join(line[:LONGEST] + "\n" for line in lines)):
-        style = ".code-type" if text in known else _style(kind)
+        style = ".code-type" if text in known.types else _style(kind)
         for nth, piece in enumerate(text.split("\n")):
             if nth:
                 row, column = row + 1, 0
@@ -55,18 +40,16 @@ def spans(file: str, lines: Sequence[str]) -> list[tuple[Span, ...]]:
     return [tuple(one) for one in found]
 
 
-def _suffix(file: str) -> str:
-    return "." + file.rpartition(".")[2].lower() if "." in file else ""
+@lru_cache(maxsize=32)
+def _lexer(reference: str) -> Lexer | None:
+    """Imported when the first line of such a file is shown: an attach without a diff does not pay for it.
 
-
-@lru_cache(maxsize=len(_PATTERNS) + 1)
-def _lexer(suffix: str) -> Lexer | None:
-    """Imported when the first line of such a file is shown: an attach without a diff does not pay for it."""
-    if suffix not in _PATTERNS:
+    None for plain text, also where a plug-in refers to a lexer that is not there.
+    """
+    try:
+        return cast(Lexer, referred(reference)(stripnl=False, ensurenl=False)) if reference else None
+    except (ImportError, AttributeError):
         return None
-    module, name = _PATTERNS[suffix]
-    lexer: Lexer = getattr(import_module(f"pygments.lexers.{module}"), name)(stripnl=False, ensurenl=False)
-    return lexer
 
 
 def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[str, str]]:

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 
 from kpd.agents.stands import pinned
 from kpd.model.nouns import Run
-from kpd.profile.catalogue import RULES
+from kpd.profile.catalogue import rules as known_rules
 
 MOST = 5
 ROOM = 1500
 """Bodies in a prompt, and tokens for all of them, whatever else is in it."""
-_LOW = frozenset(rule.id for rule in RULES if rule.severity == "low")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,8 @@ def wanted(rules: Iterable[str], have: Iterable[str]) -> tuple[str, ...]:
     """The skills of the rules that fired, at most MOST."""
     known = set(have)
     there = [rule for rule in dict.fromkeys(rules) if rule in known]
-    return tuple([rule for rule in there if rule not in _LOW] or there)[:MOST]
+    low = {rule.id for rule in known_rules() if rule.severity == "low"}
+    return tuple([rule for rule in there if rule not in low] or there)[:MOST]
 
 
 def _earlier(run: Run, number: int) -> Iterator[tuple[int, tuple[str, ...]]]:

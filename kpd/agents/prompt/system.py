@@ -21,6 +21,7 @@ from kpd.knowledge.markdown import cut
 from kpd.knowledge.skills import SECTIONS, Skill
 from kpd.measure.cuda.nvcc import STANDARD
 from kpd.measure.flags import BUILD_FILE
+from kpd.workspace.languages import syntax_of
 from kpd.workspace.paths import inside
 
 LONGEST_BODY = 2000
@@ -28,10 +29,6 @@ LONGEST_FILE = 16_000
 SHORTEST_SIGNAL, LONGEST_SIGNAL = 12, 48
 """Characters of a skill's body, of a file that the task shows beside the editable ones, of a line of the catalogue."""
 FIXES = SECTIONS[1]
-_LANGUAGES = {
-    "c": "c", "h": "c", "cu": "cuda", "cuh": "cuda", "py": "python", "md": "markdown", "json": "json", "toml": "toml",
-    "cpp": "cpp", "cc": "cpp", "hpp": "cpp", "rs": "rust",
-}  # fmt: skip
 
 
 def stretches(context: Context, known: Known, files: Anchored) -> tuple[tuple[Block, ...], ...]:
@@ -83,7 +80,7 @@ def _besides(known: Known) -> Iterator[Block]:
 
 def source(path: str, data: bytes) -> str:
     """A file, whole."""
-    return fenced(data.decode(errors="replace"), _LANGUAGES.get(path.rpartition(".")[2], ""))
+    return fenced(data.decode(errors="replace"), syntax_of(path).name)
 
 
 def _task(context: Context) -> Iterator[str]:

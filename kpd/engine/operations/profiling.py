@@ -6,13 +6,13 @@ from kpd.engine import edits, taskfolder
 from kpd.engine.engine import Engine
 from kpd.engine.turns import DeviceClaim
 from kpd.hosts.host import claims
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model.codec import encode
 from kpd.model.detail import detail
 from kpd.operations.iterations import ProfileInFull
 from kpd.operations.operation import Refused, RunIteration
-from kpd.profile.catalogue import PROFILERS
+from kpd.profile.catalogue import profiler_of
 from kpd.workspace.runfolder import IterationFolder
 
 METRICS = "metrics_full.json"
@@ -32,7 +32,7 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
     host, device = engine.fleet.hosts.get(run.host), engine.fleet.device_of(run)
     if host is None or device is None:
         raise Refused(f"{run.id} was measured on {run.device} of host {run.host}, which is not there now")
-    profiler = PROFILERS[device.kind]
+    profiler = profiler_of(device.kind)
     if profiler.in_full is None:
         raise Refused(
             f"{name} was measured on a {device.kind.upper()}: its profile is all there is", f"kpd show {name}"
@@ -50,7 +50,7 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
     claim = DeviceClaim(engine.conductor.turns, job, lambda reason: None)
     before = claims.set(claim)
     try:
-        bench = await BENCHES[task.language].prepare(host, task, device, say)
+        bench = await prepare(host, task, device, say)
         built = await bench.build(await bench.stage(files), files, say)
         async with claim.turn(host.name, device.id):
             found = await profiler.in_full(bench, built.job, timed, job, say)

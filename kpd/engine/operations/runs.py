@@ -28,7 +28,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     agent, host = op.agent or config.run.agent, op.host or config.run.host
     if host != ANY and host not in config.hosts:
         raise Refused(f"no host {host!r}", f"hosts: {', '.join((ANY, *config.hosts))}; kpd hosts add adds one")
-    refuse_agents(agent, engine.workspace, host, config.hosts)
+    refuse_agents(agent, engine.workspace)
     live = engine.workspace.tasks / task.name
     if task.folder != live:
         copy_task(task.folder, live)

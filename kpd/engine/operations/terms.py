@@ -9,6 +9,7 @@ import re
 from dataclasses import fields, replace
 from typing import Any
 
+from kpd.agents.catalogue import asks_models
 from kpd.claude.prices import price
 from kpd.engine.engine import Engine
 from kpd.engine.refused import refuse_agents
@@ -17,11 +18,10 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget, Run
 from kpd.operations.operation import Refused
 from kpd.operations.runs import ChangeAgent, ChangeBudget, MoveRun, RuleStand
-from kpd.profile.catalogue import RULES
+from kpd.profile.catalogue import rule_ids
 
 MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
 """Names of models as services give them: claude-sonnet-5-5, us.vendor.model-v1:0, model@20260101."""
-ASKS_MODELS = "claude"
 
 
 def budget(engine: Engine, op: ChangeBudget, target: Run, by: str) -> None:
@@ -48,7 +48,7 @@ def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
         raise Refused("neither an agent nor a model is given", "kpd agent claude,sweep, or kpd agent --model NAME")
     names = target.agent if op.agent is None else op.agent
     if op.agent is not None:
-        refuse_agents(names, engine.workspace, target.host, engine.config.hosts)
+        refuse_agents(names, engine.workspace)
     if op.model:
         _check_model(engine, target, names, op.model)
     chosen = target.model if op.model is None else op.model
@@ -61,8 +61,8 @@ def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
     """Raises Refused for what no service would know, and for what could not be asked within the limits in dollars."""
     if not MODEL.fullmatch(model):
         raise Refused(f"{model[:80]!r} is no model's name", "write it as the model service does: claude-sonnet-5-5")
-    if ASKS_MODELS not in names.split(","):
-        raise Refused(f"{names} asks no model", f"kpd agent {ASKS_MODELS} --model {model}")
+    if not asks_models(names):
+        raise Refused(f"{names} asks no model", f"kpd agent claude --model {model}")
     config = engine.config.claude
     if price(model, config) is None and (run.budget.usd or config.max_usd_per_day):
         raise Refused(
@@ -73,7 +73,7 @@ def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
 
 def rule(engine: Engine, op: RuleStand, target: Run, by: str) -> dict[str, Any]:
     """Have agents hear of a rule, or of a skill without one, first of all, never, or by its severity again."""
-    known = {one.id for one in RULES} | load_skills(engine.workspace).by_id.keys()
+    known = rule_ids() | load_skills(engine.workspace).by_id.keys()
     if op.rule not in known and op.rule not in target.stands:
         near = difflib.get_close_matches(op.rule, sorted(known), n=3, cutoff=0.5)
         remedy = f"did you mean {' or '.join(near)}?" if near else "kpd rules lists them"

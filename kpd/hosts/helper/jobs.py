@@ -45,6 +45,7 @@ class Jobs:
         env: "dict[str, str]",
         cpus: "list[int]",
         lease: "Header | None" = None,
+        nice: int = 0,
     ) -> None:
         folder = self.folder / check_job(job)
         if not folder.is_dir():
@@ -54,7 +55,7 @@ class Jobs:
             if pinned and not set(pinned) <= os.sched_getaffinity(0):
                 raise Refused("refused", f"not all of the CPUs {cpus} are available")
             terms = None if lease is None else self.terms(**lease)
-            order = Order(body[:script], body[script:], limit_s, environment(folder, env), pinned, terms)
+            order = Order(body[:script], body[script:], limit_s, environment(folder, env), pinned, terms, nice)
             self.watch(job, start(folder, self.store.fresh(), order))
             self.touch(order.script)
         self.op_follow(request, body, job, {})

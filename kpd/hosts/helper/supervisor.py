@@ -29,6 +29,7 @@ class Order(NamedTuple):
     env: "dict[str, str]"
     cpus: "list[int]"
     lease: "Terms | None"
+    nice: int = 0
 
 
 class Supervisor:
@@ -123,6 +124,7 @@ class Supervisor:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
         if self.order.cpus:
             os.sched_setaffinity(0, self.order.cpus)
+        os.nice(self.order.nice)
         for standard in range(3):
             os.dup2(self.fds[standard], standard)
         os.execve("/bin/sh", ["/bin/sh", "cmd"], self.order.env)

@@ -10,18 +10,20 @@ from kpd.hosts.preflight.gpus import usable
 from kpd.hosts.preflight.probe import Facts, measuring_cpu
 from kpd.hosts.preflight.trial import Tried
 from kpd.model.places import Check, Device, HostCard, Telemetry
-from kpd.workspace.config import RECORDED, HostConfig
+from kpd.workspace.config import LOCAL, HostConfig
+from kpd.workspace.transports import is_here
 
 
 def devices(facts: Facts, config: HostConfig) -> tuple[Device, ...]:
     """The CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none.
 
-    A recorded host has no CPU of its own: that is this machine's, which host local has already.
+    Another host than local on this machine has no CPU of its own: host local has it already.
     """
     cpu = Device("cpu", "cpu", facts["cpu"], facts["machine"])
     gpus = usable(facts["gpus"], config.gpus)
     found = (Device(gpu.uuid, "gpu", gpu.name, gpu.arch, gpu.pci, gpu.memory_mib) for gpu in gpus)
-    return tuple(found) if config.transport == RECORDED else (cpu, *found)
+    again = config.transport != LOCAL and is_here(config.transport)
+    return tuple(found) if again else (cpu, *found)
 
 
 def host_card(

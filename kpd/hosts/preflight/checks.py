@@ -1,15 +1,13 @@
 """What works on a host and what does not, subject by subject, and what a person can do about it."""
 
 import shlex
-from pathlib import Path
 
-from kpd.hosts.plain import plain
 from kpd.hosts.preflight import gpu_checks
 from kpd.hosts.preflight.probe import COMPILERS, Facts
 from kpd.hosts.preflight.trial import Tried
-from kpd.hosts.recorded.recording import BadRecording, header
 from kpd.model.places import Check
-from kpd.workspace.config import LOCAL, RECORDED, HostConfig
+from kpd.workspace.config import HostConfig
+from kpd.workspace.transports import is_here
 
 LEAST_DISK = 1 << 30
 MOST_SKEW_S = 2.0
@@ -20,7 +18,6 @@ def checks(facts: Facts, config: HostConfig, tried: Tried | None = None) -> tupl
     """Each subject in a line. `tried` is what a real run of ncu said, if there was one."""
     found = [
         _link(facts, config),
-        *_recording(config),
         Check("python", "ok", facts["python"]),
         _disk(facts),
         _clock(facts),
@@ -35,18 +32,9 @@ def checks(facts: Facts, config: HostConfig, tried: Tried | None = None) -> tupl
 
 
 def _link(facts: Facts, config: HostConfig) -> Check:
-    here = config.transport in (LOCAL, RECORDED)
-    where = "this machine" if here else f"{config.transport} to {config.address}"
+    to = f" to {config.address}" if config.address else ""
+    where = "this machine" if is_here(config.transport) else config.transport + to
     return Check("link", "ok", f"{where}, {facts['rtt_s'] * 1000:.1f} ms there and back")
-
-
-def _recording(config: HostConfig) -> tuple[Check, ...]:
-    if config.transport != RECORDED:
-        return ()
-    try:
-        return (Check("recording", "ok", plain(str(header(Path(config.recording))), 300)),)
-    except BadRecording as err:
-        return (Check("recording", "bad", str(err), "correct `recording` in config.toml"),)
 
 
 def _disk(facts: Facts) -> Check:
@@ -85,7 +73,7 @@ def _cpu_counters(facts: Facts) -> Check:
 
 
 def _logout(facts: Facts, config: HostConfig) -> tuple[Check, ...]:
-    if config.transport in (LOCAL, RECORDED) or facts["outlives"] is None:
+    if is_here(config.transport) or facts["outlives"] is None:
         return ()
     if facts["outlives"]:
         return (Check("logout", "ok", "jobs go on without a connection"),)

@@ -1,6 +1,7 @@
 """A C task made ready on a host: its harness built, its machine's roofline known."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host
@@ -25,6 +26,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     facts = await host.probe()
     tools = choose(host.name, facts)
     measuring, building = timed_on(facts, device), beside(facts, device)
+    checking = replace(building, nice=0)  # its calls have time limits
     program = await harness(host, tools, read_files(task.folder, task.protected), task.build.limit_s, say, building)
     measure = partial(measure_roofline, host, tools, measuring)
     roofline = await measure()
@@ -34,6 +36,4 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
         return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building)
 
     listings = (build.ASSEMBLY, build.REMARKS)
-    return DriverBench(
-        host, task, device, program, roofline, measure, compile, listings, checking=building, measuring=measuring
-    )
+    return DriverBench(host, task, device, program, roofline, measure, compile, listings, checking, measuring)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.cli.background import MOST_LOG
+from kpd.cli.daemon import MOST_LOG
 from kpd.cli.main import main
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT

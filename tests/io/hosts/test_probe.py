@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from kpd.hosts.job import JobSpec, Lease
 from kpd.hosts.preflight import probe
 from kpd.hosts.preflight.gpus import gpus_of
-from kpd.measure.where import Where, beside, timed_on
+from kpd.measure.where import NICE, Where, beside, timed_on
 from kpd.model.places import Device
 from tests.places import DATA
 from tests.support.hosts.local import host_at, linux_only, names
@@ -190,7 +190,7 @@ def test_what_builds_leave_alone(cpus: Sequence[int], cores: str, gpus: int, spa
     assert probe.spare_cpus(facts) == spare
     measuring, building = timed_on(facts, CPU), beside(facts, CPU)
     assert measuring == Where((cpus[-1],), Lease("cpu"))
-    assert building == (Where(spare) if spare else Where(lease=Lease("cpu"))), "else it waits for its lease"
+    assert building == (Where(spare, nice=NICE) if spare else Where(lease=Lease("cpu"))), "else it waits for its lease"
     assert timed_on(facts, GPU) == Where((), Lease("GPU-1", gpu=True))
 
 

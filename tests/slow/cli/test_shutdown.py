@@ -21,8 +21,8 @@ from tests.places import ROOT
 
 IMPATIENT = """
 import sys
-from kpd.cli import main, shutdown
-shutdown.GONE_WITHIN_S = float(sys.argv[1])
+from kpd.cli import daemon, main
+daemon.GONE_WITHIN_S = float(sys.argv[1])
 sys.exit(main.main(sys.argv[2:]))
 """
 

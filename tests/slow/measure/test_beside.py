@@ -8,6 +8,7 @@ import pytest
 
 from kpd.hosts.preflight.probe import measuring_cpu, spare_cpus
 from kpd.measure.c import bench as c
+from kpd.measure.where import NICE
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import load_task
@@ -17,7 +18,7 @@ from tests.support.hosts.local import host_at, linux_only
 pytestmark = linux_only
 NOTES = """#!/bin/sh
 for file; do case $file in *.c) sources="$sources $(basename $file)";; esac; done
-echo "$sources: $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)" >>{log}
+echo "$sources: $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status) at $(nice)" >>{log}
 exec {gcc} "$@"
 """
 
@@ -47,5 +48,8 @@ async def test_builds_leave_the_cpu_alone_that_is_timed_on(tmp_path: Path, monke
     compiled = (line.rpartition(": ") for line in log.read_text().splitlines())
     ranges = {sources.split()[-1]: cpus for sources, _, cpus in compiled if sources.strip()}
     assert ranges["kernel.c"] == ranges["harness.c"]
-    assert str(measuring_cpu(facts)) not in ranges["kernel.c"].replace("-", ",").split(",")
-    assert ranges["roofline.c"] == str(measuring_cpu(facts)), "which is a measurement, and has the lease"
+    cpus, nice = ranges["kernel.c"].split(" at ")
+    assert str(measuring_cpu(facts)) not in cpus.replace("-", ",").split(",")
+    mine = os.nice(0)
+    assert int(nice) == min(19, mine + NICE)
+    assert ranges["roofline.c"] == f"{measuring_cpu(facts)} at {mine}", "which is a measurement, and has the lease"

@@ -7,7 +7,7 @@ from kpd.measure.c.bench import prepare
 from kpd.measure.score import case_times, score
 from kpd.model.events import Timed
 from kpd.model.metrics import CPU_METRICS, describe, of_case
-from kpd.profile.catalogue import PROFILERS
+from kpd.profile.catalogue import profiler_of
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
 from tests.support.measure.measured import THIS_CPU, local_host
@@ -25,7 +25,7 @@ async def test_a_naive_kernel_is_told_what_is_wrong_with_it(tmp_path: Path) -> N
         taken = bench.time(built.job, built.job, "time", 0, 1, said.append)
         samples = tuple([replace(sample, taint="") async for sample in taken])  # a busy machine's times will do here
         timed = Timed("r1", 0, 0.0, 0.0, score(samples), 1, case_times(samples, bench.work))
-        profiler = PROFILERS[bench.device.kind]
+        profiler = profiler_of(bench.device.kind)
         profile = await profiler.measured(bench, built.job, timed, "perf", said.append)
     metrics, missing = profile.metrics, profile.missing
 

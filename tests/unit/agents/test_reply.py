@@ -10,7 +10,7 @@ from kpd.agents.agent import BadReply
 from kpd.agents.fences import take_apart
 from kpd.agents.reply import FORMAT, LARGEST, LONGEST, SEARCH, Reply, parse
 from kpd.model.nouns import Expectation
-from kpd.profile.catalogue import RULES
+from kpd.profile.catalogue import rules
 from kpd.source.typography import plain_code
 from tests.support.agents.asked import made, shipped
 from tests.support.model.samples import task_of
@@ -273,7 +273,7 @@ def test_a_memo_is_one_line_of_plain_text(line: str, memo: str, aims: tuple[str,
 
 
 def test_a_memo_is_cut_and_its_aims_are_few() -> None:
-    reply = read(f"MEMO: [{', '.join(rule.id for rule in RULES)}] {'long ' * 500}\n{fenced(CODE)}")
+    reply = read(f"MEMO: [{', '.join(rule.id for rule in rules())}] {'long ' * 500}\n{fenced(CODE)}")
     assert len(reply.memo) == 300
     assert len(reply.aims) == 5
 

@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 from kpd.knowledge.efficacy import Efficacy, aimed_at, by_efficacy, efficacy
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Outcome, Run, Verdict
 from kpd.model.profiles import Finding, Severity
-from kpd.profile.catalogue import RULES
+from kpd.profile.catalogue import rules
 
-RULE_IDS = [rule.id for rule in RULES]
+RULE_IDS = [rule.id for rule in rules()]
 PARENT = Iteration(0, "baseline", 0, 0.0, outcome="baseline", rules=("poor_coalescing", "low_l2_hit"))
 
 
@@ -99,7 +99,7 @@ ITERATIONS = st.lists(
         verdict=st.none() | st.builds(verdict, st.floats(-100, 100), st.booleans()),
         rules=st.lists(st.sampled_from(RULE_IDS[:6]), max_size=3).map(tuple),
         aims=st.lists(st.sampled_from(["nonsense", *RULE_IDS[:6]]), max_size=3).map(tuple),
-        expected=st.none() | st.builds(Expectation, st.sampled_from(RULES[0].needs), st.just("up")),
+        expected=st.none() | st.builds(Expectation, st.sampled_from(rules()[0].needs), st.just("up")),
     ),
     max_size=6,
 )

@@ -12,7 +12,7 @@ from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Expectation, Gain, Verdict
 from kpd.model.profiles import Finding
-from kpd.profile.catalogue import RULES
+from kpd.profile import catalogue
 from kpd.workspace.paths import Workspace
 
 SLOW = Finding("poor_coalescing", "high", "", "")
@@ -69,7 +69,7 @@ def test_what_has_come_of_a_rule(workspace: Workspace, capsys: pytest.CaptureFix
     assert "    so far: fired on 1, aimed at by 0\n" in told.partition("low_l2_hit (")[2]
     assert rules(workspace, "--json") == 0
     by_id = {rule["id"]: rule for rule in json.loads(capsys.readouterr().out)}
-    assert by_id.keys() == {rule.id for rule in RULES}
+    assert by_id.keys() == {rule.id for rule in catalogue.rules()}
     so_far = {name: by_id["poor_coalescing"][name] for name in ("fired", "tried", "accepted", "median_gain_pct")}
     assert so_far == {"fired": 1, "tried": 2, "accepted": 1, "median_gain_pct": 6.0}
     assert by_id["low_l2_hit"]["median_gain_pct"] is None
@@ -81,4 +81,4 @@ def test_before_any_run_there_is_nothing_to_say_of_them(
     assert rules(workspace) == 0
     told = capsys.readouterr().out
     assert "so far" not in told
-    assert told.count("→") >= len(RULES)
+    assert told.count("→") >= len(catalogue.rules())

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from kpd.knowledge.skills import LARGEST, load_skills
-from kpd.profile.catalogue import PROFILERS
+from kpd.profile.catalogue import Kind, profiler_of
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 
+KINDS: tuple[Kind, ...] = ("cpu", "gpu")
 LONGEST = 2000  # characters: what an agent's prompt takes of one
 GOOD = "**Signal**: it is slow\n\n**Root causes**\n\n- a\n\n**Fixes**\n\n- b\n\n**Anti-patterns**\n\n- c\n"
 
@@ -75,9 +76,9 @@ def test_a_bad_name_and_a_folder_are_warnings(workspace: Workspace) -> None:
 def test_the_catalogue_of_a_kind_of_device(workspace: Workspace) -> None:
     (workspace.skills / "my_own.md").write_text(GOOD)
     skills = load_skills(workspace)
-    listed = {kind: {line.partition(":")[0] for line in skills.catalogue(kind).splitlines()} for kind in PROFILERS}
-    for kind, profiler in PROFILERS.items():
-        assert listed[kind] == {rule.id for rule in profiler.rules} | {"my_own"}
+    listed = {kind: {line.partition(":")[0] for line in skills.catalogue(kind).splitlines()} for kind in KINDS}
+    for kind in KINDS:
+        assert listed[kind] == {rule.id for rule in profiler_of(kind).rules} | {"my_own"}
     assert len(skills.catalogue().splitlines()) == len(skills.by_id)
 
 

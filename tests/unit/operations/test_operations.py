@@ -13,7 +13,7 @@ from kpd.daemon.store import Store
 from kpd.engine.engine import Engine
 from kpd.engine.operations.effects import EFFECTS
 from kpd.model import acts, events as e
-from kpd.operations.arguments import Limits
+from kpd.operations.arguments import Within
 from kpd.operations.catalogue import KEYS, OPERATIONS
 from kpd.operations.checking import checked
 from kpd.operations.operation import Operation, fields, help_of
@@ -110,10 +110,10 @@ def test_arguments_are_checked_from_the_declaration(kind: type[Operation[Any]]) 
                 checked(kind, {one: value for one, value in args.items() if one != name})
 
 
-def _limits(hint: Any) -> list[Limits]:
+def _limits(hint: Any) -> list[Within]:
     notes = getattr(hint, "__metadata__", ())
     inner = [part for part in getattr(hint, "__args__", ()) if part is not type(None)]
-    return [note for note in notes if isinstance(note, Limits)] + [one for part in inner for one in _limits(part)]
+    return [note for note in notes if isinstance(note, Within)] + [one for part in inner for one in _limits(part)]
 
 
 # ── refusals ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,6 +16,8 @@ def keys(kind: type, at: str = "") -> set[str]:
     """Every key that the schema knows, a host's under [hosts.local]."""
     found = set()
     for name, hint in typing.get_type_hints(kind).items():
+        if name == "options":  # a transport's own keys
+            continue
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             found |= keys(hint, f"{at}{name}.")
         elif hint == dict[str, HostConfig]:
@@ -78,7 +80,10 @@ def test_the_local_host_is_always_there(tmp_path: Path) -> None:
         ("[tui]\nrefresh_hz = 10\n", 2, "'refresh_hz' in [tui] must be above 0 and at most 2"),
         ("[tui]\nrefresh_hz = 0\n", 2, "must be above 0"),
         ('[notify]\ncommand = "notify-send"\n', 2, "must be a list"),
-        ('[hosts.a]\ntransport = "shh"\n', 2, 'must be "local"'),
+        ('[hosts.a]\ntransport = "shh"\n', 2, "is 'shh', which is none; did you mean 'ssh'?"),
+        ('[hosts.a]\ntransport = "zzz"\n', 2, "known are controlmaster, local"),
+        ("[hosts.a]\noptions = 1\n", 2, "unknown key 'options' in [hosts.a]"),
+        ('[hosts.a]\ntransport = "ssh"\naddress = "b"\ncontainer = "c"\n', 4, "unknown key 'container' in [hosts.a]"),
         ("[run]\n\nitterations = 3\n", 3, "unknown key 'itterations' in [run]; did you mean 'iterations'?"),
         ("[run]\nmin_gain_pct = 100\n", 2, "below 100"),
         ('[tui.keys]\npause = ""\n', 2, "'pause' in [tui.keys] must be a string, not empty"),

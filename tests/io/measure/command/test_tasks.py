@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from kpd.agents.space import read_point
-from kpd.measure.catalogue import BENCHES, device_of
+from kpd.measure.catalogue import device_of
 from kpd.model.places import Need
+from kpd.workspace.languages import LANGUAGES
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task, load_task
 from tests.places import ROOT
@@ -78,4 +79,4 @@ def test_what_a_task_is_measured_on(language: str, need: Need, device: str) -> N
 
 
 def test_every_language_has_a_bench() -> None:
-    assert {"triton", "python", "command"} <= BENCHES.keys()
+    assert {"triton", "python", "command"} <= set(LANGUAGES.names())

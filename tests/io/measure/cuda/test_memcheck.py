@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kpd.measure.bench import Incorrect
-from kpd.measure.catalogue import BENCHES
+from kpd.measure.catalogue import prepare
 from kpd.measure.driver.bench import DriverBench
 from kpd.model.places import Device
 from kpd.workspace.task import load_task
@@ -30,7 +30,7 @@ async def _bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Driv
         gpu = (await host.probe())["gpus"][0]
         device = Device(gpu.uuid, "gpu", gpu.name, arch=gpu.arch)
         task = replace(task, check=replace(task.check, sanitizer=True))
-        bench = await BENCHES["cuda"].prepare(host, task, device, quiet)
+        bench = await prepare(host, task, device, quiet)
         assert isinstance(bench, DriverBench)
         yield bench
 

@@ -18,7 +18,7 @@ from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
 from kpd.model.places import Device
 from kpd.model.profiles import CaseTime
 from kpd.profile import gpu, speed
-from kpd.profile.catalogue import PROFILERS, RULES
+from kpd.profile.catalogue import profiler_of, rules
 from kpd.profile.changes import changes
 from kpd.profile.ncu.child import launches
 from kpd.profile.ncu.metrics import NAMES
@@ -83,7 +83,7 @@ async def profiled(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: 
         files = {"kernel.c": KERNEL.encode()}
         built = await bench.build(await bench.stage(files), files, said.append)
         of = Timed("r1", 0, 0.0, 0.0, 1.0, 1, timed(BASELINE_US))
-        profiler = PROFILERS[bench.device.kind]
+        profiler = profiler_of(bench.device.kind)
         if request.param == "off":
             return Profile(await profiler.uncounted(bench, built.job, of), {})
         measure = profiler.in_full if full else profiler.measured
@@ -120,7 +120,7 @@ async def test_without_a_permission_to_count_the_rest_is_there_and_says_what_to_
     assert {profiled.missing[name] for name in NAMES} == {profiled.missing["sm_pct"]}
     assert "NVreg_RestrictProfilingToAdminUsers=0" in profiled.missing["sm_pct"]
     assert profiled.metrics["call_us"] == pytest.approx(sum(BASELINE_US) / 5)
-    assert PROFILERS["gpu"].bottleneck(profiled.metrics).startswith("unknown")
+    assert profiler_of("gpu").bottleneck(profiled.metrics).startswith("unknown")
 
 
 @pytest.mark.parametrize("profiled", ["off"], indirect=True)
@@ -169,8 +169,8 @@ async def test_curated_and_full_reports_fire_the_same_rules() -> None:
 
 
 def test_every_rule_looks_at_metrics_that_a_profile_can_hold() -> None:
-    assert len({rule.id for rule in RULES}) == len(RULES)
-    for rule in PROFILERS["gpu"].rules:
+    assert len({rule.id for rule in rules()}) == len(rules())
+    for rule in profiler_of("gpu").rules:
         assert set(rule.needs) <= GPU_METRICS, rule.id
 
 

@@ -1,0 +1,37 @@
+"""kpd's own transports as they are registered; what one needs is imported when a host first needs it."""
+
+from typing import TYPE_CHECKING
+
+from kpd.workspace.paths import Workspace
+from kpd.workspace.transports import TransportKind, needs_address
+
+if TYPE_CHECKING:
+    from kpd.hosts.link import Transport
+    from kpd.workspace.config import HostConfig
+
+
+def _local(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
+    from kpd.hosts.local import Local
+
+    return Local()
+
+
+def _ssh(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
+    from kpd.hosts.ssh.transport import Ssh
+
+    return Ssh(host.address, host.accept_new, host.python, host.compression)
+
+
+def _controlmaster(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
+    from kpd.hosts.openssh.master import ControlMaster
+
+    folder = workspace.make_socket_folder().parent
+    return ControlMaster(
+        host.address, host.accept_new, host.python, host.control_path, host.compression, folder,
+        owner=f"{workspace.root}:{name}",
+    )  # fmt: skip
+
+
+LOCAL = TransportKind(_local, here=True)
+SSH = TransportKind(_ssh, check=needs_address)
+CONTROLMASTER = TransportKind(_controlmaster, check=needs_address)

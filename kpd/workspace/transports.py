@@ -1,0 +1,68 @@
+"""The transports by name: kpd's own and those of plug-ins, each an entry point of the group `kpd.transports`."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kpd.workspace.address import Address
+from kpd.workspace.paths import Workspace
+from kpd.workspace.seams import PlugInError, Seam
+
+if TYPE_CHECKING:
+    from kpd.workspace.config import HostConfig
+
+
+class BadKey(Exception):
+    """A key of a table [hosts.*] that does not do for its transport: the key, what is wrong with it, what helps."""
+
+    def __init__(self, key: str, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.key = key
+        self.message = message
+        self.remedy = remedy
+
+
+def needs_address(host: "HostConfig") -> None:
+    """A transport's check: `address` must be what `ssh` takes. Raises BadKey."""
+    if not host.address:
+        raise BadKey("address", "is missing", "give what `ssh` takes: an alias of ~/.ssh/config or user@host")
+    try:
+        Address.parse(host.address)
+    except ValueError as err:
+        raise BadKey("address", f"is no address: {host.address!r}", "write [user@]host[:port], or an alias") from err
+
+
+@dataclass(frozen=True, slots=True)
+class TransportKind:
+    """A transport as it is registered: an entry point of the group `kpd.transports` leads to one.
+
+    `make` gets a host's name, its table and the workspace, and returns a `kpd.hosts.link.Transport`; what it needs it
+    had better import itself, because whoever reads config.toml imports its module. `keys` is a frozen dataclass of what
+    a table may hold for this transport besides what all may: one is made of it as `HostConfig.options`. `check` raises
+    BadKey. With `here` its hosts are this machine: its paths and users are known, and its CPU is that of host local.
+    """
+
+    make: Callable[[str, "HostConfig", Workspace], Any]
+    keys: type | None = None
+    check: Callable[["HostConfig"], None] = lambda host: None
+    here: bool = False
+
+
+def _checked(found: object) -> TransportKind:
+    if not isinstance(found, TransportKind):
+        raise ValueError(f"it is {type(found).__name__} instead of a kpd.workspace.transports.TransportKind")
+    if found.keys is not None and not dataclasses.is_dataclass(found.keys):
+        raise ValueError(f"its keys are {found.keys!r} instead of a dataclass")
+    return found
+
+
+TRANSPORTS = Seam("kpd.transports", _checked)
+
+
+def is_here(kind: str) -> bool:
+    """Whether hosts with this transport are this machine. One that is broken, or not there any more, is not."""
+    try:
+        return (found := TRANSPORTS.get(kind)) is not None and found.here
+    except PlugInError:  # told as the reason why the host is down
+        return False
