@@ -40,10 +40,10 @@ def execute(args: Namespace) -> int:
 
 async def _follow(ws: Workspace, args: Namespace, after: int) -> None:
     from kpd.cli.log import follow
-    from kpd.model.codec import event_to_json
+    from kpd.text import briefs
 
     async for event in follow(ws, after):
-        entry = json.loads(event_to_json(event))
+        entry = briefs.event(event)
         if args.run is None or entry["body"].get("run") == args.run:
             _tell(entry, args.json)
             sys.stdout.flush()

@@ -40,7 +40,7 @@ from kpd.daemon.reckoning import account, rederived, terms
 from kpd.daemon.store import Store
 from kpd.model import codec
 from kpd.model.detail import Detail, detail
-from kpd.model.events import Billed, Event
+from kpd.model.events import Billed
 from kpd.model.nouns import Iteration, Run, State
 from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import briefs
@@ -127,13 +127,13 @@ def _queue(sources: Sources, args: Nothing) -> dict[str, Any]:
 
 def _log(sources: Sources, args: Newest) -> Any:
     with _log_of(sources, args.run) as log:
-        return [] if log is None else [_frame(event) for event in log.tail(_some(args.limit), args.run)]
+        return [] if log is None else [briefs.event(event) for event in log.tail(_some(args.limit), args.run)]
 
 
 def _events(sources: Sources, args: OfLog) -> Any:
     with _log_of(sources, args.run) as log:
         found = () if log is None else log.read(args.after, _some(args.limit), args.run, args.iteration)
-        return [_frame(event) for event in found]
+        return [briefs.event(event) for event in found]
 
 
 @contextmanager
@@ -213,10 +213,6 @@ def _rederive(sources: Sources, args: OfIteration) -> Any:
 def _parent(run: Run, iteration: Iteration) -> Iteration | None:
     """The iteration it started from; a baseline has none."""
     return None if iteration.parent == iteration.number else run.iteration(iteration.parent)
-
-
-def _frame(event: Event) -> dict[str, Any]:
-    return {"seq": event.seq, "at": event.at, "kind": event.fact.kind(), "body": event.fact}
 
 
 def _rules(sources: Sources, args: OfRun) -> Any:

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from kpd.model import codec
+from kpd.model import codec, events as e
 from kpd.model.detail import Detail
 from kpd.model.nouns import Iteration, Notice, Run
 from kpd.model.verdicts import Verdict
-from kpd.text.endings import of_iteration, of_run
+from kpd.text.endings import iteration_ended, of_iteration, of_run, run_ended
 from kpd.text.faults import fault
 from kpd.text.notices import notice
-from kpd.text.standing import wait
+from kpd.text.standing import hold, keeps, pause, wait
 from kpd.text.verdicts import verdict
 
 Json = dict[str, Any]
@@ -37,6 +37,33 @@ def iteration(found: Iteration) -> Json:
     if found.verdict is not None:
         body["verdict"] = judged(found.verdict)
     return {**body, "reason": of_iteration(found)}
+
+
+def event(found: e.Event) -> Json:
+    """As in the log; in its `body` also `reason`, or the `message` of a fault, in words."""
+    return {"seq": found.seq, "at": found.at, "kind": found.fact.kind(), "body": _told(found.fact)}
+
+
+def _told(fact: e.Fact) -> Json:
+    body: Json = codec.jsonable(fact)
+    match fact:
+        case e.IterationEnded():
+            return {**body, "reason": iteration_ended(fact.cause)}
+        case e.RunEnded():
+            return {**body, "reason": run_ended(fact.cause)}
+        case e.RunPaused():
+            return {**body, "reason": pause(fact.cause)}
+        case e.RunWaits():
+            return {**body, "reason": wait(fact.wait)}
+        case e.QueueHeld():
+            return {**body, "reason": hold(fact.hold)}
+        case e.DeviceIdle():
+            return {**body, "reason": keeps(fact.keeps)}
+        case e.Faulted():
+            return {**body, "message": fault(fact.fault)}
+        case e.Judged():
+            return {**body, "verdict": judged(fact.verdict)}
+    return body
 
 
 def found(steps: Detail) -> Json:

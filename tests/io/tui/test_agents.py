@@ -216,7 +216,7 @@ def test_nothing_of_a_memo_is_lost_in_a_narrow_pane(width: int) -> None:
 def test_overview_says_why_an_agent_is_asked_again_until_it_is_over() -> None:
     log = agents.repairing()
     text = unfolded(overview.lines(shown(log, 4), 47, 20))
-    assert "✗ attempt 1, build: kernel.c:31: error: use of undeclared identifier 'LANES'" in text
+    assert "✗ attempt 1, build: does not build: kernel.c:31: error: use of undeclared identifier 'LANES'" in text
     log.end(4, "failed", NotBuilt("it"))
     assert "attempt 1, build" not in unfolded(overview.lines(shown(log, 4), 47, 20))
 
@@ -273,14 +273,13 @@ def test_a_reply_that_cannot_be_used_is_said_with_its_reason() -> None:
     log.emit(e.RunWaits("r1", ForReply(agents.REPLY, "prompt.md", "the block of kernel.c is never closed")))
     text = unfolded(next_lines(view_of(log), 47))
     assert "; the last one cannot be used: the block of kernel.c is never closed; Y copies" in text
-    assert waits(log.state, log.state.runs["r1"]).path == agents.REPLY
+    assert waits(log.state.runs["r1"]).path == agents.REPLY
 
 
-def test_only_a_file_in_the_iterations_own_folder_is_offered_for_copying() -> None:
-    log = agents.mailbox().emit(e.RunWaits("r1", Told("waiting for /etc/passwd, said a stranger")))
-    found = waits(log.state, log.state.runs["r1"])
-    assert found.path == ""
-    assert found.text == "for /etc/passwd, said a stranger"
+def test_only_a_file_that_is_waited_for_is_offered_for_copying() -> None:
+    log = agents.mailbox().emit(e.RunWaits("r1", Told("for /etc/passwd, said a stranger")))
+    found = waits(log.state.runs["r1"])
+    assert (found.path, found.text) == ("", "for /etc/passwd, said a stranger")
 
 
 async def test_it_copies_the_path_that_is_waited_for_else_that_of_the_iterations_folder() -> None:
