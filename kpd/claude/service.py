@@ -68,13 +68,9 @@ class Service:
     def _key(self) -> str:
         """Raises Unavailable."""
         name = self._config.api_key_env
-        key = self._environ.get(name, "").strip()
-        remedy = f"set {name} to an API key where the daemon runs, restart it, then resume"
-        if not key:
-            raise Unavailable(f"there is no API key: {name} is not set", remedy)
-        if not key.isascii() or not key.isprintable() or " " in key:
-            raise Unavailable(f"what {name} holds is no API key", remedy)
-        return key
+        if trouble := self._config.lacks_key(self._environ):
+            raise Unavailable(trouble, f"set {name} to an API key where the daemon runs, restart it, then resume")
+        return self._environ[name].strip()
 
     def _base_url(self) -> str:
         """Raises Unavailable."""

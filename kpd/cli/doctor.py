@@ -12,15 +12,18 @@ from kpd.cli import checks
 from kpd.cli.ask import query, workspace
 from kpd.cli.diagnosis import problems
 from kpd.cli.hosts_trust import known
-from kpd.cli.look import look
+from kpd.cli.look import Card, look
+from kpd.cli.model_key import NAME, model_key
 from kpd.cli.outcome import CliError
 from kpd.cli.parser import add_json
 from kpd.cli.text import clean, colours, columns, out, out_json, paint, plain
 from kpd.daemon.plug_ins import plug_ins
 from kpd.hosts.preflight.checks import LEAST_DISK
-from kpd.model.places import Check
+from kpd.hosts.preflight.free import free
+from kpd.model import codec
+from kpd.model.places import Check, HostCard
 from kpd.wire import DaemonError
-from kpd.workspace.config import load_config
+from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace, WorkspaceError
 from kpd.workspace.seams import PlugInError
 from kpd.workspace.task import find_tasks
@@ -33,12 +36,12 @@ def arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     ws = workspace(args)
-    config = _config(ws)
+    settings, config = _config(ws)
     hosts = known(ws, *args.hosts) if config.state == "ok" else {}
-    found = [config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws), *_plug_ins()]
+    found = [config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws), *_model_key(ws, settings), *_plug_ins()]
     cards = []
     try:
-        cards = look(ws, hosts) if hosts else []
+        cards = [_with_use(card) for card in look(ws, hosts)] if hosts else []
     except (WorkspaceError, DaemonError, OSError) as err:
         found.append(Check("hosts", "bad", f"none was looked at: {_words(err)}", "correct the state, then look again"))
     own = [asdict(check) for check in found]
@@ -66,16 +69,22 @@ def _words(err: WorkspaceError | DaemonError | OSError) -> str:
     return f"{err.filename}: {err.strerror}" if err.filename else str(err)
 
 
-def _config(ws: Workspace) -> Check:
+def _with_use(card: Card) -> Card:
+    """The card with whether its GPUs are free."""
+    use = free(codec.decode(codec.encode(card), HostCard))
+    return {**card, "checks": [*card["checks"], *map(asdict, use)]}
+
+
+def _config(ws: Workspace) -> tuple[Config | None, Check]:
     try:
-        hosts = load_config(ws).hosts
+        config = load_config(ws)
     except WorkspaceError as err:
-        return Check(
-            "config.toml", "bad", err.message, f"{err.remedy or 'correct it'}; until then no host is looked at"
-        )
+        remedy = f"{err.remedy or 'correct it'}; until then no host is looked at"
+        return None, Check("config.toml", "bad", err.message, remedy)
     if not ws.config.exists():
-        return Check("config.toml", "ok", "there is none: all settings have their defaults")
-    return Check("config.toml", "ok", f"{len(hosts)} host{'' if len(hosts) == 1 else 's'}: {', '.join(hosts)}")
+        return config, Check("config.toml", "ok", "there is none: all settings have their defaults")
+    hosts = config.hosts
+    return config, Check("config.toml", "ok", f"{len(hosts)} host{'' if len(hosts) == 1 else 's'}: {', '.join(hosts)}")
 
 
 def _tasks(ws: Workspace) -> Check:
@@ -142,3 +151,15 @@ def _daemon(ws: Workspace) -> Check:
     if status["pid"] is None:
         return Check("daemon", "off", "none runs; kpd start starts one")
     return Check("daemon", "ok", f"kpd {status['version']}, process {status['pid']}")
+
+
+def _model_key(ws: Workspace, config: Config | None) -> tuple[Check, ...]:
+    """Nothing where the config does not say in which variable the key is. What else is wrong is told elsewhere."""
+    if config is None:
+        return ()
+    try:
+        known, status = query(ws, "model_key"), query(ws, "status")
+    except (CliError, DaemonError, WorkspaceError) as err:
+        return (Check(NAME, "off", f"nobody knows: {err.message}"),)
+    runs = {run["id"]: run["agent"] for run in (*status["begun"], *status["queued"])}
+    return (model_key(known, config.run.agent, runs, status["pid"] is not None),)

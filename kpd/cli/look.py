@@ -1,18 +1,20 @@
 """Look at hosts now: through the daemon, which holds their links, or from this process when none runs."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from kpd.client import NoDaemon, ask
 from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.host import Host
-from kpd.hosts.preflight.cards import down_card, host_card
+from kpd.hosts.preflight.cards import devices, down_card, host_card
+from kpd.hosts.preflight.probe import Facts
 from kpd.hosts.preflight.trial import try_counters
 from kpd.hosts.transports import host_of
 from kpd.model.codec import jsonable
-from kpd.model.places import HostCard
-from kpd.workspace.config import HostConfig
+from kpd.model.places import HostCard, Telemetry
+from kpd.workspace.config import RECORDED, HostConfig
 from kpd.workspace.paths import Workspace
 
 LIMIT_S = 40.0  # for a host to let us in and to say what it is
@@ -48,13 +50,24 @@ async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
                 if (trouble := await _try(host)) is not None:
                     return down_card(name, config, trouble)
                 facts = await host.probe()
-            return host_card(name, config, facts, await try_counters(host, facts, config.gpus, TRIAL_S))
+            seen = await _glance(host, config, facts)
+            return host_card(name, config, facts, await try_counters(host, facts, config.gpus, TRIAL_S), seen)
         finally:
             await host.close()
     except TimeoutError:
         return down_card(name, config, HostError("unreachable", f"{name}: no answer within {LIMIT_S:g} s"))
     except HostError as err:
         return down_card(name, config, err)
+
+
+async def _glance(host: Host, config: HostConfig, facts: Facts) -> dict[str, Telemetry]:
+    """What its GPUs do; a host that cannot be looked at so may work all the same."""
+    gpus = [device.id for device in devices(facts, config) if device.kind == "gpu"]
+    try:
+        return await host.glance(gpus, gpus=True) if gpus and config.transport != RECORDED else {}
+    except HostError as err:
+        unknown = Telemetry(time.time(), trouble=err.message)
+        return dict.fromkeys(gpus, unknown)
 
 
 async def _try(host: Host) -> HostError | None:

@@ -1,4 +1,4 @@
-"""What kpd knows apart from any run, as answers: the rules, the skills, a task's memory."""
+"""What kpd knows apart from any run, as answers: the rules, the skills, a task's memory, whether it may ask models."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +9,8 @@ from kpd.knowledge.skills import load_skills
 from kpd.model.nouns import Run, Stand
 from kpd.profile import catalogue
 from kpd.wire import DaemonError
-from kpd.workspace.paths import Outside, Workspace, inside
+from kpd.workspace.config import load_config
+from kpd.workspace.paths import Outside, Workspace, WorkspaceError, inside
 from kpd.workspace.runfolder import NotPlain
 
 MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
@@ -68,3 +69,12 @@ def memory_of(workspace: Workspace, task: str) -> dict[str, str]:
         raise DaemonError(
             "infra", f"cannot read {where}: {err.strerror or err}", remedy or "check its owner and the disk"
         ) from err
+
+
+def model_key(workspace: Workspace, environ: Mapping[str, str]) -> dict[str, str]:
+    """In which variable the API key is looked for, and what is wrong with it; never the key. Raises DaemonError."""
+    try:
+        config = load_config(workspace).claude
+    except WorkspaceError as err:
+        raise DaemonError("infra", err.message, err.remedy) from err
+    return {"variable": config.api_key_env, "trouble": config.lacks_key(environ)}

@@ -1,6 +1,7 @@
 """Answers to the questions that clients ask: read from the state, the log and the files, changing nothing.
 
-The same functions serve the socket and, when no daemon runs, a command-line verb. Arguments may be left out or
+The same functions serve the socket and, when no daemon runs, a command-line verb; so the environment is the daemon's,
+or the verb's. Arguments may be left out or
 null, except `iteration`, `name`, `id` and `task` where they stand first. A run is told in brief: without `iterations`,
 `files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`. Beside the
 data stand sentences: `reason`, why a run or an iteration ended or is paused, and `waits`, what a run waits for.
@@ -24,10 +25,12 @@ data stand sentences: `reason`, why a run or an iteration ended or is paused, an
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
     memory    {text}                                   task
+    model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
 Two more the daemon alone can answer: `glance` (glances.py) and `diary` (diary.py).
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -244,4 +247,5 @@ _VIEWS: dict[str, tuple[type[Any], Callable[[Sources, Any], Any]]] = {
     "skills": (Nothing, lambda sources, args: library.skills(sources.workspace)),
     "skill": (Named, lambda sources, args: library.skill(sources.workspace, args.id)),
     "memory": (OfTask, lambda sources, args: library.memory_of(sources.workspace, args.task)),
+    "model_key": (Nothing, lambda sources, args: library.model_key(sources.workspace, os.environ)),
 }

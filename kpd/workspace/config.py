@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -91,6 +92,15 @@ class ClaudeConfig:
     max_usd_per_day: NotNegative = 25.0
     keep_prompts: bool = False
     prices: dict[str, PriceConfig] = field(default_factory=dict)
+
+    def lacks_key(self, environ: Mapping[str, str]) -> str:
+        """Why there is no API key in `environ`, in words that do not hold it; empty where there is one."""
+        key = environ.get(self.api_key_env, "").strip()
+        if not key:
+            return f"there is no API key: {self.api_key_env} is not set"
+        if not key.isascii() or not key.isprintable() or " " in key:
+            return f"what {self.api_key_env} holds is no API key"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

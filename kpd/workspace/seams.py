@@ -23,7 +23,7 @@ NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _CORRECT = "correct the plug-in or uninstall it, then restart the daemon; docs/extending.md shows how one is made"
 _REINSTALL = "install kpd again: pip install -e . in a checkout, else pip install --force-reinstall kpd"
 _imported: dict[str, str] = {}
-"""The modules of plug-ins that have been imported, each with its entry in words."""
+"""The modules of plug-ins that have been imported, each with its distribution."""
 
 
 class PlugInError(WorkspaceError):
@@ -75,8 +75,8 @@ class Seam(Generic[T]):
 
     def _load(self, entry: "EntryPoint", remedy: str) -> T | PlugInError:
         try:
-            if remedy == _CORRECT:
-                _imported[entry.module] = told(entry)
+            if remedy == _CORRECT and entry.dist is not None:
+                _imported[entry.module] = f"{entry.dist.name} {entry.dist.version}"
             return self._check(entry.load())
         except ValueError as err:
             return PlugInError(f"{told(entry)} is not what it should be: {err}", remedy)
@@ -98,7 +98,7 @@ def referred(reference: str) -> Any:
 
 
 def at_fault(trace: TracebackType | None) -> str:
-    """The plug-in in whose code an error was raised, in words; empty where only kpd's own code took part."""
+    """The distribution in whose code an error was raised; empty where only kpd's own code took part."""
     fault = ""
     while trace is not None:
         module = f"{trace.tb_frame.f_globals.get('__name__', '')}."

@@ -1,5 +1,6 @@
 """The examples of docs/extending.md, taken from the page, installed as any package is, and run by the real kpd."""
 
+import os
 import re
 import subprocess
 import sys
@@ -92,3 +93,44 @@ def test_what_the_page_refuses(daemon: RealDaemon, workspace: Workspace) -> None
     assert "there is no program 'no-such-program'" in done.stderr
     (workspace.root / "config.toml").write_text('[hosts.box]\ntransport = "through"\nthrough = []\n')
     assert "'through' in [hosts.box] is empty" in kpd(workspace, "doctor", "--json").stdout
+
+
+FAILS = """
+from kpd.agents.agent import AgentKind
+
+class Fails:
+    repairs = reads_steering = False
+    async def propose(self, context):
+        return 1 / 0
+    async def close(self):
+        pass
+
+AGENT = AgentKind(lambda config, of: Fails())
+"""
+
+
+def test_an_error_in_a_plug_in_ends_its_run_and_holds_no_other(
+    workspace: Workspace, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "more" / "kpd_fails-0.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kpd-fails\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text(
+        "[kpd.agents]\nfails = kpd_fails:AGENT\n[kpd.rules]\nnothing = kpd_fails:NOTHING\n"
+    )
+    (info.parent / "kpd_fails.py").write_text(FAILS)
+    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{info.parent}")
+    daemon = RealDaemon(workspace)
+    daemon.start()
+    try:
+        for agent in ("fails", AGENT):
+            kpd(workspace, "run", "add", "--agent", agent, "--host", "box", "--iterations", "1", "--wait")
+        first, second = bodies(daemon, "run_ended")
+        assert (first["outcome"], second["outcome"] in ("improved", "no_gain")) == ("failed", True)
+        assert "the plug-in kpd-fails 0.1 failed: ZeroDivisionError" in first["reason"]
+        told = [notice["text"] for notice in bodies(daemon, "noticed")]
+        assert any(
+            "'nothing' of kpd-fails 0.1 (kpd.rules, kpd_fails:NOTHING) cannot be imported" in one for one in told
+        )
+    finally:
+        daemon.stop()

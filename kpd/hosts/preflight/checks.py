@@ -64,6 +64,8 @@ def _cpu_counters(facts: Facts) -> Check:
     name, found = "cpu counters", facts["counters"]
     if facts["perf"]:
         return Check(name, "ok", found)
+    if facts["gpus"]:
+        return Check(name, "off", f"{found}; kernels on a GPU do without")
     if "not installed" in found:
         return Check(name, "bad", found, "sudo apt install linux-perf (Ubuntu: linux-tools-$(uname -r)), or dnf: perf")
     if "not permitted" in found:

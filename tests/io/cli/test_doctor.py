@@ -25,13 +25,18 @@ from kpd.model.places import Check, HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import find_tasks
+from tests.io.hosts.test_probe import Install, install as install, prints  # a fixture among them
 from tests.places import ROOT
+from tests.unit.hosts.test_gpus import H100
+
+GPU = H100.split(", ")[1]
 
 
 @pytest.fixture
 def ws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
     """A fresh workspace, whose host "local" keeps its locks in the test's own folder."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     assert main(["init", str(tmp_path / "ws")]) == 0
     capsys.readouterr()
     found = Workspace.find(tmp_path / "ws")
@@ -52,7 +57,7 @@ def test_this_machine_and_a_fresh_workspace(ws: Workspace, capsys: pytest.Captur
     found = json.loads(capsys.readouterr().out)
     assert found["workspace"] == str(ws.root)
     assert states(found["checks"]) == {
-        "config.toml": "ok", "tasks": "ok", "disk": "ok", "state": "ok", "daemon": "off",
+        "config.toml": "ok", "tasks": "ok", "disk": "ok", "state": "ok", "daemon": "off", "model key": "off",
     }  # fmt: skip
     (card,) = found["hosts"]
     assert (card["name"], card["link"], card["devices"][0]["id"]) == ("local", "up", "cpu")
@@ -110,6 +115,51 @@ def test_hosts_that_cannot_be_reached(ws: Workspace, capsys: pytest.CaptureFixtu
     assert "no host 'gnoe'; did you mean gone?" in capsys.readouterr().err
 
 
+def test_the_model_key_is_asked_for_where_the_agent_of_the_config_needs_it(
+    ws: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws.config.write_text(f'{ws.config.read_text()}[run]\nagent = "sweep,claude"\n[claude]\napi_key_env = "MY_KEY"\n')
+    assert doctor(ws) == 1
+    out = capsys.readouterr().out
+    assert "  ✗ model key     there is no API key: MY_KEY is not set; needed by the agent of config.toml" in out
+    assert f"{' ' * 18}→ export MY_KEY=…, then kpd start" in out
+    for key, state in (("sk-very-secret", "ok"), ("very secret", "bad")):
+        monkeypatch.setenv("MY_KEY", key)
+        doctor(ws, "--json")
+        out = capsys.readouterr().out
+        assert states(json.loads(out)["checks"])["model key"] == state
+        assert "secret" not in out
+
+
+def test_a_gpu_with_somebody_elses_process_is_told_with_what_helps(
+    ws: Workspace, capsys: pytest.CaptureFixture[str], install: Install
+) -> None:
+    install(
+        "nvidia-smi",
+        f"""case "$1" in
+  --query-gpu=index,*) {prints(H100.splitlines()[0])}
+  ;;
+  --query-gpu=uuid,*) echo '{GPU}, 1980, 3201, 118.30, 700.00, 34, 527, 17, 0x0' ;;
+  --query-compute-apps=*) echo '{GPU}, {os.getpid()}, 518, /usr/bin/python3' ;;
+esac""",
+    )
+    assert doctor(ws, "--json") == 1
+    (card,) = json.loads(capsys.readouterr().out)["hosts"]
+    (found,) = [check for check in card["checks"] if check["name"] == "gpu use"]
+    assert found["state"] == "bad"
+    process = f"python3 (pid {os.getpid()}, 518 MiB)"
+    assert found["found"] == f"{process}: not kpd's, measurements wait for its end; 527 MiB in use"
+    assert 'tolerate = ["python3"] in [hosts.local]' in found["remedy"]
+    assert states(card["checks"])["cpu counters"] in ("ok", "off")
+
+    ws.config.write_text(f'{ws.config.read_text()}tolerate = ["python3"]\n')
+    doctor(ws)
+    assert f"  ✓ gpu use       {process}: tolerated; 527 MiB in use\n" in capsys.readouterr().out
+    ws.config.write_text(f"{ws.config.read_text()}gpus = [7]\n")
+    doctor(ws)
+    assert "gpu use" not in capsys.readouterr().out
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing can be made in /proc")
 def test_a_root_that_cannot_be_made_is_not_put_down_to_a_run(ws: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     ws.config.write_text('[hosts.local]\nroot = "/proc/nowhere/kpd"\n')
@@ -138,12 +188,13 @@ async def test_a_daemon_looks_for_us_and_is_nudged(tmp_path: Path, monkeypatch: 
     async def kpd(*args: str) -> tuple[int | None, str, str]:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "kpd.cli.main", "-w", str(root), *args,
-            env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=asyncio.subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "ANTHROPIC_API_KEY": ""}, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         out, err = await asyncio.wait_for(process.communicate(), 30)
         return process.returncode, out.decode(), err.decode()
 
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-daemon")  # in this process, which is the daemon
     root = tmp_path / "ws"
     (root / "tasks").mkdir(parents=True)
     tables = (f'[hosts.{name}]\ntransport = "ssh"\naddress = "me@{name}"\n' for name in ("box", "far"))
@@ -161,6 +212,7 @@ async def test_a_daemon_looks_for_us_and_is_nudged(tmp_path: Path, monkeypatch: 
             assert "box\n  ✓ link          fine\n  – gpu           none\n" in out
             assert "far\n  ✗ link          gone\n" + " " * 18 + "→ look\n" in out
             assert out.endswith("\n1 to correct\n")
+            assert "  ✓ model key     ANTHROPIC_API_KEY is set in the daemon's environment\n" in out
             assert (await kpd("doctor", "box"))[0] == 0
             assert (await kpd("hosts", "retry", "far"))[0] == 3
             code, out, err = await kpd("hosts", "trust", "far", "--yes")

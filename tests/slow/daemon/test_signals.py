@@ -16,6 +16,7 @@ SLOW_TO_BEGIN = """
 import asyncio, sys
 from pathlib import Path
 from kpd.agents import catalogue
+from kpd.agents.agent import AgentKind
 from kpd.agents.operator import AsTheyAre
 from kpd.daemon.process import serve
 from kpd.workspace.paths import Workspace
@@ -29,7 +30,7 @@ class Slow(AsTheyAre):
             await asyncio.sleep(0.02)
         return await super().propose(context)
 
-catalogue.AGENTS["baseline"] = lambda config, of: Slow()
+catalogue.UNNAMED["baseline"] = AgentKind(lambda config, of: Slow(), operators=True)
 asyncio.run(serve(Workspace(root)))
 """
 

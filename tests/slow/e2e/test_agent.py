@@ -9,7 +9,7 @@ WITH_A_NEW_AGENT = """
 import asyncio, sys
 from pathlib import Path
 from kpd.agents import catalogue
-from kpd.agents.agent import BadReply, Proposal
+from kpd.agents.agent import AgentKind, BadReply, Proposal
 from kpd.daemon.process import serve
 import pytest
 
@@ -37,8 +37,7 @@ class Learner:
     async def close(self):
         pass
 
-catalogue.AGENTS["learner"] = lambda config, of: Learner()
-catalogue.CHOICES["learner"] = "learner"
+catalogue.AGENTS._found["learner"] = AgentKind(lambda config, of: Learner())
 asyncio.run(serve(Workspace(Path(sys.argv[1]))))
 """
 

@@ -16,7 +16,7 @@ NAMES_ITS_MODEL = """
 import asyncio, sys
 from pathlib import Path
 from kpd.agents import catalogue
-from kpd.agents.agent import Exhausted
+from kpd.agents.agent import AgentKind, Exhausted
 from kpd.daemon.process import serve
 from kpd.workspace.paths import Workspace
 
@@ -38,7 +38,7 @@ class Named:
     async def close(self):
         (root / f"closed_{self.model}").touch()
 
-catalogue.AGENTS["claude"] = lambda config, of: Named(config.claude.model)
+catalogue.UNNAMED["claude"] = AgentKind(lambda config, of: Named(config.claude.model), models=True)
 asyncio.run(serve(Workspace(root)))
 """
 

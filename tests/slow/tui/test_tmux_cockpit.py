@@ -135,7 +135,7 @@ def test_a_day_at_the_cockpit(pane: Tmux, workspace: Workspace) -> None:
     pane.press("b")
     pane.until("Roll r1 back to iteration 0")
     pane.press("y")
-    pane.until("r1.0 is back")
+    pane.until("r1.0 is the incumbent again")
     until(lambda: the_run(workspace)["incumbent"] == 0, "the baseline to be the incumbent")
     kernel = (workspace.tasks / "scale" / "kernel.c").read_bytes()
     assert kernel == (TASKS / "scale" / "kernel.c").read_bytes(), "the task folder shows the incumbent"

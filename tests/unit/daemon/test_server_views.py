@@ -309,6 +309,20 @@ def test_a_skill_that_is_not_there_or_not_good_is_explained(asked: Asked) -> Non
     assert "Signal" in asked.refused("skill", id="own").message
 
 
+def test_the_model_key_is_looked_for_where_the_config_says_and_not_told(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.workspace.config.write_text('[claude]\napi_key_env = "MY_KEY"\n')
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    assert asked.ask("model_key") == {"variable": "MY_KEY", "trouble": ""}
+    monkeypatch.setenv("MY_KEY", "no secret")
+    assert asked.ask("model_key") == {"variable": "MY_KEY", "trouble": "what MY_KEY holds is no API key"}
+    monkeypatch.delenv("MY_KEY")
+    assert asked.ask("model_key")["trouble"] == "there is no API key: MY_KEY is not set"
+    asked.workspace.config.write_text("[cloud]\n")
+    assert asked.refused("model_key").code == "infra"
+
+
 def test_memory_of_a_task(asked: Asked) -> None:
     assert asked.ask("memory", task="scale") == {"text": ""}
     (asked.workspace.memory / "scale.md").write_text("# Scale\n")
