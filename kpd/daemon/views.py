@@ -16,7 +16,8 @@ null, except `iteration`, `name`, `id` and `task` where they stand first. A run 
     rederive  {recorded, rederived}                    iteration: the verdict as judged, and from timing.json again
     hosts     [HostCard]
     tasks     [TaskCard]
-    rules     [{id, severity, finding, action, fired, tried, accepted, median_gain_pct (null: nothing measured), stand}]
+    rules     [{id, severity, finding, condition, action, fired, tried, accepted, median_gain_pct, stand}]
+                                                       median_gain_pct: null where nothing is measured
                                                        run: whose operator pinned or banned them; else the active one
     terms     {run, status, agent, model, stands, budget, counted, in_vain, usd, score}   run: what it goes on under,
                                                        and what of its budget is used: iterations, patience, dollars
