@@ -78,7 +78,8 @@ def rules(args: Namespace) -> int:
     for rule in clean(rules):
         stand = f" · {rule['stand']}" if rule["stand"] != "plain" else ""
         out(f"{rule['id']} ({rule['severity']}){stand}")
-        for paragraph in (rule["finding"], f"→ {rule['action']}", *_so_far(rule)):
+        when = [f"when {rule['condition']}"] if rule["condition"] else []
+        for paragraph in (rule["finding"], *when, f"→ {rule['action']}", *_so_far(rule)):
             for text in wrapped(paragraph, columns(), "    "):
                 out(text)
     return OK

@@ -30,6 +30,7 @@ def rules(runs: Iterable[Run], stands: Mapping[str, Stand]) -> list[dict[str, An
                 "id": rule.id,
                 "severity": rule.severity,
                 "finding": rule.words,
+                "condition": rule.condition,
                 "action": rule.action,
                 "fired": so_far.fired,
                 "tried": so_far.tried,

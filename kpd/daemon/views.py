@@ -17,7 +17,8 @@ data stand sentences: `reason`, why a run or an iteration ended or is paused, an
     rederive  {recorded, rederived}                    iteration: the verdict as judged, and from timing.json again
     hosts     [HostCard]
     tasks     [TaskCard]
-    rules     [{id, severity, finding, action, fired, tried, accepted, median_gain_pct (null: nothing measured), stand}]
+    rules     [{id, severity, finding, condition, action, fired, tried, accepted, median_gain_pct, stand}]
+                                                       median_gain_pct: null where nothing is measured
                                                        run: whose operator pinned or banned them; else the active one
     terms     {run, status, agent, model, stands, budget, counted, in_vain, usd, score}   run: what it goes on under,
                                                        and what of its budget is used: iterations, patience, dollars

@@ -14,6 +14,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["hot_scalar_fp"] > 0 and m["hot_vector_pct"] < 50,
         "the hot loop computes value by value: {hot_scalar_fp:.0f} scalar FP instructions, {hot_vector_fp:.0f} packed",
         "make it vectorise: independent iterations, unit stride, no calls; or write it with vector types",
+        "hot_scalar_fp > 0, hot_vector_pct < 50",
     ),
     Rule(
         "call_in_loop",
@@ -22,6 +23,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["hot_calls"] > 0,
         "function calls in the hot loop: {hot_calls:.0f} in {hot_instructions:.0f} instructions",
         "replace the call by inline code: a polynomial for a math function, a static inline for one of your own",
+        "hot_calls > 0",
     ),
     Rule(
         "reduction_order",
@@ -30,6 +32,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["missed_reduction"] > 0,
         "loops kept scalar because the order of floating-point additions must be kept: {missed_reduction:.0f}",
         "sum into several independent partial sums, or allow reordering with -ffast-math where the check permits",
+        "missed_reduction > 0",
     ),
     Rule(
         "far_below_bandwidth",
@@ -38,6 +41,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["memory_roofline_pct"] < 50,
         "memory-limited cases reach {memory_roofline_pct:.0f} % of the measured bandwidth ({gbs:.1f} GB/s over all)",
         "memory is not what holds it back yet: find the latency, the arithmetic or the wasted traffic that does",
+        "memory_roofline_pct < 50",
     ),
     Rule(
         "scalar_moves",
@@ -46,6 +50,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["hot_vector_bits"] + m["hot_scalar_fp"] + m["hot_calls"] == 0 and m["roofline_pct"] < NEAR_PCT,
         "the hot loop of {hot_instructions:.0f} instructions only moves data, one element at a time",
         "move whole vectors: transpose or permute small squares in registers, and store full cache lines",
+        f"hot_vector_bits + hot_scalar_fp + hot_calls = 0, roofline_pct < {NEAR_PCT:g}",
     ),
     Rule(
         "possible_aliasing",
@@ -54,6 +59,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["missed_alias"] > 0,
         "loops kept scalar because the compiler must assume that pointers overlap: {missed_alias:.0f}",
         "qualify the pointers with restrict, and copy what is loop-invariant into locals",
+        "missed_alias > 0",
     ),
     Rule(
         "narrow_vectors",
@@ -62,6 +68,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: 0 < m["hot_vector_bits"] < min(256.0, m["machine_vector_bits"]) and m["hot_vector_pct"] >= 50,
         "the hot loop uses {hot_vector_bits:.0f}-bit vectors on a CPU that has {machine_vector_bits:.0f}-bit ones",
         "compile with -march=native, or use wider vector types",
+        "0 < hot_vector_bits < 256, hot_vector_bits < machine_vector_bits, hot_vector_pct ≥ 50",
     ),
     Rule(
         "division_in_loop",
@@ -70,6 +77,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["hot_divisions"] > 0,
         "divisions and square roots in the hot loop: {hot_divisions:.0f} in {hot_instructions:.0f} instructions",
         "hoist the reciprocal out of the loop, or use an estimate with one Newton step where the check permits",
+        "hot_divisions > 0",
     ),
     Rule(
         "gather_in_loop",
@@ -78,6 +86,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["hot_element_loads"] > 0,
         "the hot loop fills vectors lane by lane: {hot_element_loads:.0f} gathers or single-lane loads",
         "change the loop order or the layout so that neighbouring lanes are neighbours in memory",
+        "hot_element_loads > 0",
     ),
     Rule(
         "spills_in_loop",
@@ -86,6 +95,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["hot_stack"] >= 4 and m["hot_stack"] >= 0.1 * m["hot_instructions"],
         "{hot_stack:.0f} of the hot loop's {hot_instructions:.0f} instructions load from or store to the stack",
         "keep fewer values alive at once: a smaller unroll or register tile, or split the loop",
+        "hot_stack ≥ 4, hot_stack ≥ 0.1 · hot_instructions",
     ),
     Rule(
         "core_waits",
@@ -94,6 +104,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["ipc"] < 1.0 and m["roofline_pct"] < NEAR_PCT,
         "{ipc:.2f} instructions a cycle at {roofline_pct:.0f} % of the roofline: the core mostly waits",
         "break chains of dependent operations with several accumulators, and start loads earlier",
+        f"ipc < 1, roofline_pct < {NEAR_PCT:g}",
     ),
     Rule(
         "high_branch_misses",
@@ -102,6 +113,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["branch_mpki"] > 3 and m["branch_miss_pct"] > 1,
         "{branch_mpki:.1f} mispredicted branches a 1000 instructions ({branch_miss_pct:.1f} % of the branches)",
         "replace branches that depend on data by selects, masks or min and max",
+        "branch_mpki > 3, branch_miss_pct > 1",
     ),
     Rule(
         "cache_misses",
@@ -110,6 +122,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["cache_mpki"] > 10 and m["cache_miss_pct"] > 20 and m["roofline_pct"] < NEAR_PCT,
         "{cache_mpki:.0f} last-level cache misses a 1000 instructions ({cache_miss_pct:.0f} % of the references)",
         "block the loops so that what is used again is still in cache, and stream what is not",
+        f"cache_mpki > 10, cache_miss_pct > 20, roofline_pct < {NEAR_PCT:g}",
     ),
     Rule(
         "uneven_cases",
@@ -118,6 +131,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["worst_roofline_pct"] < 0.5 * m["best_roofline_pct"] and m["worst_roofline_pct"] < NEAR_PCT,
         "the worst case reaches {worst_roofline_pct:.0f} % of its roofline, the best {best_roofline_pct:.0f} %",
         "look at the worst case's shape by itself: its overhead a row, its remainder loop, or its footprint",
+        f"worst_roofline_pct < 0.5 · best_roofline_pct, worst_roofline_pct < {NEAR_PCT:g}",
     ),
     Rule(
         "near_roofline",
@@ -126,6 +140,7 @@ CPU_RULES: tuple[Rule, ...] = (
         lambda m: m["roofline_pct"] >= NEAR_PCT,
         "{roofline_pct:.0f} % of the roofline: the machine has little more to give",
         "stop here, or do less: fewer bytes, fewer passes, fused with what comes before or after",
+        f"roofline_pct ≥ {NEAR_PCT:g}",
     ),
 )
 

@@ -28,6 +28,9 @@ with rows of odd length, and half-empty warps at their ends, a good kernel has s
 
 _ROOM = ("sm_pct", "dram_pct")
 _IDLE = ("issue_pct", *_ROOM)
+ROOM = f"sm_pct < {BUSY_PCT:g}, dram_pct < {BUSY_PCT:g}"
+IDLE = f"issue_pct < {BUSY_PCT:g}, {ROOM}"
+"""What `_room` and `_idle` ask, as a condition says it."""
 
 
 def _room(m: Mapping[str, float]) -> bool:
@@ -49,6 +52,7 @@ GPU_RULES: tuple[Rule, ...] = (
         "a call takes {event_us:.1f} µs as launched, of which the device works {device_us:.1f} µs:"
         " {launch_overhead_pct:.0f} % is launching",
         "launch less: fuse the kernels of a call, drop copies and allocations from it, or replay a CUDA graph",
+        "launch_overhead_pct ≥ 20",
     ),
     Rule(
         "poor_coalescing",
@@ -58,6 +62,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: 0 < m["coalescing_load_pct"] < WELL_USED_PCT and m["sectors_per_load"] > SECTORS_OF_A_FEW,
         "loads use {coalescing_load_pct:.0f} % of the bytes they fetch: {sectors_per_load:.1f} sectors a request",
         "let neighbouring lanes load neighbouring addresses: reorder the indices, or stage a tile in shared memory",
+        f"0 < coalescing_load_pct < {WELL_USED_PCT:g}, sectors_per_load > {SECTORS_OF_A_FEW:g}",
     ),
     Rule(
         "uncoalesced_store",
@@ -67,6 +72,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: 0 < m["coalescing_store_pct"] < WELL_USED_PCT and m["sectors_per_store"] > SECTORS_OF_A_FEW,
         "stores use {coalescing_store_pct:.0f} % of the bytes they write: {sectors_per_store:.1f} sectors a request",
         "let neighbouring lanes store neighbouring addresses: turn the tile around in shared memory before storing",
+        f"0 < coalescing_store_pct < {WELL_USED_PCT:g}, sectors_per_store > {SECTORS_OF_A_FEW:g}",
     ),
     Rule(
         "smem_bank_conflicts",
@@ -82,6 +88,7 @@ GPU_RULES: tuple[Rule, ...] = (
         "{shared_conflict_pct:.0f} % of the shared-memory wavefronts are bank conflicts:"
         " {shared_conflicts_load:.0f} in loads, {shared_conflicts_store:.0f} in stores",
         "pad the rows of the tile by one element, or swizzle the column with the row",
+        "shared_conflict_pct ≥ 10, shared_conflicts_load + shared_conflicts_store ≥ 0.01 · instructions",
     ),
     Rule(
         "low_tensor_use",
@@ -92,6 +99,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["tensor_pct"] < 50 and (m["tensor_pct"] >= 5 or m["fma_pct"] >= 60) and m["dram_pct"] < BUSY_PCT,
         "the tensor pipes work {tensor_pct:.0f} % of the time, the FMA pipes {fma_pct:.0f} %",
         "give matrix products to the tensor cores (mma, wgmma, tcgen05), and feed them with copies that run ahead",
+        f"tensor_pct < 50, (tensor_pct ≥ 5 or fma_pct ≥ 60), dram_pct < {BUSY_PCT:g}",
     ),
     Rule(
         "register_spill",
@@ -101,6 +109,7 @@ GPU_RULES: tuple[Rule, ...] = (
         "the compiler spills: {spill_store_bytes:.0f} bytes stored and {spill_load_bytes:.0f} loaded a thread,"
         " at {ptxas_registers:.0f} registers",
         "keep fewer values alive: a smaller tile a thread, less unrolling, or a looser __launch_bounds__",
+        "spill_store_bytes + spill_load_bytes > 0",
     ),
     Rule(
         "local_memory",
@@ -110,6 +119,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["local_requests"] > 0.01 * m["instructions"],
         "{local_requests:.0f} requests to local memory in {instructions:.0f} warp instructions",
         "index per-thread arrays with constants only, by full unrolling, so that they stay in registers",
+        "local_requests > 0.01 · instructions",
     ),
     Rule(
         "low_waves_per_sm",
@@ -119,6 +129,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["waves"] < 2 and _room(m),
         "a grid of {grid:.0f} blocks makes {waves:.2f} waves: SMs stay empty, or idle while the last blocks end",
         "cut the work into more and smaller blocks: smaller tiles, or split the reduced dimension",
+        f"waves < 2, {ROOM}",
     ),
     Rule(
         "tail_effect",
@@ -128,6 +139,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["waves"] > 1 and m["waves"] <= 0.8 * math.ceil(m["waves"]) and _room(m),
         "{waves:.2f} waves: a fifth of the time or more is lost to a last wave that is far from full",
         "size the grid to whole waves: a persistent grid with a stride loop, or another tile size",
+        f"waves > 1, waves ≤ 0.8 · ⌈waves⌉, {ROOM}",
     ),
     Rule(
         "stall_long_scoreboard",
@@ -138,6 +150,7 @@ GPU_RULES: tuple[Rule, ...] = (
         "{stall_long_scoreboard:.2f} of a warp's time is waiting for global or local memory,"
         " at {dram_pct:.0f} % of DRAM's peak",
         "keep more bytes in flight: several independent 16-byte loads a thread, issued before the first is used",
+        f"stall_long_scoreboard ≥ 0.3, {IDLE}",
     ),
     Rule(
         "low_occupancy",
@@ -148,6 +161,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["occupancy_pct"] < 50 and (m["waves"] >= 1 or m["occupancy_limit_pct"] < 50) and _room(m),
         "{occupancy_pct:.0f} % of the warps an SM can hold are there; resources allow {occupancy_limit_pct:.0f} %",
         "cut registers or shared memory a block, or change its size; else give each thread more independent work",
+        f"occupancy_pct < 50, (waves ≥ 1 or occupancy_limit_pct < 50), {ROOM}",
     ),
     Rule(
         "register_limited",
@@ -164,6 +178,8 @@ GPU_RULES: tuple[Rule, ...] = (
         "{registers:.0f} registers a thread allow {limit_registers:.0f} blocks an SM where warps would allow"
         " {limit_warps:.0f}: occupancy ends at {occupancy_limit_pct:.0f} %",
         "cap the registers with __launch_bounds__(threads, blocks) as long as nothing spills, or shorten live ranges",
+        "limit_registers < limit_warps, limit_registers ≤ limit_shared, limit_registers ≤ limit_blocks,"
+        f" occupancy_limit_pct ≤ 50, {ROOM}",
     ),
     Rule(
         "low_l1_hit",
@@ -174,6 +190,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["l1_hit_pct"] < 30 and m["l2_hit_pct"] >= 70 and m["stall_long_scoreboard"] >= 0.3 and _room(m),
         "{l1_hit_pct:.0f} % of the sectors hit in L1, {l2_hit_pct:.0f} % in L2: the same data is fetched from L2 again",
         "keep what is used again near: a tile in shared memory, values in registers, neighbours in one block",
+        f"l1_hit_pct < 30, l2_hit_pct ≥ 70, stall_long_scoreboard ≥ 0.3, {ROOM}",
     ),
     Rule(
         "low_l2_hit",
@@ -185,6 +202,7 @@ GPU_RULES: tuple[Rule, ...] = (
         "{l2_hit_pct:.0f} % of the sectors hit in L2, and DRAM moves more than the task needs:"
         " {dram_read_mb:.0f} MB read, {dram_write_mb:.0f} MB written",
         "order the blocks so that those that share data run together, and let streams leave L2 first",
+        "l2_hit_pct < 50, dram_read_mb + dram_write_mb > 0.00125 · gbs · call_us",
     ),
     Rule(
         "stall_mio_throttle",
@@ -194,6 +212,7 @@ GPU_RULES: tuple[Rule, ...] = (
         "{stall_mio_throttle:.2f} of a warp's time is waiting for room in the queue of shared-memory and special"
         " instructions",
         "issue fewer and wider shared-memory instructions, and keep what is reused in registers",
+        f"stall_mio_throttle ≥ 0.3, {IDLE}",
     ),
     Rule(
         "stall_short_scoreboard",
@@ -202,6 +221,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["stall_short_scoreboard"] >= 0.3 and _idle(m),
         "{stall_short_scoreboard:.2f} of a warp's time is waiting for shared memory or a special function",
         "remove bank conflicts, then load from shared memory a step ahead of its use",
+        f"stall_short_scoreboard ≥ 0.3, {IDLE}",
     ),
     Rule(
         "stall_barrier",
@@ -210,6 +230,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["stall_barrier"] >= 0.2 and _idle(m),
         "{stall_barrier:.2f} of a warp's time is waiting at a barrier for the rest of {block_threads:.0f} threads",
         "use fewer barriers and smaller blocks: warp shuffles within a warp, two buffers instead of two barriers",
+        f"stall_barrier ≥ 0.2, {IDLE}",
     ),
     Rule(
         "stall_math_pipe",
@@ -220,6 +241,7 @@ GPU_RULES: tuple[Rule, ...] = (
         "{stall_math_pipe:.2f} of a warp's time is waiting for an arithmetic pipe, while schedulers issue in"
         " {issue_pct:.0f} % of the cycles (FMA pipes: {fma_pct:.0f} %)",
         "take work off the narrow pipe: fewer divisions, exponentials, conversions or doubles a value",
+        f"stall_math_pipe ≥ 0.3, issue_pct < {BUSY_PCT:g}",
     ),
     Rule(
         "stall_membar",
@@ -228,6 +250,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["stall_membar"] >= 0.15 and _idle(m),
         "{stall_membar:.2f} of a warp's time is waiting for memory fences",
         "fence once a block instead of once a thread, at the narrowest scope that is right",
+        f"stall_membar ≥ 0.15, {IDLE}",
     ),
     Rule(
         "severe_memory_bound",
@@ -236,6 +259,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["dram_pct"] >= BUSY_PCT and m["sm_pct"] <= m["dram_pct"] - 10,
         "DRAM works at {dram_pct:.0f} % of its peak, the SMs at {sm_pct:.0f} %: the bytes set the time",
         "move fewer bytes: fuse passes, keep intermediates on chip, store narrower types",
+        f"dram_pct ≥ {BUSY_PCT:g}, sm_pct ≤ dram_pct - 10",
     ),
     Rule(
         "near_peak_compute",
@@ -244,6 +268,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["sm_pct"] >= 85 and m["dram_pct"] <= m["sm_pct"] - 5,
         "the busiest unit of the SMs works at {sm_pct:.0f} % of its peak, DRAM at {dram_pct:.0f} %",
         "do less arithmetic, or move it to a pipe with a higher peak: packed types, tensor cores",
+        "sm_pct ≥ 85, dram_pct ≤ sm_pct - 5",
     ),
     Rule(
         "huge_dram_traffic",
@@ -252,6 +277,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["dram_read_mb"] + m["dram_write_mb"] >= 10_000,
         "a call moves {dram_read_mb:.0f} MB from DRAM and {dram_write_mb:.0f} MB to it",
         "find which bytes are needed twice, or not at all: fuse kernels, drop intermediates and padding",
+        "dram_read_mb + dram_write_mb ≥ 10000",
     ),
     Rule(
         "stall_wait",
@@ -261,6 +287,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["stall_wait"] >= 0.3 and _idle(m),
         "{stall_wait:.2f} of a warp's time is waiting for the fixed latency of its own last instruction",
         "give each warp independent instructions: several accumulators, several elements a thread",
+        f"stall_wait ≥ 0.3, {IDLE}",
     ),
     Rule(
         "low_ipc",
@@ -270,6 +297,7 @@ GPU_RULES: tuple[Rule, ...] = (
         lambda m: m["ipc"] < 0.5 and max(m["sm_pct"], m["dram_pct"]) < HALF_BUSY_PCT,
         "{ipc:.2f} instructions a cycle and SM, with the SMs at {sm_pct:.0f} % and DRAM at {dram_pct:.0f} %",
         "find what the warps wait for: the largest stall names it",
+        f"ipc < 0.5, sm_pct < {HALF_BUSY_PCT:g}, dram_pct < {HALF_BUSY_PCT:g}",
     ),
     Rule(
         "high_waves_per_sm",
@@ -280,6 +308,7 @@ GPU_RULES: tuple[Rule, ...] = (
         "{waves:.0f} waves of short blocks: {instructions:.0f} warp instructions in {grid:.0f} blocks of"
         " {block_threads:.0f} threads",
         "give each thread several elements, so that a block's start and index arithmetic serve more work",
+        f"waves ≥ 40, 32 · instructions < 100 · grid · block_threads, {ROOM}",
     ),
 )
 

@@ -18,7 +18,8 @@ ID = re.compile(r"[a-z][a-z0-9_]*")
 class Rule:
     """`when` sees the metrics named in `needs`, all of them finite; they are also the evidence.
 
-    `finding` is a format string over them. `id` names the skill file, `skills/<id>.md`.
+    `finding` is a format string over them. `id` names the skill file, `skills/<id>.md`. `condition` tells people what
+    `when` asks: comparisons that must all hold, with commas between them.
     """
 
     id: str
@@ -27,6 +28,7 @@ class Rule:
     when: Callable[[Mapping[str, float]], bool]
     finding: str
     action: str
+    condition: str = ""
 
     @property
     def words(self) -> str:

@@ -291,7 +291,7 @@ def test_samples_that_are_gone_are_not_taken_for_none(asked: Asked) -> None:
 def test_rules_and_skills(asked: Asked) -> None:
     rules = asked.ask("rules")
     so_far = {"fired", "tried", "accepted", "median_gain_pct"}
-    assert {"id", "severity", "finding", "action", "stand"} | so_far == set(rules[0])
+    assert {"id", "severity", "finding", "condition", "action", "stand"} | so_far == set(rules[0])
     listed = asked.ask("skills")
     assert {"id", "signal"} == set(listed[0])
     first = listed[0]["id"]

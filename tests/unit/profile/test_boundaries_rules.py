@@ -1,8 +1,11 @@
 """Each condition of each rule: the rule fires just inside it, not just outside, and at the edge as the table says."""
 
+import math
+import re
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, strategies as st
 
 from kpd.model.profiles import Severity
 from kpd.profile.cpu_rules import CPU_RULES
@@ -153,6 +156,34 @@ def test_a_rule_fires_on_one_side_of_each_edge_and_not_on_the_other(
     metrics = dict.fromkeys(BY_ID[rule].needs, 1.0) | others
     fired = tuple(BY_ID[rule].fire(metrics | {metric: at}) is not None for at in (edge - step, edge, edge + step))
     assert fired == FIRES[relation]
+
+
+def holds(condition: str, metrics: dict[str, float]) -> bool:
+    """What a condition says, worked out without the rule's own code."""
+    code = re.sub("⌈(.*?)⌉", r"ceil(\1)", condition).replace("≥", ">=").replace("≤", "<=").replace("·", "*")
+    asked = [re.sub(" = ", " == ", part) for part in code.split(", ")]
+    return all(eval(part, {"ceil": math.ceil}, metrics) for part in asked)
+
+
+@pytest.mark.parametrize(("rule", "condition", "others"), edges())
+def test_what_a_rule_says_of_its_condition_is_what_it_does_at_each_edge(
+    rule: str, condition: str, others: dict[str, float]
+) -> None:
+    metric, _, value = condition.split()
+    edge, step = float(value), 1e-6 * max(1.0, float(value))
+    for at in (edge - step, edge, edge + step):
+        metrics = dict.fromkeys(BY_ID[rule].needs, 1.0) | others | {metric: at}
+        assert holds(BY_ID[rule].condition, metrics) == (BY_ID[rule].fire(metrics) is not None)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(st.data())
+def test_what_a_rule_says_of_its_condition_is_what_it_does_anywhere(rule: str, data: st.DataObject) -> None:
+    """Starting where it fires, so that something more that the condition may ask is seen."""
+    value = st.sampled_from([0.0, 0.2, 1.0, 3.0, 20.0, 55.0, 75.0, 95.0, 300.0, 20_000.0]) | st.floats(0, 100)
+    some = data.draw(st.dictionaries(st.sampled_from(BY_ID[rule].needs), value, max_size=3))
+    metrics = dict.fromkeys(BY_ID[rule].needs, 1.0) | RULES[rule][0] | some
+    assert holds(BY_ID[rule].condition, metrics) == (BY_ID[rule].fire(metrics) is not None)
 
 
 def test_moves_are_told_apart_from_arithmetic_whatever_it_is() -> None:
