@@ -20,11 +20,11 @@ from typing import Any
 
 from loopback import reached
 
-from kpd.hosts.host import Host, JobSpec, Lease
-from kpd.hosts.job import JobResult, Notes
+from kpd.hosts.host import Host, JobSpec, LeaseRequest
+from kpd.hosts.job import JobNotes, JobResult
 from kpd.hosts.preflight import probe
 from kpd.hosts.preflight.cards import host_card
-from kpd.hosts.preflight.trial import try_counters
+from kpd.hosts.preflight.counter_trial import try_counters
 from kpd.model.codec import encode
 from kpd.workspace.config import HostConfig
 
@@ -79,7 +79,7 @@ async def record(folder: Path, scratch: Path) -> dict[str, Any]:
         begun = time.perf_counter()
         await try_counters(host, facts, (), 60.0)
         card = host_card("gpu", HostConfig("ssh", "gpu"), facts, tried)
-        lease = Lease(facts["gpus"][0].uuid, gpu=True)
+        lease = LeaseRequest(facts["gpus"][0].uuid, gpu=True)
         return {
             "device": next(device.name for device in card.devices if device.kind == "gpu"),
             "probe_s": round(probed, 3),
@@ -105,7 +105,7 @@ def smi_times() -> dict[str, float]:
     return {"median": round(median(took), 4), "max": round(max(took), 4)}
 
 
-async def one_after_the_other(host: Host, lease: Lease) -> dict[str, Any]:
+async def one_after_the_other(host: Host, lease: LeaseRequest) -> dict[str, Any]:
     """Four jobs at once that all want the device."""
     script = "date +%s.%N; sleep 0.3; date +%s.%N"
     results = await asyncio.gather(*(host.job(JobSpec(f"turn{n}", script, 30.0, lease=lease)) for n in range(4)))
@@ -114,7 +114,7 @@ async def one_after_the_other(host: Host, lease: Lease) -> dict[str, Any]:
     return {"overlaps": overlaps, "tokens": sorted(result.token for result in results)}
 
 
-async def foreign_before(host: Host, lease: Lease, scratch: Path) -> dict[str, Any]:
+async def foreign_before(host: Host, lease: LeaseRequest, scratch: Path) -> dict[str, Any]:
     other = await spin(scratch, 4.0)
     begun = time.perf_counter()
     result, notes = await noted(host, JobSpec("before", "date", 30.0, lease=lease))
@@ -123,7 +123,7 @@ async def foreign_before(host: Host, lease: Lease, scratch: Path) -> dict[str, A
     return {"foreign_pid": other.pid, "waited_s": round(waited, 2), "notes": notes, "taint": result.taint}
 
 
-async def foreign_during(host: Host, lease: Lease, scratch: Path) -> dict[str, Any]:
+async def foreign_during(host: Host, lease: LeaseRequest, scratch: Path) -> dict[str, Any]:
     job = asyncio.create_task(noted(host, JobSpec("during", f"{scratch}/spin 8", 60.0, lease=lease)))
     await asyncio.sleep(3)
     other = await spin(scratch, 2.5)
@@ -132,7 +132,7 @@ async def foreign_during(host: Host, lease: Lease, scratch: Path) -> dict[str, A
     return {"foreign_pid": other.pid, "notes": notes, "taint": result.taint, "stdout_bytes": len(result.stdout)}
 
 
-async def leftover(host: Host, lease: Lease, scratch: Path) -> dict[str, Any]:
+async def leftover(host: Host, lease: LeaseRequest, scratch: Path) -> dict[str, Any]:
     """A job's supervisor is killed while its process computes; the next one that wants the device clears that away."""
     computes = asyncio.Event()
     spec = JobSpec("orphaned", f"{scratch}/spin 60", 90.0, lease=lease)
@@ -146,7 +146,7 @@ async def leftover(host: Host, lease: Lease, scratch: Path) -> dict[str, Any]:
     return {"lost": lost.reason, "waited_s": round(time.perf_counter() - begun, 2), "notes": notes, "rc": result.rc}
 
 
-async def watching_costs(host: Host, lease: Lease, scratch: Path) -> dict[str, Any]:
+async def watching_costs(host: Host, lease: LeaseRequest, scratch: Path) -> dict[str, Any]:
     """Microseconds a launch of a tiny kernel, with the GPU watched by the lease and without, in turns."""
     found: dict[str, list[float]] = {"watched": [], "unwatched": []}
     for turn in range(3):
@@ -159,7 +159,7 @@ async def watching_costs(host: Host, lease: Lease, scratch: Path) -> dict[str, A
 
 async def noted(host: Host, spec: JobSpec) -> tuple[JobResult, list[dict[str, Any]]]:
     """The job's result and all its notes."""
-    lines = Notes()
+    lines = JobNotes()
     notes: list[dict[str, Any]] = []
     async for piece in host.follow(spec):
         if isinstance(piece, JobResult):

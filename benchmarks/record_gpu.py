@@ -34,7 +34,7 @@ from kpd import __version__
 from kpd.agents import space
 from kpd.agents.agent import Context, Exhausted, Proposal
 from kpd.agents.catalogue import AGENTS
-from kpd.hosts.preflight.gpus import QUERY, Gpu, chosen, cuda_of, gpus_of, ncu_of
+from kpd.hosts.preflight.gpus import QUERY, GpuInfo, chosen, cuda_of, gpus_of, ncu_of
 from kpd.hosts.recorded.calls import OUTSIDE
 from kpd.hosts.recorded.recording import Candidate, Recording, finish, load
 from kpd.hosts.recorded.scrub import LEAST
@@ -133,7 +133,7 @@ def said(programs: dict[str, str], name: str, *words: str) -> str:
     return subprocess.run([programs[name], *words], check=True, capture_output=True, text=True).stdout
 
 
-def found_gpu(programs: dict[str, str], wanted: str) -> Gpu:
+def found_gpu(programs: dict[str, str], wanted: str) -> GpuInfo:
     listed, trouble = gpus_of(said(programs, "nvidia-smi", *QUERY.split()))
     found, _ = chosen(listed, (wanted,))
     if not found:

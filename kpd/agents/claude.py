@@ -10,9 +10,9 @@ from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.record import artefacts
 from kpd.agents.prompt.shorten import shorter
 from kpd.agents.reading import proposal
+from kpd.claude.backoff import Backoff
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.claude.pace import Pace
-from kpd.claude.question import Answer, Hooks, Part, Question, Stop
+from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart, Stop
 from kpd.claude.service import Service
 from kpd.knowledge import patterns
 from kpd.knowledge.compact import compact
@@ -42,7 +42,7 @@ class Claude:
     repairs = True
     reads_steering = True
 
-    def __init__(self, config: ClaudeConfig, pace: Pace | None = None) -> None:
+    def __init__(self, config: ClaudeConfig, pace: Backoff | None = None) -> None:
         self._config = config
         self._service = Service(config, os.environ, pace)
         self._past: str | None = None
@@ -59,13 +59,13 @@ class Claude:
     async def close(self) -> None:
         await self._service.close()
 
-    async def _answer(self, context: Context, prompt: Prompt) -> Answer:
+    async def _answer(self, context: Context, prompt: Prompt) -> ModelAnswer:
         """Asked with a shorter prompt if it does not fit the model. Raises Exhausted when that is of no use."""
         purpose, name = _purpose(context.failure), _name(context.failure)
         for _ in range(MOST_OVERFLOWS):
             for file, content in artefacts(context.home, prompt, purpose, self._config.keep_prompts).items():
                 context.keep(file, content)
-            question = Question(
+            question = ModelQuestion(
                 prompt.parts(), prompt.said(), purpose, self._config.model, self._config.max_tokens, self._config.effort
             )
             answer = await self._kept(context, question, name)
@@ -77,7 +77,7 @@ class Claude:
             prompt = less
         raise Exhausted(f"the kernel and its task do not fit the context of {self._config.model}")
 
-    async def _kept(self, context: Context, question: Question, name: str) -> Answer:
+    async def _kept(self, context: Context, question: ModelQuestion, name: str) -> ModelAnswer:
         """The answer, which is kept under `name`; of one that is given up, what has come of it."""
         heard: list[str] = []
 
@@ -98,8 +98,8 @@ class Claude:
         """Earlier runs of the task: the older ones in brief, if the service can be had for it. Raises OSError."""
 
         async def summarise(text: str) -> str:
-            system = (Part("You condense notes of engineers for those who come after them."),)
-            question = Question(
+            system = (PromptPart("You condense notes of engineers for those who come after them."),)
+            question = ModelQuestion(
                 system, text, "compact", self._config.small_model, SUMMARY_TOKENS, most_waits_s=SUMMARY_WAITS_S
             )
             hooks = Hooks(lambda text: None, context.waits, context.ledger, context.ready)

@@ -10,7 +10,7 @@ from itertools import islice
 from kpd.agents.agent import BadReply
 from kpd.agents.interface import broken, kernel_text
 from kpd.hosts.plain import plain
-from kpd.measure.elided import elided
+from kpd.measure.omitted_code import elided
 from kpd.measure.screen import LONGEST_LINE, UNFINISHED, added, protected_touched, spliced
 from kpd.source import modules
 from kpd.source.functions import functions

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kpd.claude.joining import ending
+from kpd.claude.continuation import ending
 from kpd.claude.prices import Price, cost, known
-from kpd.claude.question import Question
+from kpd.claude.question import ModelQuestion
 from kpd.claude.tokens import most_tokens
 from kpd.model.spending import Purpose, Usage
 
@@ -21,10 +21,10 @@ apology, and no new code block around it.
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """`written` is the answer so far; a call with some of it asks for what comes after."""
 
-    question: Question
+    question: ModelQuestion
     max_tokens: int
     written: str = ""
 

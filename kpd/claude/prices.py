@@ -43,7 +43,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PriceTable:
     """`date` (of the newest entry) and `sources` say where it comes from."""
 
     date: str
@@ -52,9 +52,9 @@ class Table:
 
 
 @functools.cache
-def table() -> Table:
+def table() -> PriceTable:
     """The table that ships with kpd."""
-    return read_toml(TABLE, Table)
+    return read_toml(TABLE, PriceTable)
 
 
 def known(model: str) -> Model | None:

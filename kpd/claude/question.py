@@ -16,7 +16,7 @@ and on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PromptPart:
     """A block of the system prompt. `cached` asks the service to keep everything up to its end for five minutes."""
 
     text: str
@@ -24,7 +24,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelQuestion:
     """One self-contained conversation: the system prompt, the user's turn, and who is to answer.
 
     `max_tokens` bounds one reply; a longer answer is asked for in pieces. `effort` is the service's word for how hard
@@ -33,7 +33,7 @@ class Question:
     cache breakpoints than the service takes.
     """
 
-    system: tuple[Part, ...]
+    system: tuple[PromptPart, ...]
     user: str
     purpose: Purpose
     model: str
@@ -47,7 +47,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """The whole text, joined where it came in pieces.
 
     `excess`: where the conversation does not fit, the part of the prompt that is too much, as far as the service says

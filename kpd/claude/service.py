@@ -12,13 +12,13 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from kpd.claude.asking import Asking, Broken
-from kpd.claude.call import Call
+from kpd.claude.backoff import Backoff, retry_after
+from kpd.claude.call import ModelCall
 from kpd.claude.errors import Unavailable
-from kpd.claude.pace import Pace, retry_after
+from kpd.claude.failures import ServiceError, Transient, harmless, judged
 from kpd.claude.prices import price
-from kpd.claude.question import Answer, Hooks, Question
-from kpd.claude.trouble import Failure, Passing, harmless, judged
+from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion
+from kpd.claude.request import CallFailed, ModelRequest
 from kpd.workspace.config import ClaudeConfig
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ class Service:
     The key is read anew for each question and kept nowhere; no text that leaves this room holds it.
     """
 
-    def __init__(self, config: ClaudeConfig, environ: Mapping[str, str], pace: Pace | None = None) -> None:
+    def __init__(self, config: ClaudeConfig, environ: Mapping[str, str], pace: Backoff | None = None) -> None:
         self._config = config
         self._environ = environ
-        self._pace = pace or Pace()
+        self._pace = pace or Backoff()
         self._http: httpx2.AsyncClient | None = None
 
-    async def ask(self, question: Question, hooks: Hooks) -> Answer:
+    async def ask(self, question: ModelQuestion, hooks: Hooks) -> ModelAnswer:
         """The whole answer to a question, however often and in however many pieces it has to be asked for.
 
         Raises Unavailable when a person is needed or the question's patience is at its end, and OverBudget when the
@@ -54,10 +54,10 @@ class Service:
         key = self._key()
         client = await self._client(key, question.most_waits_s)
 
-        def listen(call: Call) -> AsyncGenerator[object, None]:
+        def listen(call: ModelCall) -> AsyncGenerator[object, None]:
             return self._events(client, key, call)
 
-        return await Asking(question, hooks, price(question.model, self._config), listen, self._pace).answer()
+        return await ModelRequest(question, hooks, price(question.model, self._config), listen, self._pace).answer()
 
     async def close(self) -> None:
         """Close the connections, once no question is under way."""
@@ -106,8 +106,10 @@ class Service:
         except httpx2.InvalidURL:
             raise _no_address(url) from None
 
-    async def _events(self, client: "anthropic.AsyncAnthropic", key: str, call: Call) -> AsyncGenerator[object, None]:
-        """The events of one reply as plain data. Raises Broken."""
+    async def _events(
+        self, client: "anthropic.AsyncAnthropic", key: str, call: ModelCall
+    ) -> AsyncGenerator[object, None]:
+        """The events of one reply as plain data. Raises CallFailed."""
         import anthropic
         import httpx2
 
@@ -119,23 +121,25 @@ class Service:
                         yield event.to_dict(warnings=False) if isinstance(event, anthropic.BaseModel) else event
                 except ValueError as err:  # not JSON, or not UTF-8
                     words = harmless(err, key)
-                    raise Broken(Passing(f"the model service sends what cannot be read ({words})"), True) from None
+                    raise CallFailed(
+                        Transient(f"the model service sends what cannot be read ({words})"), True
+                    ) from None
         except anthropic.APIStatusError as err:
             words = harmless(err.api_message, key)
-            failure = Failure(err.status_code, str(err.type or ""), err.error_code or "", words)
+            failure = ServiceError(err.status_code, str(err.type or ""), err.error_code or "", words)
             asked_s = retry_after(err.response.headers)
-            raise Broken(judged(failure, call.question.model, self._config.api_key_env, asked_s), False) from None
+            raise CallFailed(judged(failure, call.question.model, self._config.api_key_env, asked_s), False) from None
         except (anthropic.APIConnectionError, httpx2.HTTPError) as err:
             cause = err if isinstance(err, httpx2.HTTPError) else err.__cause__
             words = "the model service does not answer in time"
             if not isinstance(cause, httpx2.TimeoutException):
                 words = f"no connection to the model service ({harmless(cause, key)})"
             never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
-            raise Broken(Passing(words), not isinstance(cause, never_sent)) from None
+            raise CallFailed(Transient(words), not isinstance(cause, never_sent)) from None
         except (anthropic.AnthropicError, httpx2.InvalidURL) as err:
             remedy = "correct [claude] in config.toml, or update the package anthropic, then resume"
             words = f"the model service cannot be asked ({harmless(err, key)})"
-            raise Broken(Unavailable(words, remedy), True) from None
+            raise CallFailed(Unavailable(words, remedy), True) from None
 
 
 def _hush() -> None:

@@ -10,11 +10,11 @@ MOST_CHARACTERS = 4_000_000
 """No model writes so much in one reply; what does is not read to its end."""
 
 
-class Garbled(Exception):
+class MalformedEvent(Exception):
     """An event that no reply can hold."""
 
 
-class Heard:
+class StreamedReply:
     """A reply so far, told event by event as the service streams them.
 
     `begun`: the service has said what the prompt used, so that the call costs something. `ended`: it came to its end.
@@ -52,7 +52,7 @@ class Heard:
         )
 
     def take(self, event: object) -> str:
-        """One event; answers with the text it brought. Kinds that are not known are passed over. Raises Garbled."""
+        """One event; answers with the text it brought. Kinds that are not known are passed over. Raises MalformedEvent."""
         fields = _mapping(event)
         match fields.get("type"):
             case "message_start":
@@ -89,11 +89,11 @@ class Heard:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise Garbled("a piece of text that is none")
+        raise MalformedEvent("a piece of text that is none")
     return value
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise Garbled("an event without its fields")
+        raise MalformedEvent("an event without its fields")
     return value

@@ -12,8 +12,8 @@ from kpd.cli.outcome import INFRA, CliError
 from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.forward import forward
 from kpd.hosts.host import Host
-from kpd.hosts.keeper import Pace
 from kpd.hosts.link import Transport
+from kpd.hosts.reconnect import LinkTiming
 from kpd.model import codec
 from kpd.wire import DaemonError
 from kpd.workspace.address import Address
@@ -22,7 +22,7 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 
 # A link that is dead is known as dead within the sum of the two: a person looks at what came over it.
-PACE = Pace(heartbeat_s=2.0, patience_s=4.0, most_s=5.0)
+PACE = LinkTiming(heartbeat_s=2.0, patience_s=4.0, most_s=5.0)
 ROOT = PurePosixPath("~/.cache/kpd/attach")
 FIND_S = 30.0
 LINKED_S = 5.0  # that one try to connect waits for the link

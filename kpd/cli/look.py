@@ -9,8 +9,8 @@ from kpd.client import NoDaemon, ask
 from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.host import Host
 from kpd.hosts.preflight.cards import devices, down_card, host_card
-from kpd.hosts.preflight.probe import Facts
-from kpd.hosts.preflight.trial import try_counters
+from kpd.hosts.preflight.counter_trial import try_counters
+from kpd.hosts.preflight.probe import HostFacts
 from kpd.hosts.transports import host_of
 from kpd.model.codec import jsonable
 from kpd.model.places import HostCard, Telemetry
@@ -60,7 +60,7 @@ async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
         return down_card(name, config, err)
 
 
-async def _glance(host: Host, config: HostConfig, facts: Facts) -> dict[str, Telemetry]:
+async def _glance(host: Host, config: HostConfig, facts: HostFacts) -> dict[str, Telemetry]:
     """What its GPUs do; a host that cannot be looked at so may work all the same."""
     gpus = [device.id for device in devices(facts, config) if device.kind == "gpu"]
     try:

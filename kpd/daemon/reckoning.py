@@ -7,7 +7,7 @@ from typing import Any
 
 from kpd.daemon.store import Store
 from kpd.engine.plan import in_vain
-from kpd.measure.final import FINAL, Final, held_out
+from kpd.measure.final import FINAL, HeldOutResult, held_out
 from kpd.measure.judge import BadSamples, judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
@@ -59,7 +59,7 @@ def rederived(log: Store | None, folder: IterationFolder, run: Run, number: int)
     try:
         verdict = judge(samples_from_json(folder.read("timing.json")), least)
         with suppress(FileNotFoundError):
-            final = codec.decode(folder.read(FINAL), Final)
+            final = codec.decode(folder.read(FINAL), HeldOutResult)
             verdict = held_out(verdict, final, least)
     except FileNotFoundError as err:
         raise _no_samples(folder, run, number) from err

@@ -16,7 +16,7 @@ from kpd.engine.waiting import tell
 from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.host import Host
 from kpd.hosts.preflight.cards import down_card, host_card
-from kpd.hosts.preflight.trial import try_counters
+from kpd.hosts.preflight.counter_trial import try_counters
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
 from kpd.model.nouns import Run

@@ -14,7 +14,7 @@ from kpd.engine.proposing import answers, context_of, failure_of, given_up, usab
 from kpd.engine.record import record
 from kpd.engine.waiting import tell
 from kpd.measure import bench, judge as verdicts, score
-from kpd.measure.bench import Object
+from kpd.measure.bench import BuiltObject
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest
 from kpd.measure.final import FINAL, held_out
@@ -164,7 +164,7 @@ async def _confirmed(at: Attempt, verdict: Verdict) -> Verdict:
     return await _held_out(at, verdict, candidate)
 
 
-async def _held_out(at: Attempt, verdict: Verdict, candidate: Object) -> Verdict:
+async def _held_out(at: Attempt, verdict: Verdict, candidate: BuiltObject) -> Verdict:
     """With the cases that the task holds out, if it does."""
     incumbent = None if at.is_baseline else (await _object(at, at.files_of(at.parent))).job
     try:
@@ -254,7 +254,7 @@ def _blank(at: Attempt) -> tuple[str, int, float, float]:
     return at.run_id, at.number, 0.0, 0.0
 
 
-async def _object(at: Attempt, files: dict[str, bytes]) -> Object:
+async def _object(at: Attempt, files: dict[str, bytes]) -> BuiltObject:
     """The built files. The host has them already, unless its jobs were cleaned away. Raises BuildError, HostError."""
     return await at.bench.build(await at.bench.stage(files), files, at.say("build"))
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 
-from kpd.hosts.last_words import LastWords, Noise
+from kpd.hosts.stderr_tail import OutputFlood, StderrTail
 
 CHUNK = 64 << 10
 PATIENCE = 2.0  # seconds for a child to leave by itself
@@ -20,7 +20,7 @@ class ChildChannel:
         self.writer = process.stdin
         self._stdout = process.stdout
         self._process = process
-        self._words = LastWords()
+        self._words = StderrTail()
         self._listening = asyncio.create_task(self._listen(process.stderr), name="helper's stderr")
 
     @classmethod
@@ -43,10 +43,10 @@ class ChildChannel:
         return self
 
     async def read(self, n: int) -> bytes:
-        """Raises Noise."""
+        """Raises OutputFlood."""
         data = await self._stdout.read(n)
         if not data and self._words.endless:
-            raise Noise
+            raise OutputFlood
         return data
 
     async def readexactly(self, n: int) -> bytes:
@@ -55,7 +55,7 @@ class ChildChannel:
             return await self._stdout.readexactly(n)
         except EOFError as err:
             if self._words.endless:
-                raise Noise from err
+                raise OutputFlood from err
             raise
 
     @property

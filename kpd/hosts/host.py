@@ -11,13 +11,13 @@ from uuid import uuid4
 
 from kpd.hosts.content import Content
 from kpd.hosts.errors import LOST, HostError, HostKey
-from kpd.hosts.job import JobResult, JobSpec, Lease, Notes, Piece, Ran, Stream, Tail, waiting
-from kpd.hosts.keeper import USUAL, Keeper, Pace
+from kpd.hosts.job import CommandResult, JobNotes, JobResult, JobSpec, LeaseRequest, OutputChunk, Stream, Tail, waiting
 from kpd.hosts.link import Frame, Link, Transport
 from kpd.hosts.preflight import glance, probe
+from kpd.hosts.reconnect import USUAL, LinkTiming, Reconnector
 from kpd.model.places import Telemetry
 
-__all__ = ["Claim", "Host", "JobResult", "JobSpec", "Lease", "Piece", "Ran"]
+__all__ = ["Claim", "CommandResult", "Host", "JobResult", "JobSpec", "LeaseRequest", "OutputChunk"]
 
 KILL_WAIT_S = 8.0  # what a cancelled job waits for its group's end: TERM, KILL, and some if it hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
@@ -60,7 +60,7 @@ class Host:
         leases: str = LEASES,
         holder: str = "kpd",
         tolerate: tuple[str, ...] = (),
-        pace: Pace = USUAL,
+        pace: LinkTiming = USUAL,
         cuda_home: str = "",
     ) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class Host:
         self._rtt_s = 0.0
         self.machine = 0  # counts the machines, and their restarts, that have been behind the link
         self._boot = b""
-        self._keeper = Keeper(name, transport, self._greet, pace)
+        self._keeper = Reconnector(name, transport, self._greet, pace)
         self._content = Content(name, self._ask)
         self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs whose end has been asked for and not yet seen
 
@@ -160,14 +160,14 @@ class Host:
         """`put` and `tree` in one: one round trip while what is new is small. Returns the digest."""
         return await self._content.stage(files)
 
-    async def run(self, script: str, limit_s: float) -> Ran:
+    async def run(self, script: str, limit_s: float) -> CommandResult:
         """A short command, answered in one round trip; nothing of it is kept. Only for what may be run twice.
 
         Of each stream the first MiB is answered. After a lost link the command is run again.
         """
         reply = await self._ask("run", script.encode(), limit_s=limit_s)
         cut = reply.fields["stdout"]
-        return Ran(reply.fields["rc"], reply.body[:cut], reply.body[cut:])
+        return CommandResult(reply.fields["rc"], reply.body[:cut], reply.body[cut:])
 
     async def job(self, spec: JobSpec, on_output: Callable[[str, bytes], None] | None = None) -> JobResult:
         """Runs the job to its end: a finished one is answered from its folder, a running one followed, else it starts.
@@ -188,7 +188,7 @@ class Host:
             raise
         raise AssertionError("a job ends with its result or raises")
 
-    async def follow(self, spec: JobSpec) -> AsyncGenerator[Piece | JobResult]:
+    async def follow(self, spec: JobSpec) -> AsyncGenerator[OutputChunk | JobResult]:
         """The job's output as it comes, from the first byte on, and at last its result.
 
         Closing the generator early ends the job without waiting for that. After a lost link the host is asked for the
@@ -203,11 +203,11 @@ class Host:
             async for piece in pieces:
                 yield piece
 
-    async def _follow(self, spec: JobSpec, claim: Claim | None) -> AsyncGenerator[Piece | JobResult]:
+    async def _follow(self, spec: JobSpec, claim: Claim | None) -> AsyncGenerator[OutputChunk | JobResult]:
         if (ending := self._doomed.get(spec.id)) is not None:
             await asyncio.wait([ending])
         tails: dict[Stream, Tail] = {"stdout": Tail(), "stderr": Tail(), "notes": Tail()}
-        notes = Notes()
+        notes = JobNotes()
         begun = time.monotonic()
         known = runs = False  # whether the host may have heard of the job, and whether it may be running for us
         machine = 0
@@ -226,7 +226,7 @@ class Host:
                                 _note_work(begun, frame.fields["cached"] and not asked)
                                 yield await self._result(spec.id, frame.fields, tails, asked)
                                 return
-                            piece = Piece(frame.fields["stream"], frame.fields["offset"], frame.body)
+                            piece = OutputChunk(frame.fields["stream"], frame.fields["offset"], frame.body)
                             tails[piece.stream].add(piece.offset, piece.data)
                             if piece.stream == "notes" and claim is not None:
                                 self._heed(claim, notes.add(piece.data))
@@ -270,7 +270,7 @@ class Host:
         await self._ask("clean", older_than_s=older_than_s, keep_bytes=keep_bytes)
         self._content.forget()
 
-    async def probe(self) -> probe.Facts:
+    async def probe(self) -> probe.HostFacts:
         """What the host is and has. Takes as long as its compilers take to say their version."""
         facts = (await self._ask("facts")).fields
         id = f"probe-{uuid4().hex}"

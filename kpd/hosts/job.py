@@ -12,7 +12,7 @@ Stream = Literal["stdout", "stderr", "notes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class LeaseRequest:
     """Nobody else measures on `device` while the job runs, whichever daemon on the host they ask.
 
     On a GPU compute processes of others are waited for, too.
@@ -41,7 +41,7 @@ class JobSpec:
     stdin: bytes = b""
     env: dict[str, str] = field(default_factory=dict)
     cpus: tuple[int, ...] = ()
-    lease: Lease | None = None
+    lease: LeaseRequest | None = None
     nice: int = 0
 
 
@@ -69,7 +69,7 @@ class JobResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """How a short command ended; `rc` is None when its time limit ended it."""
 
     rc: int | None
@@ -78,7 +78,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class OutputChunk:
     """Some output of a job, and where in the stream it stands. `notes` are the supervisor's own, as JSON lines."""
 
     stream: Stream
@@ -107,7 +107,7 @@ class Tail:
         return data, self.end - len(data)
 
 
-class Notes:
+class JobNotes:
     """A job's notes, in pieces, as the objects on its whole lines."""
 
     def __init__(self) -> None:

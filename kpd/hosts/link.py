@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from kpd.hosts.bundle import bundle
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, from_helper
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
-from kpd.hosts.last_words import Noise
+from kpd.hosts.stderr_tail import OutputFlood
 
 CHATTER = 16 << 10  # bytes of a login shell's greetings to read over before the helper's own
 SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a slow upload is seen to move
@@ -108,11 +108,11 @@ class Link:
             seen = b""
             while not seen.endswith(GREETING):
                 if len(seen) > CHATTER:
-                    raise Noise
+                    raise OutputFlood
                 seen += await self._channel.reader.readexactly(1)
         except (EOFError, OSError) as err:
             words = await self._close_channel()
-            if isinstance(err, Noise):
+            if isinstance(err, OutputFlood):
                 broken = err.error(self.host)
             else:
                 kind: HostErrorKind = "no_python" if isinstance(err, EOFError) else "unreachable"

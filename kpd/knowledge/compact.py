@@ -7,7 +7,7 @@ from itertools import groupby
 
 from kpd.knowledge.markdown import cut
 from kpd.knowledge.memory import PAST, fitting, notebook
-from kpd.knowledge.notebook import Entry
+from kpd.knowledge.memory_file import MemoryEntry
 from kpd.knowledge.summary import SECTIONS, Summary, read_summary, sections_of, summary_path
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
@@ -83,7 +83,7 @@ async def compact(
     return written
 
 
-def _due(workspace: Workspace, task: str, limit: int) -> tuple[list[Entry], str]:
+def _due(workspace: Workspace, task: str, limit: int) -> tuple[list[MemoryEntry], str]:
     """The entries to summarise, oldest first, and when the newest of all came about."""
     book, summary = notebook(workspace, task), read_summary(workspace, task)
     found = sorted((e for e in book.entries if e.at > summary.until), key=lambda entry: entry.at)
@@ -96,7 +96,7 @@ def _due(workspace: Workspace, task: str, limit: int) -> tuple[list[Entry], str]
     return found[:due], found[-1].at
 
 
-def _portion(due: list[Entry]) -> list[Entry]:
+def _portion(due: list[MemoryEntry]) -> list[MemoryEntry]:
     """As many of the first as go into one question; those that came about in the same second go together."""
     size, count = 0, 0
     while count < len(due) and (size < AT_ONCE or due[count].at == due[count - 1].at):
@@ -105,7 +105,7 @@ def _portion(due: list[Entry]) -> list[Entry]:
     return due[:count]
 
 
-def _question(task: str, summary: Summary, portion: list[Entry]) -> str:
+def _question(task: str, summary: Summary, portion: list[MemoryEntry]) -> str:
     attempts = "\n\n".join(
         f"## {heading}\n\n" + "\n\n".join(cut(entry.text, LONGEST_ENTRY) for entry in entries)
         for heading, entries in groupby(portion, key=lambda entry: entry.heading)

@@ -14,7 +14,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MarkdownLine:
     """`level` is that of a heading, 1 to 6, whose words are `title`; 0 for any other line."""
 
     text: str
@@ -36,7 +36,7 @@ def bare(text: str) -> str:
     return _ESCAPED.sub(r"\1", text)
 
 
-def lines(text: str, own: re.Pattern[str]) -> Iterator[Line]:
+def lines(text: str, own: re.Pattern[str]) -> Iterator[MarkdownLine]:
     """The lines of `text`. A fenced block has no headings, but a line that `own` matches ends any fence.
 
     Those are kpd's own headings: a fence that somebody forgot to close must not swallow what kpd adds after it.
@@ -47,12 +47,12 @@ def lines(text: str, own: re.Pattern[str]) -> Iterator[Line]:
             fence = ""
         elif fence:
             fence = _after(text_line, fence)
-            yield Line(text_line)
+            yield MarkdownLine(text_line)
             continue
         else:
             fence = _after(text_line, fence)
         found = _HEADING.fullmatch(text_line)
-        yield Line(text_line, len(found[1]), found[2]) if found else Line(text_line)
+        yield MarkdownLine(text_line, len(found[1]), found[2]) if found else MarkdownLine(text_line)
 
 
 def cut(text: str, limit: int) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kpd.knowledge import entries
 from kpd.knowledge.markdown import cut, plain
-from kpd.knowledge.notebook import Entry, Notebook, read_notebook
+from kpd.knowledge.memory_file import MemoryEntry, MemoryFile, read_notebook
 from kpd.knowledge.summary import read_summary
 from kpd.model.causes import IterationCause
 from kpd.model.nouns import Iteration, Outcome, Run
@@ -90,7 +90,7 @@ def past(workspace: Workspace, task: str, run_id: str, limit: int = PAST, begun:
     return cut("\n\n".join((*parts, *_under_headings(newest))), limit)
 
 
-def fitting(found: Iterable[Entry], notes: str, brief: str, limit: int) -> list[Entry]:
+def fitting(found: Iterable[MemoryEntry], notes: str, brief: str, limit: int) -> list[MemoryEntry]:
     """The newest entries that a prompt of `limit` characters shows beside people's notes and a summary `brief`.
 
     In the order of time. Long ones, which people may have written much below, are cut.
@@ -114,9 +114,9 @@ def guidance(workspace: Workspace, task: str) -> tuple[str, str]:
     return cut(book.avoid, GUIDANCE), cut(book.wanted, GUIDANCE)
 
 
-def _newest(found: list[Entry], room: int) -> list[Entry]:
+def _newest(found: list[MemoryEntry], room: int) -> list[MemoryEntry]:
     """The newest entries that fit into `room` characters with the headings of their runs, oldest first."""
-    kept: list[Entry] = []
+    kept: list[MemoryEntry] = []
     for entry in sorted(found, key=lambda entry: entry.at, reverse=True):
         above = 0 if kept and kept[-1].heading == entry.heading else len(f"## {entry.heading}\n\n")
         room -= len(entry.text) + 2 + above
@@ -126,7 +126,7 @@ def _newest(found: list[Entry], room: int) -> list[Entry]:
     return kept[::-1]
 
 
-def _under_headings(found: list[Entry]) -> list[str]:
+def _under_headings(found: list[MemoryEntry]) -> list[str]:
     told = ""
     parts = []
     for entry in found:
@@ -145,7 +145,7 @@ def _text(path: Path) -> str:
     return read_words(path) or ""
 
 
-def notebook(workspace: Workspace, task: str) -> Notebook:
+def notebook(workspace: Workspace, task: str) -> MemoryFile:
     """A task's memory as it stands; empty when there is none. Raises OSError."""
     return read_notebook(_text(_path(workspace, task)))
 

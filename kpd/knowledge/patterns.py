@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kpd.knowledge.markdown import bare, plain
 from kpd.knowledge.memory import notebook
-from kpd.knowledge.notebook import Entry
+from kpd.knowledge.memory_file import MemoryEntry
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_words, write_atomic
 from kpd.workspace.task import NAME
@@ -26,7 +26,7 @@ _LINE = re.compile(r"- .* \((\S+) r\d+\.\d+\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedIteration:
     """One iteration that aimed at something. `word` is one of accepted, accepted by hand, rolled back, no gain, failed;
     `gain` is in percent of time saved, None where nothing was measured. `at` is when it began, as text that sorts."""
 
@@ -76,7 +76,7 @@ def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int, 
     return _whole(told, limit)
 
 
-def tried(workspace: Workspace, task: str) -> Iterator[Tried]:
+def tried(workspace: Workspace, task: str) -> Iterator[TriedIteration]:
     """The iterations of a task's memory that aimed at a finding and came to an end. Raises OSError."""
     found = notebook(workspace, task).entries
     decided = {(entry.run, entry.number, entry.began): entry.decided for entry in found if entry.decided}
@@ -85,10 +85,10 @@ def tried(workspace: Workspace, task: str) -> Iterator[Tried]:
         word = _word(entry, decided.get((entry.run, entry.number, entry.began), ""))
         if not entry.decided and rules and word:
             name = f"{task} {entry.run}.{entry.number}"
-            yield Tried(name, word, _gain(entry), entry.line("memo"), _arch(entry.heading), rules, entry.began)
+            yield TriedIteration(name, word, _gain(entry), entry.line("memo"), _arch(entry.heading), rules, entry.began)
 
 
-def _word(entry: Entry, decided: str) -> str:
+def _word(entry: MemoryEntry, decided: str) -> str:
     """What became of it; empty for what was skipped, interrupted or lost to the infrastructure."""
     if decided:
         return "rolled back" if decided == "rolled back" else "accepted by hand"
@@ -101,7 +101,7 @@ def _word(entry: Entry, decided: str) -> str:
     return word if word in ("accepted", "failed") else ""
 
 
-def _gain(entry: Entry) -> float | None:
+def _gain(entry: MemoryEntry) -> float | None:
     found = _GAIN.fullmatch(entry.line("verdict"))
     return float(found[1]) if found else None
 
@@ -112,8 +112,8 @@ def _arch(heading: str) -> str:
     return arch[0] if arch else where.partition("/")[2] or where
 
 
-def _rendered(found: Iterable[Tried]) -> str:
-    by_rule: defaultdict[str, defaultdict[str, list[Tried]]] = defaultdict(lambda: defaultdict(list))
+def _rendered(found: Iterable[TriedIteration]) -> str:
+    by_rule: defaultdict[str, defaultdict[str, list[TriedIteration]]] = defaultdict(lambda: defaultdict(list))
     for one in found:
         for rule in one.rules:
             by_rule[rule][one.arch].append(one)
@@ -126,7 +126,7 @@ def _rendered(found: Iterable[Tried]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _telling(those: list[Tried]) -> list[Tried]:
+def _telling(those: list[TriedIteration]) -> list[TriedIteration]:
     newest = sorted(those, key=lambda one: (one.at, one.name), reverse=True)
     kept = sorted((one for one in newest if one.word in KEPT), key=lambda one: -(one.gain or 0.0))
     return kept[:MOST] + [one for one in newest if one.word not in KEPT][:MOST]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kpd.hosts.host import JobResult
-from kpd.measure.final import Final
+from kpd.measure.final import HeldOutResult
 from kpd.measure.samples import ProcessSample
-from kpd.measure.score import Work
+from kpd.measure.score import CaseWork
 from kpd.model.faults import Wrong
 from kpd.model.places import Device
 from kpd.text.faults import wrong as told
@@ -18,7 +18,7 @@ Counted = Callable[[Callable[[int], str]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
+class BuiltObject:
     """A candidate that was built: the host's job whose `out/` folder holds it, and what the compiler said."""
 
     job: str
@@ -29,7 +29,7 @@ class Object:
 
 
 @dataclass(frozen=True, slots=True)
-class Correct:
+class CheckPassed:
     """A check that passed: the largest error as a multiple of the tolerance, and where it was seen."""
 
     comparisons: int
@@ -46,7 +46,7 @@ class Incorrect(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class CompilerListing:
     """What the compiler wrote beside the object: assembly, and its remarks on vectorisation."""
 
     assembly: str
@@ -54,7 +54,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Launches:
+class LaunchFilter:
     """Which kernel launches of a process a profiler of GPUs looks at, at most `most` of them.
 
     `kernel` is a regular expression for their names; empty takes any. `marked` are only those between
@@ -70,7 +70,7 @@ class Bench(Protocol):
     """A task made ready on a host. `job` names are the caller's: the host runs each of them at most once."""
 
     @property
-    def work(self) -> Mapping[str, Work]:
+    def work(self) -> Mapping[str, CaseWork]:
         """What each case must move and compute at the least."""
 
     @property
@@ -92,7 +92,7 @@ class Bench(Protocol):
         """Whether a check must have the device for itself: on a GPU; on a CPU it runs beside what is timed."""
 
     @property
-    def launches(self) -> Launches:
+    def launches(self) -> LaunchFilter:
         """Which of a candidate's kernel launches are profiled, on a GPU."""
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
@@ -101,10 +101,10 @@ class Bench(Protocol):
         What this bench has staged or built before costs no round trip, here and in `build`.
         """
 
-    async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
+    async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         """Raises BuildError, the candidate's fault."""
 
-    async def check(self, built: str, job: str, say: Say) -> Correct:
+    async def check(self, built: str, job: str, say: Say) -> CheckPassed:
         """Compare with the oracle on fresh secret seeds. `built` is an Object's job. Raises Incorrect."""
 
     def time(
@@ -119,7 +119,7 @@ class Bench(Protocol):
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         """Look for accesses out of bounds that a check cannot see, if the task asks for that. Raises Incorrect."""
 
-    async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> Final | None:
+    async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:
         """The cases that the task holds out, for the baseline (no incumbent) or a candidate that is to be accepted.
 
         None when it holds none out. Raises Incorrect.
@@ -128,7 +128,7 @@ class Bench(Protocol):
     async def forget(self, job: str) -> None:
         """Let a job of check or time run again when it is next asked for, if the host can be reached; end it first."""
 
-    async def listing(self, built: str) -> Listing:
+    async def listing(self, built: str) -> CompilerListing:
         """What the compiler wrote in build job `built`."""
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:

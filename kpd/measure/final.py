@@ -13,7 +13,7 @@ FINAL = "final.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Final:
+class HeldOutResult:
     """The candidate's score on the held-out cases, the incumbent's (None: it is the baseline), and the gain.
 
     `name` is the score's; the gain is in percent of time, positive when the candidate is quicker. `halves` are those of
@@ -27,7 +27,7 @@ class Final:
     halves: tuple[float, ...] = ()
 
 
-def held_out(verdict: Verdict, final: Final, min_gain_pct: float) -> Verdict:
+def held_out(verdict: Verdict, final: HeldOutResult, min_gain_pct: float) -> Verdict:
     """The verdict with what the held-out cases say.
 
     None is accepted that is slower on them in both halves, and by more than `min_gain_pct` and twice the half-width of

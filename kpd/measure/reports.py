@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult, JobSpec, Piece
-from kpd.hosts.job import Notes, processes
+from kpd.hosts.host import Host, JobResult, JobSpec, OutputChunk
+from kpd.hosts.job import JobNotes, processes
 from kpd.measure.bench import Say
 from kpd.model.codec import CodecError
 
@@ -19,7 +19,7 @@ TOLD = 300  # characters of how a lease was lost
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportLine:
     """A line of stdout without its newline, and where it stands there.
 
     `taint` says in words who else was on the device meanwhile; empty when nobody was seen.
@@ -31,14 +31,14 @@ class Report:
     taint: str = ""
 
 
-class Lines:
+class LineReader:
     """The whole lines of a stream that comes in pieces. What follows the last newline is no line."""
 
     def __init__(self) -> None:
         self._start = 0
         self._rest = bytearray()
 
-    def add(self, piece: Piece) -> list[Report]:
+    def add(self, piece: OutputChunk) -> list[ReportLine]:
         """The lines that the piece completes. Raises CodecError when one has no end, or when bytes are missing."""
         if piece.offset != self._start + len(self._rest):
             raise CodecError(f"bytes are missing before {piece.offset}")
@@ -46,7 +46,7 @@ class Lines:
         found = []
         for text in (bytes(self._rest) + whole).split(b"\n") if newline else ():
             end = self._start + len(text) + 1
-            found.append(Report(text, self._start, end))
+            found.append(ReportLine(text, self._start, end))
             self._start = end
         if newline:
             self._rest.clear()
@@ -56,7 +56,7 @@ class Lines:
         return found
 
 
-class Watch:
+class DeviceWatch:
     """Who else was on the device, and when: the supervisor looks now and then, and a time is a size of stdout.
 
     What was seen was there at most from the last clear look to the next. So a line is tainted when its process ran in
@@ -67,7 +67,7 @@ class Watch:
         self.known = 0.0 if watched else math.inf
         self.seen: list[tuple[float, float, str]] = []  # since, until, who
         self.lost = ""  # how the lease came to be no longer the job's alone, in words
-        self._notes = Notes()
+        self._notes = JobNotes()
 
     def add(self, data: bytes) -> None:
         for note in self._notes.add(data):
@@ -89,7 +89,7 @@ class Watch:
             since, _, who = self.seen[-1]
             self.seen[-1] = (since, size, who)
 
-    def judge(self, line: Report) -> Report:
+    def judge(self, line: ReportLine) -> ReportLine:
         """The line with its taint: also that of the process that ran at the next clear look, its line not yet begun."""
         for since, until, who in self.seen:
             if line.start <= until and line.end > since:
@@ -97,15 +97,15 @@ class Watch:
         return line
 
 
-async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGenerator[Report | JobResult]:
+async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGenerator[ReportLine | JobResult]:
     """The job's lines, and at last its result; closing the generator early ends the job in the background.
 
     Raises CodecError when the job writes what can be no reports, and HostError: `busy` for a lease that was lost, as
     soon as that is known. Lines that are held then are not yielded.
     """
-    lines = Lines()
-    watch = Watch(spec.lease is not None and spec.lease.gpu)
-    held: deque[Report] = deque()
+    lines = LineReader()
+    watch = DeviceWatch(spec.lease is not None and spec.lease.gpu)
+    held: deque[ReportLine] = deque()
     async with contextlib.aclosing(host.follow(spec)) as pieces:
         async for piece in pieces:
             if isinstance(piece, JobResult):

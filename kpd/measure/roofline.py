@@ -9,7 +9,7 @@ from math import log
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
-from kpd.measure.score import Work
+from kpd.measure.score import CaseWork
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.expr import ExprError
 from kpd.workspace.task import TASK_FILE, Task, TaskError
@@ -109,7 +109,7 @@ async def measured(host: Host, spec: JobSpec, what: str, again: bool) -> Rooflin
         raise HostError("host", f"{host.name}: the roofline of {what} could not be measured: {err}") from err
 
 
-def work(task: Task, roofline: Roofline, dims: Mapping[str, int], cached: bool = True) -> Work:
+def work(task: Task, roofline: Roofline, dims: Mapping[str, int], cached: bool = True) -> CaseWork:
     """What the task's [roofline] says of a case; `cached` as in `time_floor`.
 
     Raises TaskError when it names a dim that the harness has not.
@@ -123,4 +123,4 @@ def work(task: Task, roofline: Roofline, dims: Mapping[str, int], cached: bool =
         ) from err
     compute_us = None if computed is None else roofline.compute_us(computed)
     least = roofline.least_cached if cached else roofline.least_streamed
-    return Work(moved, computed, roofline.time_floor(moved, computed, cached), compute_us, least(moved, computed))
+    return CaseWork(moved, computed, roofline.time_floor(moved, computed, cached), compute_us, least(moved, computed))

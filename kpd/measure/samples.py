@@ -25,7 +25,7 @@ class Batches:
 
 
 @dataclass(frozen=True, slots=True)
-class Readings:
+class ClockReadings:
     """A GPU while a case was timed: the least and most that was read. `reasons` are NVML's bits for a lowered clock."""
 
     sm_mhz: tuple[float, float]
@@ -44,7 +44,7 @@ class CaseSample(Batches):
 
     device_ns: tuple[float, float] | None = None
     warm: Batches | None = None
-    telemetry: Readings | None = None
+    telemetry: ClockReadings | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from kpd.model.scores import Direction
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CaseWork:
     """What one call of a case moves and computes at the least, and the time the machine's roofline allows for it.
 
     `compute_us` is the time that the arithmetic alone would take; where it is the roofline, memory is not the limit.
@@ -37,7 +37,7 @@ def score(samples: Iterable[ProcessSample], direction: Direction = "lower") -> f
     return us if direction == "lower" else 1 / us
 
 
-def case_times(samples: Iterable[ProcessSample], work: Mapping[str, Work]) -> tuple[CaseTime, ...]:
+def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -> tuple[CaseTime, ...]:
     """Each case's times and gain, with what `work` says of it; a case that `work` lacks has no roofline.
 
     Raises BadSamples, also when no sample is untainted.
@@ -45,7 +45,7 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, Work]) -> tu
     kept = _some(samples)
     times = []
     for name in kept[0].cases:
-        least = work.get(name, Work())
+        least = work.get(name, CaseWork())
         timed = [sample.cases[name] for sample in kept]
         candidate, incumbent = _median_us(timed, "b_ns"), _median_us(timed, "a_ns")
         gain = percent(fmean(map(log_ratio, timed)))
@@ -61,12 +61,12 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, Work]) -> tu
     return tuple(times)
 
 
-def impossible(cases: Iterable[CaseTime], work: Mapping[str, Work]) -> Impossible | None:
+def impossible(cases: Iterable[CaseTime], work: Mapping[str, CaseWork]) -> Impossible | None:
     """The case that took the smallest part of the time that it needs at the least; None without such."""
     found = [
         (case.candidate_us / least, case, least)
         for case in cases
-        if (least := work.get(case.case, Work()).least_us) and case.candidate_us < least
+        if (least := work.get(case.case, CaseWork()).least_us) and case.candidate_us < least
     ]
     if not found:
         return None

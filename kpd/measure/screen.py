@@ -7,7 +7,7 @@ candidates have been seen to win a benchmark without computing faster (see Kerne
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kpd.measure.elided import elided
+from kpd.measure.omitted_code import elided
 from kpd.workspace.paths import inside
 from kpd.workspace.sections import ProtectedSection, splice, split
 from kpd.workspace.task import Task

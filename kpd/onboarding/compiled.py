@@ -12,7 +12,7 @@ from kpd.hosts.local import Local
 from kpd.measure import jobs
 from kpd.measure.compiling import BuildError, readable, useful
 from kpd.measure.cuda.harness import LIMIT_S, harness
-from kpd.measure.cuda.nvcc import Toolchain, refuse_no_compiler
+from kpd.measure.cuda.nvcc import CudaToolchain, refuse_no_compiler
 from kpd.measure.driver.harness import Case
 from kpd.workspace.task import Task
 
@@ -26,7 +26,7 @@ class Compiler:
     """nvcc on this machine. What it builds lies in a temporary folder, and is gone when the compiler is let go."""
 
     host: Host
-    tools: Toolchain
+    tools: CudaToolchain
 
     async def alone(self, kernel: str) -> str:
         """What nvcc says against the kernel's source as a file of its own; empty when it compiles. Raises HostError."""
@@ -58,7 +58,7 @@ async def compiler(path: str, arch: str = ARCH) -> AsyncIterator[Compiler]:
         host = Host("local", PurePosixPath(folder), Local())
         await host.connect()
         try:
-            yield Compiler(host, Toolchain(path, "", arch, ""))
+            yield Compiler(host, CudaToolchain(path, "", arch, ""))
         finally:
             await host.close()
 

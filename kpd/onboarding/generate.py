@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.claude.question import Answer, Hooks, Question
+from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion
 from kpd.claude.service import Service
 from kpd.measure.compiling import BuildError
 from kpd.model.leaving import Overspent
@@ -117,9 +117,9 @@ class Maker:
         draft.write(files(name, facts, assembled(facts.prepared.text, section)))
         return section, await self._wrong(draft.folder, facts)
 
-    async def _ask(self, text: str) -> Answer:
+    async def _ask(self, text: str) -> ModelAnswer:
         config = self.config
-        question = Question(prompt.system(), text, "harness", config.model, config.max_tokens, config.effort)
+        question = ModelQuestion(prompt.system(), text, "harness", config.model, config.max_tokens, config.effort)
         return await self.service.ask(question, self.hooks)
 
     async def _wrong(self, folder: Path, facts: Facts) -> str:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from kpd.claude.question import Part
+from kpd.claude.question import PromptPart
 from kpd.measure.driver.harness import native
 from kpd.onboarding.configs import Config
 from kpd.onboarding.facts import Facts, Site
@@ -16,10 +16,10 @@ RULES = Path(__file__).parent / "rules.md"
 """What a model is told of every harness; @HEADER@ stands for kpd_task.h."""
 
 
-def system() -> tuple[Part, ...]:
+def system() -> tuple[PromptPart, ...]:
     """The same for every task, and so cached."""
     text = RULES.read_text().replace("@HEADER@", native("kpd_task.h").decode())
-    return (Part(text, cached=True),)
+    return (PromptPart(text, cached=True),)
 
 
 def user(facts: Facts) -> str:

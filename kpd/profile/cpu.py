@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from kpd.measure.bench import Bench, Listing
+from kpd.measure.bench import Bench, CompilerListing
 from kpd.model.events import Timed
 from kpd.model.profiles import Finding
 from kpd.profile import assembly, counters, remarks, rules, speed
@@ -40,7 +40,7 @@ async def uncounted(bench: Bench, built: str, timed: Timed) -> dict[str, float]:
     return metrics
 
 
-def _known(bench: Bench, timed: Timed, listing: Listing) -> tuple[tuple[dict[str, float], dict[str, str]], ...]:
+def _known(bench: Bench, timed: Timed, listing: CompilerListing) -> tuple[tuple[dict[str, float], dict[str, str]], ...]:
     """Of the timing, the code, and the compiler's remarks: what there is, and why the rest is not."""
     return speed.read(timed.cases, bench.work), assembly.read(listing.assembly), remarks.read(listing.remarks)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kpd.hosts.errors import HostError
-from kpd.measure.bench import Bench, Launches
+from kpd.measure.bench import Bench, LaunchFilter
 from kpd.measure.cuda import ptxas
 from kpd.model.events import Timed
 from kpd.model.metrics import METRICS, PER_CASE, of_case, parted
@@ -13,7 +13,7 @@ from kpd.model.profiles import CaseTime, Finding
 from kpd.profile import rules, speed
 from kpd.profile.gpu_rules import GPU_RULES, HALF_BUSY_PCT
 from kpd.profile.ncu import advice, cases, child, collect
-from kpd.profile.ncu.launches import Launch
+from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.profile.ncu.metrics import NAMES, STALLS
 from kpd.profile.ncu.read import DETAILS, RAW, REPORT, has_reader
 from kpd.profile.profile import Profile
@@ -52,11 +52,11 @@ async def _measured(
 ) -> Profile:
     compiled = ptxas.parse((await bench.listing(built)).remarks)
     files, reason = await _report(bench, built, job, say, depth)
-    launches: tuple[Launch, ...] = ()
+    launches: tuple[ProfiledLaunch, ...] = ()
     if files:
         try:
             launches = await child.launches(files)
-        except child.Unreadable as err:
+        except child.UnreadableReport as err:
             reason = f"the report of ncu cannot be read: {err}"
     times, untimed = speed.read(timed.cases, bench.work)
     found = concluded(launches, reason, timed.cases, times, compiled, bench.launches)
@@ -85,12 +85,12 @@ async def _report(
 
 
 def concluded(
-    launches: Sequence[Launch],
+    launches: Sequence[ProfiledLaunch],
     reason: str,
     timed: Sequence[CaseTime],
     speeds: Mapping[str, float],
-    compiled: Sequence[ptxas.Function],
-    asked: Launches,
+    compiled: Sequence[ptxas.FunctionResources],
+    asked: LaunchFilter,
 ) -> Profile:
     """What launches come to, curated or full alike, beside what is known of a candidate's speed.
 

@@ -11,7 +11,7 @@ from kpd.profile.isa import Instruction
 
 
 @dataclass(slots=True)
-class Block:
+class BasicBlock:
     """Instructions that run one after the other; `labels` name its start, `follows` the blocks that may come next."""
 
     labels: list[str] = field(default_factory=list)
@@ -40,13 +40,13 @@ def find(function: str, lines: Sequence[Instruction | str]) -> Iterator[Loop]:
         yield Loop(function, blocks[header].labels[-1] if blocks[header].labels else "", depth, body)
 
 
-def _blocks(lines: Sequence[Instruction | str]) -> list[Block]:
-    blocks = [Block()]
+def _blocks(lines: Sequence[Instruction | str]) -> list[BasicBlock]:
+    blocks = [BasicBlock()]
     for line in lines:
         last = blocks[-1]
         ended = bool(last.body) and (isinstance(line, str) or last.body[-1].target != "" or last.body[-1].leaves)
         if ended:
-            blocks.append(last := Block())
+            blocks.append(last := BasicBlock())
         if isinstance(line, str):
             last.labels.append(line)
         else:
@@ -61,7 +61,7 @@ def _blocks(lines: Sequence[Instruction | str]) -> list[Block]:
     return blocks
 
 
-def _dominators(blocks: Sequence[Block]) -> dict[int, int]:
+def _dominators(blocks: Sequence[BasicBlock]) -> dict[int, int]:
     """The immediate dominator of each block that can be reached (Cooper, Harvey and Kennedy, 2001)."""
     order = _reverse_postorder(blocks)
     rank = {at: place for place, at in enumerate(order)}
@@ -88,7 +88,7 @@ def _dominators(blocks: Sequence[Block]) -> dict[int, int]:
     return closest
 
 
-def _reverse_postorder(blocks: Sequence[Block]) -> list[int]:
+def _reverse_postorder(blocks: Sequence[BasicBlock]) -> list[int]:
     order: list[int] = []
     seen = {0}
     stack = [(0, iter(blocks[0].follows))]
@@ -104,7 +104,7 @@ def _reverse_postorder(blocks: Sequence[Block]) -> list[int]:
     return order[::-1]
 
 
-def _natural(blocks: Sequence[Block], closest: dict[int, int]) -> dict[int, set[int]]:
+def _natural(blocks: Sequence[BasicBlock], closest: dict[int, int]) -> dict[int, set[int]]:
     """Header → all blocks of its loop: those from which a jump back can be reached without passing the header."""
     before: dict[int, list[int]] = {}
     for at in closest:

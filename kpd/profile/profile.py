@@ -24,7 +24,7 @@ class Profile:
     trouble: str = ""
 
 
-class Measure(Protocol):
+class ProfileCandidate(Protocol):
     """Profiles a candidate that was timed: `built` is its Object's job, `job` the profiler's own. Raises HostError.
 
     A vendor's advice costs time and is read of the incumbent alone: `advised` asks for it.
@@ -35,7 +35,7 @@ class Measure(Protocol):
     ) -> Awaitable[Profile]: ...
 
 
-class Uncounted(Protocol):
+class TimedMetrics(Protocol):
     """The metrics that need no profiler: of the timing, and of what the compiler said of `built`. Raises HostError."""
 
     def __call__(self, bench: Bench, built: str, timed: Timed) -> Awaitable[dict[str, float]]: ...
@@ -49,9 +49,9 @@ class Profiler:
     `in_full` collects more than the metrics, on demand, where there is more.
     """
 
-    measured: Measure
-    uncounted: Uncounted
+    measured: ProfileCandidate
+    uncounted: TimedMetrics
     rules: tuple[Rule, ...]
     findings: Callable[[Mapping[str, float]], tuple[Finding, ...]]
     bottleneck: Callable[[Mapping[str, float]], str]
-    in_full: Measure | None = None
+    in_full: ProfileCandidate | None = None

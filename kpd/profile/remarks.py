@@ -24,7 +24,7 @@ _OUTER = re.compile(r"loop nest|outer.?loop|multiple nested|nested loops")
 
 
 @dataclass(slots=True)
-class Remarks:
+class VectorisationRemarks:
     """Loops by place (`kernel.c:12:5`): those vectorised, and those not, with the compiler's reason."""
 
     vectorised: set[str] = field(default_factory=set)
@@ -46,12 +46,12 @@ def classify(reason: str) -> str:
     return next(name for name, pattern in REASONS.items() if re.search(pattern, reason, re.IGNORECASE))
 
 
-def parse(text: str) -> Remarks:
+def parse(text: str) -> VectorisationRemarks:
     """The remarks of either compiler. A loop that was vectorised in one way is not missed for another.
 
     A loop that holds others is left out: that it stays scalar itself is as it should be.
     """
-    found = Remarks()
+    found = VectorisationRemarks()
     place, reason = "", ""
     for line in text.splitlines():
         if (remark := _LINE.match(line)) is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from kpd.measure.score import Work
+from kpd.measure.score import CaseWork
 from kpd.model.metrics import of_case
 from kpd.model.profiles import CaseTime
 
@@ -10,7 +10,7 @@ ALWAYS_MEMORY = 1.0
 """No processor computes fewer floating-point operations than this for each byte its memory delivers."""
 
 
-def read(cases: Sequence[CaseTime], work: Mapping[str, Work]) -> tuple[dict[str, float], dict[str, str]]:
+def read(cases: Sequence[CaseTime], work: Mapping[str, CaseWork]) -> tuple[dict[str, float], dict[str, str]]:
     """Metrics of all cases together and of each, and for each that could not be had, why.
 
     Sums over the cases weigh them by their time, as running all of them once would.
@@ -46,11 +46,11 @@ def read(cases: Sequence[CaseTime], work: Mapping[str, Work]) -> tuple[dict[str,
     return metrics, missing
 
 
-def limit(case: CaseTime, work: Mapping[str, Work]) -> str:
+def limit(case: CaseTime, work: Mapping[str, CaseWork]) -> str:
     """Whether memory or arithmetic sets the case's roofline; empty when that is not known."""
     if not case.roofline_us:
         return ""
-    compute_us = work.get(case.case, Work()).compute_us
+    compute_us = work.get(case.case, CaseWork()).compute_us
     if compute_us is not None:
         return "compute" if compute_us >= case.roofline_us else "memory"
     return "memory" if case.bytes and (case.flops or 0) < ALWAYS_MEMORY * case.bytes else ""

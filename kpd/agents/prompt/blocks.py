@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kpd.claude.question import MOST_BREAKPOINTS, Part
+from kpd.claude.question import MOST_BREAKPOINTS, PromptPart
 from kpd.claude.tokens import tokens
 
 _BETWEEN = "\n\n"
@@ -53,7 +53,7 @@ class Prompt:
     def tokens(self) -> int:
         return sum(block.tokens for block in self.blocks)
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PromptPart, ...]:
         """The system prompt as the service takes it.
 
         Each block is a part of its own: where a stretch grows by blocks at its end, the parts before them are as they
@@ -61,10 +61,10 @@ class Prompt:
         """
         return tuple(self._parts())
 
-    def _parts(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[PromptPart]:
         for stretch in self.stretches:
             for at, block in enumerate(stretch, 1):
-                yield Part(block.text + _BETWEEN, cached=at == len(stretch))
+                yield PromptPart(block.text + _BETWEEN, cached=at == len(stretch))
 
     def said(self) -> str:
         """The user's turn."""

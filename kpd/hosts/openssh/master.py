@@ -19,8 +19,8 @@ from weakref import WeakSet, WeakValueDictionary
 from kpd.hosts.bundle import command
 from kpd.hosts.child import ChildChannel
 from kpd.hosts.errors import HostError, HostKey, passes
-from kpd.hosts.last_words import Noise
-from kpd.hosts.openssh.sayings import ByHand, explain
+from kpd.hosts.openssh.failures import ManualCommands, explain
+from kpd.hosts.stderr_tail import OutputFlood
 from kpd.workspace.address import Address
 
 FAILED = 255  # ssh's exit status for its own failures; any other is the remote command's
@@ -228,7 +228,7 @@ class ControlMaster:
         except BaseException as err:
             await self._give_up(socket)  # first, because it holds the child's pipes
             await channel.close()
-            if isinstance(err, Noise):
+            if isinstance(err, OutputFlood):
                 raise err.error(self._address) from err
             raise
         if spoken:
@@ -246,12 +246,12 @@ class ControlMaster:
     def _argv(self, *options: str, line: str = "") -> tuple[str, ...]:
         return ("ssh", *self._config, *options, *self._where, *((line,) if line else ()))
 
-    def _by_hand(self, socket: str) -> ByHand:
+    def _by_hand(self, socket: str) -> ManualCommands:
         where = tuple(word for word in self._where if word != "--")
         # Not -M, which would leave a socket that is there alone, even that of a master that was killed.
         options = ("-fN", "-o", "ControlMaster=auto", "-S", socket, "-o", "ServerAliveInterval=5")
         master = ("ssh", *self._config, *options, *where)
-        return ByHand(shlex.join(("ssh", *self._config, *where)), shlex.join(master))
+        return ManualCommands(shlex.join(("ssh", *self._config, *where)), shlex.join(master))
 
     async def _run(self, *options: str, line: str = "") -> tuple[int, str]:
         """An ssh of this moment, its status and what it says. If cancelled, it is killed with all that it has started.

@@ -6,15 +6,15 @@ from dataclasses import replace
 from kpd.hosts.errors import LOST, REMEDIES, HostError, UnknownHostKey
 from kpd.hosts.plain import plain
 from kpd.hosts.preflight.checks import checks, compiler_of
+from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.gpus import usable
-from kpd.hosts.preflight.probe import Facts, measuring_cpu
-from kpd.hosts.preflight.trial import Tried
+from kpd.hosts.preflight.probe import HostFacts, measuring_cpu
 from kpd.model.places import Check, Device, HostCard, Telemetry
 from kpd.workspace.config import LOCAL, HostConfig
 from kpd.workspace.transports import is_here
 
 
-def devices(facts: Facts, config: HostConfig) -> tuple[Device, ...]:
+def devices(facts: HostFacts, config: HostConfig) -> tuple[Device, ...]:
     """The CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none.
 
     Another host than local on this machine has no CPU of its own: host local has it already.
@@ -29,8 +29,8 @@ def devices(facts: Facts, config: HostConfig) -> tuple[Device, ...]:
 def host_card(
     name: str,
     config: HostConfig,
-    facts: Facts,
-    tried: Tried | None = None,
+    facts: HostFacts,
+    tried: CounterTrial | None = None,
     seen: Mapping[str, Telemetry] | None = None,
 ) -> HostCard:
     """The card of a host that answers, with what its devices were `seen` to do. What kpd has measured of it is the

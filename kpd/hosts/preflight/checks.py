@@ -3,8 +3,8 @@
 import shlex
 
 from kpd.hosts.preflight import gpu_checks
-from kpd.hosts.preflight.probe import COMPILERS, Facts
-from kpd.hosts.preflight.trial import Tried
+from kpd.hosts.preflight.counter_trial import CounterTrial
+from kpd.hosts.preflight.probe import COMPILERS, HostFacts
 from kpd.model.places import Check
 from kpd.workspace.config import HostConfig
 from kpd.workspace.transports import is_here
@@ -14,7 +14,7 @@ MOST_SKEW_S = 2.0
 INSTALL = "sudo apt install {0}, or sudo dnf install {0}"
 
 
-def checks(facts: Facts, config: HostConfig, tried: Tried | None = None) -> tuple[Check, ...]:
+def checks(facts: HostFacts, config: HostConfig, tried: CounterTrial | None = None) -> tuple[Check, ...]:
     """Each subject in a line. `tried` is what a real run of ncu said, if there was one."""
     found = [
         _link(facts, config),
@@ -31,20 +31,20 @@ def checks(facts: Facts, config: HostConfig, tried: Tried | None = None) -> tupl
     return *found, *_logout(facts, config), *_leases(facts, config)
 
 
-def _link(facts: Facts, config: HostConfig) -> Check:
+def _link(facts: HostFacts, config: HostConfig) -> Check:
     to = f" to {config.address}" if config.address else ""
     where = "this machine" if is_here(config.transport) else config.transport + to
     return Check("link", "ok", f"{where}, {facts['rtt_s'] * 1000:.1f} ms there and back")
 
 
-def _disk(facts: Facts) -> Check:
+def _disk(facts: HostFacts) -> Check:
     free = f"{facts['disk_free'] / (1 << 30):.1f} GiB free"
     if facts["disk_free"] >= LEAST_DISK:
         return Check("disk", "ok", free)
     return Check("disk", "bad", free, "free at least 1 GiB where kpd keeps its jobs, or give another folder as root")
 
 
-def _clock(facts: Facts) -> Check:
+def _clock(facts: HostFacts) -> Check:
     skew = facts["skew_s"]
     if abs(skew) <= MOST_SKEW_S + facts["rtt_s"] / 2:
         return Check("clock", "ok", "agrees with this machine's")
@@ -52,7 +52,7 @@ def _clock(facts: Facts) -> Check:
     return Check("clock", "bad", found, "sudo timedatectl set-ntp true, there or here; measurements do not suffer")
 
 
-def _compiler(facts: Facts) -> Check:
+def _compiler(facts: HostFacts) -> Check:
     version = compiler_of(facts)
     if version:
         return Check("compiler", "ok", version)
@@ -60,7 +60,7 @@ def _compiler(facts: Facts) -> Check:
     return Check("compiler", "bad", "no gcc, clang or cc that says its version", remedy)
 
 
-def _cpu_counters(facts: Facts) -> Check:
+def _cpu_counters(facts: HostFacts) -> Check:
     name, found = "cpu counters", facts["counters"]
     if facts["perf"]:
         return Check(name, "ok", found)
@@ -74,7 +74,7 @@ def _cpu_counters(facts: Facts) -> Check:
     return Check(name, "off", found)  # there is nothing that one could do
 
 
-def _logout(facts: Facts, config: HostConfig) -> tuple[Check, ...]:
+def _logout(facts: HostFacts, config: HostConfig) -> tuple[Check, ...]:
     if is_here(config.transport) or facts["outlives"] is None:
         return ()
     if facts["outlives"]:
@@ -84,7 +84,7 @@ def _logout(facts: Facts, config: HostConfig) -> tuple[Check, ...]:
     return (Check("logout", "bad", found, remedy),)
 
 
-def _leases(facts: Facts, config: HostConfig) -> tuple[Check, ...]:
+def _leases(facts: HostFacts, config: HostConfig) -> tuple[Check, ...]:
     wrong = facts["leases"]
     if wrong is None:
         return ()
@@ -94,6 +94,6 @@ def _leases(facts: Facts, config: HostConfig) -> tuple[Check, ...]:
     return (Check("leases", "bad", f"{config.leases} {wrong}", remedy),)
 
 
-def compiler_of(facts: Facts) -> str:
+def compiler_of(facts: HostFacts) -> str:
     """The first compiler's own first line; empty without one."""
     return next((facts["compilers"][name] for name in COMPILERS if name in facts["compilers"]), "")

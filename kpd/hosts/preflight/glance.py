@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kpd.hosts.job import Ran
+from kpd.hosts.job import CommandResult
 from kpd.hosts.plain import plain
 from kpd.model import clocks
 from kpd.model.places import Computes, Telemetry, Whose
@@ -38,7 +38,7 @@ nvidia-smi --query-compute-apps={",".join(APPS)} {FORM} 2>&1
 """
 
 
-def figures(said: Ran | None) -> dict[str, Telemetry]:
+def figures(said: CommandResult | None) -> dict[str, Telemetry]:
     """By UUID. Under the empty one stands why there are none, where nvidia-smi was asked and gave no list."""
     if said is None:
         return {}

@@ -1,8 +1,8 @@
 """What works of a host's GPUs and CUDA tools and what does not, and the commands that help."""
 
-from kpd.hosts.preflight.gpus import Gpu, chosen, listed, too_old, usable
-from kpd.hosts.preflight.probe import Facts
-from kpd.hosts.preflight.trial import Tried
+from kpd.hosts.preflight.counter_trial import CounterTrial
+from kpd.hosts.preflight.gpus import GpuInfo, chosen, listed, too_old, usable
+from kpd.hosts.preflight.probe import HostFacts
 from kpd.model.places import Check
 from kpd.workspace.config import HostConfig
 
@@ -24,7 +24,7 @@ FOR_TAKEN = "end it; DCGM's profiling stops with dcgmi profile --pause"
 FOR_GUESTS = "in a container start it with --cap-add SYS_ADMIN; in a virtual machine its owner must permit them"
 
 
-def gpu(facts: Facts, config: HostConfig) -> Check:
+def gpu(facts: HostFacts, config: HostConfig) -> Check:
     trouble = facts["gpu_trouble"]
     if trouble and not facts["gpus"]:
         remedy = next((remedy for mark, remedy in SMI_REMEDIES.items() if mark in trouble), "run nvidia-smi there")
@@ -44,7 +44,7 @@ def gpu(facts: Facts, config: HostConfig) -> Check:
     return Check("gpu", "ok", words)
 
 
-def _told(facts: Facts, gpus: tuple[Gpu, ...], split: list[Gpu]) -> list[str]:
+def _told(facts: HostFacts, gpus: tuple[GpuInfo, ...], split: list[GpuInfo]) -> list[str]:
     told = []
     if gpus:
         some = f"{len(gpus)} of {len(facts['gpus'])}: " if len(gpus) < len(facts["gpus"]) else ""
@@ -59,7 +59,7 @@ def _told(facts: Facts, gpus: tuple[Gpu, ...], split: list[Gpu]) -> list[str]:
     return told
 
 
-def nvcc(facts: Facts, config: HostConfig) -> Check:
+def nvcc(facts: HostFacts, config: HostConfig) -> Check:
     path, version, home = facts["nvcc"], facts["cuda"], config.cuda_home
     elsewhere = bool(home) and f"/{home.removeprefix('~/').strip('/')}/" not in path
     if not path:
@@ -79,7 +79,7 @@ def nvcc(facts: Facts, config: HostConfig) -> Check:
     return Check("nvcc", "ok", f"CUDA {version}, {path}")
 
 
-def ncu(facts: Facts) -> Check:
+def ncu(facts: HostFacts) -> Check:
     path, version = facts["ncu"], facts["ncu_version"]
     if path and version:
         return Check("ncu", "ok", f"{version}, {path}")
@@ -91,7 +91,7 @@ def ncu(facts: Facts) -> Check:
     return Check("ncu", "bad", "no ncu: candidates on a GPU go without a profile", remedy)
 
 
-def counters(facts: Facts, tried: Tried | None) -> Check:
+def counters(facts: HostFacts, tried: CounterTrial | None) -> Check:
     """What ncu said when it was tried counts most; before that, what the driver says of its settings."""
     name, allowed = "gpu counters", facts["counters_open"]
     if not facts["gpus"] or not facts["ncu"]:

@@ -23,7 +23,7 @@ FIRST_CUDA: dict[str, Version] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class GpuInfo:
     """A GPU as nvidia-smi lists it. `arch` is "sm_90" and the like, empty where the driver does not say.
 
     With `mig` it is split into instances, and no program gets all of it.
@@ -40,9 +40,9 @@ class Gpu:
     mig: bool = False
 
 
-def gpus_of(said: str) -> tuple[tuple[Gpu, ...], str]:
+def gpus_of(said: str) -> tuple[tuple[GpuInfo, ...], str]:
     """The GPUs that nvidia-smi lists for QUERY, and what else it said: why there are none, or fewer."""
-    gpus: dict[str, Gpu] = {}
+    gpus: dict[str, GpuInfo] = {}
     other = ""
     for row in said.splitlines():
         if found := _ROW.fullmatch(row.strip()):
@@ -52,10 +52,10 @@ def gpus_of(said: str) -> tuple[tuple[Gpu, ...], str]:
     return tuple(sorted(gpus.values(), key=lambda gpu: gpu.index)), other
 
 
-def _gpu(row: re.Match[str]) -> Gpu:
+def _gpu(row: re.Match[str]) -> GpuInfo:
     capability = re.fullmatch(r"([0-9]{1,2})\.([0-9])", row["cap"].strip())
     memory = row["memory"].strip()
-    return Gpu(
+    return GpuInfo(
         index=int(row["index"]),
         uuid=row["uuid"],
         pci=row["pci"],
@@ -68,7 +68,9 @@ def _gpu(row: re.Match[str]) -> Gpu:
     )
 
 
-def chosen(gpus: tuple[Gpu, ...], wanted: tuple[int | str, ...]) -> tuple[tuple[Gpu, ...], tuple[int | str, ...]]:
+def chosen(
+    gpus: tuple[GpuInfo, ...], wanted: tuple[int | str, ...]
+) -> tuple[tuple[GpuInfo, ...], tuple[int | str, ...]]:
     """The GPUs that `wanted` names by index or UUID, all if it is empty, and the names that none of them has."""
     if not wanted:
         return gpus, ()
@@ -78,12 +80,12 @@ def chosen(gpus: tuple[Gpu, ...], wanted: tuple[int | str, ...]) -> tuple[tuple[
     return found, tuple(name for name in wanted if str(name).lower() not in known)
 
 
-def usable(gpus: tuple[Gpu, ...], wanted: tuple[int | str, ...]) -> tuple[Gpu, ...]:
+def usable(gpus: tuple[GpuInfo, ...], wanted: tuple[int | str, ...]) -> tuple[GpuInfo, ...]:
     """Those of the chosen GPUs that a program gets all of."""
     return tuple(gpu for gpu in chosen(gpus, wanted)[0] if not gpu.mig)
 
 
-def _names(gpu: Gpu) -> set[str]:
+def _names(gpu: GpuInfo) -> set[str]:
     return {str(gpu.index), gpu.uuid.lower()}
 
 

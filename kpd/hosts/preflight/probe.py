@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from kpd.hosts.plain import plain
 from kpd.hosts.preflight import gpus
-from kpd.hosts.preflight.gpus import Gpu
+from kpd.hosts.preflight.gpus import GpuInfo
 
 LIMIT_S = 20.0
 PATIENCE_S = 15
@@ -105,7 +105,7 @@ def script(cuda_home: str = "", leases: str = "") -> str:
     return re.sub("@[A-Z]+@", lambda mark: words[mark[0]], _SCRIPT)
 
 
-class Facts(TypedDict):
+class HostFacts(TypedDict):
     """A host as probed. `cpus` are those that a job may use, `cores` which of all CPUs are threads of one core, where
     that is known, `disk_free` is in bytes, `clock` in seconds since 1970.
 
@@ -132,7 +132,7 @@ class Facts(TypedDict):
     clock: float
     skew_s: float
     rtt_s: float
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[GpuInfo, ...]
     gpu_trouble: str
     driver: str
     nvcc: str
@@ -145,20 +145,22 @@ class Facts(TypedDict):
     leases: str | None
 
 
-class Section(NamedTuple):
+class ProgramOutput(NamedTuple):
     """What one program printed; `status` is its exit code, or "hangs"."""
 
     status: str
     text: str
 
 
-def sections(said: str) -> dict[str, Section]:
+def sections(said: str) -> dict[str, ProgramOutput]:
     """What `script` printed, by the sections' names."""
     found = re.findall(r"^== (\w+) (\w+)\n((?: .*\n|\n)*)", said + "\n", re.MULTILINE)
-    return {name: Section(status, re.sub("^ ", "", text, flags=re.MULTILINE).strip()) for name, status, text in found}
+    return {
+        name: ProgramOutput(status, re.sub("^ ", "", text, flags=re.MULTILINE).strip()) for name, status, text in found
+    }
 
 
-def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: float = 0.0) -> Facts:
+def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: float = 0.0) -> HostFacts:
     """The helper's own facts and what `script` said, as one."""
     found = sections(said)
 
@@ -170,7 +172,7 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
     listed, trouble = _gpus(found.get("gpus"))
     nvcc, cuda = _installed(text("nvcc"))
     ncu, ncu_version = _installed(text("ncu"))
-    return Facts(
+    return HostFacts(
         system=plain(helper["system"]),
         release=plain(helper["release"]),
         machine=plain(helper["machine"]),
@@ -202,7 +204,7 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
     )
 
 
-def _gpus(section: Section | None) -> tuple[tuple[Gpu, ...], str]:
+def _gpus(section: ProgramOutput | None) -> tuple[tuple[GpuInfo, ...], str]:
     """The GPUs, and what is wrong with them or with nvidia-smi; no section means that there is no nvidia-smi."""
     if section is None:
         return (), ""
@@ -263,7 +265,7 @@ def _numbers(said: str) -> tuple[int, ...]:
     return tuple(cpu for first, *last in ends for cpu in range(first, (last or [first])[0] + 1))
 
 
-def measuring_cpu(facts: Facts) -> int | None:
+def measuring_cpu(facts: HostFacts) -> int | None:
     """The CPU to pin measurements to: the last one, away from where systems put their interrupts. None on macOS."""
     return facts["cpus"][-1] if facts["pinning"] and facts["cpus"] else None
 
@@ -272,7 +274,7 @@ GPU_CPUS = 2
 """CPUs that timing on a GPU keeps busy: one has the process that is timed, one the next, which starts meanwhile."""
 
 
-def spare_cpus(facts: Facts) -> tuple[int, ...]:
+def spare_cpus(facts: HostFacts) -> tuple[int, ...]:
     """The CPUs for what runs beside a measurement; empty where there is none, or where a job cannot be pinned.
 
     The core of the CPU that is timed on is left alone with all its threads; and so are GPU_CPUS a GPU, as long as half

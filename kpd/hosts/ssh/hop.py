@@ -46,7 +46,7 @@ NOT_BY_ITSELF: dict[str, Any] = {
 }
 
 
-class Config(Protocol):
+class SshOptions(Protocol):
     """What ssh's configuration says for one host: the value of an option, in asyncssh's form."""
 
     def get(self, option: str, default: object = None) -> object: ...
@@ -74,7 +74,7 @@ class Hop:
     certificates: tuple[Path, ...]
 
     @classmethod
-    def of(cls, name: str, given: str, host: str, port: int, user: str, config: Config) -> "Hop":
+    def of(cls, name: str, given: str, host: str, port: int, user: str, config: SshOptions) -> "Hop":
         """Reads the known_hosts files. Raises ValueError for what can be no host's name or address."""
         host.encode("idna")
         alias = str(config.get("HostKeyAlias") or "")
@@ -130,7 +130,7 @@ class Hop:
     def revoked(self) -> set[str]:
         return self.known.revoked(known_hosts.names_of(self.host, self.port, self.alias))
 
-    def algorithms(self, config: Config, compression: bool) -> dict[str, Any]:
+    def algorithms(self, config: SshOptions, compression: bool) -> dict[str, Any]:
         """Arguments of asyncssh's connect: what is known and fast first, unless the configuration says otherwise."""
         found: dict[str, Any] = {}
         if keys := _wanted(str(config.get("HostKeyAlgorithms") or "+"), self.key_algorithms()):
@@ -187,7 +187,7 @@ def _wanted(wish: str, ours: Sequence[str]) -> list[str]:
     return list(dict.fromkeys({"": meant, "+": [*ours, *meant], "^": [*meant, *ours]}[sign]))
 
 
-def _paths(config: Config, option: str, default: Sequence[Path], tokens: dict[str, str]) -> tuple[Path, ...]:
+def _paths(config: SshOptions, option: str, default: Sequence[Path], tokens: dict[str, str]) -> tuple[Path, ...]:
     words = config.get(option)
     found = [Path(_expand(str(word), tokens)) for word in words] if isinstance(words, list) else default
     return tuple(path.expanduser() for path in found)
@@ -197,7 +197,7 @@ def _expand(text: str, tokens: dict[str, str]) -> str:
     return re.sub("%(.)", lambda found: tokens.get(found[1], found[0]), text)
 
 
-def _agent(config: Config) -> str:
+def _agent(config: SshOptions) -> str:
     path = config.get("IdentityAgent", "SSH_AUTH_SOCK")  # None: it says none
     if path == "SSH_AUTH_SOCK" or str(path).startswith("$"):
         return os.environ.get(str(path).strip("${}"), "")

@@ -15,7 +15,7 @@ Marker = Literal["", "cert-authority", "revoked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KnownHostsLine:
     """One line: `names` as it stands there, hashed or a list of patterns, and the public key as "type base64"."""
 
     path: Path
@@ -28,7 +28,7 @@ class Entry:
 class KnownHosts:
     """All lines of some files, in order."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[KnownHostsLine]) -> None:
         self._entries = tuple(entries)
 
     @classmethod
@@ -36,7 +36,7 @@ class KnownHosts:
         """A missing file knows nobody, and a line that nobody understands is passed over, as ssh does."""
         return cls(entry for path in paths for entry in _entries(path))
 
-    def keys(self, names: Sequence[str]) -> list[Entry]:
+    def keys(self, names: Sequence[str]) -> list[KnownHostsLine]:
         """The host's keys, under the first of its names that has any."""
         for name in names:
             if found := self._of("", [name]):
@@ -51,7 +51,7 @@ class KnownHosts:
         """Keys that must never be taken for the host's, nor for a signer's."""
         return {entry.key for entry in self._of("revoked", names)}
 
-    def _of(self, marker: Marker, names: Sequence[str]) -> list[Entry]:
+    def _of(self, marker: Marker, names: Sequence[str]) -> list[KnownHostsLine]:
         marked = [entry for entry in self._entries if entry.marker == marker]
         return [entry for entry in marked if any(matches(entry.names, name) for name in names)]
 
@@ -98,7 +98,7 @@ def add(path: Path, name: str, key: str) -> None:
         file.write(b"\n" * unfinished + f"{name} {key}\n".encode())
 
 
-def _entries(path: Path) -> Iterable[Entry]:
+def _entries(path: Path) -> Iterable[KnownHostsLine]:
     try:
         text = path.read_text(errors="replace")
     except OSError:
@@ -112,7 +112,7 @@ def _entries(path: Path) -> Iterable[Entry]:
             marker = "cert-authority" if words[0] == "@cert-authority" else "revoked"
             words = words[1:]
         if len(words) >= 3 and not words[0].startswith("#") and _is_key(words[1], words[2]):
-            yield Entry(path, number, marker, words[0], f"{words[1]} {words[2]}")
+            yield KnownHostsLine(path, number, marker, words[0], f"{words[1]} {words[2]}")
 
 
 def _is_key(kind: str, data: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from kpd.hosts.errors import passes
-from kpd.hosts.last_words import LastWords, Noise
+from kpd.hosts.stderr_tail import OutputFlood, StderrTail
 
 PATIENCE_S = 2.0  # for the far side to leave by itself
 
@@ -28,7 +28,7 @@ class Session:
         # It never pauses the sender: a Link takes everything at once, and asyncio's reader would miss data that
         # asyncssh hands over from within resume_reading.
         self.reader = asyncio.StreamReader()
-        self.words = LastWords()
+        self.words = StderrTail()
         self.status: int | None = None
         self.ended = asyncio.Event()
         self._pipe: Pipe | None = None
@@ -47,7 +47,7 @@ class Session:
         if datatype is not None:
             self.words.add(data)
             if self.words.endless:
-                self.reader.set_exception(Noise())
+                self.reader.set_exception(OutputFlood())
         elif not self.eof:
             self.reader.feed_data(data)
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 from kpd.hosts.bundle import command
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, UnknownHostKey
 from kpd.hosts.ssh import connect, known_hosts
-from kpd.hosts.ssh.aside import Aside
 from kpd.hosts.ssh.connect import Arguments, Connection
+from kpd.hosts.ssh.detached import DetachedThread
 from kpd.hosts.ssh.hop import Hop
 from kpd.hosts.ssh.session import SshChannel
 from kpd.workspace.address import Address
@@ -55,7 +55,7 @@ class Ssh:
         }
         self._offered: tuple[HostKey, Path | None] | None = None  # a key that nobody knows, and where it would go
         self._ways: set[contextlib.AsyncExitStack] = set()
-        self._reading: Aside[tuple[Hop, Arguments]] = Aside()
+        self._reading: DetachedThread[tuple[Hop, Arguments]] = DetachedThread()
 
     async def open(self) -> SshChannel:
         """Connects and starts the helper, in one session. Raises HostError (unreachable, auth, host_key, config)."""

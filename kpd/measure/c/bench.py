@@ -5,14 +5,14 @@ from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host
-from kpd.measure.bench import Object, Say
+from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import build
 from kpd.measure.c.harness import harness
 from kpd.measure.c.roofline import measure_roofline
 from kpd.measure.c.toolchain import choose
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.flags import BUILD_FILE
-from kpd.measure.where import beside, timed_on
+from kpd.measure.run_context import beside, timed_on
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
@@ -31,7 +31,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     measure = partial(measure_roofline, host, tools, measuring)
     roofline = await measure()
 
-    async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> Object:
+    async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         own = build.candidate_flags(files[BUILD_FILE]) if BUILD_FILE in files else ()
         return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building)
 

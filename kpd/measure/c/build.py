@@ -5,13 +5,13 @@ import re
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.bench import Object, Say
+from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c.flags import ALLOWED
-from kpd.measure.c.toolchain import OWN, Toolchain
+from kpd.measure.c.toolchain import OWN, CToolchain
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 
 SOURCE = "kernel.c"
 ASSEMBLY = "kernel.s"
@@ -22,16 +22,16 @@ _NO_COMPILER = re.compile(r"^(gcc|clang|cc): (fatal )?error: cannot execute", re
 
 
 async def build(
-    host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
-    where: Where | None = None,
-) -> Object:  # fmt: skip
+    host: Host, tools: CToolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
+    where: RunContext | None = None,
+) -> BuiltObject:  # fmt: skip
     """Compile `kernel.c` of the tree with these flags. Raises BuildError, or HostError for the host's own trouble.
 
     The job's `out/` holds the object, its assembly and the compiler's remarks on vectorisation.
     """
     text = script(host, tools, tree, tools.flags(flags))
     id = jobs.key("build", tools.identity, text)
-    result = await jobs.run(host, (where or Where()).spec(id, text, limit_s), say)
+    result = await jobs.run(host, (where or RunContext()).spec(id, text, limit_s), say)
     log = readable(result.stderr)
     if result.rc == 127 or _NO_COMPILER.search(log):
         await host.forget(id)  # it must not stay in the cache
@@ -40,7 +40,7 @@ async def build(
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
     if result.rc != 0:
         raise BuildError(first_error(log), log, "structural" if result.rc == LINKING else kind_of(log))
-    return Object(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
+    return BuiltObject(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
 
 
 def candidate_flags(raw: bytes) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def candidate_flags(raw: bytes) -> tuple[str, ...]:
         raise BuildError(str(err), str(err), "structural") from err
 
 
-def script(host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...]) -> str:
+def script(host: Host, tools: CToolchain, tree: str, flags: tuple[str, ...]) -> str:
     """The assembly is made first and the object from it, so that what people read is what runs."""
     given = jobs.words((*flags, *OWN))
     link = tools.link('"$out/kernel.o"', f'"$out/{OBJECT}"')

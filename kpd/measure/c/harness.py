@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Say
-from kpd.measure.c.toolchain import Toolchain
+from kpd.measure.c.toolchain import CToolchain
 from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 
 COMPILED = (*SOURCES, "cpu.c")
 
 
 async def harness(
-    host: Host, tools: Toolchain, protected: Mapping[str, bytes], limit_s: float, say: Say | None = None,
-    where: Where | None = None,
+    host: Host, tools: CToolchain, protected: Mapping[str, bytes], limit_s: float, say: Say | None = None,
+    where: RunContext | None = None,
 ) -> Harness:  # fmt: skip
     """Compile the task's harness.c (one of its `protected` files) with the driver. Raises BuildError and HostError.
 
@@ -32,7 +32,7 @@ async def harness(
         '"$out/bench" describe\n'
     )
     id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, (where or Where()).spec(id, script, limit_s), say)
+    result = await jobs.run(host, (where or RunContext()).spec(id, script, limit_s), say)
     log = readable(result.stderr)
     if result.rc != 0:
         raise BuildError(f"harness.c does not build: {first_error(log)}", log, "structural")

@@ -2,15 +2,17 @@
 
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.c.toolchain import Toolchain
+from kpd.measure.c.toolchain import CToolchain
 from kpd.measure.driver.harness import native
 from kpd.measure.roofline import Roofline, measured
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 
 LIMIT_S = 60.0
 
 
-async def measure_roofline(host: Host, tools: Toolchain, where: Where | None = None, again: bool = False) -> Roofline:
+async def measure_roofline(
+    host: Host, tools: CToolchain, where: RunContext | None = None, again: bool = False
+) -> Roofline:
     """About two seconds the first time; then the host has it, until its compiler or CPU is another.
 
     With `again` it is measured anew, and that is what the host has from then on. Raises HostError.
@@ -21,6 +23,6 @@ async def measure_roofline(host: Host, tools: Toolchain, where: Where | None = N
         f"{tools.command} {flags} {jobs.words([f'{host.root}/trees/{tree}/roofline.c'])} -o out/roofline || exit 2\n"
         "exec out/roofline\n"
     )
-    where = where or Where()
+    where = where or RunContext()
     id = jobs.key("roofline", tools.identity, script, str(where.cpus))
     return await measured(host, where.spec(id, script, LIMIT_S), "the CPU", again)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.preflight.probe import Facts
+from kpd.hosts.preflight.probe import HostFacts
 
 Family = Literal["gcc", "clang"]
 OWN = ("-fPIC", "-Wall", "-Wno-psabi")
@@ -12,7 +12,7 @@ OWN = ("-fPIC", "-Wall", "-Wno-psabi")
 
 
 @dataclass(frozen=True, slots=True)
-class Toolchain:
+class CToolchain:
     """`version` is the compiler's own first line. `identity` is all that the outcome of a build may depend on."""
 
     command: str
@@ -40,12 +40,12 @@ class Toolchain:
         return f"{self.command} -shared {strict}-o {target} {objects} -lm"
 
 
-def choose(host: str, facts: Facts) -> Toolchain:
+def choose(host: str, facts: HostFacts) -> CToolchain:
     """gcc if it is GNU's, else clang, else cc; on macOS all of them are clang. Raises HostError (no_compiler)."""
     compilers = facts["compilers"]
     for command in ("gcc", "clang", "cc"):
         version = compilers.get(command, "")
         if version and not (command == "gcc" and "clang" in version and "clang" in compilers):
             family: Family = "clang" if "clang" in version else "gcc"
-            return Toolchain(command, family, version, facts["system"], facts["machine"], facts["cpu"])
+            return CToolchain(command, family, version, facts["system"], facts["machine"], facts["cpu"])
     raise HostError("no_compiler", f"{host} has no C compiler")

@@ -6,21 +6,31 @@ from dataclasses import replace
 from statistics import median
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult, Lease
+from kpd.hosts.host import Host, JobResult, LeaseRequest
 from kpd.measure import jobs
-from kpd.measure.bench import Correct, Counted, Incorrect, Launches, Listing, Object, Say
+from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, Incorrect, LaunchFilter, Say
+from kpd.measure.build_cache import BuildCache
 from kpd.measure.command.build import build
-from kpd.measure.command.ceiling import Ceiling
 from kpd.measure.command.result import Result
+from kpd.measure.command.roofline import CommandRoofline
 from kpd.measure.command.runner import CACHES
-from kpd.measure.command.runs import Command, Failed, Run, confirmed, read, reported, script, sources, tree_of
+from kpd.measure.command.runs import (
+    CommandRun,
+    RunFailed,
+    TaskCommand,
+    confirmed,
+    read,
+    reported,
+    script,
+    sources,
+    tree_of,
+)
 from kpd.measure.command.timing import cost, order, time_pairs
-from kpd.measure.final import Final
+from kpd.measure.final import HeldOutResult
 from kpd.measure.judge import log_ratio, percent
-from kpd.measure.made import Made
+from kpd.measure.run_context import RunContext, beside, timed_on
 from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.measure.score import Work
-from kpd.measure.where import Where, beside, timed_on
+from kpd.measure.score import CaseWork
 from kpd.model.faults import Complaint, Wrong
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
@@ -39,7 +49,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandB
         ncu = {"KPD_NCU": facts["ncu"]} if facts["ncu"] else {}
         env = {"CUDA_VISIBLE_DEVICES": device.id, **ncu}
     measuring = timed_on(facts, device, env)
-    ceiling = Ceiling(host, task, device, measuring)
+    ceiling = CommandRoofline(host, task, device, measuring)
     await ceiling.measure(say)
     return CommandBench(host, task, device, runner, measuring, beside(facts, device), ceiling)
 
@@ -48,7 +58,14 @@ class CommandBench:
     """See `bench.Bench`. An Object is a staged tree and a folder for what frameworks compile of it."""
 
     def __init__(
-        self, host: Host, task: Task, device: Device, runner: str, measuring: Where, building: Where, ceiling: Ceiling
+        self,
+        host: Host,
+        task: Task,
+        device: Device,
+        runner: str,
+        measuring: RunContext,
+        building: RunContext,
+        ceiling: CommandRoofline,
     ) -> None:
         assert task.bench.command is not None
         self.host = host
@@ -58,15 +75,15 @@ class CommandBench:
         self._measuring = measuring
         self._building = building
         # A check need not wait until others leave a GPU alone. It has the lock: it would spoil their timing.
-        self._checking = replace(measuring, lease=Lease(device.id))
+        self._checking = replace(measuring, lease=LeaseRequest(device.id))
         self._ceiling = ceiling
         self._protected = read_files(task.folder, task.protected)
-        self._bench = Command(task.bench.command, task.bench.limit_s, task.protected)
-        self._made = Made(host)
+        self._bench = TaskCommand(task.bench.command, task.bench.limit_s, task.protected)
+        self._made = BuildCache(host)
         self._dims: dict[str, Mapping[str, int]] = {}
 
     @property
-    def work(self) -> Mapping[str, Work]:
+    def work(self) -> Mapping[str, CaseWork]:
         """Of the cases seen so far whose dims the benchmark has told."""
         return {name: self._ceiling.work(dims) for name, dims in self._dims.items()}
 
@@ -87,30 +104,30 @@ class CommandBench:
         return True
 
     @property
-    def launches(self) -> Launches:
+    def launches(self) -> LaunchFilter:
         """Those of the task's kernels; whether its command marks them for a profiler is for the task to say."""
-        return Launches(self.task.profile.kernel or "", self.task.profile.marked)
+        return LaunchFilter(self.task.profile.kernel or "", self.task.profile.marked)
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
         return await self._made.stage(files, {**self._protected, **files})
 
-    async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
+    async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         words, limit_s = self._bench.words, self.task.build.limit_s
         return await self._made.build(
             tree, files, lambda: build(self.host, tree, tuple(files), words, limit_s, say, self._building)
         )
 
-    async def check(self, built: str, job: str, say: Say) -> Correct:
+    async def check(self, built: str, job: str, say: Say) -> CheckPassed:
         spec, own = self.task.check, self.task.check.command
-        command = self._bench if own is None else Command(own, spec.limit_s, self.task.protected)
+        command = self._bench if own is None else TaskCommand(own, spec.limit_s, self.task.protected)
         (run,) = await self._runs(command, "b", {"b": built}, job, self._checking, say)
         try:
             if own is not None:
                 confirmed(run, command)
-                return Correct(1, 0.0, own)
+                return CheckPassed(1, 0.0, own)
             cases = self._read(run, command).cases
-            return Correct(len(cases) or 1, 0.0, command.words)
-        except Failed as err:
+            return CheckPassed(len(cases) or 1, 0.0, command.words)
+        except RunFailed as err:
             raise Incorrect(Wrong(Complaint(str(err)))) from err
 
     async def time(
@@ -133,11 +150,11 @@ class CommandBench:
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         """A task's own check may do that."""
 
-    async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> Final | None:
+    async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:
         spec = self.task.final
         if spec.command is None:
             return None
-        command = Command(spec.command, spec.limit_s, self.task.protected)
+        command = TaskCommand(spec.command, spec.limit_s, self.task.protected)
         built = {"b": candidate} if incumbent is None else {"a": incumbent, "b": candidate}
         sides = "b" if incumbent is None else HELD_OUT
         scores: dict[str, list[float]] = {"a": [], "b": []}
@@ -149,16 +166,16 @@ class CommandBench:
             raise
         name, score = self.task.bench.score, median(scores["b"])
         if incumbent is None:
-            return Final(name, score, None, 0.0)
+            return HeldOutResult(name, score, None, 0.0)
         a, b = (tuple(cost(score, self.task.bench.direction) for score in scores[side]) for side in "ab")
         halves = tuple(percent(log_ratio(CaseSample(1, (one,), (other,)))) for one, other in zip(a, b, strict=True))
-        return Final(name, score, median(scores["a"]), percent(log_ratio(CaseSample(1, a, b))), halves)
+        return HeldOutResult(name, score, median(scores["a"]), percent(log_ratio(CaseSample(1, a, b))), halves)
 
     async def forget(self, job: str) -> None:
         await jobs.forget(self.host, job)
 
-    async def listing(self, built: str) -> Listing:
-        return Listing("", "")
+    async def listing(self, built: str) -> CompilerListing:
+        return CompilerListing("", "")
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
         """The task's [profile] command, in a fresh copy; how often it calls a kernel is its own affair."""
@@ -180,26 +197,26 @@ class CommandBench:
         return await self.host.read(jobs.out(self.host, job, name), limit)
 
     async def _runs(
-        self, command: Command, sides: str, built: Mapping[str, str], job: str, where: Where, say: Say
-    ) -> list[Run]:
+        self, command: TaskCommand, sides: str, built: Mapping[str, str], job: str, where: RunContext, say: Say
+    ) -> list[CommandRun]:
         """One job's runs, of which only the last may have failed. Raises HostError."""
         self._made.may_be_touched()
         spec = where.spec(job, script(self.host, self._runner, command, sides, built), command.limit(len(sides)))
         async with self._made.again_if_gone(*built.values()):
             return await reported(self.host, await jobs.run(self.host, spec, say), sides)
 
-    def _blame(self, run: Run, command: Command, alone: bool) -> Result:
+    def _blame(self, run: CommandRun, command: TaskCommand, alone: bool) -> Result:
         """The run's result. Raises Incorrect when it is the candidate's (or it is `alone`), else HostError."""
         try:
             return self._read(run, command)
-        except Failed as err:
+        except RunFailed as err:
             if run.side == "b" or alone:
                 raise Incorrect(Wrong(Complaint(str(err)))) from err
             raise HostError(
                 "host", f"{self.host.name}: the incumbent's own run failed: {err}", "look at the task, then resume"
             ) from err
 
-    def _read(self, run: Run, command: Command) -> Result:
+    def _read(self, run: CommandRun, command: TaskCommand) -> Result:
         found = read(run, command, self.task.bench.score)
         self._dims |= {name: case.dims for name, case in found.cases.items() if case.dims}
         return found

@@ -7,10 +7,10 @@ from pathlib import PurePosixPath
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.bench import Object, Say
+from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.command.runs import object_of
 from kpd.measure.compiling import BuildError, readable
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 
 # The task's own Python may be an older one, or a newer.
 SYNTAX = """
@@ -27,8 +27,8 @@ for path in sys.argv[1:]:
 
 async def build(
     host: Host, tree: str, editable: tuple[str, ...], command: str, limit_s: float, say: Say | None = None,
-    where: Where | None = None,
-) -> Object:  # fmt: skip
+    where: RunContext | None = None,
+) -> BuiltObject:  # fmt: skip
     """Parse the tree's editable Python files with the Python of `command`. Raises BuildError and HostError.
 
     The job's `out/` holds the folder for what frameworks compile when the candidate runs.
@@ -37,7 +37,7 @@ async def build(
     check = f"exec {jobs.words([interpreter(command), '-c', SYNTAX, *python])}\n" if python else ""
     script = f"mkdir out/cache && cd {jobs.words([f'{host.root}/trees/{tree}'])} || exit {jobs.GONE}\n{check}"
     id = object_of(tree)
-    result = await jobs.run(host, (where or Where()).spec(id, script, limit_s), say)
+    result = await jobs.run(host, (where or RunContext()).spec(id, script, limit_s), say)
     log = readable(result.stderr)
     if result.rc == 127:
         await host.forget(id)
@@ -45,7 +45,7 @@ async def build(
     if result.rc != 0:
         first = log.partition("\n")[0].replace("error: ", "", 1)
         raise BuildError(first or "it cannot be parsed", log, "semantic")
-    return Object(id, result.cached, "", 0, log)
+    return BuiltObject(id, result.cached, "", 0, log)
 
 
 def interpreter(command: str) -> str:

@@ -8,7 +8,7 @@ from importlib.resources import files as resources
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.command.result import BadResult, Result, complaint, last_object, result
-from kpd.measure.samples import Readings
+from kpd.measure.samples import ClockReadings
 from kpd.model.codec import CodecError, decode
 
 PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/command")
@@ -31,7 +31,7 @@ OK = '{"ok": true}'
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CommandRun:
     """One run as the runner reports it. `side` is a letter of the order, `rc` negative for a signal.
 
     `touched` are the protected files that are no longer what they were. `stdout` and `stderr` are their ends.
@@ -45,11 +45,11 @@ class Run:
     touched: tuple[str, ...]
     stdout: str
     stderr: str
-    telemetry: Readings | None = None
+    telemetry: ClockReadings | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class TaskCommand:
     """A command of the task: its words for a shell, what one run of it may take, and what it must leave as it is."""
 
     words: str
@@ -61,7 +61,7 @@ class Command:
         return runs * (self.limit_s + SPARE_S)
 
 
-class Failed(Exception):
+class RunFailed(Exception):
     """A run of the command says nothing good of its side, in words."""
 
 
@@ -85,7 +85,7 @@ def tree_of(built: str) -> str:
     return built.partition("-")[2]
 
 
-def script(host: Host, runner: str, command: Command, sides: str, built: Mapping[str, str]) -> str:
+def script(host: Host, runner: str, command: TaskCommand, sides: str, built: Mapping[str, str]) -> str:
     """A job's script: the `sides` in turn. `runner` is the tree of `sources`, `built` each side's Object's job."""
     order = {
         "command": command.words,
@@ -101,12 +101,12 @@ def script(host: Host, runner: str, command: Command, sides: str, built: Mapping
     )
 
 
-def report(line: bytes) -> Run:
+def report(line: bytes) -> CommandRun:
     """A line of the runner's. Raises CodecError."""
-    return decode(line, Run)
+    return decode(line, CommandRun)
 
 
-async def reported(host: Host, job: JobResult, sides: str) -> list[Run]:
+async def reported(host: Host, job: JobResult, sides: str) -> list[CommandRun]:
     """The runs of a job that has ended; fewer than asked for only if the last of them failed. Raises HostError."""
     try:
         found = [report(line) for line in job.stdout.splitlines()]
@@ -118,26 +118,26 @@ async def reported(host: Host, job: JobResult, sides: str) -> list[Run]:
     return found
 
 
-def ended_badly(run: Run) -> bool:
+def ended_badly(run: CommandRun) -> bool:
     """Whether the runner stopped after this run."""
     return run.rc != 0 or run.timeout or bool(run.touched)
 
 
-def passed(run: Run, command: Command) -> None:
+def passed(run: CommandRun, command: TaskCommand) -> None:
     """Raises Failed unless the command came to a good end and touched nothing."""
     if run.touched:
-        raise Failed(f"protected file changed while it ran: {', '.join(run.touched)}")
+        raise RunFailed(f"protected file changed while it ran: {', '.join(run.touched)}")
     if run.timeout:
-        raise Failed(f"`{command.words}` did not finish within {command.limit_s:g} s")
+        raise RunFailed(f"`{command.words}` did not finish within {command.limit_s:g} s")
     if run.rc != 0:
         ended = f"exited with {run.rc}" if run.rc > 0 else f"was ended by signal {-run.rc}"
         said = complaint(last_object(run.stdout) or {}) or jobs.tail(
             (run.stderr.strip() or run.stdout.strip()).encode(), TOLD_LINES
         )
-        raise Failed(f"`{command.words}` {ended}: {said or 'it gave no reason'}")
+        raise RunFailed(f"`{command.words}` {ended}: {said or 'it gave no reason'}")
 
 
-def confirmed(run: Run, command: Command) -> None:
+def confirmed(run: CommandRun, command: TaskCommand) -> None:
     """Raises Failed unless a check came to a good end and its last JSON object says so.
 
     The exit status alone would be good, too, where a candidate's code has ended the process before the check was done.
@@ -146,13 +146,13 @@ def confirmed(run: Run, command: Command) -> None:
     said = last_object(run.stdout) or {}
     if said.get("ok") is not True:
         told = complaint(said) or f"let it print {OK} as the last line of its stdout when all is right"
-        raise Failed(f"`{command.words}` exited with 0 and did not say {OK}: {told}")
+        raise RunFailed(f"`{command.words}` exited with 0 and did not say {OK}: {told}")
 
 
-def read(run: Run, command: Command, key: str) -> Result:
+def read(run: CommandRun, command: TaskCommand, key: str) -> Result:
     """The result of a run that came to a good end. Raises Failed."""
     passed(run, command)
     try:
         return result(run.stdout, key)
     except BadResult as err:
-        raise Failed(f"`{command.words}`: {err}") from err
+        raise RunFailed(f"`{command.words}`: {err}") from err

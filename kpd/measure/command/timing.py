@@ -8,15 +8,15 @@ from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure import jobs
 from kpd.measure.bench import Incorrect, Say
 from kpd.measure.command.result import CaseResult, Result
-from kpd.measure.command.runs import Run, report
+from kpd.measure.command.runs import CommandRun, report
 from kpd.measure.reports import reports
-from kpd.measure.samples import CaseSample, ProcessSample, Readings
+from kpd.measure.samples import CaseSample, ClockReadings, ProcessSample
 from kpd.measure.telemetry import both, lowered
 from kpd.model.codec import CodecError
 from kpd.model.faults import OtherCases, Wrong
 from kpd.model.scores import Direction
 
-Blamed = Callable[[Run], Result]
+Blamed = Callable[[CommandRun], Result]
 """A run's result. Raises Incorrect when it fails and is the candidate's, HostError when it is the incumbent's."""
 
 
@@ -37,7 +37,7 @@ async def time_pairs(
     taken = 0
     pair: dict[str, Result] = {}
     taint = ""
-    seen: list[Readings | None] = []
+    seen: list[ClockReadings | None] = []
     try:
         async with contextlib.aclosing(reports(host, spec, say)) as lines:
             async for line in lines:
@@ -67,14 +67,14 @@ async def _refuse_end(host: Host, result: JobResult, missing: int) -> None:
         raise await jobs.unreported(host, result, f"{missing} runs are missing")
 
 
-def _slowed(run: Run) -> str:
+def _slowed(run: CommandRun) -> str:
     """A benchmark of its own has its pauses, in which a clock may fall: only trouble counts."""
     return "" if run.telemetry is None else lowered(f"a run of side {run.side}", run.telemetry)
 
 
 def sample(
     process: int, incumbent: Result, candidate: Result, direction: Direction, taint: str = "",
-    telemetry: Readings | None = None,
+    telemetry: ClockReadings | None = None,
 ) -> ProcessSample:  # fmt: skip
     """Two runs as one observation. Raises Incorrect when they did not time the same cases."""
     if incumbent.cases.keys() != candidate.cases.keys():

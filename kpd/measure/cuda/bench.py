@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from functools import partial
 
-from kpd.hosts.host import Host, Lease
-from kpd.measure.bench import Object, Say
+from kpd.hosts.host import Host, LeaseRequest
+from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.cuda import build
 from kpd.measure.cuda.harness import harness
 from kpd.measure.cuda.nvcc import choose
@@ -12,7 +12,7 @@ from kpd.measure.cuda.roofline import measure_roofline
 from kpd.measure.cuda.sources import layer
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.flags import BUILD_FILE
-from kpd.measure.where import Where, beside, timed_on
+from kpd.measure.run_context import RunContext, beside, timed_on
 from kpd.model.places import Device
 from kpd.workspace.task import Task
 
@@ -26,13 +26,13 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     tools = choose(host.name, facts, device)
     env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"]}
     # A check need not wait until others leave the GPU alone. It has the lock all the same: it would spoil their timing.
-    checking, measuring = Where(lease=Lease(device.id), env=env), timed_on(facts, device, env)
+    checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_on(facts, device, env)
     building = beside(facts, device)
     program = await harness(host, tools, task, say, building)
     measure = partial(measure_roofline, host, tools, device, measuring)
     roofline = await measure()
 
-    async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> Object:
+    async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         own = build.candidate_flags(files[BUILD_FILE], tools.arch) if BUILD_FILE in files else ()
         return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building)
 

@@ -4,36 +4,36 @@ import re
 
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.bench import Object, Say
+from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
 from kpd.measure.cuda.flags import ALLOWED
-from kpd.measure.cuda.nvcc import Toolchain, refuse_no_compiler
+from kpd.measure.cuda.nvcc import CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 
 PTXAS = "ptxas.txt"
 
 
 async def build(
-    host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
-    where: Where | None = None,
-) -> Object:  # fmt: skip
+    host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
+    where: RunContext | None = None,
+) -> BuiltObject:  # fmt: skip
     """Compile the unit of the tree with these flags. Raises BuildError, or HostError for the host's own trouble.
 
     The job's `out/` holds the object, and what ptxas says of each kernel.
     """
     text = script(host, tools, tree, tools.flags(flags))
     id = jobs.key("build", tools.identity, text)
-    result = await jobs.run(host, (where or Where()).spec(id, text, limit_s), say)
+    result = await jobs.run(host, (where or RunContext()).spec(id, text, limit_s), say)
     log = readable(result.stderr)
     if result.reason == "timeout":
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)
         raise BuildError(first_error(log), log, kind_of(log))
-    return Object(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
+    return BuiltObject(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
 
 
 def candidate_flags(raw: bytes, arch: str) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def candidate_flags(raw: bytes, arch: str) -> tuple[str, ...]:
     return flags
 
 
-def script(host: Host, tools: Toolchain, tree: str, flags: tuple[str, ...]) -> str:
+def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) -> str:
     """ptxas's words go to a file as well as to stderr, with nvcc's, as they come in one stream.
 
     Without -fno-gnu-unique a static variable of an inline function or a template would be one variable for all objects

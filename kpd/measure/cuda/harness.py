@@ -4,10 +4,10 @@ from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Say
 from kpd.measure.compiling import BuildError, first_error, readable
-from kpd.measure.cuda.nvcc import Toolchain, refuse_no_compiler
+from kpd.measure.cuda.nvcc import CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT, pristine
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 from kpd.workspace.task import Task
 
 LIMIT_S = 300.0
@@ -16,7 +16,7 @@ ENGINE_HEADERS = ("cuda/device.h",)
 
 
 async def harness(
-    host: Host, tools: Toolchain, task: Task, say: Say | None = None, where: Where | None = None
+    host: Host, tools: CudaToolchain, task: Task, say: Say | None = None, where: RunContext | None = None
 ) -> Harness:
     """Compile the pristine task with the driver. Raises BuildError, which is the task's fault, and HostError."""
     compiled = [f"kpd/{name}" for name in (*ENGINE, *SOURCES)]
@@ -30,7 +30,7 @@ async def harness(
         '"$out/bench" describe\n'
     )
     id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, (where or Where()).spec(id, script, LIMIT_S), say)
+    result = await jobs.run(host, (where or RunContext()).spec(id, script, LIMIT_S), say)
     log = readable(result.stderr)
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)

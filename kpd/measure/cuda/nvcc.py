@@ -8,7 +8,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.hosts.preflight.gpu_checks import NO_NVCC
 from kpd.hosts.preflight.gpus import too_old
-from kpd.hosts.preflight.probe import Facts
+from kpd.hosts.preflight.probe import HostFacts
 from kpd.measure.compiling import first_error
 from kpd.model.places import Device
 
@@ -21,7 +21,7 @@ _NO_COMPILER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Toolchain:
+class CudaToolchain:
     """`nvcc` is its path, `version` the toolkit's ("13.0"), `arch` the GPU's ("sm_90"), `compiler` the host's own."""
 
     nvcc: str
@@ -45,7 +45,7 @@ class Toolchain:
         return ("-lineinfo", *(flag for subject, flag in own.items() if subject not in given), *flags)
 
 
-def choose(host: str, facts: Facts, device: Device) -> Toolchain:
+def choose(host: str, facts: HostFacts, device: Device) -> CudaToolchain:
     """The toolkit as probed, for this GPU. Raises HostError (no_compiler)."""
     if not facts["nvcc"]:
         raise HostError("no_compiler", f"{host} has no nvcc", NO_NVCC)
@@ -53,7 +53,7 @@ def choose(host: str, facts: Facts, device: Device) -> Toolchain:
         message = f"CUDA {facts['cuda']} on {host} cannot build for {device.name} ({device.arch})"
         raise HostError("no_compiler", message, f"install CUDA {first} or later, or give its folder as cuda_home")
     compiler = next((facts["compilers"][name] for name in HOST_COMPILERS if facts["compilers"].get(name)), "")
-    return Toolchain(facts["nvcc"], facts["cuda"], device.arch or "native", compiler)
+    return CudaToolchain(facts["nvcc"], facts["cuda"], device.arch or "native", compiler)
 
 
 async def refuse_no_compiler(host: Host, result: JobResult, log: str) -> None:

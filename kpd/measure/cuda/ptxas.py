@@ -13,7 +13,7 @@ _LENGTH = re.compile(r"[1-9]\d{0,3}")
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionResources:
     """A kernel, or a device function that was not inlined; memory in bytes, a thread's or (`shared`) a block's.
 
     `name` is without namespaces, parameters and template arguments. `registers` is None for what is no kernel: it is
@@ -31,17 +31,17 @@ class Function:
     barriers: int = 0
 
 
-def parse(said: str) -> tuple[Function, ...]:
+def parse(said: str) -> tuple[FunctionResources, ...]:
     """The functions in the order in which they are named, by any toolkit since CUDA 11; other lines are passed over."""
-    found: dict[str, Function] = {}
+    found: dict[str, FunctionResources] = {}
     entry = properties = ""
     for line in said.splitlines():
         if match := _ENTRY.match(line):
             entry = match[1]
-            found[entry] = Function(entry, plain_name(entry))
+            found[entry] = FunctionResources(entry, plain_name(entry))
         elif match := _FUNCTION.match(line):
             properties = match[1]
-            found.setdefault(properties, Function(properties, plain_name(properties)))
+            found.setdefault(properties, FunctionResources(properties, plain_name(properties)))
         elif (match := _STACK.match(line)) and properties:
             stack, stores, loads = map(int, match.groups())
             found[properties] = replace(found[properties], stack=stack, spill_stores=stores, spill_loads=loads)
@@ -56,7 +56,7 @@ def parse(said: str) -> tuple[Function, ...]:
     return tuple(found.values())
 
 
-def metrics(functions: Iterable[Function]) -> dict[str, float]:
+def metrics(functions: Iterable[FunctionResources]) -> dict[str, float]:
     """The metrics of a build: of each the largest of any function. Empty when ptxas has said nothing."""
     functions = tuple(functions)
     kernels = [function for function in functions if function.registers is not None]

@@ -2,17 +2,19 @@
 
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.cuda.nvcc import Toolchain
+from kpd.measure.cuda.nvcc import CudaToolchain
 from kpd.measure.driver.harness import native
 from kpd.measure.roofline import Roofline, measured
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 from kpd.model.places import Device
 
 LIMIT_S = 120.0
 SOURCE = "cuda/roofline.cu"
 
 
-async def measure_roofline(host: Host, tools: Toolchain, device: Device, where: Where, again: bool = False) -> Roofline:
+async def measure_roofline(
+    host: Host, tools: CudaToolchain, device: Device, where: RunContext, again: bool = False
+) -> Roofline:
     """A few seconds the first time; then the host has it for this GPU, until its toolkit is another.
 
     With `again` it is measured anew, and that is what the host has from then on. Raises HostError.

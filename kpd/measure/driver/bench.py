@@ -8,14 +8,14 @@ from typing import Protocol
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
-from kpd.measure.bench import Correct, Counted, Launches, Listing, Object, Say
+from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
+from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver import check, memcheck, timing
 from kpd.measure.driver.harness import OBJECT, Harness
-from kpd.measure.made import Made
 from kpd.measure.roofline import Roofline, work
+from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
-from kpd.measure.score import Work
-from kpd.measure.where import Where
+from kpd.measure.score import CaseWork
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
@@ -26,13 +26,13 @@ MEMCHECK_TIMES = 10
 """What a memcheck may take longer than a check."""
 
 
-class Compile(Protocol):
+class CompileTree(Protocol):
     """Builds a staged tree whose editable files are given. Raises BuildError, the candidate's fault, and HostError."""
 
-    def __call__(self, tree: str, files: Mapping[str, bytes], say: Say) -> Awaitable[Object]: ...
+    def __call__(self, tree: str, files: Mapping[str, bytes], say: Say) -> Awaitable[BuiltObject]: ...
 
 
-class Measure(Protocol):
+class MeasureRoofline(Protocol):
     """The roofline of the device; with `again` measured anew. Raises HostError."""
 
     def __call__(self, again: bool) -> Awaitable[Roofline]: ...
@@ -47,16 +47,26 @@ class DriverBench:
     """
 
     def __init__(
-        self, host: Host, task: Task, device: Device, harness: Harness, roofline: Roofline, measure: Measure,
-        compile: Compile, listings: tuple[str, str], checking: Where, measuring: Where, cached: bool = True,
+        self,
+        host: Host,
+        task: Task,
+        device: Device,
+        harness: Harness,
+        roofline: Roofline,
+        measure: MeasureRoofline,
+        compile: CompileTree,
+        listings: tuple[str, str],
+        checking: RunContext,
+        measuring: RunContext,
+        cached: bool = True,
         lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
         sanitizer: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.harness = harness
         self.host = host
         self.task = task
         self.device = device
-        self.launches = Launches(task.profile.kernel or "")
+        self.launches = LaunchFilter(task.profile.kernel or "")
         self._measure = measure
         self._remeasured = False
         self._cached = cached
@@ -68,14 +78,14 @@ class DriverBench:
         self._lay = lay
         self._sanitizer = sanitizer
         self._protected = read_files(task.folder, task.protected)
-        self._made = Made(host)
+        self._made = BuildCache(host)
 
     def _use(self, roofline: Roofline) -> None:
         self._roofline = roofline
         self._work = {case.name: work(self.task, roofline, case.dims, self._cached) for case in self.harness.cases}
 
     @property
-    def work(self) -> Mapping[str, Work]:
+    def work(self) -> Mapping[str, CaseWork]:
         return self._work
 
     @property
@@ -94,10 +104,10 @@ class DriverBench:
     async def stage(self, files: Mapping[str, bytes]) -> str:
         return await self._made.stage(files, {**self._protected, **self._lay(files)})
 
-    async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> Object:
+    async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         return await self._made.build(tree, files, lambda: self._compile(tree, files, say))
 
-    async def check(self, built: str, job: str, say: Say) -> Correct:
+    async def check(self, built: str, job: str, say: Say) -> CheckPassed:
         self._made.may_be_touched()
         async with self._made.again_if_gone(built):
             return await check.check(self.host, self.harness, built, job, self.task.check, self._checking, say)
@@ -130,7 +140,7 @@ class DriverBench:
     async def forget(self, job: str) -> None:
         await jobs.forget(self.host, job)
 
-    async def listing(self, built: str) -> Listing:
+    async def listing(self, built: str) -> CompilerListing:
         async def text(name: str) -> str:
             try:
                 return (await self.output(built, name, LISTING_LIMIT)).decode(errors="replace") if name else ""
@@ -140,7 +150,7 @@ class DriverBench:
                 return ""
 
         async with self._made.again_if_gone(built):
-            return Listing(*await asyncio.gather(*map(text, self._listings)))
+            return CompilerListing(*await asyncio.gather(*map(text, self._listings)))
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
         path = jobs.out(self.host, built, OBJECT)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
-from kpd.measure.bench import Correct, Incorrect, Say
+from kpd.measure.bench import CheckPassed, Incorrect, Say
 from kpd.measure.driver.harness import OBJECT, Harness
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import (
     Complaint,
@@ -43,7 +43,7 @@ DEVICE_TROUBLE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CheckFailure:
     """What the driver saw a kernel do wrong. `output` and what follows are of the worst element, if values are."""
 
     kind: str
@@ -71,13 +71,13 @@ class _Report:
     output: str
     index: int
     failed: tuple[str, ...]
-    problem: Problem | None
+    problem: CheckFailure | None
 
 
 async def check(
-    host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: Where | None = None,
+    host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: RunContext | None = None,
     say: Say | None = None,
-) -> Correct:  # fmt: skip
+) -> CheckPassed:  # fmt: skip
     """Every case with every kind of inputs, from `spec.seeds` fresh secret seeds. `built` is an Object's job.
 
     Raises Incorrect, and HostError for the host's own trouble.
@@ -90,7 +90,7 @@ async def check(
         f"exec {jobs.words([harness.program, 'check', *map(str, arguments)])}\n"
     )
     secret = f"{secrets.token_hex(8)}\n".encode()
-    result = await jobs.run(host, (where or Where()).spec(job, script, spec.limit_s, secret), say)
+    result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, secret), say)
     await refuse_driver_trouble(host, result, "check", spec.limit_s)
     try:
         report = decode(result.stdout, _Report)
@@ -100,7 +100,7 @@ async def check(
         await refuse_device_trouble(host, result, report.problem)
         raise Incorrect(wrong(report.problem, report.failed, result.stderr))
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
-    return Correct(report.comparisons, report.worst, worst_at)
+    return CheckPassed(report.comparisons, report.worst, worst_at)
 
 
 async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:
@@ -115,7 +115,7 @@ async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_
         )
 
 
-async def refuse_device_trouble(host: Host, result: JobResult, problem: Problem) -> None:
+async def refuse_device_trouble(host: Host, result: JobResult, problem: CheckFailure) -> None:
     """Raises HostError when a kernel met a device that does not work, or is full; the job is forgotten then."""
     if problem.kind == "device" and (trouble := device_trouble(host, problem.message)) is not None:
         await host.forget(result.id)
@@ -131,14 +131,14 @@ def device_trouble(host: Host, said: str) -> HostError | None:
     return HostError("host", f"{host.name}: the GPU cannot be used: {said}", remedy) if remedy else None
 
 
-def wrong(problem: Problem, failed: tuple[str, ...] = (), stderr: bytes = b"") -> Wrong:
+def wrong(problem: CheckFailure, failed: tuple[str, ...] = (), stderr: bytes = b"") -> Wrong:
     """What the driver saw a kernel do; `failed` are all cases and inputs that were wrong, "case/inputs"."""
     moment = "" if problem.when in ("check", "load") else problem.when
     by_incumbent = problem.who == "incumbent"
     return Wrong(_misdeed(problem, stderr), problem.case, problem.distribution, moment, by_incumbent, failed)
 
 
-def _misdeed(problem: Problem, stderr: bytes) -> Misdeed:
+def _misdeed(problem: CheckFailure, stderr: bytes) -> Misdeed:
     match problem.kind:
         case "crash":
             return Crashed(problem.signal, jobs.tail(stderr, 1))

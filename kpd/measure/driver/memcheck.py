@@ -7,7 +7,7 @@ from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Incorrect, Say
 from kpd.measure.driver.harness import OBJECT, Harness
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 from kpd.model.faults import BadAccess, Wrong
 
 NO_TOOL = 91
@@ -20,7 +20,14 @@ _SAID = re.compile(r"^=+ +(?!COMPUTE-SANITIZER|ERROR SUMMARY|Saved host backtrac
 
 
 async def memcheck(
-    host: Host, harness: Harness, built: str, job: str, tool: str, where: Where, limit_s: float, say: Say | None = None
+    host: Host,
+    harness: Harness,
+    built: str,
+    job: str,
+    tool: str,
+    where: RunContext,
+    limit_s: float,
+    say: Say | None = None,
 ) -> None:
     """Every checked case under `tool`, the path of compute-sanitizer, or under the one on the PATH.
 

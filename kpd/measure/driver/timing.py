@@ -10,15 +10,15 @@ from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs, telemetry
 from kpd.measure.bench import Incorrect, Say
 from kpd.measure.driver.check import (
-    Problem,
+    CheckFailure,
     refuse_device_trouble,
     refuse_driver_trouble,
     wrong,
 )
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.reports import reports
-from kpd.measure.samples import Batches, CaseSample, ProcessSample, Readings
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
+from kpd.measure.samples import Batches, CaseSample, ClockReadings, ProcessSample
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import LeftThreads, Wrong
 from kpd.workspace.specs import BenchSpec, CheckSpec
@@ -50,7 +50,7 @@ class CaseReport:
     warm: Batches | None = None
     device_ns: tuple[float | None, float | None] | None = None
     synchronises: tuple[bool, bool] = (False, False)
-    telemetry: Readings | None = None
+    telemetry: ClockReadings | None = None
 
     def sample(self) -> CaseSample:
         """What is kept of it."""
@@ -62,12 +62,12 @@ class CaseReport:
 @dataclass(frozen=True, slots=True)
 class _Report:
     cases: dict[str, CaseReport]
-    problem: Problem | None
+    problem: CheckFailure | None
 
 
 async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
-    bench: BenchSpec, tolerance: CheckSpec, where: Where | None = None, say: Say | None = None,
+    bench: BenchSpec, tolerance: CheckSpec, where: RunContext | None = None, say: Say | None = None,
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
     """`processes` fresh processes, numbered from `first`. `incumbent` and `candidate` are Objects' jobs, or one job.
 
@@ -100,8 +100,8 @@ async def time_pair(
     )
     numbers = range(first, first + processes)
     secret = "".join(f"{secrets.token_hex(8)} {'ab'[number % 2]}\n" for number in numbers).encode()
-    spec = (where or Where()).spec(job, script, bench.limit_s * processes, secret)
-    problem: Problem | None = None
+    spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, secret)
+    problem: CheckFailure | None = None
     taken = 0
     try:
         async with contextlib.aclosing(reports(host, spec, say)) as lines:
@@ -124,7 +124,9 @@ async def time_pair(
         raise HostError("host", f"{host.name}: job {job} did not report: {err}") from err
 
 
-async def _refuse_end(host: Host, result: JobResult, problem: Problem | None, limit_s: float, missing: int) -> None:
+async def _refuse_end(
+    host: Host, result: JobResult, problem: CheckFailure | None, limit_s: float, missing: int
+) -> None:
     """What the job's end says that its reports did not."""
     if problem is not None:
         await refuse_device_trouble(host, result, problem)

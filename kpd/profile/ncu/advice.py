@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kpd.hosts.plain import plain
 from kpd.model.profiles import Advice
-from kpd.profile.ncu.launches import Launch, Said
+from kpd.profile.ncu.launches import ProfiledLaunch, VendorAdvice
 
 LONGEST = 700
 """Characters of one piece. The longest of NVIDIA's have some 600."""
@@ -57,13 +57,13 @@ SAME: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 """Rule of ncu, words of its message, and the rules of kpd of which any says the same. The first that fits decides."""
 
 
-def read(by_case: Mapping[str, Sequence[Launch]], weights: Mapping[str, float]) -> tuple[Advice, ...]:
+def read(by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, float]) -> tuple[Advice, ...]:
     """The advice of all launches, best first; what differs only in its numbers is one piece, the weightiest case's.
 
     A global estimate is of the time, and such pieces come before all others. Another one has no part in a sum of times:
     it is told as it was said of the weightiest case.
     """
-    pieces: dict[tuple[str, str, str], list[tuple[str, Said]]] = {}
+    pieces: dict[tuple[str, str, str], list[tuple[str, VendorAdvice]]] = {}
     for case, said in _said(by_case):
         pieces.setdefault((said.rule, said.level, _NUMBER.sub("#", said.text)), []).append((case, said))
     found = []
@@ -77,7 +77,7 @@ def read(by_case: Mapping[str, Sequence[Launch]], weights: Mapping[str, float]) 
     return tuple(sorted(found, key=_rank)[:MOST])
 
 
-def _saved(said_of: Sequence[tuple[str, Said]], weights: Mapping[str, float]) -> float | None:
+def _saved(said_of: Sequence[tuple[str, VendorAdvice]], weights: Mapping[str, float]) -> float | None:
     """The share of the time that a piece promises to save, None where it promises none.
 
     An estimate is of one launch's time: the mean over all cases by their time, with nothing where it was not said.
@@ -116,7 +116,7 @@ def _words(markup: re.Match[str]) -> str:
     return rest.rpartition(":")[2] if markup["kind"] == "source" else rest
 
 
-def _said(by_case: Mapping[str, Sequence[Launch]]) -> Iterator[tuple[str, Said]]:
+def _said(by_case: Mapping[str, Sequence[ProfiledLaunch]]) -> Iterator[tuple[str, VendorAdvice]]:
     for case, launches in by_case.items():
         for launch in launches:
             for said in launch.advice:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from kpd.hosts.plain import plain
-from kpd.measure.bench import Launches
+from kpd.measure.bench import LaunchFilter
 from kpd.model.metrics import of_case
 from kpd.model.profiles import Advice
-from kpd.profile.ncu.launches import Launch
+from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.profile.ncu.metrics import CURATED, DURATION, Counter
 
 NONE = "the kernel makes no such request"
@@ -26,7 +26,7 @@ Values = dict[str, float | str]
 
 
 def read(
-    by_case: Mapping[str, Sequence[Launch]], weights: Mapping[str, float], cut: str | None = None
+    by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, float], cut: str | None = None
 ) -> tuple[dict[str, float], dict[str, str]]:
     """The metrics of all cases together and of each, and for each that could not be had, why.
 
@@ -60,8 +60,8 @@ def read(
 
 
 def assigned(
-    launches: Sequence[Launch], cases: Sequence[str], asked: Launches
-) -> tuple[dict[str, list[Launch]], tuple[Advice, ...]]:
+    launches: Sequence[ProfiledLaunch], cases: Sequence[str], asked: LaunchFilter
+) -> tuple[dict[str, list[ProfiledLaunch]], tuple[Advice, ...]]:
     """The launches of each case, and what is odd about that: by NVTX range, else by their order, else by their names.
 
     Their order tells where only what belongs to the cases was `asked` for, or every case launches the same kernels.
@@ -86,7 +86,9 @@ def assigned(
     return {"": list(launches)}, _odd(text)
 
 
-def cut(by_case: Mapping[str, Sequence[Launch]], launches: Sequence[Launch], asked: Launches) -> str | None:
+def cut(
+    by_case: Mapping[str, Sequence[ProfiledLaunch]], launches: Sequence[ProfiledLaunch], asked: LaunchFilter
+) -> str | None:
     """The case in which ncu stopped to look, having seen as many launches as it was `asked` for; None if it did not."""
     if len(launches) < asked.most:
         return None
@@ -94,7 +96,7 @@ def cut(by_case: Mapping[str, Sequence[Launch]], launches: Sequence[Launch], ask
     return next((whose[id(launch)] for launch in reversed(launches) if id(launch) in whose), None)
 
 
-def warnings(launches: Sequence[Launch], asked: Launches) -> tuple[Advice, ...]:
+def warnings(launches: Sequence[ProfiledLaunch], asked: LaunchFilter) -> tuple[Advice, ...]:
     """What of that which was `asked` for may have given numbers of something else, or of a part."""
     found: tuple[Advice, ...] = ()
     if len(launches) >= asked.most:
@@ -127,7 +129,7 @@ def _word(case: str, kernel: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9]){re.escape(case)}(?![A-Za-z0-9])", kernel) is not None
 
 
-def _joined(launches: Sequence[Launch]) -> Values:
+def _joined(launches: Sequence[ProfiledLaunch]) -> Values:
     """Several launches of one case as one."""
     longest = max(launches, key=_duration)
     added = _added(launches)
@@ -142,7 +144,7 @@ def _joined(launches: Sequence[Launch]) -> Values:
     return found
 
 
-def _added(launches: Sequence[Launch]) -> dict[str, float]:
+def _added(launches: Sequence[ProfiledLaunch]) -> dict[str, float]:
     """What every launch has, added up."""
     names = set(launches[0].metrics).intersection(*(launch.metrics for launch in launches))
     return {name: sum(launch.metrics[name] for launch in launches) for name in names}
@@ -174,11 +176,11 @@ def _mean(pairs: Sequence[tuple[float | str, float]]) -> float | str:
     return sum(found * weight for found, weight in known) / total
 
 
-def _duration(launch: Launch) -> float:
+def _duration(launch: ProfiledLaunch) -> float:
     return launch.metrics.get(DURATION, 0.0)
 
 
-def strangers(by_case: Mapping[str, Sequence[Launch]], own: Collection[str]) -> tuple[Advice, ...]:
+def strangers(by_case: Mapping[str, Sequence[ProfiledLaunch]], own: Collection[str]) -> tuple[Advice, ...]:
     """A warning of kernels that are not the candidate's: a library's, a fill, or a measurement of something else."""
     launches = [launch for of in by_case.values() for launch in of]
     foreign = list(dict.fromkeys(launch.kernel for launch in launches if launch.kernel not in own))
@@ -194,7 +196,7 @@ def _odd(text: str) -> tuple[Advice, ...]:
     return (Advice(CHECK, "WRN", text),) if text else ()
 
 
-def _kernels(launches: Sequence[Launch]) -> str:
+def _kernels(launches: Sequence[ProfiledLaunch]) -> str:
     count = f"{len(launches)} launches" if len(launches) > 1 else "a launch"
     return f"{count} ({_names(list(dict.fromkeys(launch.kernel for launch in launches)))})"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kpd.hosts.plain import plain
 from kpd.model.codec import CodecError, decode
-from kpd.profile.ncu.launches import Launch
+from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.workspace.environment import passed
 
 LIMIT_S = 60.0
@@ -16,24 +16,24 @@ LARGEST = 8 << 20
 """Bytes of JSON: a launch has some five thousand."""
 
 
-class Unreadable(Exception):
+class UnreadableReport(Exception):
     """The files are no report that can be read; the message says why."""
 
 
-async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tuple[Launch, ...]:
+async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tuple[ProfiledLaunch, ...]:
     """The launches of a report, given as `read`'s files by name. Raises Unreadable."""
     with tempfile.TemporaryDirectory(prefix="kpd-ncu-") as folder:
         for name, content in files.items():
             await asyncio.to_thread((Path(folder) / name).write_bytes, content)
         said, error = await _run(folder, limit_s)
     if error:
-        raise Unreadable(error)
+        raise UnreadableReport(error)
     try:
-        found = decode(said, tuple[Launch, ...])
+        found = decode(said, tuple[ProfiledLaunch, ...])
     except CodecError as err:
-        raise Unreadable(f"what the reader says is no report: {err}") from err
+        raise UnreadableReport(f"what the reader says is no report: {err}") from err
     if not found:  # NVIDIA's reader takes a file that is none for an empty report
-        raise Unreadable("it holds no kernel launch")
+        raise UnreadableReport("it holds no kernel launch")
     return found
 
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 from kpd.hosts.host import JobResult
 from kpd.hosts.plain import plain
+from kpd.hosts.preflight.counter_trial import TAKEN, TAKEN_MARK
 from kpd.hosts.preflight.gpu_checks import FOR_ADMINS, FOR_GUESTS, FOR_TAKEN
-from kpd.hosts.preflight.trial import TAKEN, TAKEN_MARK
-from kpd.measure.bench import Launches
+from kpd.measure.bench import LaunchFilter
 from kpd.measure.jobs import words
 from kpd.profile.ncu.metrics import asked
 from kpd.profile.ncu.read import DETAILS, RAW, REPORT
@@ -59,7 +59,7 @@ page raw >out/@RAW@ 2>/dev/null && page details >out/@DETAILS@ 2>/dev/null || ex
 
 
 def script(
-    calls: Callable[[int], str], arch: str, launches: Launches, depth: Depth = "advice", export: bool = False
+    calls: Callable[[int], str], arch: str, launches: LaunchFilter, depth: Depth = "advice", export: bool = False
 ) -> str:
     """A shell script that leaves a report in the job's `out/`, for `bench.Counted`.
 
@@ -82,7 +82,7 @@ def script(
     return re.sub("@[A-Z_]+@", lambda mark: parts[mark[0]], whole)
 
 
-def _filter(launches: Launches) -> tuple[str, ...]:
+def _filter(launches: LaunchFilter) -> tuple[str, ...]:
     marked = ("--profile-from-start", "off") if launches.marked else ()
     named = ("--kernel-name", f"regex:{launches.kernel}") if launches.kernel else ()
     return (*marked, *named, "--launch-count", str(launches.most))

@@ -9,7 +9,7 @@ Level = Literal["OPT", "INF", "WRN"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class VendorAdvice:
     """What one of NVIDIA's rules says of a launch. `speedup_pct` is its estimate, as given, and `scope` of what."""
 
     rule: str
@@ -20,7 +20,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class ProfiledLaunch:
     """A kernel launch. `kernel` is the function's name without arguments, `ranges` the NVTX ranges around it.
 
     `metrics` are by ncu's own names, in base units; what was no number is not there.
@@ -31,4 +31,4 @@ class Launch:
     grid: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
     metrics: dict[str, float] = field(default_factory=dict)
-    advice: tuple[Said, ...] = ()
+    advice: tuple[VendorAdvice, ...] = ()

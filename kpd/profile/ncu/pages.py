@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas
 
 from kpd.model.profiles import Scope
-from kpd.profile.ncu.launches import Launch, Level, Said
+from kpd.profile.ncu.launches import Level, ProfiledLaunch, VendorAdvice
 from kpd.profile.ncu.metrics import SOURCES
 from kpd.profile.ncu.units import base
 
@@ -17,14 +17,14 @@ _RANGE = re.compile(r'"[^"]*?:(?P<name>[^\n]*?)(?::[^:"]*){6}"')
 """A range as ncu writes it: "<default domain>:name:" and six more fields, all quoted."""
 
 
-def launches(raw: Path, details: Path | None) -> Iterator[Launch]:
+def launches(raw: Path, details: Path | None) -> Iterator[ProfiledLaunch]:
     """Every kernel launch on the raw page, in its order, with the advice on the details page."""
     table = _table(raw)
     units, rows = table.iloc[0], table.iloc[1:]
     advice = _advice(details) if details is not None else {}
     nvtx = next((name for name in table.columns if "Push/Pop_Range" in name), "")
     for row in rows.to_dict("records"):
-        yield Launch(
+        yield ProfiledLaunch(
             function(row["Kernel Name"]),
             tuple(found["name"] for found in _RANGE.finditer(row[nvtx])) if nvtx else (),
             _dims(row["Grid Size"]),
@@ -68,15 +68,15 @@ def _dims(text: str) -> tuple[int, ...]:
     return tuple(int(size) for size in re.findall(r"\d{1,10}", text))
 
 
-def _advice(details: Path) -> Mapping[str, tuple[Said, ...]]:
+def _advice(details: Path) -> Mapping[str, tuple[VendorAdvice, ...]]:
     """By the launch's id. Versions before 2023 write no estimates."""
     table = _table(details)
-    found: dict[str, tuple[Said, ...]] = {}
+    found: dict[str, tuple[VendorAdvice, ...]] = {}
     for row in table.to_dict("records"):
         level = _LEVELS.get(row.get("Rule Type") or "")
         if level is not None and row.get("Rule Description"):
             speedup = base(number(row.get("Estimated Speedup") or ""), "%")
             scope = _SCOPES.get(row.get("Estimated Speedup Type") or "", "")
-            said = Said(row["Rule Name"], level, row["Rule Description"], speedup, scope)
+            said = VendorAdvice(row["Rule Name"], level, row["Rule Description"], speedup, scope)
             found[row["ID"]] = (*found.get(row["ID"], ()), said)
     return found

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from kpd.profile.ncu.launches import Launch
+from kpd.profile.ncu.launches import ProfiledLaunch
 
 REPORT, RAW, DETAILS = "report.ncu-rep", "raw.csv", "details.csv"
 MOST = 512
@@ -23,7 +23,7 @@ def has_reader() -> bool:
     return importlib.util.find_spec("ncu_report") is not None
 
 
-def launches(folder: Path) -> Iterator[Launch]:
+def launches(folder: Path) -> Iterator[ProfiledLaunch]:
     """Of the report in `folder` if NVIDIA's reader is here, else of the pages beside it."""
     report, raw, details = folder / REPORT, folder / RAW, folder / DETAILS
     if has_reader() and report.exists():

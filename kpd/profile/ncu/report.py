@@ -7,7 +7,7 @@ from typing import Any
 import ncu_report
 
 from kpd.model.profiles import Scope
-from kpd.profile.ncu.launches import Launch, Level, Said
+from kpd.profile.ncu.launches import Level, ProfiledLaunch, VendorAdvice
 from kpd.profile.ncu.metrics import SOURCES
 from kpd.profile.ncu.units import base
 
@@ -26,7 +26,7 @@ _NUMBERS = (
 )
 
 
-def launches(path: Path) -> Iterator[Launch]:
+def launches(path: Path) -> Iterator[ProfiledLaunch]:
     """Every kernel launch of the report, in its order."""
     report = ncu_report.load_report(str(path))
     for at in range(report.num_ranges()):
@@ -35,8 +35,8 @@ def launches(path: Path) -> Iterator[Launch]:
             yield _launch(collected.action_by_idx(number))
 
 
-def _launch(action: Any) -> Launch:
-    return Launch(
+def _launch(action: Any) -> ProfiledLaunch:
+    return ProfiledLaunch(
         action.name(action.NameBase_FUNCTION),
         tuple(_ranges(action.nvtx_state())),
         _dims(action, "launch__grid_dim"),
@@ -64,11 +64,11 @@ def _ranges(state: Any) -> Iterator[str]:
             yield from state.domain_by_id(id).push_pop_ranges()
 
 
-def _advice(action: Any) -> Iterator[Said]:
+def _advice(action: Any) -> Iterator[VendorAdvice]:
     for found in action.rule_results_as_dicts():
         message = found.get("rule_message", {})
         level = _LEVELS.get(message.get("type", ncu_report.MsgType_NONE))
         if level is not None and message.get("message"):
             estimate = found.get("speedup_estimation", {})
             scope = _SCOPES.get(estimate.get("type"), "")
-            yield Said(found["rule_identifier"], level, message["message"], estimate.get("speedup"), scope)
+            yield VendorAdvice(found["rule_identifier"], level, message["message"], estimate.get("speedup"), scope)

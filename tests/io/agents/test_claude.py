@@ -11,7 +11,7 @@ import pytest
 
 from kpd.agents.agent import Context, Exhausted
 from kpd.agents.claude import MOST_OVERFLOWS, Claude
-from kpd.claude.pace import Pace
+from kpd.claude.backoff import Backoff
 from kpd.claude.tokens import tokens
 from kpd.knowledge import memory
 from kpd.knowledge.summary import summary_path
@@ -24,7 +24,7 @@ from tests.support.claude.anthropic_script import Behaviour, Script
 from tests.support.claude.anthropic_server import KEY, Asked, Reply, Server, Status, serving
 
 TASK = "transpose_cuda"
-NO_WAITING = Pace(first_s=3600, most_s=3600)
+NO_WAITING = Backoff(first_s=3600, most_s=3600)
 """The first pause would be longer than any patience, so that a test never waits."""
 TOO_LONG = Status(400, "invalid_request_error", "prompt is too long: 10000 tokens > 8000 maximum")
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.claude.asking import MOST_BREAKS
+from kpd.claude.backoff import Backoff, retry_after
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.claude.pace import Pace, retry_after
+from kpd.claude.request import MOST_BREAKS
 from kpd.claude.tokens import most_tokens
 from kpd.model.spending import Usage
 from tests.support.claude.anthropic_script import Behaviour
@@ -132,7 +132,7 @@ async def test_breaks_are_counted_anew_after_a_whole_reply() -> None:
 
 async def test_patience_has_an_end_where_an_answer_is_not_worth_more() -> None:
     listener = Listener()
-    pace = Pace(first_s=200, most_s=200)
+    pace = Backoff(first_s=200, most_s=200)
     async with talking([Status(529, "overloaded_error")], pace) as (server, service):
         with pytest.raises(Unavailable, match="60 s: the model service is overloaded"):
             await service.ask(replace(QUESTION, most_waits_s=60.0), listener.hooks)
@@ -151,7 +151,7 @@ async def test_pauses_and_failures_add_up_to_the_end_of_patience() -> None:
 
 async def test_a_stall_is_no_longer_than_patience() -> None:
     listener = Listener()
-    async with talking([Broken("stall", after=0)], Pace()) as (_, service):
+    async with talking([Broken("stall", after=0)], Backoff()) as (_, service):
         with pytest.raises(Unavailable, match="not answer in time"):
             await service.ask(replace(QUESTION, most_waits_s=0.5), listener.hooks)
     assert [bill.cut for bill in listener.bills] == [True]
@@ -187,7 +187,7 @@ async def test_silence_is_told_and_its_end_too() -> None:
 
 async def test_a_pause_can_be_cancelled_at_once() -> None:
     listener = Listener()
-    long = Pace(first_s=3600, most_s=3600)
+    long = Backoff(first_s=3600, most_s=3600)
     async with talking([LIMITED], long) as (server, service):
         task = asyncio.create_task(service.ask(QUESTION, listener.hooks))
         await listener.until(1, listener.waited)
@@ -214,7 +214,7 @@ async def test_broken_streams_end_at_the_budget() -> None:
 
 @given(st.integers(1, 10_000), st.none() | st.floats(0, 1e9), st.floats(0, 1, exclude_max=True))
 def test_pauses_have_bounds(failures: int, asked_s: float | None, chance: float) -> None:
-    pace = Pace()
+    pace = Backoff()
     pause = pace.pause(failures, asked_s, chance)
     if asked_s is None:
         assert pace.first_s / 2 <= pause <= pace.most_s
@@ -223,7 +223,7 @@ def test_pauses_have_bounds(failures: int, asked_s: float | None, chance: float)
 
 
 def test_pauses_grow() -> None:
-    pauses = [Pace().pause(failures, None, 0.999) for failures in range(1, 12)]
+    pauses = [Backoff().pause(failures, None, 0.999) for failures in range(1, 12)]
     assert pauses == sorted(pauses)
     assert pauses[-1] > 20 * pauses[0]
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.claude.asking import MOST_PIECES
+from kpd.claude.continuation import ending
 from kpd.claude.errors import OverBudget
-from kpd.claude.joining import ending
 from kpd.claude.prices import cost, known
-from kpd.claude.question import Part, Question
+from kpd.claude.question import ModelQuestion, PromptPart
+from kpd.claude.request import MOST_PIECES
 from kpd.claude.stream import MOST_CHARACTERS
 from kpd.claude.tokens import most_tokens, tokens
 from kpd.model.spending import Usage
@@ -59,7 +59,11 @@ async def test_thinking_is_billed_and_not_part_of_the_answer() -> None:
 
 
 async def test_what_is_marked_is_read_from_the_cache_the_second_time() -> None:
-    system = (Part("stable rules " * 200, cached=True), Part("skills " * 50, cached=True), Part("not kept"))
+    system = (
+        PromptPart("stable rules " * 200, cached=True),
+        PromptPart("skills " * 50, cached=True),
+        PromptPart("not kept"),
+    )
     question = replace(QUESTION, system=system)
     listener = Listener()
     async with talking([Reply("one"), Reply("two")]) as (server, service):
@@ -78,14 +82,16 @@ async def test_what_is_marked_is_read_from_the_cache_the_second_time() -> None:
 
 async def test_empty_parts_are_left_out_and_their_breakpoint_is_not_lost() -> None:
     listener = Listener()
-    question = replace(QUESTION, system=(Part("rules"), Part("  \n", cached=True), Part("", cached=False)))
+    question = replace(
+        QUESTION, system=(PromptPart("rules"), PromptPart("  \n", cached=True), PromptPart("", cached=False))
+    )
     _, server = await answered([Reply("fine")], listener, question)
     assert server.asked[0].body["system"] == [{"type": "text", "text": "rules", "cache_control": {"type": "ephemeral"}}]
 
 
 def test_too_many_breakpoints_are_a_mistake_of_the_asker() -> None:
     with pytest.raises(ValueError, match="at most 4"):
-        replace(QUESTION, system=tuple(Part(f"part {at}", cached=True) for at in range(5)))
+        replace(QUESTION, system=tuple(PromptPart(f"part {at}", cached=True) for at in range(5)))
 
 
 async def test_a_prompt_with_halves_of_surrogates_can_be_sent() -> None:
@@ -221,8 +227,8 @@ async def test_each_piece_and_each_attempt_is_allowed_anew() -> None:
 
 async def test_no_call_costs_more_than_was_estimated() -> None:
     listener = Listener()
-    system = (Part("int x[] = {0x1f, -3};\n" * 300, cached=True), Part("“ünïcode” " * 100))
-    question = Question(system, "for (;;) { }\n" * 50, "propose", SONNET, 400)
+    system = (PromptPart("int x[] = {0x1f, -3};\n" * 300, cached=True), PromptPart("“ünïcode” " * 100))
+    question = ModelQuestion(system, "for (;;) { }\n" * 50, "propose", SONNET, 400)
     await answered([Reply("long " * 1000), Reply("tail")], listener, question)
     assert len(listener.bills) == 2
     for estimate, bill in zip(listener.estimates, listener.bills, strict=True):

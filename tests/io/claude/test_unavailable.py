@@ -11,8 +11,8 @@ import pytest
 from anthropic.resources.messages import AsyncMessages
 
 from kpd.claude.errors import Unavailable
+from kpd.claude.failures import LONGEST_WORDS, harmless
 from kpd.claude.service import Service
-from kpd.claude.trouble import LONGEST_WORDS, harmless
 from kpd.workspace.config import ClaudeConfig
 from tests.support.claude.anthropic_script import Behaviour
 from tests.support.claude.anthropic_server import KEY, Broken, Reply, Status, serving

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.hosts.job import Ran
+from kpd.hosts.job import CommandResult
 from kpd.hosts.local import Local
 from kpd.hosts.preflight import glance
 from kpd.model.codec import decode, encode
@@ -28,14 +28,18 @@ IDLE = f"{OTHER}, 375, 3201, 110.28, 700.00, 33, 0, 0, 0x0000000000000001"
 APPS = f"{GPU}, 423, 518, /usr/bin/python3"
 
 
-def said(gpus: str, apps: str = "", rc: int | None = 0) -> Ran:
-    return Ran(rc, f"{gpus}\n{glance.BETWEEN}\n{apps}\n".encode(), b"")
+def said(gpus: str, apps: str = "", rc: int | None = 0) -> CommandResult:
+    return CommandResult(rc, f"{gpus}\n{glance.BETWEEN}\n{apps}\n".encode(), b"")
 
 
 def seen(
-    ran: Ran | None, owners: Mapping[str, Any], *devices: str, tolerate: tuple[str, ...] = (), at: float = 2e9,
+    ran: CommandResult | None,
+    owners: Mapping[str, Any],
+    *devices: str,
+    tolerate: tuple[str, ...] = (),
+    at: float = 2e9,
     skew_s: float = 0.0,
-) -> dict[str, Telemetry]:  # fmt: skip
+) -> dict[str, Telemetry]:
     return glance.telemetry(devices, glance.figures(ran), owners, tolerate, at, skew_s)
 
 
@@ -71,15 +75,18 @@ def test_a_figure_that_makes_no_sense_is_missing_and_spoils_no_other(bad: str) -
 @pytest.mark.parametrize(
     ("ran", "trouble"),
     [
-        (Ran(1, b"no nvidia-smi\n", b""), "no nvidia-smi"),
-        (Ran(1, b"NVIDIA-SMI has failed because it couldn't communicate\nwith\n", b""), "NVIDIA-SMI has failed"),
-        (Ran(None, b"", b""), "nvidia-smi does not answer within 10 s"),
-        (Ran(6, b"", b""), "nvidia-smi ended with 6 and said nothing"),
+        (CommandResult(1, b"no nvidia-smi\n", b""), "no nvidia-smi"),
+        (
+            CommandResult(1, b"NVIDIA-SMI has failed because it couldn't communicate\nwith\n", b""),
+            "NVIDIA-SMI has failed",
+        ),
+        (CommandResult(None, b"", b""), "nvidia-smi does not answer within 10 s"),
+        (CommandResult(6, b"", b""), "nvidia-smi ended with 6 and said nothing"),
         (said("\x1b[2J\x1b[31mred"), "[2J [31mred"),
         (said(IDLE), "nvidia-smi does not list it any more"),
     ],
 )
-def test_no_figures_but_a_reason(ran: Ran, trouble: str) -> None:
+def test_no_figures_but_a_reason(ran: CommandResult, trouble: str) -> None:
     found = seen(ran, {}, "cpu", GPU)
     assert trouble in found[GPU].trouble
     assert found[GPU].sm_mhz is None

@@ -16,9 +16,9 @@ from kpd.hosts.bundle import MODULES, bundle
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, pack
 from kpd.hosts.host import Host
-from kpd.hosts.keeper import Pace
 from kpd.hosts.link import Link
 from kpd.hosts.local import Local
+from kpd.hosts.reconnect import LinkTiming
 from tests.support.hosts.local import helper_pid, host_at, spec
 
 HELPER = Path(sys.modules["kpd.hosts.bundle"].__file__).parent / "helper"
@@ -187,7 +187,7 @@ async def test_no_python(tmp_path: Path, script: str | None, words: str) -> None
 
 async def test_a_shell_that_floods_its_stderr(tmp_path: Path) -> None:
     local = python_that(tmp_path, "exec yes 3>&1 >&2")
-    host = Host("local", tmp_path, local, pace=Pace(connect_s=300.0))
+    host = Host("local", tmp_path, local, pace=LinkTiming(connect_s=300.0))
     try:
         with pytest.raises(HostError, match="talks without end") as caught:
             await host.connect()

@@ -14,11 +14,11 @@ from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
 from kpd.hosts.host import Host
 from kpd.hosts.job import JobResult
 from kpd.hosts.local import Local
-from kpd.hosts.preflight import gpus, probe, trial
+from kpd.hosts.preflight import counter_trial, gpus, probe
 from kpd.hosts.preflight.cards import devices, down_card, host_card
 from kpd.hosts.preflight.checks import checks
-from kpd.hosts.preflight.probe import Facts
-from kpd.hosts.preflight.trial import Tried, classify, try_counters
+from kpd.hosts.preflight.counter_trial import CounterTrial, classify, try_counters
+from kpd.hosts.preflight.probe import HostFacts
 from kpd.model.places import Check
 from kpd.workspace.config import HostConfig
 from tests.io.hosts.test_probe import HELPER, Install, install, prints
@@ -29,10 +29,10 @@ __all__ = ["install"]  # the fixture
 BOTH, _ = gpus.gpus_of(H100.replace("Enabled, Enabled", "Enabled, Disabled"))
 SSH = HostConfig(transport="ssh", address="me@box")
 SAID = "== cpu 0\n AMD EPYC 9554\n\n== gcc 0\n gcc 12\n\n== rights 0\n uid 1000\n caps 0\n admin_only 1\n boot b\n\n"
-PERMITTED = Tried("permitted", "ncu reads the counters")
+PERMITTED = CounterTrial("permitted", "ncu reads the counters")
 
 
-def facts(**more: Any) -> Facts:
+def facts(**more: Any) -> HostFacts:
     """An H100 box on which all is well, but for what `more` says."""
     found: dict[str, Any] = {
         **probe.facts({**HELPER, "disk_free": 200 << 30}, SAID, 0.1, 0.012),
@@ -43,7 +43,7 @@ def facts(**more: Any) -> Facts:
     return found  # type: ignore[return-value]
 
 
-def check(name: str, config: HostConfig = SSH, tried: Tried | None = PERMITTED, **more: Any) -> Check:
+def check(name: str, config: HostConfig = SSH, tried: CounterTrial | None = PERMITTED, **more: Any) -> Check:
     return next(each for each in checks(facts(**more), config, tried) if each.name == name)
 
 
@@ -160,15 +160,15 @@ def test_nvcc_that_is_not_where_config_says() -> None:
         (None, False, "uid 1000\ncaps 0", "bad", "NVreg_RestrictProfilingToAdminUsers=0"),
         (None, False, "uid 0\ncaps 0", "bad", "--cap-add SYS_ADMIN"),
         (PERMITTED, False, "uid 1000\n", "ok", "reads the counters"),
-        (Tried("denied", "ERR_NVGPUCTRPERM"), False, "uid 1000\n", "bad", "sudo tee /etc/modprobe.d/kpd.conf"),
-        (Tried("denied", "ERR_NVGPUCTRPERM"), True, "uid 1000\n", "bad", "virtual machine"),
-        (Tried("taken", "another profiler"), True, "", "bad", "dcgmi profile --pause"),
-        (Tried("problem", "ncu reads no counters"), True, "", "bad", "run ncu there"),
-        (Tried("untried", "not tried: the GPU was not free"), True, "", "ok", "was not free"),
-        (Tried("untried", "not tried: the GPU was not free"), False, "uid 1\n", "bad", "NVreg"),
+        (CounterTrial("denied", "ERR_NVGPUCTRPERM"), False, "uid 1000\n", "bad", "sudo tee /etc/modprobe.d/kpd.conf"),
+        (CounterTrial("denied", "ERR_NVGPUCTRPERM"), True, "uid 1000\n", "bad", "virtual machine"),
+        (CounterTrial("taken", "another profiler"), True, "", "bad", "dcgmi profile --pause"),
+        (CounterTrial("problem", "ncu reads no counters"), True, "", "bad", "run ncu there"),
+        (CounterTrial("untried", "not tried: the GPU was not free"), True, "", "ok", "was not free"),
+        (CounterTrial("untried", "not tried: the GPU was not free"), False, "uid 1\n", "bad", "NVreg"),
     ],
 )
-def test_gpu_counters(tried: Tried | None, open: bool | None, rights: str, state: str, words: str) -> None:
+def test_gpu_counters(tried: CounterTrial | None, open: bool | None, rights: str, state: str, words: str) -> None:
     found = check("gpu counters", tried=tried, counters_open=open, rights=rights)
     assert found.state == state
     assert words in f"{found.found} {found.remedy}"
@@ -249,8 +249,8 @@ def test_whatever_ncu_says_it_is_told_harmlessly(said: bytes, rc: int) -> None:
 
 
 def test_the_trial_is_named_by_all_that_its_answer_depends_on() -> None:
-    def id(gpu: gpus.Gpu = BOTH[0], **more: Any) -> str:
-        spec = trial.trial(facts(**more), gpu)
+    def id(gpu: gpus.GpuInfo = BOTH[0], **more: Any) -> str:
+        spec = counter_trial.trial(facts(**more), gpu)
         assert spec is not None and spec.lease is not None and spec.lease.gpu and spec.lease.device == gpu.uuid
         return spec.id
 
@@ -261,8 +261,8 @@ def test_the_trial_is_named_by_all_that_its_answer_depends_on() -> None:
         id(nvcc="/else/nvcc"),
     }  # fmt: skip
     assert len(others - {same}) == 6
-    assert trial.trial(facts(ncu=""), BOTH[0]) is None
-    assert trial.trial(facts(nvcc=""), BOTH[0]) is None
+    assert counter_trial.trial(facts(ncu=""), BOTH[0]) is None
+    assert counter_trial.trial(facts(nvcc=""), BOTH[0]) is None
 
 
 @contextlib.asynccontextmanager
@@ -313,7 +313,7 @@ async def test_a_trial_that_hangs_or_has_no_host_is_no_error(tmp_path: Path, ins
     install("ncu", f"[ -e {tmp_path}/go ] || sleep 60\n{prints(PROFILED)}")
     async with box(tmp_path) as host:
         tried = await try_counters(host, facts(**tools), (), 0.5)
-        assert tried == Tried("untried", "not tried: the GPU was not free within 0.5 s")
+        assert tried == CounterTrial("untried", "not tried: the GPU was not free within 0.5 s")
         (tmp_path / "go").touch()
         assert await try_counters(host, facts(**tools), (), 20.0) == PERMITTED
     tried = await try_counters(host, facts(**tools), (), 20.0)

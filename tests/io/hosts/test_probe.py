@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.hosts.job import JobSpec, Lease
+from kpd.hosts.job import JobSpec, LeaseRequest
 from kpd.hosts.preflight import probe
 from kpd.hosts.preflight.gpus import gpus_of
-from kpd.measure.where import NICE, Where, beside, timed_on
+from kpd.measure.run_context import NICE, RunContext, beside, timed_on
 from kpd.model.places import Device
 from tests.places import DATA
 from tests.support.hosts.local import host_at, linux_only, names
@@ -189,15 +189,17 @@ def test_what_builds_leave_alone(cpus: Sequence[int], cores: str, gpus: int, spa
     facts["gpus"] = gpus_of(H100)[0][:1] * gpus
     assert probe.spare_cpus(facts) == spare
     measuring, building = timed_on(facts, CPU), beside(facts, CPU)
-    assert measuring == Where((cpus[-1],), Lease("cpu"))
-    assert building == (Where(spare, nice=NICE) if spare else Where(lease=Lease("cpu"))), "else it waits for its lease"
-    assert timed_on(facts, GPU) == Where((), Lease("GPU-1", gpu=True))
+    assert measuring == RunContext((cpus[-1],), LeaseRequest("cpu"))
+    assert building == (RunContext(spare, nice=NICE) if spare else RunContext(lease=LeaseRequest("cpu"))), (
+        "else it waits for its lease"
+    )
+    assert timed_on(facts, GPU) == RunContext((), LeaseRequest("GPU-1", gpu=True))
 
 
 def test_nothing_is_beside_where_nothing_can_be_pinned() -> None:
     facts = probe.facts({**HELPER, "pinning": False}, "")
     assert probe.spare_cpus(facts) == ()
-    assert beside(facts, CPU) == timed_on(facts, CPU) == Where(lease=Lease("cpu"))
+    assert beside(facts, CPU) == timed_on(facts, CPU) == RunContext(lease=LeaseRequest("cpu"))
 
 
 def test_a_bare_machine() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kpd.hosts.host import Host, Ran
+from kpd.hosts.host import CommandResult, Host
 from tests.support.hosts.local import alive, helper_pid, host_at, until
 
 MIB = 1 << 20
@@ -33,7 +33,7 @@ async def host(tmp_path: Path) -> AsyncIterator[Host]:
     ],
 )
 async def test_what_it_says(host: Host, script: str, rc: int | None, stdout: bytes, stderr: bytes) -> None:
-    assert await host.run(script, 10.0) == Ran(rc, stdout, stderr)
+    assert await host.run(script, 10.0) == CommandResult(rc, stdout, stderr)
 
 
 async def test_a_command_is_ended_by_its_limit_with_all_its_processes(host: Host) -> None:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.preflight.probe import Facts
+from kpd.hosts.preflight.probe import HostFacts
 from kpd.measure.c.build import ASSEMBLY, REMARKS, build, candidate_flags
 from kpd.measure.c.harness import harness
 from kpd.measure.c.toolchain import choose
@@ -176,8 +176,8 @@ def test_the_first_error_fits_a_line(log: str, first: str, kind: str) -> None:
     assert (first_error(log), kind_of(log)) == (first, kind)
 
 
-def machine(machine: str = "x86_64", system: str = "Linux", **compilers: str) -> Facts:
-    return Facts(
+def machine(machine: str = "x86_64", system: str = "Linux", **compilers: str) -> HostFacts:
+    return HostFacts(
         system=system, release="", machine=machine, python="", cpu="", cpus=[], pinning=False, compilers=compilers,
         perf=False, counters="", disk_free=0, clock=0.0,
     )  # fmt: skip

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult, JobSpec, Lease, Piece
-from kpd.measure.reports import LONGEST, Lines, Report, Watch, reports
+from kpd.hosts.host import Host, JobResult, JobSpec, LeaseRequest, OutputChunk
+from kpd.measure.reports import LONGEST, DeviceWatch, LineReader, ReportLine, reports
 from kpd.model.codec import CodecError
 from tests.io.hosts.test_lease_gpu import GPU, Smi, process
 from tests.support.hosts.local import linux_only
@@ -20,9 +20,9 @@ from tests.support.measure.measured import local_host
 
 @given(st.lists(st.text("ab\n", max_size=9).map(str.encode), max_size=9))
 def test_lines_are_the_same_however_the_stream_is_cut(pieces: list[bytes]) -> None:
-    lines, found, at = Lines(), [], 0
+    lines, found, at = LineReader(), [], 0
     for data in pieces:
-        found += lines.add(Piece("stdout", at, data))
+        found += lines.add(OutputChunk("stdout", at, data))
         at += len(data)
     whole = b"".join(pieces)
     assert [line.text for line in found] == whole.split(b"\n")[:-1]
@@ -30,23 +30,23 @@ def test_lines_are_the_same_however_the_stream_is_cut(pieces: list[bytes]) -> No
 
 
 def test_bytes_that_are_missing_are_noticed() -> None:
-    lines = Lines()
-    assert lines.add(Piece("stdout", 0, b"one\ntw")) == [Report(b"one", 0, 4)]
+    lines = LineReader()
+    assert lines.add(OutputChunk("stdout", 0, b"one\ntw")) == [ReportLine(b"one", 0, 4)]
     with pytest.raises(CodecError, match="missing"):
-        lines.add(Piece("stdout", 7, b"o\n"))
+        lines.add(OutputChunk("stdout", 7, b"o\n"))
 
 
 def test_a_line_without_end_is_not_collected_for_ever() -> None:
-    lines = Lines()
+    lines = LineReader()
     part = b"x" * (1 << 20)
     for number in range(LONGEST >> 20):
-        assert lines.add(Piece("stdout", number << 20, part)) == []
+        assert lines.add(OutputChunk("stdout", number << 20, part)) == []
     with pytest.raises(CodecError, match="more than"):
-        lines.add(Piece("stdout", LONGEST, b"x\n"))
+        lines.add(OutputChunk("stdout", LONGEST, b"x\n"))
 
 
-def noted(*notes: dict[str, Any], watched: bool = True) -> Watch:
-    watch = Watch(watched)
+def noted(*notes: dict[str, Any], watched: bool = True) -> DeviceWatch:
+    watch = DeviceWatch(watched)
     watch.add(b"".join(json.dumps(note).encode() + b"\n" for note in notes))
     return watch
 
@@ -72,7 +72,7 @@ def foreign(since: int, size: int) -> dict[str, Any]:
 )
 def test_every_process_that_may_have_had_company_is_tainted(notes: list[dict[str, Any]], tainted: str) -> None:
     watch = noted(*notes)
-    lines = [Report(name.encode(), 10 * at, 10 * at + 10) for at, name in enumerate("abcd")]
+    lines = [ReportLine(name.encode(), 10 * at, 10 * at + 10) for at, name in enumerate("abcd")]
     found = {line.text.decode(): watch.judge(line).taint for line in lines}
     assert {name for name, taint in found.items() if taint} == set(tainted)
     assert set(found.values()) <= {"", "foreign processes on the device: train (77)"}
@@ -107,7 +107,7 @@ async def _host(nvidia: Smi, tmp_path: Path) -> AsyncIterator[Host]:
         yield host
 
 
-async def read(host: Host, script: str, lease: Lease) -> tuple[list[tuple[str, str]], JobResult]:
+async def read(host: Host, script: str, lease: LeaseRequest) -> tuple[list[tuple[str, str]], JobResult]:
     """Each line with its taint, and how the job ended."""
     found, end = [], None
     async for report in reports(host, JobSpec("measures", script, 30.0, lease=lease)):
@@ -121,7 +121,7 @@ async def read(host: Host, script: str, lease: Lease) -> tuple[list[tuple[str, s
 
 @linux_only
 async def test_processes_that_were_alone_on_a_gpu_are_good(host: Host) -> None:
-    found, end = await read(host, "echo one; echo two", Lease(GPU, gpu=True))
+    found, end = await read(host, "echo one; echo two", LeaseRequest(GPU, gpu=True))
     assert found == [("one", ""), ("two", "")]
     assert (end.taint, end.token) == ("", 1)
 
@@ -130,7 +130,7 @@ async def test_processes_that_were_alone_on_a_gpu_are_good(host: Host) -> None:
 async def test_who_is_seen_at_the_end_taints_what_was_written_since_the_look_before(host: Host, nvidia: Smi) -> None:
     async with process() as pid:
         listed = f"echo '{pid}, train, {GPU}' > {nvidia.path}"
-        found, _ = await read(host, f"echo one; {listed}; echo two", Lease(GPU, gpu=True))
+        found, _ = await read(host, f"echo one; {listed}; echo two", LeaseRequest(GPU, gpu=True))
     taint = f"foreign processes on the device: train ({pid})"
     assert found == [("one", taint), ("two", taint)]
 
@@ -139,7 +139,7 @@ async def test_who_is_seen_at_the_end_taints_what_was_written_since_the_look_bef
 async def test_a_lease_that_was_lost_makes_the_device_count_as_busy(host: Host) -> None:
     """Somebody has removed the file that all daemons share: another one may have measured meanwhile."""
     with pytest.raises(HostError, match="the lease on cpu was lost") as caught:
-        await read(host, f"echo one; rm {host.leases}/cpu.lock", Lease("cpu"))
+        await read(host, f"echo one; rm {host.leases}/cpu.lock", LeaseRequest("cpu"))
     assert caught.value.kind == "busy"
 
 
@@ -149,11 +149,11 @@ async def test_a_lease_that_is_lost_is_known_while_the_job_runs(host: Host) -> N
     script = f"echo one; until [ -e {go} ]; do sleep 0.02; done; rm {host.leases}/cpu.lock; sleep 300; echo two"
     found = []
     with pytest.raises(HostError, match="the lease on cpu was lost: its file was replaced") as caught:
-        async for report in reports(host, JobSpec("measures", script, 310.0, lease=Lease("cpu"))):
+        async for report in reports(host, JobSpec("measures", script, 310.0, lease=LeaseRequest("cpu"))):
             found.append(report)
             await host.run(f"touch {go}", 10)
     assert caught.value.kind == "busy"
-    assert found == [Report(b"one", 0, 4)]
+    assert found == [ReportLine(b"one", 0, 4)]
 
 
 @linux_only
@@ -161,7 +161,7 @@ async def test_a_lost_lease_yields_no_line_that_is_held_for_a_look(host: Host, n
     script = f"echo one; rm {host.leases}/{GPU}.lock; sleep 300"
     nvidia.instead("[ $(wc -l < " + str(nvidia.asked) + ") = 1 ] || sleep 300")  # the look before the job is answered
     with pytest.raises(HostError, match="was lost") as caught:
-        async for report in reports(host, JobSpec("measures", script, 310.0, lease=Lease(GPU, gpu=True))):
+        async for report in reports(host, JobSpec("measures", script, 310.0, lease=LeaseRequest(GPU, gpu=True))):
             pytest.fail(f"{report} was yielded")
     assert caught.value.kind == "busy"
 
@@ -171,7 +171,7 @@ async def test_a_foreign_process_does_not_hide_a_lost_lease(host: Host, nvidia: 
     async with process() as pid:
         script = f"echo one; echo '{pid}, train, {GPU}' > {nvidia.path}; rm {host.leases}/{GPU}.lock"
         with pytest.raises(HostError, match=f"the lease on {GPU} was lost") as caught:
-            await read(host, script, Lease(GPU, gpu=True))
+            await read(host, script, LeaseRequest(GPU, gpu=True))
     assert caught.value.kind == "busy"
 
 

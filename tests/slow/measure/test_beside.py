@@ -8,7 +8,7 @@ import pytest
 
 from kpd.hosts.preflight.probe import measuring_cpu, spare_cpus
 from kpd.measure.c import bench as c
-from kpd.measure.where import NICE
+from kpd.measure.run_context import NICE
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import load_task

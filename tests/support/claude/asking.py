@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kpd.claude.backoff import Backoff
 from kpd.claude.errors import OverBudget
-from kpd.claude.pace import Pace
-from kpd.claude.question import Answer, Hooks, Part, Question
+from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart
 from kpd.claude.service import Service
 from kpd.model.leaving import Overspent
 from kpd.model.spending import Purpose, Usage
@@ -16,9 +16,9 @@ from kpd.workspace.config import ClaudeConfig
 from tests.support.claude.anthropic_script import Script
 from tests.support.claude.anthropic_server import KEY, Server, serving
 
-FAST = Pace(first_s=0.001, most_s=0.005, most_asked_s=0.005, connect_s=5.0)
+FAST = Backoff(first_s=0.001, most_s=0.005, most_asked_s=0.005, connect_s=5.0)
 SONNET = "claude-sonnet-5-5"
-QUESTION = Question((Part("Answer in few words."),), "What is it?", "propose", SONNET, 1000, "medium")
+QUESTION = ModelQuestion((PromptPart("Answer in few words."),), "What is it?", "propose", SONNET, 1000, "medium")
 
 
 @dataclass
@@ -97,12 +97,12 @@ class Listener:
         self.settled[call] = Bill(purpose, model, usage, usd, cut)
 
 
-def service_at(url: str, pace: Pace = FAST, key: str = KEY, **config: Any) -> Service:
+def service_at(url: str, pace: Backoff = FAST, key: str = KEY, **config: Any) -> Service:
     return Service(replace(ClaudeConfig(), base_url=url, **config), {"ANTHROPIC_API_KEY": key}, pace)
 
 
 @contextlib.asynccontextmanager
-async def talking(script: Script, pace: Pace = FAST, **config: Any) -> AsyncIterator[tuple[Server, Service]]:
+async def talking(script: Script, pace: Backoff = FAST, **config: Any) -> AsyncIterator[tuple[Server, Service]]:
     """A scripted server and a service that talks to it."""
     async with serving(script) as server:
         service = service_at(server.url, pace, **config)
@@ -112,6 +112,8 @@ async def talking(script: Script, pace: Pace = FAST, **config: Any) -> AsyncIter
             await service.close()
 
 
-async def answered(script: Script, listener: Listener, question: Question = QUESTION) -> tuple[Answer, Server]:
+async def answered(
+    script: Script, listener: Listener, question: ModelQuestion = QUESTION
+) -> tuple[ModelAnswer, Server]:
     async with talking(script) as (server, service):
         return await service.ask(question, listener.hooks), server

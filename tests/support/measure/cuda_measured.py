@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.host import Host
-from kpd.measure.bench import Object
+from kpd.measure.bench import BuiltObject
 from kpd.measure.cuda.build import build
-from kpd.measure.cuda.nvcc import Toolchain, choose
+from kpd.measure.cuda.nvcc import CudaToolchain, choose
 from kpd.measure.cuda.sources import HARNESS, KERNEL, layer
 from kpd.measure.jobs import out
 from kpd.model.places import Device
@@ -120,10 +120,10 @@ class Builds:
     """Builds of candidates of the task."""
 
     host: Host
-    tools: Toolchain
+    tools: CudaToolchain
     root: Path
 
-    async def build(self, source: str, *flags: str, limit_s: float = 60.0) -> Object:
+    async def build(self, source: str, *flags: str, limit_s: float = 60.0) -> BuiltObject:
         task = load_task(self.root / "tasks" / "blend")
         laid = layer(task)({KERNEL: source.encode()})
         tree = await self.host.stage({HARNESS: HARNESS_CU.encode(), **laid})
@@ -134,7 +134,7 @@ class Builds:
 
 
 @contextlib.asynccontextmanager
-async def builds(root: Path, tools: Toolchain | None = None) -> AsyncIterator[Builds]:
+async def builds(root: Path, tools: CudaToolchain | None = None) -> AsyncIterator[Builds]:
     """With these tools, or with the nvcc that the host has."""
     task_folder(root)
     async with local_host(root / "host") as host:

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path, PurePosixPath
 
-from kpd.hosts.host import Host, Lease
+from kpd.hosts.host import Host, LeaseRequest
 from kpd.hosts.local import Local
-from kpd.measure.bench import Correct, Object
+from kpd.measure.bench import BuiltObject, CheckPassed
 from kpd.measure.c.build import build
 from kpd.measure.c.harness import harness
-from kpd.measure.c.toolchain import Toolchain, choose
+from kpd.measure.c.toolchain import CToolchain, choose
 from kpd.measure.driver.check import check
 from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.timing import time_pair
+from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
-from kpd.measure.where import Where
 from kpd.model.places import Device
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
@@ -55,7 +55,7 @@ LOOP = "for (long i = 0; i < n; i++) { y[i] = 2.0f * x[i] + 1.0f; t[i] = x[i] * 
 RIGHT = f"{SIGNATURE} {{ {LOOP} }}"
 QUICK = CheckSpec(seeds=1, rtol=1e-5, atol=1e-6, limit_s=20.0)
 FEW = BenchSpec(quads=6, limit_s=20.0)
-CPU = Lease("cpu")
+CPU = LeaseRequest("cpu")
 THIS_CPU = Device("cpu", "cpu", "this machine's")
 _numbers = count()
 
@@ -70,15 +70,15 @@ class Lab:
     """The task above, made ready on a host."""
 
     host: Host
-    tools: Toolchain
+    tools: CToolchain
     harness: Harness
-    where: Where
+    where: RunContext
 
-    async def build(self, source: str, *flags: str) -> Object:
+    async def build(self, source: str, *flags: str) -> BuiltObject:
         tree = await self.host.stage({"kernel.c": source.encode()})
         return await build(self.host, self.tools, tree, flags or ("-O2",), 30.0)
 
-    async def check(self, source: str, spec: CheckSpec = QUICK) -> Correct:
+    async def check(self, source: str, spec: CheckSpec = QUICK) -> CheckPassed:
         built = await self.build(source)
         return await check(self.host, self.harness, built.job, f"check{next(_numbers)}", spec, self.where)
 
@@ -118,4 +118,4 @@ async def lab(root: Path) -> AsyncIterator[Lab]:
         facts = await host.probe()
         tools = choose(host.name, facts)
         ready = await harness(host, tools, {"harness.c": HARNESS}, 60.0)
-        yield Lab(host, tools, ready, Where(tuple(facts["cpus"][-1:]) if facts["pinning"] else ()))
+        yield Lab(host, tools, ready, RunContext(tuple(facts["cpus"][-1:]) if facts["pinning"] else ()))

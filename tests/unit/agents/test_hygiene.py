@@ -9,7 +9,7 @@ import pytest
 from kpd.agents import space
 from kpd.agents.agent import BadReply
 from kpd.agents.hygiene import gate
-from kpd.measure.elided import elided
+from kpd.measure.omitted_code import elided
 from tests.places import DATA
 from tests.support.agents.asked import TASKS, made, shipped
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.claude.prices import cost, known, price, table
-from kpd.claude.stream import Garbled, Heard
+from kpd.claude.stream import MalformedEvent, StreamedReply
 from kpd.claude.tokens import most_tokens, tokens
 from kpd.model.spending import Usage
 from kpd.workspace.config import ClaudeConfig, PriceConfig
@@ -91,11 +91,11 @@ EVENT = JSON | st.fixed_dictionaries(
 
 @given(st.lists(EVENT, max_size=8))
 def test_whatever_comes_is_heard_or_garbled(events: list[object]) -> None:
-    heard, said = Heard(), ""
+    heard, said = StreamedReply(), ""
     for event in events:
         try:
             said += heard.take(event)
-        except Garbled:
+        except MalformedEvent:
             continue
     assert heard.text == said
     used = heard.usage(1000)
@@ -103,7 +103,7 @@ def test_whatever_comes_is_heard_or_garbled(events: list[object]) -> None:
 
 
 def test_what_the_service_counts_at_the_end_holds() -> None:
-    heard = Heard()
+    heard = StreamedReply()
     start = {"input_tokens": 5, "cache_read_input_tokens": None, "output_tokens": 1}
     heard.take({"type": "message_start", "message": {"usage": start}})
     heard.take({"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x" * 100}})

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from kpd.hosts.plain import plain
 from kpd.hosts.preflight import gpus
-from kpd.hosts.preflight.gpus import Gpu
+from kpd.hosts.preflight.gpus import GpuInfo
 
 H100 = (
     "0, GPU-4c2f1c9e-6b0e-5d0c-9b1a-0d3a7e6f1a01, 00000000:19:00.0, NVIDIA H100 80GB HBM3, 9.0, 81559, 580.95.05, "
@@ -33,14 +33,14 @@ Version 2025.3.1.0 (build 36398880) (public-release)
 """
 
 
-def in_words(*found: Gpu) -> str:
+def in_words(*found: GpuInfo) -> str:
     return gpus.listed((gpu.name, gpu.arch, gpu.memory_mib) for gpu in found)
 
 
 def test_a_box_with_two_h100_one_of_them_split() -> None:
     found, other = gpus.gpus_of(H100)
     assert other == ""
-    assert found[0] == Gpu(
+    assert found[0] == GpuInfo(
         0, "GPU-4c2f1c9e-6b0e-5d0c-9b1a-0d3a7e6f1a01", "00000000:19:00.0", "NVIDIA H100 80GB HBM3", "sm_90", 81559,
         "580.95.05", persistence=True, mig=False,
     )  # fmt: skip

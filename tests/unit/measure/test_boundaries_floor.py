@@ -8,7 +8,7 @@ import pytest
 from kpd.measure.command.result import BadResult, last_object, result
 from kpd.measure.roofline import Roofline, roofline_of, work
 from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.measure.score import Work, case_times, impossible, score
+from kpd.measure.score import CaseWork, case_times, impossible, score
 from kpd.model.codec import CodecError
 from kpd.model.profiles import CaseTime
 from kpd.workspace import expr
@@ -28,20 +28,20 @@ def timed(case: str, us: float) -> CaseTime:
 
 @pytest.mark.parametrize(("us", "refused"), [(10.0, False), (9.999, True)])
 def test_a_case_may_take_its_least_time_and_no_less(us: float, refused: bool) -> None:
-    assert bool(impossible([timed("a", us)], {"a": Work(least_us=10.0)})) is refused
-    assert not impossible([timed("a", us)], {"a": Work(roofline_us=20.0), "b": Work(least_us=20.0)})
+    assert bool(impossible([timed("a", us)], {"a": CaseWork(least_us=10.0)})) is refused
+    assert not impossible([timed("a", us)], {"a": CaseWork(roofline_us=20.0), "b": CaseWork(least_us=20.0)})
 
 
-def case_of(cases: list[CaseTime], work: dict[str, Work]) -> str:
+def case_of(cases: list[CaseTime], work: dict[str, CaseWork]) -> str:
     found = impossible(cases, work)
     assert found is not None
     return found.case
 
 
 def test_the_case_that_is_furthest_beyond_is_told() -> None:
-    needs = {"near": Work(least_us=10.0), "far": Work(least_us=100.0), "well": Work(least_us=1.0)}
+    needs = {"near": CaseWork(least_us=10.0), "far": CaseWork(least_us=100.0), "well": CaseWork(least_us=1.0)}
     assert case_of([timed("near", 9.0), timed("far", 50.0), timed("well", 2.0)], needs) == "far"
-    alike = {"one": Work(least_us=10.0), "other": Work(least_us=10.0)}
+    alike = {"one": CaseWork(least_us=10.0), "other": CaseWork(least_us=10.0)}
     assert case_of([timed("one", 5.0), timed("other", 5.0)], alike) == "one"
 
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from kpd.measure.elided import elided
 from kpd.measure.flags import AllowList, FlagError
+from kpd.measure.omitted_code import elided
 from kpd.measure.screen import tripwires
 
 ALLOWED = AllowList(frozenset({"-O2"}), (re.compile("-x+"),), frozenset({"-take"}))

@@ -6,11 +6,11 @@ import pytest
 
 from kpd.measure import telemetry
 from kpd.measure.driver.timing import CaseReport, taint
-from kpd.measure.samples import Batches, Readings
+from kpd.measure.samples import Batches, ClockReadings
 from kpd.model import clocks
 
 MS = 1_000_000
-CALM = Readings((1000.0, 1000.0), (2619.0, 2619.0), (300.0, 420.0), (45.0, 51.0), 0)
+CALM = ClockReadings((1000.0, 1000.0), (2619.0, 2619.0), (300.0, 420.0), (45.0, 51.0), 0)
 QUIET = CaseReport(1, (10 * MS,) * 20, (10 * MS,) * 20, disturbed=0, steal_ticks=0, threads=1)
 """Forty batches of ten milliseconds: 400 in all."""
 
@@ -58,7 +58,7 @@ def test_which_reasons_for_a_lowered_clock_are_trouble(bit: int) -> None:
 
 
 def test_of_two_readings_the_least_and_the_most_are_kept() -> None:
-    low = Readings((1.0, 2.0), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0), 1)
-    high = Readings((11.0, 12.0), (13.0, 14.0), (15.0, 16.0), (17.0, 18.0), 2)
+    low = ClockReadings((1.0, 2.0), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0), 1)
+    high = ClockReadings((11.0, 12.0), (13.0, 14.0), (15.0, 16.0), (17.0, 18.0), 2)
     for spread in (telemetry.both(low, high), telemetry.both(high, low)):
-        assert spread == Readings((1.0, 12.0), (3.0, 14.0), (5.0, 16.0), (7.0, 18.0), 3)
+        assert spread == ClockReadings((1.0, 12.0), (3.0, 14.0), (5.0, 16.0), (7.0, 18.0), 3)

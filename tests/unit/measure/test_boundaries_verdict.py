@@ -8,7 +8,7 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Say
 from kpd.measure.contest import contest
-from kpd.measure.final import Final, held_out
+from kpd.measure.final import HeldOutResult, held_out
 from kpd.measure.interval import half_width
 from kpd.measure.judge import BadSamples, decide, judge, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
@@ -138,7 +138,7 @@ def test_a_loss_on_held_out_cases_counts_beyond_the_noise(
     asked: float, width: float, noise: float, beyond: float, accepted: bool
 ) -> None:
     verdict = Verdict("faster", Gain(10.0, 8.0, 8.0 + width, 0.99), 7, True, "told", told="")
-    final = Final("us", 110.0, 100.0, -noise - beyond, (-1.0, -2.0))
+    final = HeldOutResult("us", 110.0, 100.0, -noise - beyond, (-1.0, -2.0))
     assert held_out(verdict, final, asked).accepted is accepted
 
 
@@ -146,7 +146,7 @@ def test_a_loss_on_held_out_cases_counts_beyond_the_noise(
 def test_a_loss_on_held_out_cases_counts_when_both_halves_show_it(half: float, accepted: bool) -> None:
     verdict = Verdict("faster", Gain(10.0, 9.0, 11.0, 0.99), 7, True, "told", told="")
     for halves in ((half, -30.0), (-30.0, half)):
-        assert held_out(verdict, Final("us", 130.0, 100.0, -20.0, halves), 2.0).accepted is accepted
+        assert held_out(verdict, HeldOutResult("us", 130.0, 100.0, -20.0, halves), 2.0).accepted is accepted
 
 
 # ── a busy machine ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,7 @@ import pytest
 
 from kpd.measure.judge import BadSamples
 from kpd.measure.samples import Batches, CaseSample, ProcessSample
-from kpd.measure.score import Work, case_times, impossible, score
+from kpd.measure.score import CaseWork, case_times, impossible, score
 from kpd.text.faults import impossible as told
 
 SAMPLES = tuple(
@@ -24,7 +24,7 @@ def test_score_is_the_geometric_mean_of_the_cases_medians_a_call() -> None:
 
 
 def test_case_times_carry_the_work_and_the_gain() -> None:
-    small, large = case_times(SAMPLES, {"small": Work(bytes=4096, flops=100, roofline_us=0.5)})
+    small, large = case_times(SAMPLES, {"small": CaseWork(bytes=4096, flops=100, roofline_us=0.5)})
     assert (small.case, small.bytes, small.flops, small.roofline_us) == ("small", 4096, 100, 0.5)
     assert small.candidate_us == pytest.approx(1.0001)
     assert small.incumbent_us == pytest.approx(2)
@@ -54,8 +54,8 @@ def test_times_on_the_device_and_with_warm_caches_are_medians_of_those_there_are
 
 def test_what_no_machine_can_do_is_impossible() -> None:
     work = {
-        "small": Work(bytes=4096, flops=2_000_000, roofline_us=2.5, least_us=1.25),
-        "large": Work(bytes=8_000_000, roofline_us=5000.0, least_us=3999.0),
+        "small": CaseWork(bytes=4096, flops=2_000_000, roofline_us=2.5, least_us=1.25),
+        "large": CaseWork(bytes=8_000_000, roofline_us=5000.0, least_us=3999.0),
     }
     times = case_times(SAMPLES, work)
     found = impossible(times, work)
@@ -64,8 +64,8 @@ def test_what_no_machine_can_do_is_impossible() -> None:
         "operations"
     )
     assert impossible(times[1:], work) is None
-    assert impossible(times, {"small": Work(roofline_us=100.0)}) is None
-    worse = {**work, "large": Work(bytes=8_000_000, least_us=40_000.0)}
+    assert impossible(times, {"small": CaseWork(roofline_us=100.0)}) is None
+    worse = {**work, "large": CaseWork(bytes=8_000_000, least_us=40_000.0)}
     found = impossible(case_times(SAMPLES, worse), worse)
     assert found is not None and told(found).startswith("large in 4e+03 us")
 

@@ -7,10 +7,10 @@ from hypothesis import given, strategies as st
 
 from kpd.measure import telemetry
 from kpd.measure.driver.timing import CaseReport, taint
-from kpd.measure.samples import Batches, ProcessSample, Readings, samples_from_json, samples_to_json
+from kpd.measure.samples import Batches, ClockReadings, ProcessSample, samples_from_json, samples_to_json
 from kpd.model.codec import decode
 
-CALM = Readings((1980.0, 1965.0), (2619.0, 2619.0), (310.5, 420.0), (45.0, 51.0), 0)
+CALM = ClockReadings((1980.0, 1965.0), (2619.0, 2619.0), (310.5, 420.0), (45.0, 51.0), 0)
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,15 @@ def test_old_files_and_reports_without_it_are_read() -> None:
 @pytest.mark.parametrize(("reasons", "tainted"), [(0, False), (4, False), (0x08, True), (0x20, True), (0x80, True)])
 def test_a_pair_of_runs_is_tainted_by_a_gpu_that_was_slowed_down(reasons: int, tainted: bool) -> None:
     """A clock that fell between the kernels of somebody's own benchmark is none of its business."""
-    seen = Readings((345, 1980), (2619, 2619), (90, 650), (40, 88), reasons)
+    seen = ClockReadings((345, 1980), (2619, 2619), (90, 650), (40, 88), reasons)
     assert bool(telemetry.lowered("a run", seen)) == tainted
 
 
 def test_two_readings_make_one_spread() -> None:
     cool, hot = (
-        Readings((1700, 1980), (2619, 2619), (90, 650), (40, 50), 4),
-        Readings((1500, 1900), (2619, 2619), (80, 600), (45, 88), 32),
+        ClockReadings((1700, 1980), (2619, 2619), (90, 650), (40, 50), 4),
+        ClockReadings((1500, 1900), (2619, 2619), (80, 600), (45, 88), 32),
     )
-    assert telemetry.both(cool, hot) == Readings((1500, 1980), (2619, 2619), (80, 650), (40, 88), 36)
+    assert telemetry.both(cool, hot) == ClockReadings((1500, 1980), (2619, 2619), (80, 650), (40, 88), 36)
     assert telemetry.both(None, hot) == hot
     assert telemetry.both(None, None) is None

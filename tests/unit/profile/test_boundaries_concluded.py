@@ -2,7 +2,7 @@
 
 import pytest
 
-from kpd.measure.score import Work
+from kpd.measure.score import CaseWork
 from kpd.model.profiles import CaseTime
 from kpd.profile import counters, cpu, gpu, speed
 from kpd.profile.changes import changes
@@ -115,7 +115,7 @@ def test_from_twice_on_a_change_is_told_in_times(after: float, share: str) -> No
 )
 def test_what_limits_a_case(flops: float, compute_us: float | None, limited: str) -> None:
     case = CaseTime("a", 2.0, 3.0, 33.0, bytes=4000.0, flops=flops, roofline_us=1.0)
-    assert speed.limit(case, {"a": Work(compute_us=compute_us)}) == limited
+    assert speed.limit(case, {"a": CaseWork(compute_us=compute_us)}) == limited
 
 
 @pytest.mark.parametrize(("more", "told"), [(200, False), (201, True)])

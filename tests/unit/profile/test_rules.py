@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.knowledge.skills import load_skills
-from kpd.measure.score import Work
+from kpd.measure.score import CaseWork
 from kpd.model.metrics import CPU_METRICS, GPU_METRICS, GROUPS, METRICS, PER_CASE, describe, grouped, of_case
 from kpd.model.profiles import CaseTime, Finding
 from kpd.profile import assembly, counters, remarks, speed
@@ -122,7 +122,7 @@ def test_each_rule_has_a_skill_and_each_skill_a_rule() -> None:
 def test_the_catalogue_knows_whatever_a_profile_can_hold() -> None:
     case = CaseTime("rows=64 [odd]", 2, 3, 33, bytes=4000, flops=2000, roofline_us=1)
     other = CaseTime("large", 2, 3, 33, bytes=4000, flops=2000, roofline_us=1)
-    work = {"large": Work(4000, 2000, 1, compute_us=1)}
+    work = {"large": CaseWork(4000, 2000, 1, compute_us=1)}
     timed, lacking = speed.read([case, other], work)
     emitted = {*timed, *lacking, *counters.WAYS, "machine_vector_bits", *assembly.NAMES, *remarks.NAMES}
     assert {name for name in emitted if describe(name) is None} == set()

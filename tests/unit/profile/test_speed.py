@@ -2,13 +2,13 @@
 
 import pytest
 
-from kpd.measure.score import Work
+from kpd.measure.score import CaseWork
 from kpd.model.profiles import CaseTime
 from kpd.profile import speed
 
 SMALL = CaseTime("small", candidate_us=2, incumbent_us=3, gain_pct=33, bytes=4000, flops=2000, roofline_us=1)
 LARGE = CaseTime("large", candidate_us=8, incumbent_us=9, gain_pct=11, bytes=16000, flops=64000, roofline_us=6)
-WORK = {"small": Work(4000, 2000, 1, compute_us=0.2), "large": Work(16000, 64000, 6, compute_us=6)}
+WORK = {"small": CaseWork(4000, 2000, 1, compute_us=0.2), "large": CaseWork(16000, 64000, 6, compute_us=6)}
 
 
 def test_rates_and_shares() -> None:

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from kpd.hosts.child import ChildChannel
-from kpd.hosts.last_words import KEPT, MOST, Noise
+from kpd.hosts.stderr_tail import KEPT, MOST, OutputFlood
 
 ENV = {"PATH": os.defpath}
 
@@ -31,9 +31,9 @@ async def test_a_child_that_floods_its_stderr_is_killed() -> None:
     await child.close()
     assert child.status == 0
     child = await ChildChannel.start("sh", "-c", "exec yes 3>&1 >&2", env=ENV)
-    with pytest.raises(Noise):
+    with pytest.raises(OutputFlood):
         await child.reader.read(1)
-    with pytest.raises(Noise):
+    with pytest.raises(OutputFlood):
         await child.reader.readexactly(1)
     await child.close()
     assert child.status == -signal.SIGKILL

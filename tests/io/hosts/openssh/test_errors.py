@@ -9,13 +9,13 @@ import pytest
 from kpd.hosts.errors import HostError, HostKey
 from kpd.hosts.host import Host
 from kpd.hosts.link import Link
+from kpd.hosts.openssh.failures import ManualCommands, explain
 from kpd.hosts.openssh.master import destination
-from kpd.hosts.openssh.sayings import ByHand, explain
 from tests.support.hosts.local import until
 from tests.support.hosts.openssh import Place, commands_in, place_at, run
 from tests.support.hosts.sshd import make_key, ssh_config, sshd
 
-BY_HAND = ByHand("ssh box", "ssh -fNM -S /s box")
+BY_HAND = ManualCommands("ssh box", "ssh -fNM -S /s box")
 
 
 @pytest.fixture

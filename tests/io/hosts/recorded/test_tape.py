@@ -16,7 +16,7 @@ from kpd.hosts.recorded.scrub import LEAST, PLAYED_GPU, Scrub
 from kpd.hosts.recorded.shelf import ANSWERS, BLOBS
 from kpd.hosts.recorded.tape import RECORDED, Settings, lay
 from kpd.hosts.unanswered import UNANSWERED
-from kpd.measure.bench import Launches
+from kpd.measure.bench import LaunchFilter
 from kpd.profile.ncu import collect
 
 UUID, OTHER = "GPU-676fe257-081c-a0b9-f335-5b2ab9f950db", "GPU-11111111-2222-3333-4444-555555555555"
@@ -196,7 +196,7 @@ def test_a_profile_leaves_its_report_and_the_pages_that_kpd_asks_for(tapes: tupl
         def calls(number: int) -> str:
             return f"$PWD/out/bench run out/kernel.so {number}"
 
-        return collect.script(calls, "sm_90", Launches(), export=export)
+        return collect.script(calls, "sm_90", LaunchFilter(), export=export)
 
     for run in tapes:
         run(f"{BUILD}; cd $out/..; {LINK}")

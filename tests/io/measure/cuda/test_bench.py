@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Lease
+from kpd.hosts.host import LeaseRequest
 from kpd.measure.bench import Incorrect
 from kpd.measure.compiling import BuildError
 from kpd.measure.cuda.bench import prepare
@@ -137,8 +137,8 @@ async def test_where_it_runs(bench: DriverBench) -> None:
         await built(bench, RIGHT), "run", lambda calls: f"{calls(2)} && echo $CUDA_VISIBLE_DEVICES", quiet
     )
     assert said.stdout.decode().splitlines()[-1] == CPU_AS_GPU.id
-    assert bench._checking.lease == Lease(CPU_AS_GPU.id)
-    assert bench._measuring.lease == Lease(CPU_AS_GPU.id, gpu=True)
+    assert bench._checking.lease == LeaseRequest(CPU_AS_GPU.id)
+    assert bench._measuring.lease == LeaseRequest(CPU_AS_GPU.id, gpu=True)
 
 
 async def test_a_memcheck_sees_the_checked_cases_and_a_profile_the_timed_ones(

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.bench import Launches
+from kpd.measure.bench import LaunchFilter
 from kpd.model.profiles import Advice
 from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.ncu import advice, cases
 from kpd.profile.ncu.child import launches
-from kpd.profile.ncu.launches import Launch, Said
+from kpd.profile.ncu.launches import ProfiledLaunch, VendorAdvice
 from tests.support.profile.ncu_reports import BASELINE_US, CASES, pages
 
 WEIGHTS = dict(zip(CASES, BASELINE_US, strict=True))
@@ -16,7 +16,7 @@ IDS = {rule.id for rule in GPU_RULES}
 
 
 async def test_the_advice_of_the_recording() -> None:
-    by_case, _ = cases.assigned(await launches(pages()), CASES, Launches())
+    by_case, _ = cases.assigned(await launches(pages()), CASES, LaunchFilter())
     found = advice.marked(advice.read(by_case, WEIGHTS), {"uncoalesced_store", "stall_long_scoreboard"})
     assert len({piece.text for piece in found}) == len(found)
     for scopes in (("global",), ("local", "")):
@@ -37,9 +37,13 @@ async def test_the_advice_of_the_recording() -> None:
 
 
 def test_an_estimate_of_the_time_counts_by_the_time_of_its_cases() -> None:
-    said = Said("Rule", "OPT", "it takes 12.5 cycles", 80.0, "global")
-    again = Said("Rule", "OPT", "it takes 7 cycles", 40.0, "global")
-    by_case = {"long": [Launch("k", advice=(again,))], "short": [Launch("k", advice=(said,))], "other": [Launch("k")]}
+    said = VendorAdvice("Rule", "OPT", "it takes 12.5 cycles", 80.0, "global")
+    again = VendorAdvice("Rule", "OPT", "it takes 7 cycles", 40.0, "global")
+    by_case = {
+        "long": [ProfiledLaunch("k", advice=(again,))],
+        "short": [ProfiledLaunch("k", advice=(said,))],
+        "other": [ProfiledLaunch("k")],
+    }
     (piece,) = advice.read(by_case, {"long": 60.0, "short": 30.0, "other": 10.0})
     assert (piece.text, piece.cases) == ("it takes 7 cycles", ("long", "short"))
     assert piece.speedup_pct == pytest.approx(0.6 * 40 + 0.3 * 80)
@@ -47,9 +51,12 @@ def test_an_estimate_of_the_time_counts_by_the_time_of_its_cases() -> None:
 
 
 def test_other_estimates_come_after_those_of_the_time_and_are_no_mean() -> None:
-    of_long = (Said("Local", "OPT", "it is 3", 20.0, "local"), Said("Untold", "OPT", "it is", 60.0))
-    of_short = (Said("Local", "OPT", "it is 4", 90.0, "local"), Said("Time", "OPT", "it is so", 8.0, "global"))
-    by_case = {"long": [Launch("k", advice=of_long)], "short": [Launch("k", advice=of_short)]}
+    of_long = (VendorAdvice("Local", "OPT", "it is 3", 20.0, "local"), VendorAdvice("Untold", "OPT", "it is", 60.0))
+    of_short = (
+        VendorAdvice("Local", "OPT", "it is 4", 90.0, "local"),
+        VendorAdvice("Time", "OPT", "it is so", 8.0, "global"),
+    )
+    by_case = {"long": [ProfiledLaunch("k", advice=of_long)], "short": [ProfiledLaunch("k", advice=of_short)]}
     found = advice.read(by_case, {"long": 75.0, "short": 25.0})
     assert [(piece.rule, piece.speedup_pct, piece.scope) for piece in found] == [
         ("Time", 2.0, "global"), ("Untold", 60.0, ""), ("Local", 20.0, "local")
@@ -58,8 +65,10 @@ def test_other_estimates_come_after_those_of_the_time_and_are_no_mean() -> None:
 
 
 def test_where_one_launch_tells_of_the_time_and_another_does_not_the_time_counts() -> None:
-    said = (Said("Rule", "OPT", "it is", 90.0, "local"), Said("Rule", "OPT", "it is", 10.0, "global"))
-    (piece,) = advice.read({"a": [Launch("k", advice=said[:1])], "b": [Launch("k", advice=said[1:])]}, {"a": 1, "b": 1})
+    said = (VendorAdvice("Rule", "OPT", "it is", 90.0, "local"), VendorAdvice("Rule", "OPT", "it is", 10.0, "global"))
+    (piece,) = advice.read(
+        {"a": [ProfiledLaunch("k", advice=said[:1])], "b": [ProfiledLaunch("k", advice=said[1:])]}, {"a": 1, "b": 1}
+    )
     assert (piece.speedup_pct, piece.scope, piece.cases) == (5.0, "global", ("a", "b"))
 
 

@@ -7,36 +7,36 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.bench import Launches
+from kpd.measure.bench import LaunchFilter
 from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
 from kpd.model.profiles import Advice
 from kpd.profile.ncu import cases
 from kpd.profile.ncu.child import launches
-from kpd.profile.ncu.launches import Launch
+from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.profile.ncu.metrics import CURATED, DURATION, NAMES, SOURCES, STALLS, asked
 from kpd.profile.ncu.read import RAW
 from tests.support.profile.ncu_reports import BASELINE_US, CASES, pages, recorded
 
 BY_NAME = {counter.name: counter for counter in CURATED}
 WEIGHTS = dict(zip(CASES, BASELINE_US, strict=True))
-UNMARKED, MARKED = Launches(marked=False), Launches()
+UNMARKED, MARKED = LaunchFilter(marked=False), LaunchFilter()
 LD, ST = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
 LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
 
 
 def assigned(
-    launches: Sequence[Launch], names: Sequence[str], asked: Launches = UNMARKED
-) -> tuple[dict[str, list[Launch]], tuple[Advice, ...]]:
+    launches: Sequence[ProfiledLaunch], names: Sequence[str], asked: LaunchFilter = UNMARKED
+) -> tuple[dict[str, list[ProfiledLaunch]], tuple[Advice, ...]]:
     return cases.assigned(launches, names, asked)
 
 
-async def baseline() -> tuple[Launch, ...]:
+async def baseline() -> tuple[ProfiledLaunch, ...]:
     return await launches({RAW: pages()[RAW]})
 
 
-def launch(kernel: str = "k", us: float = 1.0, ranges: tuple[str, ...] = (), **metrics: float) -> Launch:
+def launch(kernel: str = "k", us: float = 1.0, ranges: tuple[str, ...] = (), **metrics: float) -> ProfiledLaunch:
     """A launch that took so long, with these metrics."""
-    return Launch(kernel, ranges, metrics={DURATION: us * 1e3, **metrics})
+    return ProfiledLaunch(kernel, ranges, metrics={DURATION: us * 1e3, **metrics})
 
 
 async def test_the_figures_of_the_recording() -> None:
@@ -174,7 +174,7 @@ def test_their_order_tells_nothing_where_the_kernels_of_the_cases_differ() -> No
 
 @pytest.mark.parametrize(("third", "whose"), [(("b",), "b"), ((), "a")], ids=["of a case", "of none"])
 def test_a_case_that_was_cut_off_has_no_sums(third: tuple[str, ...], whose: str) -> None:
-    most = Launches(most=3)
+    most = LaunchFilter(most=3)
     sm = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
     launches = tuple(launch("k", 2, ranges, **{sm: 50.0}) for ranges in (("a",), ("a",), third))
     by_case, _ = assigned(launches, ("a", "b", "c"), most)
@@ -186,20 +186,20 @@ def test_a_case_that_was_cut_off_has_no_sums(third: tuple[str, ...], whose: str)
     assert missing["duration_us[c]"] == "ncu stopped before the last launch"
     (warning,) = cases.warnings(launches, most)
     assert warning.text.startswith("ncu stopped after 3 launches")
-    assert cases.cut(by_case, launches, Launches(most=4)) is None
+    assert cases.cut(by_case, launches, LaunchFilter(most=4)) is None
 
 
 def test_launches_that_were_cut_off_are_not_split_by_their_order() -> None:
     four = (launch("k"),) * 4
-    assert list(assigned(four, ("a", "b"), Launches(most=4))[0]) == [""]
-    assert list(assigned(four, ("a", "b"), Launches(most=5))[0]) == ["a", "b"]
+    assert list(assigned(four, ("a", "b"), LaunchFilter(most=4))[0]) == [""]
+    assert list(assigned(four, ("a", "b"), LaunchFilter(most=5))[0]) == ["a", "b"]
 
 
 def test_who_takes_every_kernel_is_told() -> None:
     (warning,) = cases.warnings((launch("k"),), UNMARKED)
     assert (warning.level, "name the candidate's with kernel in [profile]" in warning.text) == ("WRN", True)
     assert cases.warnings((launch("k"),), MARKED) == ()
-    assert cases.warnings((launch("k"),), Launches("rms.*", marked=False)) == ()
+    assert cases.warnings((launch("k"),), LaunchFilter("rms.*", marked=False)) == ()
     assert cases.warnings((), UNMARKED) == ()
 
 
@@ -244,7 +244,7 @@ def test_kernels_that_are_not_the_candidates_are_told() -> None:
 numbers = st.floats(min_value=0, max_value=1e12)
 some_launches = st.lists(
     st.builds(
-        Launch,
+        ProfiledLaunch,
         st.sampled_from(["k", "l"]),
         st.sampled_from([(), ("a",), ("b",), ("x",)]),
         metrics=st.dictionaries(st.sampled_from(sorted(SOURCES)), numbers, max_size=20),
@@ -254,7 +254,7 @@ some_launches = st.lists(
 
 
 @given(some_launches)
-def test_whatever_a_report_lacks_a_metric_is_finite_or_there_is_a_reason(launches: list[Launch]) -> None:
+def test_whatever_a_report_lacks_a_metric_is_finite_or_there_is_a_reason(launches: list[ProfiledLaunch]) -> None:
     by_case, _ = assigned(launches, ("a", "b"))
     metrics, missing = cases.read(by_case, {"a": 1.0, "b": 3.0})
     assert all(math.isfinite(value) for value in metrics.values())
@@ -265,7 +265,7 @@ def test_whatever_a_report_lacks_a_metric_is_finite_or_there_is_a_reason(launche
 
 
 @given(some_launches)
-def test_the_order_of_ranged_launches_does_not_matter(launches: list[Launch]) -> None:
+def test_the_order_of_ranged_launches_does_not_matter(launches: list[ProfiledLaunch]) -> None:
     ranged = [
         replace(one, ranges=("a",), metrics={**one.metrics, DURATION: 1.0 + at}) for at, one in enumerate(launches)
     ]

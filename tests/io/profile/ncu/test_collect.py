@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.job import JobResult
-from kpd.measure.bench import Launches
+from kpd.measure.bench import LaunchFilter
 from kpd.profile.ncu import collect
 from kpd.profile.ncu.metrics import asked
 from tests.support.profile.ncu_reports import on_path, recorded, stand_in
@@ -38,7 +38,7 @@ def options(bin: Path) -> list[list[str]]:
 
 def test_a_report_is_left_with_the_clocks_alone_and_the_lock_in_the_jobs_folder(tmp_path: Path) -> None:
     stand_in(tmp_path / "bin")
-    ran = run(tmp_path / "job", collect.script(calls, "sm_90", Launches()), on_path(tmp_path / "bin"))
+    ran = run(tmp_path / "job", collect.script(calls, "sm_90", LaunchFilter()), on_path(tmp_path / "bin"))
     assert collect.refused(ran) == ""
     assert (tmp_path / "job/out/report.ncu-rep").read_bytes() == recorded("baseline.ncu-rep")
     (words,) = options(tmp_path / "bin")
@@ -53,7 +53,7 @@ def test_a_report_is_left_with_the_clocks_alone_and_the_lock_in_the_jobs_folder(
 
 def test_kernels_by_name_and_everything_that_ncu_has(tmp_path: Path) -> None:
     stand_in(tmp_path / "bin")
-    launches = Launches("rms.*|it's", marked=False, most=5)
+    launches = LaunchFilter("rms.*|it's", marked=False, most=5)
     run(tmp_path / "job", collect.script(calls, "sm_90", launches, "full"), on_path(tmp_path / "bin"))
     said = (tmp_path / "bin/asked").read_text()
     assert "--set full" in said
@@ -65,7 +65,7 @@ def test_kernels_by_name_and_everything_that_ncu_has(tmp_path: Path) -> None:
 
 def test_the_pages_are_exported_for_who_cannot_read_a_report(tmp_path: Path) -> None:
     stand_in(tmp_path / "bin")
-    ran = run(tmp_path / "job", collect.script(calls, "sm_90", Launches(), export=True), on_path(tmp_path / "bin"))
+    ran = run(tmp_path / "job", collect.script(calls, "sm_90", LaunchFilter(), export=True), on_path(tmp_path / "bin"))
     assert collect.refused(ran) == ""
     for page in ("raw", "details"):
         assert (tmp_path / f"job/out/{page}.csv").read_bytes() == recorded(f"baseline.{page}.csv")
@@ -73,7 +73,7 @@ def test_the_pages_are_exported_for_who_cannot_read_a_report(tmp_path: Path) -> 
 
 def test_a_metric_that_this_version_lacks_costs_a_second_try_without_the_list(tmp_path: Path) -> None:
     stand_in(tmp_path / "bin", refusal=UNKNOWN, once=True)
-    ran = run(tmp_path / "job", collect.script(calls, "sm_90", Launches()), on_path(tmp_path / "bin"))
+    ran = run(tmp_path / "job", collect.script(calls, "sm_90", LaunchFilter()), on_path(tmp_path / "bin"))
     assert collect.refused(ran) == ""
     first, second = options(tmp_path / "bin")
     assert "--metrics" in first
@@ -84,7 +84,7 @@ def test_a_metric_that_this_version_lacks_costs_a_second_try_without_the_list(tm
 def test_the_ncu_that_the_host_names_goes_before_the_one_on_the_path(tmp_path: Path) -> None:
     stand_in(tmp_path / "bin", refusal=DENIED)
     named = stand_in(tmp_path / "named place")
-    script = collect.script(calls, "sm_90", Launches())
+    script = collect.script(calls, "sm_90", LaunchFilter())
     assert collect.refused(run(tmp_path / "job", script, on_path(tmp_path / "bin"), KPD_NCU=str(named))) == ""
 
 
@@ -103,7 +103,7 @@ def test_the_ncu_that_the_host_names_goes_before_the_one_on_the_path(tmp_path: P
 )  # fmt: skip
 def test_why_there_is_no_report(tmp_path: Path, refusal: str, words: str, remedy: str, runs: int) -> None:
     stand_in(tmp_path / "bin", refusal=refusal)
-    ran = run(tmp_path / "job", collect.script(calls, "sm_90", Launches()), on_path(tmp_path / "bin"))
+    ran = run(tmp_path / "job", collect.script(calls, "sm_90", LaunchFilter()), on_path(tmp_path / "bin"))
     reason = collect.refused(ran)
     assert words in reason
     assert remedy in reason

@@ -5,8 +5,8 @@ from hypothesis import given, strategies as st
 
 from kpd.profile.ncu import pages
 from kpd.profile.ncu.advice import clean
-from kpd.profile.ncu.child import Unreadable, launches
-from kpd.profile.ncu.launches import Launch
+from kpd.profile.ncu.child import UnreadableReport, launches
+from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.profile.ncu.metrics import SOURCES
 from kpd.profile.ncu.read import has_reader
 from kpd.profile.ncu.units import base, factor
@@ -16,7 +16,7 @@ from tests.support.profile.ncu_reports import CASES, recorded
 needs_reader = pytest.mark.skipif(not has_reader(), reason="ncu-report, the extra `ncu`, is not installed")
 
 
-async def of_report(name: str) -> tuple[Launch, ...]:
+async def of_report(name: str) -> tuple[ProfiledLaunch, ...]:
     return await launches({"report.ncu-rep": recorded(f"{name}.ncu-rep")})
 
 
@@ -72,14 +72,14 @@ async def test_only_what_is_known_by_name_is_read_of_a_full_report() -> None:
     ids=["garbage", "cut", "empty", "an error", "no columns", "bytes", "nothing"],
 )
 async def test_what_is_no_report_is_said_in_a_line(files: dict[str, bytes]) -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableReport) as refused:
         await launches(files)
     assert refused.value.args[0]
     assert "\n" not in refused.value.args[0]
 
 
 async def test_a_reader_that_takes_too_long_is_ended() -> None:
-    with pytest.raises(Unreadable, match="longer than 0 s"):
+    with pytest.raises(UnreadableReport, match="longer than 0 s"):
         await launches(ncu_reports.pages(), limit_s=0)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.hosts.job import Piece
+from kpd.hosts.job import OutputChunk
 from tests.io.hosts.ssh.test_connect import host_that_fails
 from tests.support.hosts.local import spec, until
 from tests.support.hosts.ssh import box, host_by, lets_in, refused, ssh_to
@@ -61,7 +61,7 @@ async def test_a_hundred_megabytes_of_output(box: Sshd, tmp_path: Path) -> None:
     whole = b"".join(bytes([n]) * 1_000_000 for n in range(100))
     async with host_by(ssh_to(box), tmp_path / "host") as host:
         async for piece in host.follow(spec("a", script)):
-            if isinstance(piece, Piece):
+            if isinstance(piece, OutputChunk):
                 assert piece.data == whole[piece.offset : piece.offset + len(piece.data)]
             else:
                 assert piece.stdout_cut + len(piece.stdout) == len(whole)

@@ -14,7 +14,7 @@ from kpd.hosts.host import Host
 from kpd.measure.bench import Incorrect
 from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.compiling import BuildError
-from kpd.measure.final import Final
+from kpd.measure.final import HeldOutResult
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import ProcessSample
 from kpd.workspace.task import load_task
@@ -271,10 +271,10 @@ async def test_held_out_cases(host: Host, tmp_path: Path) -> None:
     bench = await made(host, tmp_path, '[final]\ncommand = "python3 final.py"', final=HELD_OUT)
     good, bad, wrong = [await built(bench, f"US = {n}\nHELD = {held}\n") for n, held in ((100, 1), (50, 4), (13, 1))]
 
-    async def final(incumbent: str | None, candidate: str) -> Final | None:
+    async def final(incumbent: str | None, candidate: str) -> HeldOutResult | None:
         return await bench.final(incumbent, candidate, f"final{next(numbers)}", print)
 
-    assert await final(None, good) == Final("best_us", 100.0, None, 0.0)
+    assert await final(None, good) == HeldOutResult("best_us", 100.0, None, 0.0)
     found = await final(good, bad)
     assert found is not None
     assert (found.score, found.incumbent, found.gain_pct) == pytest.approx((200, 100, -100))

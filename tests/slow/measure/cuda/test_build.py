@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.bench import Object
+from kpd.measure.bench import BuiltObject
 from kpd.measure.compiling import BuildError, first_error, kind_of, useful, warnings
 from kpd.measure.cuda.build import PTXAS, build, candidate_flags
 from kpd.measure.cuda.harness import harness
-from kpd.measure.cuda.nvcc import Toolchain, choose
+from kpd.measure.cuda.nvcc import CudaToolchain, choose
 from kpd.measure.cuda.ptxas import metrics, parse
 from kpd.measure.cuda.roofline import measure_roofline
 from kpd.measure.cuda.sources import layer
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import out
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
 from kpd.workspace.task import load_task
 from tests.io.measure.test_build import machine
 from tests.support.measure.cuda_measured import (
@@ -32,7 +32,7 @@ from tests.support.measure.cuda_measured import (
 )
 
 real = pytest.mark.asyncio(loop_scope="module")
-TOOLS = Toolchain("/usr/local/cuda/bin/nvcc", "13.0", "sm_90", "gcc 12")
+TOOLS = CudaToolchain("/usr/local/cuda/bin/nvcc", "13.0", "sm_90", "gcc 12")
 
 
 @pytest.fixture(scope="module", name="lab")
@@ -144,7 +144,7 @@ def builds_with(root: Path, does: str):  # type: ignore[no-untyped-def]
     """Builds by a program that only says something."""
     (root / "nvcc").write_text(f"#!/bin/sh\n{does}\n")
     (root / "nvcc").chmod(0o755)
-    return builds(root, Toolchain(str(root / "nvcc"), "13.0", "sm_90", ""))
+    return builds(root, CudaToolchain(str(root / "nvcc"), "13.0", "sm_90", ""))
 
 
 def test_the_toolkit_must_know_the_gpu() -> None:
@@ -249,7 +249,7 @@ async def test_a_task_in_one_file_builds_and_its_lines_are_those_of_the_file(lab
     ready = await harness(lab.host, lab.tools, task)
     assert len(ready.cases) == 2
 
-    async def build_one(text: str) -> Object:
+    async def build_one(text: str) -> BuiltObject:
         tree = await lab.host.stage(layer(task)({"blend.cu": text.encode()}))
         return await build(lab.host, lab.tools, tree, (), 60.0)
 
@@ -270,4 +270,4 @@ async def test_the_roofline_builds_and_no_gpu_is_the_hosts_trouble(lab: Builds) 
     if (await lab.host.probe())["gpus"]:
         pytest.skip("there is a GPU here")
     with pytest.raises(HostError, match=r"the roofline of NVIDIA H100 .* could not be measured: .*cudaError"):
-        await measure_roofline(lab.host, lab.tools, GPU, Where())
+        await measure_roofline(lab.host, lab.tools, GPU, RunContext())

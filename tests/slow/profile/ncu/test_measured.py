@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.bench import Bench, Launches
+from kpd.measure.bench import Bench, LaunchFilter
 from kpd.measure.c.bench import prepare
 from kpd.measure.cuda import ptxas
-from kpd.measure.score import Work
+from kpd.measure.score import CaseWork
 from kpd.model.events import Timed
 from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
 from kpd.model.places import Device
@@ -62,8 +62,8 @@ async def of_recording(name: str, times: tuple[float, ...], compiled: str = PTXA
     """As `gpu.measured` would, of a recording instead of a job."""
     files = pages() if name == "pages" else {"report.ncu-rep": recorded(f"{name}.ncu-rep")}
     cases = timed(times)
-    speeds, _ = speed.read(cases, {case.case: Work(case.bytes, None, case.roofline_us) for case in cases})
-    return gpu.concluded(await launches(files), "", cases, speeds, ptxas.parse(compiled), Launches())
+    speeds, _ = speed.read(cases, {case.case: CaseWork(case.bytes, None, case.roofline_us) for case in cases})
+    return gpu.concluded(await launches(files), "", cases, speeds, ptxas.parse(compiled), LaunchFilter())
 
 
 @pytest.fixture
@@ -213,7 +213,9 @@ def test_counters_of_no_case_are_looked_at_as_those_of_all_but_their_sums() -> N
 
 def test_without_counters_a_case_that_launching_holds_up_is_named() -> None:
     cases = (CaseTime("large", 900.0, 900.0, 0.0, device_us=897.0), CaseTime("small", 8.0, 8.0, 0.0, device_us=3.0))
-    times = gpu.concluded((), "no ncu", cases, {"call_us[large]": 900.0, "call_us[small]": 8.0}, (), Launches()).metrics
+    times = gpu.concluded(
+        (), "no ncu", cases, {"call_us[large]": 900.0, "call_us[small]": 8.0}, (), LaunchFilter()
+    ).metrics
     for counted in ({}, {"dram_pct": 90.0, "sm_pct": 20.0}):
         found = {finding.rule: finding.message for finding in gpu.findings(times | counted)}
         assert found["launch_bound"].startswith("in 1 of 2 cases (small): a call takes 8.0 µs as launched")
@@ -226,7 +228,7 @@ def test_a_case_without_a_counter_does_not_take_it_from_the_others() -> None:
 
 
 def test_a_task_that_times_events_alone_has_no_launch_overhead() -> None:
-    profile = gpu.concluded((), "no ncu", (CaseTime("a", 2.0, 2.0, 0.0),), {}, (), Launches())
+    profile = gpu.concluded((), "no ncu", (CaseTime("a", 2.0, 2.0, 0.0),), {}, (), LaunchFilter())
     assert profile.metrics == {"event_us": 2.0, "event_us[a]": 2.0}
     assert {"device_us", "warm_us", "launch_overhead_pct"} <= profile.missing.keys()
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from kpd.measure.bench import Incorrect
 from kpd.measure.command.result import CaseResult, Result
 from kpd.measure.command.timing import cost, order, sample
-from kpd.measure.final import Final, held_out
+from kpd.measure.final import HeldOutResult, held_out
 from kpd.measure.interval import half_width
 from kpd.measure.judge import CONFIDENCE, BadSamples, judge, log_ratio, percent
 from kpd.measure.samples import ProcessSample
@@ -82,30 +82,30 @@ def test_two_runs_with_other_cases_are_no_pair() -> None:
 @pytest.mark.parametrize(
     ("final", "accepted", "reason"),
     [
-        (Final("best_us", 50.0, None, 0.0), True, f"{KNOWN}; held out: best_us 50"),
-        (Final("best_us", 40.0, 50.0, 20.0), True, f"{KNOWN}; held out: best_us 40 against 50 (+20.0 %)"),
-        (Final("best_us", 50.9, 50.0, -1.8), True, f"{KNOWN}; held out: best_us 50.9 against 50 (-1.8 %)"),
+        (HeldOutResult("best_us", 50.0, None, 0.0), True, f"{KNOWN}; held out: best_us 50"),
+        (HeldOutResult("best_us", 40.0, 50.0, 20.0), True, f"{KNOWN}; held out: best_us 40 against 50 (+20.0 %)"),
+        (HeldOutResult("best_us", 50.9, 50.0, -1.8), True, f"{KNOWN}; held out: best_us 50.9 against 50 (-1.8 %)"),
         (
-            Final("best_us", 60.0, 50.0, -20.0, (-19.0, -21.0)),
+            HeldOutResult("best_us", 60.0, 50.0, -20.0, (-19.0, -21.0)),
             False,
             "slower on the held-out cases: best_us 60 against 50 (-20.0 %), both times and by more than the 2.0 % "
             "of the noise; on the known ones " + KNOWN,
         ),
         (
-            Final("best_us", 60.0, 50.0, -20.0, (1.0, -41.0)),
+            HeldOutResult("best_us", 60.0, 50.0, -20.0, (1.0, -41.0)),
             True,
             f"{KNOWN}; held out: best_us 60 against 50 (-20.0 %), but not both times",
         ),
     ],
 )
-def test_what_the_held_out_cases_say(final: Final, accepted: bool, reason: str) -> None:
+def test_what_the_held_out_cases_say(final: HeldOutResult, accepted: bool, reason: str) -> None:
     found = held_out(FAST, final, 2.0)
     assert (found.accepted, told(found), found.gain) == (accepted, reason, FAST.gain)
 
 
 def test_a_loss_within_the_noise_of_the_run_is_none() -> None:
     noisy = Verdict("faster", Gain(10.0, 7.0, 13.0), 7, True, "confirmed", 2.0)
-    lost = Final("best_us", 52.5, 50.0, -5.0, (-4.0, -6.0))
+    lost = HeldOutResult("best_us", 52.5, 50.0, -5.0, (-4.0, -6.0))
     found = held_out(noisy, lost, 2.0)
     assert found.accepted
     assert told(found).endswith("(-5.0 %), within the 6.0 % of the noise")
@@ -124,5 +124,5 @@ def test_a_neutral_candidate_is_hardly_ever_rejected() -> None:
     for _ in range(2000):
         halves = (pair(), pair())
         verdict = Verdict("faster", Gain(10.0, 10.0 - half, 10.0 + half), 7, True, "confirmed", 2.0)
-        rejected += not held_out(verdict, Final("us", 1.0, 1.0, sum(halves) / 2, halves), 2.0).accepted
+        rejected += not held_out(verdict, HeldOutResult("us", 1.0, 1.0, sum(halves) / 2, halves), 2.0).accepted
     assert rejected < 20

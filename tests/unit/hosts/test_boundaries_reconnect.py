@@ -13,8 +13,8 @@ import pytest
 
 from kpd.hosts.errors import LOST, HostError, HostErrorKind, HostKey
 from kpd.hosts.helper.wire import GREETING
-from kpd.hosts.keeper import Keeper
 from kpd.hosts.link import CHATTER, Link
+from kpd.hosts.reconnect import Reconnector
 
 Run = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 
@@ -112,7 +112,7 @@ def pauses(run: Run, *answers: HostErrorKind | Pipe | float, until_s: float) -> 
     way = Way(list(answers))
 
     async def keep() -> None:
-        keeper = Keeper("box", way, nothing)
+        keeper = Reconnector("box", way, nothing)
         keeper.start()
         await asyncio.sleep(until_s)
         await keeper.close()
@@ -198,7 +198,7 @@ def test_who_asks_waits_for_what_time_heals_and_for_a_link_that_was_up(
     way = Way([Pipe(1.0), kind] if was_up else [kind])
 
     async def ask() -> None:
-        keeper = Keeper("box", way, nothing)
+        keeper = Reconnector("box", way, nothing)
         with pytest.raises(HostError):
             await keeper.linked()  # nobody keeps it yet
         keeper.start()
@@ -217,7 +217,7 @@ def test_who_asks_waits_for_what_time_heals_and_for_a_link_that_was_up(
 
 def test_tries_are_counted_and_a_nudge_is_one_more(run: Run) -> None:
     async def count() -> None:
-        keeper = Keeper("box", Way(["host_key"]), nothing)
+        keeper = Reconnector("box", Way(["host_key"]), nothing)
         assert keeper.tries == 0
         keeper.start()
         await keeper.tried(0)

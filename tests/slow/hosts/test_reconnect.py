@@ -9,10 +9,10 @@ import pytest
 
 from kpd.hosts.errors import HostError, HostErrorKind
 from kpd.hosts.host import Host
-from kpd.hosts.keeper import Pace
 from kpd.hosts.link import Link
 from kpd.hosts.local import Local
-from tests.io.hosts.test_keeper import Shaky, cut, host
+from kpd.hosts.reconnect import LinkTiming
+from tests.io.hosts.test_reconnect import Shaky, cut, host
 from tests.support.hosts.local import at, spec, until
 
 __all__ = ["host"]
@@ -78,7 +78,7 @@ async def test_a_host_that_never_answers_is_unreachable(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexec sleep 60\n")
     python.chmod(0o755)
-    host = Host("box", PurePosixPath(tmp_path), Local(str(python)), pace=Pace(connect_s=0.2))
+    host = Host("box", PurePosixPath(tmp_path), Local(str(python)), pace=LinkTiming(connect_s=0.2))
     host.start()
     await host.tried(0)
     assert host.trouble is not None and host.trouble.kind == "unreachable" and "0.2 s" in host.trouble.message

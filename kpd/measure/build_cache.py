@@ -8,20 +8,20 @@ from dataclasses import replace
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.bench import Object
+from kpd.measure.bench import BuiltObject
 
 MOST = 32
 """Objects to remember, the latest used: an iteration needs the candidate's and the incumbent's."""
 
 
-class Made:
+class BuildCache:
     """Forgotten as a whole when the host has lost something, or the link: who knows what else has happened there."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._tries = host.tries
         self._trees: dict[str, str] = {}
-        self._objects: OrderedDict[str, tuple[str, Object]] = OrderedDict()
+        self._objects: OrderedDict[str, tuple[str, BuiltObject]] = OrderedDict()
 
     async def stage(self, files: Mapping[str, bytes], whole: Mapping[str, bytes]) -> str:
         """The tree of a candidate's `files`, laid over its task: `whole`. Raises HostError.
@@ -34,7 +34,9 @@ class Made:
             known = self._trees[key] = await self._host.stage(whole)
         return known
 
-    async def build(self, tree: str, files: Mapping[str, bytes], build: Callable[[], Awaitable[Object]]) -> Object:
+    async def build(
+        self, tree: str, files: Mapping[str, bytes], build: Callable[[], Awaitable[BuiltObject]]
+    ) -> BuiltObject:
         """What was built of these files, or else is now. Raises what `build` raises."""
         key = self._key(files)
         if key in self._objects:

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Aside(Generic[T]):
+class DetachedThread(Generic[T]):
     """One piece of work at a time, in a thread that nobody waits for at the end of the program."""
 
     def __init__(self) -> None:

@@ -9,10 +9,10 @@ from typing import Literal
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from kpd.hosts.job import JobResult, JobSpec, Lease
+from kpd.hosts.job import JobResult, JobSpec, LeaseRequest
 from kpd.hosts.plain import plain
-from kpd.hosts.preflight.gpus import Gpu, usable
-from kpd.hosts.preflight.probe import Facts
+from kpd.hosts.preflight.gpus import GpuInfo, usable
+from kpd.hosts.preflight.probe import HostFacts
 
 LIMIT_S = 60.0
 METRIC = "smsp__inst_executed.sum"
@@ -42,14 +42,14 @@ exec @NCU@ --csv --clock-control none --metrics {METRIC} ./kernel
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class CounterTrial:
     """How it went, in `words`: a yes, a no, something else that was in ncu's way, or no try at all."""
 
     answer: Literal["permitted", "denied", "taken", "problem", "untried"]
     words: str
 
 
-def trial(facts: Facts, gpu: Gpu) -> JobSpec | None:
+def trial(facts: HostFacts, gpu: GpuInfo) -> JobSpec | None:
     """The job for this GPU, under its lease; None where nvcc or ncu is missing.
 
     Its id hashes all that the answer depends on, the boot and this user's rights among it, so that a host runs it once.
@@ -65,10 +65,12 @@ def trial(facts: Facts, gpu: Gpu) -> JobSpec | None:
     depends = (script, gpu.uuid, gpu.driver, facts["cuda"], facts["ncu_version"], facts["rights"])
     id = f"counters-{hashlib.sha256(repr(depends).encode()).hexdigest()[:32]}"
     env = {"CUDA_VISIBLE_DEVICES": gpu.uuid}
-    return JobSpec(id, script, LIMIT_S, env=env, lease=Lease(gpu.uuid, gpu=True))
+    return JobSpec(id, script, LIMIT_S, env=env, lease=LeaseRequest(gpu.uuid, gpu=True))
 
 
-async def try_counters(host: Host, facts: Facts, wanted: tuple[int | str, ...], patience_s: float) -> Tried | None:
+async def try_counters(
+    host: Host, facts: HostFacts, wanted: tuple[int | str, ...], patience_s: float
+) -> CounterTrial | None:
     """Try the first of the GPUs that are `wanted`, or read its answer of old; None where there is nothing to try.
 
     Takes some seconds the first time, longer while the GPU is busy. Never raises HostError. What is neither yes nor no
@@ -87,26 +89,28 @@ async def try_counters(host: Host, facts: Facts, wanted: tuple[int | str, ...], 
             if tried.answer in ("taken", "problem"):
                 await host.forget(spec.id)
     except TimeoutError:
-        return Tried("untried", f"not tried: the GPU was not free within {patience_s:g} s")
+        return CounterTrial("untried", f"not tried: the GPU was not free within {patience_s:g} s")
     except HostError as err:
-        return Tried("untried", f"not tried: {plain(err.message)}")
+        return CounterTrial("untried", f"not tried: {plain(err.message)}")
     return tried
 
 
-def classify(result: JobResult) -> Tried:
+def classify(result: JobResult) -> CounterTrial:
     """What the job's outcome says."""
     said = (result.stdout + b"\n" + result.stderr).decode(errors="replace")
     if "ERR_NVGPUCTRPERM" in said:
-        return Tried("denied", "ncu is denied the counters (ERR_NVGPUCTRPERM)")
+        return CounterTrial("denied", "ncu is denied the counters (ERR_NVGPUCTRPERM)")
     if TAKEN_MARK in said:
-        return Tried("taken", TAKEN)
+        return CounterTrial("taken", TAKEN)
     if result.rc == 0 and not result.reason and re.search(rf'"{METRIC}",.*"[1-9][0-9,.]*"\s*$', said, re.MULTILINE):
-        return Tried("permitted", "ncu reads the counters")
+        return CounterTrial("permitted", "ncu reads the counters")
     if result.reason:
-        return Tried("problem", f"the trial of ncu was {_ENDS[result.reason]}")
+        return CounterTrial("problem", f"the trial of ncu was {_ENDS[result.reason]}")
     if result.rc == NOT_BUILT:
-        return Tried("problem", f"nvcc does not build a kernel: {_telling(said, 'error')}")
-    return Tried("problem", f"ncu reads no counters: {_telling(said, '==ERROR==') or f'it ended with {result.rc}'}")
+        return CounterTrial("problem", f"nvcc does not build a kernel: {_telling(said, 'error')}")
+    return CounterTrial(
+        "problem", f"ncu reads no counters: {_telling(said, '==ERROR==') or f'it ended with {result.rc}'}"
+    )
 
 
 _ENDS = {"timeout": f"cut off after {LIMIT_S:g} s", "killed": "killed", "lost": "lost"}

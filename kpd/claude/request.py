@@ -6,15 +6,15 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from kpd.claude.call import Call
+from kpd.claude.backoff import Backoff
+from kpd.claude.call import ModelCall
+from kpd.claude.continuation import join
 from kpd.claude.errors import Unavailable
-from kpd.claude.joining import join
-from kpd.claude.pace import Pace
+from kpd.claude.failures import PromptTooLong, Transient, Trouble
 from kpd.claude.prices import Price, cost, known
-from kpd.claude.question import Answer, Hooks, Question, Stop
-from kpd.claude.silence import Silence
-from kpd.claude.stream import Garbled, Heard
-from kpd.claude.trouble import Passing, TooLong, Trouble
+from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, Stop
+from kpd.claude.stream import MalformedEvent, StreamedReply
+from kpd.claude.wait_notices import WaitNotices
 from kpd.model.spending import Usage
 from kpd.model.standing import ForService
 
@@ -25,11 +25,11 @@ MOST_BREAKS = 3
 BROKEN_OFF = "\n[the answer broke off; asked again]\n"
 GOES_ON = "\n[the answer goes on]\n"
 
-Listen = Callable[[Call], AsyncGenerator[object, None]]
-"""Makes one call; yields the events of its reply as plain data. Raises Broken."""
+Listen = Callable[[ModelCall], AsyncGenerator[object, None]]
+"""Makes one call; yields the events of its reply as plain data. Raises CallFailed."""
 
 
-class Broken(Exception):
+class CallFailed(Exception):
     """A call came to nothing, or broke off. `trouble` says what that means.
 
     `worked`: the service may have worked on it, and charge for it, even if nothing came.
@@ -41,56 +41,58 @@ class Broken(Exception):
         self.worked = worked
 
 
-class Asking:
+class ModelRequest:
     """One question on its way. Made for one use."""
 
-    def __init__(self, question: Question, hooks: Hooks, price: Price | None, listen: Listen, pace: Pace) -> None:
+    def __init__(
+        self, question: ModelQuestion, hooks: Hooks, price: Price | None, listen: Listen, pace: Backoff
+    ) -> None:
         self._question = question
         self._hooks = hooks
         self._price = price
         self._listen = listen
         self._pace = pace
-        self._silence = Silence(hooks.waits, pace.quiet_s)
+        self._silence = WaitNotices(hooks.waits, pace.quiet_s)
         self._breaks = 0
         self._lost_s = 0.0
 
-    async def answer(self) -> Answer:
+    async def answer(self) -> ModelAnswer:
         """The joined answer. Raises Unavailable, and what the ledger raises; nothing else ends it but its own task."""
         try:
             return await self._joined()
         finally:
             self._silence.end()
 
-    async def _joined(self) -> Answer:
+    async def _joined(self) -> ModelAnswer:
         written, room = "", self._room(self._question.max_tokens)
         for piece in range(MOST_PIECES):
             if piece:
                 self._hooks.say(GOES_ON)
-            heard = await self._whole(Call(self._question, room, written))
-            if isinstance(heard, TooLong):
-                return Answer(written, "context", heard.excess)
+            heard = await self._whole(ModelCall(self._question, room, written))
+            if isinstance(heard, PromptTooLong):
+                return ModelAnswer(written, "context", heard.excess)
             written = join(written, heard.text) if written else heard.text
             if heard.cut_short:
                 break
             if heard.stop not in ("max_tokens", "pause_turn"):
-                return Answer(written, _stop(heard.stop))
+                return ModelAnswer(written, _stop(heard.stop))
             if not heard.text.strip():  # all of it went into thinking, and would again
                 less, room = room, self._room(2 * room)
                 if room == less:
                     break
             written = written if written.strip() else ""
-        return Answer(written, "length")
+        return ModelAnswer(written, "length")
 
-    async def _whole(self, call: Call) -> Heard | TooLong:
+    async def _whole(self, call: ModelCall) -> StreamedReply | PromptTooLong:
         """One reply to its end, however often it has to be asked for."""
         failures = 0
         while True:
             await self._hooks.ready()
-            heard, since = Heard(), time.monotonic()
+            heard, since = StreamedReply(), time.monotonic()
             trouble = await self._attempt(call, heard)
             if trouble is None:
                 return heard
-            if isinstance(trouble, TooLong):
+            if isinstance(trouble, PromptTooLong):
                 return trouble
             if isinstance(trouble, Unavailable):
                 raise trouble
@@ -104,7 +106,7 @@ class Asking:
                 self._hooks.say(BROKEN_OFF)
             await self._rest(trouble, failures, since)
 
-    async def _attempt(self, call: Call, heard: Heard) -> Trouble | None:
+    async def _attempt(self, call: ModelCall, heard: StreamedReply) -> Trouble | None:
         """Trouble is returned: an exception raised while the library's own is handled would keep that, its request, and
         so the key."""
         number = self._hooks.ledger.begin(call.purpose, self._question.model, call.most_usd(self._price))
@@ -113,18 +115,18 @@ class Asking:
         try:
             async with aclosing(self._listen(call)) as events:
                 await self._hear(events, heard)
-        except Broken as err:
+        except CallFailed as err:
             worked = err.worked
             return err.trouble
-        except Garbled as err:
-            return Passing(f"the model service sends what cannot be read ({err})")
+        except MalformedEvent as err:
+            return Transient(f"the model service sends what cannot be read ({err})")
         finally:
             self._silence.pause()
             self._settle(number, call, heard, worked)
         whole = heard.ended or heard.cut_short
-        return None if whole else Passing("the model service ended its answer in the middle")
+        return None if whole else Transient("the model service ended its answer in the middle")
 
-    async def _hear(self, events: AsyncGenerator[object, None], heard: Heard) -> None:
+    async def _hear(self, events: AsyncGenerator[object, None], heard: StreamedReply) -> None:
         async for event in events:
             self._silence.broken()
             if text := heard.take(event):
@@ -132,7 +134,7 @@ class Asking:
             if heard.cut_short:
                 return
 
-    def _settle(self, number: int, call: Call, heard: Heard, worked: bool) -> None:
+    def _settle(self, number: int, call: ModelCall, heard: StreamedReply, worked: bool) -> None:
         """Also what broke off, and what nobody waits for any more.
 
         Of a call that broke off the output is what came; thinking that the service did not show is not in it, and may
@@ -146,7 +148,7 @@ class Asking:
         usd = None if self._price is None else cost(usage, self._price)
         self._hooks.ledger.billed(number, usage, usd, cut=not heard.ended)
 
-    async def _rest(self, trouble: Passing, failures: int, since: float) -> None:
+    async def _rest(self, trouble: Transient, failures: int, since: float) -> None:
         """Raises Unavailable when the answer is not worth the wait. `since`: when the attempt began that has failed."""
         pause_s = self._pace.pause(failures, trouble.asked_s, random.random())
         self._lost_s += time.monotonic() - since + pause_s

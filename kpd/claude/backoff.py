@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Backoff:
     """Seconds. A pause doubles from `first_s` up to `most_s`; what the service asks for counts up to `most_asked_s`.
 
     After `quiet_s` without a part of the answer the operator is told; after `stall_s` without a byte the call is given

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import assume, example, given, strategies as st
 
-from kpd.claude.joining import LEAST, MOST, ending, join
+from kpd.claude.continuation import LEAST, MOST, ending, join
 
 LINES = st.lists(st.text(st.sampled_from("ab01_ (){};=+\t\n`#é"), max_size=30), max_size=12).map("\n".join)
 ANY = st.text(max_size=400) | LINES

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class LinkTiming:
     """How patient a link is, in seconds.
 
     `connect_s` is what a host has to answer, let us in and start the helper; `heartbeat_s` and `patience_s` are those
@@ -32,10 +32,10 @@ class Pace:
     most_s: float = 60.0
 
 
-USUAL = Pace()
+USUAL = LinkTiming()
 
 
-class Keeper:
+class Reconnector:
     """`greet` makes a new link ready for use; `changed` is called whenever the link has come up or gone down.
 
     While it is down, `trouble` says why. It is tried again by itself, for ever: soon after what time heals
@@ -48,7 +48,7 @@ class Keeper:
         name: str,
         transport: Transport,
         greet: Callable[[Link], Awaitable[None]],
-        pace: Pace = USUAL,
+        pace: LinkTiming = USUAL,
     ) -> None:
         self.name = name
         self.transport = transport

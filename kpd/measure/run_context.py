@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kpd.hosts.host import JobSpec, Lease
-from kpd.hosts.preflight.probe import Facts, measuring_cpu, spare_cpus
+from kpd.hosts.host import JobSpec, LeaseRequest
+from kpd.hosts.preflight.probe import HostFacts, measuring_cpu, spare_cpus
 from kpd.model.places import Device
 
 NICE = 10
@@ -12,11 +12,11 @@ NICE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class RunContext:
     """Pinned to some CPUs or not, under a lease or not, with these variables set."""
 
     cpus: tuple[int, ...] = ()
-    lease: Lease | None = None
+    lease: LeaseRequest | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     nice: int = 0
 
@@ -27,16 +27,16 @@ class Where:
         )
 
 
-def timed_on(facts: Facts, device: Device, env: Mapping[str, str] = {}) -> Where:
+def timed_on(facts: HostFacts, device: Device, env: Mapping[str, str] = {}) -> RunContext:
     """Where candidates are timed: on one CPU, or on a GPU on which nobody else computes."""
     cpu = measuring_cpu(facts) if device.kind == "cpu" else None
-    return Where(() if cpu is None else (cpu,), Lease(device.id, gpu=device.kind == "gpu"), env)
+    return RunContext(() if cpu is None else (cpu,), LeaseRequest(device.id, gpu=device.kind == "gpu"), env)
 
 
-def beside(facts: Facts, device: Device) -> Where:
+def beside(facts: HostFacts, device: Device) -> RunContext:
     """Where programs run that must not disturb what is timed: on the other CPUs, or while nothing is timed.
 
     The second where the host has no other CPU, or cannot keep a program from one.
     """
     cpus = spare_cpus(facts)
-    return Where(cpus, nice=NICE) if cpus else Where(lease=Lease(device.id))
+    return RunContext(cpus, nice=NICE) if cpus else RunContext(lease=LeaseRequest(device.id))

@@ -7,7 +7,7 @@ MOST = 1 << 20  # bytes of it in all: the helper says nothing there, so what tal
 SILENCE = "let ~/.bashrc and the like say nothing when the shell is not interactive"
 
 
-class Noise(OSError):
+class OutputFlood(OSError):
     """The far side talks without end."""
 
     def error(self, host: str) -> HostError:
@@ -15,7 +15,7 @@ class Noise(OSError):
         return HostError("config", f"{host}: the login shell talks without end", SILENCE)
 
 
-class LastWords:
+class StderrTail:
     """The end of a stream. `endless` once more has come than anybody would say who means to end."""
 
     def __init__(self) -> None:

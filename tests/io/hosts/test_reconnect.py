@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from kpd.hosts.errors import HostError, HostErrorKind
-from kpd.hosts.host import Host, Piece
-from kpd.hosts.job import JobResult, Notes, waiting
+from kpd.hosts.host import Host, OutputChunk
+from kpd.hosts.job import JobNotes, JobResult, waiting
 from kpd.hosts.link import Channel, Link
 from kpd.hosts.local import Local
 from tests.support.hosts.local import at, helper_pid, host_at, spec, until
@@ -128,7 +128,7 @@ async def test_a_job_given_up_while_the_link_is_down_is_ended_when_it_is_back(ho
 async def test_closing_a_follower_early_ends_the_job_in_the_background(host: Host) -> None:
     async with contextlib.aclosing(host.follow(spec("a", "echo one; sleep 60"))) as pieces:
         piece = await anext(pieces)
-        assert piece == Piece("stdout", 0, b"one\n")
+        assert piece == OutputChunk("stdout", 0, b"one\n")
     await until(lambda: at(host, "jobs/a/rc").exists())
     again = [piece async for piece in host.follow(spec("a", "echo one; sleep 60"))]
     assert isinstance(again[-1], JobResult) and (again[-1].reason, again[-1].cached) == ("killed", True)
@@ -166,7 +166,7 @@ async def test_a_long_answer_is_not_taken_for_a_dead_link(tmp_path: Path) -> Non
 
 
 def test_notes_come_in_pieces_and_nonsense_is_passed_over() -> None:
-    notes = Notes()
+    notes = JobNotes()
     assert notes.add(b'{"lease": "cpu", "tok') == []
     assert notes.add(b'en": 3}\n[1]\nnonsense\n\xff\n{"waits": "lease"}\n') == [
         {"lease": "cpu", "token": 3},

@@ -40,7 +40,7 @@ LONGEST_WORDS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ServiceError:
     """An error that the service answered with. `kind` and `code` are its own names for it, `message` its words."""
 
     status: int
@@ -50,7 +50,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class Transient:
     """The same call may succeed later. `asked_s`: how long the service asks to be left alone."""
 
     reason: str
@@ -58,16 +58,16 @@ class Passing:
 
 
 @dataclass(frozen=True, slots=True)
-class TooLong:
+class PromptTooLong:
     """The prompt does not fit the model. `excess` is the part of it that is too much, 0 where that is not said."""
 
     excess: float = 0.0
 
 
-Trouble = Passing | TooLong | Unavailable
+Trouble = Transient | PromptTooLong | Unavailable
 
 
-def judged(failure: Failure, model: str, key_env: str, asked_s: float | None) -> Trouble:
+def judged(failure: ServiceError, model: str, key_env: str, asked_s: float | None) -> Trouble:
     """What an error of the service means for a call to `model` with the key in the variable `key_env`.
 
     Its words decide only where one status stands for many things, a refused request; those of a rate limit never do.
@@ -87,9 +87,9 @@ def judged(failure: Failure, model: str, key_env: str, asked_s: float | None) ->
         remedy = "correct model, small_model or base_url in [claude] of config.toml"
         return Unavailable(f"the model service does not know the model {model!r}{said}", remedy)
     if status == 413 or (status == 400 and TOO_LONG.search(words)):
-        return TooLong(_excess(words))
+        return PromptTooLong(_excess(words))
     if status in (408, 409, 429) or status >= 500:
-        return Passing(WORDS.get(status, f"the model service answered with status {status}") + said, asked_s)
+        return Transient(WORDS.get(status, f"the model service answered with status {status}") + said, asked_s)
     remedy = "correct [claude] in config.toml: model, effort, max_tokens, base_url"
     return Unavailable(f"the model service refused the request (status {status}){said}", remedy)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kpd.knowledge.markdown import Line, bare, lines
+from kpd.knowledge.markdown import MarkdownLine, bare, lines
 
 RUN = re.compile(r"## (Run (r\d+) · .*)")
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
@@ -15,7 +15,7 @@ _TITLE = re.compile(r"# What was tried on .*")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemoryEntry:
     """What is written of one iteration, which `began` at that time: UTC, as text that sorts by time.
 
     `heading` is its run's, without the marks. `text` is all from its title on, people's own lines included. In an entry
@@ -38,16 +38,16 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Notebook:
+class MemoryFile:
     """`avoid` and `wanted` are what stands under people's `## Avoid` and `## Try`, `notes` all else of theirs."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MemoryEntry, ...] = ()
     avoid: str = ""
     wanted: str = ""
     notes: str = ""
 
 
-def read_notebook(text: str) -> Notebook:
+def read_notebook(text: str) -> MemoryFile:
     """Any text is a notebook: what is not understood is notes.
 
     A section `Avoid` or `Try`, of any level and in any case of letters, ends at the next heading that is not below it,
@@ -62,7 +62,7 @@ def read_notebook(text: str) -> Notebook:
 
 class _Reader:
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[MemoryEntry] = []
         self._avoid: list[str] = []
         self._wanted: list[str] = []
         self._notes: list[str] = []
@@ -73,7 +73,7 @@ class _Reader:
         self._guided: list[str] | None = None
         self._level = 0  # of the guidance that is being read
 
-    def take(self, line: Line) -> None:
+    def take(self, line: MarkdownLine) -> None:
         if run := RUN.fullmatch(line.text):
             self._close()
             self._run, self._in_run, self._guided = run[1], True, None
@@ -98,15 +98,15 @@ class _Reader:
         text = "\n".join(self._lines).strip("\n")
         if self._open is not None:
             name, number, began, decided, at = self._open.groups()
-            self._entries.append(Entry(name, int(number), began, at or began, self._run, text, decided or ""))
+            self._entries.append(MemoryEntry(name, int(number), began, at or began, self._run, text, decided or ""))
         elif text.strip():
             self._notes += [f"## {self._run}", text]
         self._open, self._lines, self._in_run = None, [], False
 
-    def finish(self) -> Notebook:
+    def finish(self) -> MemoryFile:
         self._close()
         notes = (line for line in self._notes if not _TITLE.fullmatch(line))
-        return Notebook(tuple(self._entries), _joined(self._avoid), _joined(self._wanted), _joined(notes))
+        return MemoryFile(tuple(self._entries), _joined(self._avoid), _joined(self._wanted), _joined(notes))
 
 
 def _joined(found: Iterable[str]) -> str:

@@ -30,14 +30,14 @@ CAUSES = re.compile(r"Load key |sign_and_send_pubkey: |UNPROTECTED PRIVATE KEY")
 
 
 @dataclass(frozen=True, slots=True)
-class ByHand:
+class ManualCommands:
     """What a person types into a terminal: to log in on the host, and to open a master that kpd will use."""
 
     login: str
     master: str
 
 
-def explain(address: str, words: str, by_hand: ByHand) -> HostError:
+def explain(address: str, words: str, by_hand: ManualCommands) -> HostError:
     """The error of an ssh that ended with status 255 and these words on its stderr, in English."""
     lines = [line for raw in words.splitlines() if (line := "".join(filter(str.isprintable, raw)).strip())]
     for kind, saying in SAYINGS:
@@ -52,7 +52,7 @@ def explain(address: str, words: str, by_hand: ByHand) -> HostError:
     return HostError("unreachable", f"{address}: {lines[-1] if lines else 'ssh ended without a word'}")
 
 
-def _remedy(kind: HostErrorKind, said: str, by_hand: ByHand) -> str:
+def _remedy(kind: HostErrorKind, said: str, by_hand: ManualCommands) -> str:
     """Empty for the one that every error of this kind has."""
     if kind == "auth":
         return (
@@ -64,7 +64,7 @@ def _remedy(kind: HostErrorKind, said: str, by_hand: ByHand) -> str:
     return ""
 
 
-def _host_key(address: str, words: str, by_hand: ByHand) -> HostError:
+def _host_key(address: str, words: str, by_hand: ManualCommands) -> HostError:
     if "IDENTIFICATION HAS CHANGED" in words:
         shown = re.search(r"SHA256:[\w+/]+", words)
         message = f"{address}: THE HOST'S KEY HAS CHANGED{f', it is now {shown[0]}' if shown else ''}: "
@@ -90,5 +90,5 @@ def _forget(words: str) -> str:
     return f"`{shlex.join(['ssh-keygen', '-f', file[1], '-R', host[1]])}`"
 
 
-def _compare(by_hand: ByHand) -> str:
+def _compare(by_hand: ManualCommands) -> str:
     return f"run `{by_hand.login}` once in a terminal and compare the fingerprint"

@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure.bench import Say
-from kpd.measure.cuda.nvcc import Toolchain, choose
+from kpd.measure.cuda.nvcc import CudaToolchain, choose
 from kpd.measure.cuda.roofline import measure_roofline
 from kpd.measure.roofline import Roofline, work
-from kpd.measure.score import Work
-from kpd.measure.where import Where
+from kpd.measure.run_context import RunContext
+from kpd.measure.score import CaseWork
 from kpd.model.places import Device
 from kpd.workspace.expr import ExprError, Expression
 from kpd.workspace.task import Task, TaskError
 
 
-class Ceiling:
+class CommandRoofline:
     """Of cases whose dims the task's benchmark tells. Nothing is known of what a CPU could do."""
 
-    def __init__(self, host: Host, task: Task, device: Device, where: Where) -> None:
+    def __init__(self, host: Host, task: Task, device: Device, where: RunContext) -> None:
         self._host = host
         self._task = task
         self._device = device
         self._where = where
-        self._tools: Toolchain | None = None
+        self._tools: CudaToolchain | None = None
         self._roofline: Roofline | None = None
         self._remeasured = False
 
@@ -54,12 +54,12 @@ class Ceiling:
     def peaks(self) -> tuple[float | None, float | None]:
         return (None, None) if self._roofline is None else (self._roofline.memory_gbs, self._roofline.peak_gflops)
 
-    def work(self, dims: Mapping[str, int]) -> Work:
+    def work(self, dims: Mapping[str, int]) -> CaseWork:
         """Where a dim is not told, what the others suffice for."""
         if self._roofline is not None:
             with contextlib.suppress(TaskError):
                 return work(self._task, self._roofline, dims, cached=False)
-        return Work(_count(self._task.roofline.bytes, dims), _count(self._task.roofline.flops, dims))
+        return CaseWork(_count(self._task.roofline.bytes, dims), _count(self._task.roofline.flops, dims))
 
 
 def _count(of: Expression | None, dims: Mapping[str, int]) -> float | None:

@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from kpd.knowledge.notebook import read_notebook
+from kpd.knowledge.memory_file import read_notebook
 
 EARLIER = """\
 # What was tried on norm

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from kpd.model.standing import Silent, Wait
 
 
-class Silence:
+class WaitNotices:
     """Tells of trouble at once, of silence when it lasts, and when it is over."""
 
     def __init__(self, waits: Callable[[Wait | None], None], quiet_s: float) -> None:
