@@ -156,7 +156,7 @@ def _given_back(it: Iteration, detail: Detail, width: int) -> list[Content]:
     if it.outcome is not None or not detail.faults:
         return []
     last = detail.faults[-1]
-    return wrapped(f"✗ attempt {last.attempt}, {last.step}: {fault(last.fault)}", width, ".warn", most=2)
+    return wrapped(f"✗ attempt {last.attempt}, {last.step}: {fault(last.fault)}", width, ".warn", most=3)
 
 
 def _bottleneck(it: Iteration, detail: Detail, width: int) -> list[Content]:

@@ -147,7 +147,7 @@ async def test_a_candidate_cannot_change_how_the_incumbent_rounds(lab: Lab, firs
 async def test_a_process_that_other_work_disturbs_is_tainted(lab: Lab) -> None:
     """Long calls, and somebody else on the same CPU: no batch passes without losing it."""
     long = kernel(f"for (volatile int r = 0; r < 4000; r++) {{ {LOOP} }}")
-    spin = f"import os\nos.sched_setaffinity(0, [{lab.where.cpu}])\nwhile True: pass"
+    spin = f"import os\nos.sched_setaffinity(0, {lab.where.cpus})\nwhile True: pass"
     others = [await asyncio.create_subprocess_exec(sys.executable, "-c", spin) for _ in range(2)]
     try:
         (sample,) = await lab.time(long, long)

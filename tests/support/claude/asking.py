@@ -12,6 +12,8 @@ from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart
 from kpd.claude.service import Service
 from kpd.model.leaving import Overspent
 from kpd.model.spending import Purpose, Usage
+from kpd.model.standing import Wait
+from kpd.text import standing
 from kpd.workspace.config import ClaudeConfig
 from tests.support.claude.anthropic_script import Script
 from tests.support.claude.anthropic_server import KEY, Server, serving
@@ -69,8 +71,8 @@ class Listener:
         self.said.append(text)
         self._told.set()
 
-    def _waits(self, reason: str) -> None:
-        self.waited.append(reason)
+    def _waits(self, for_what: Wait | None) -> None:
+        self.waited.append(standing.wait(for_what))
         self._told.set()
 
     @property
