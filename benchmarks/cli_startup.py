@@ -3,7 +3,7 @@
     python benchmarks/cli_startup.py [ROUNDS]
 
 Medians of wall-clock milliseconds, the commands in turn. `status` asks a real daemon in a temporary workspace;
-`status_offline` reads the log of one that has ended.
+`status_offline` reads the log of one that has ended; `completion` is what a shell waits for after `kpd stop` and Tab.
 """
 
 import json
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BOUNDS_MS = {"help": 80.0, "status": 120.0}
+BOUNDS_MS = {"help": 80.0, "status": 120.0, "completion": 120.0}
 KPD = [sys.executable, "-m", "kpd.cli.main"]
 
 
@@ -33,6 +33,12 @@ def medians(commands: dict[str, list[str]], rounds: int, env: dict[str, str]) ->
         for name, command in commands.items():
             found[name].append(timed(command, env))
     return {name: round(statistics.median(values[1:]), 1) for name, values in found.items()}
+
+
+def asking(line: str) -> dict[str, str]:
+    """The environment in which a shell asks what may come next on `line`."""
+    asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
+    return {**asked, "_ARGCOMPLETE_SHELL": "fish", "_ARGCOMPLETE_STDOUT_FILENAME": os.devnull}
 
 
 def start(folder: Path, env: dict[str, str]) -> "subprocess.Popen[bytes]":
@@ -56,6 +62,7 @@ def main() -> None:
         try:
             commands = {"python": [sys.executable, "-c", "pass"], "help": [*KPD, "--help"], "status": status}
             found = medians(commands, rounds, env)
+            found |= medians({"completion": KPD}, rounds, env | asking(f"kpd -w {folder} stop "))
         finally:
             daemon.terminate()
             daemon.wait()

@@ -25,11 +25,11 @@ def arguments(parser: ArgumentParser) -> None:
     add.add_argument("--accept-new", action="store_true", help="trust the key of a host that nobody has seen before")
     add.add_argument("--no-check", action="store_true", help="only write it down")
     trust = verbs.add_parser("trust", help="say that the key which a host offers is its own")
-    trust.add_argument("name", metavar="NAME")
+    trust.add_argument("name", metavar="HOST")
     trust.add_argument("--fingerprint", metavar="SHA256:…", help="trust this one and no other, without a question")
     trust.add_argument("--yes", action="store_true", help="trust whatever it offers, without a question")
     retry = verbs.add_parser("retry", help="have the daemon try a host's link again now")
-    retry.add_argument("name", metavar="NAME")
+    retry.add_argument("name", metavar="HOST")
 
 
 def execute(args: Namespace) -> int:

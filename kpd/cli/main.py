@@ -81,6 +81,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         (
             Verb("daemon", "run the daemon in the foreground", "daemon"),
             Verb("shutdown", "end the daemon after the steps under way, or at once", "daemon"),
+            Verb("completion", "print what has a shell complete kpd's arguments", "completion"),
         ),
     ),
 )
@@ -90,6 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Expected errors become one line on stderr."""
     make_whole()
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            from kpd.cli.candidates import complete
+
+            complete([verb for _, group in VERBS for verb in group], prepare)
         return _run(list(sys.argv[1:] if argv is None else argv))
     finally:
         let_go_of_stderr()
@@ -126,14 +131,20 @@ def _dispatch(argv: list[str]) -> int:
     verb = verbs.get(args.verb)
     if verb is None:
         raise CliError(f"no verb {args.verb!r}", nearest(args.verb, list(verbs)))
-    module = importlib.import_module(f"kpd.cli.{verb.module}")
     parser = Parser(prog=f"kpd {verb.name}", description=verb.help, allow_abbrev=False)
     add_workspace(parser, args.workspace)
+    execute = prepare(parser, verb)
+    return _execute(execute, parser.parse_args(args.rest))
+
+
+def prepare(parser: argparse.ArgumentParser, verb: Verb) -> Callable[[argparse.Namespace], int]:
+    """Add the verb's arguments to `parser`, and return what executes it. Imports its module."""
+    module = importlib.import_module(f"kpd.cli.{verb.module}")
     parser.set_defaults(verb=verb.name)
     several = hasattr(module, f"{verb.name}_arguments")
-    arguments = getattr(module, f"{verb.name}_arguments" if several else "arguments")
-    arguments(parser)
-    return _execute(getattr(module, verb.name if several else "execute"), parser.parse_args(args.rest))
+    getattr(module, f"{verb.name}_arguments" if several else "arguments")(parser)
+    execute: Callable[[argparse.Namespace], int] = getattr(module, verb.name if several else "execute")
+    return execute
 
 
 def _execute(execute: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:

@@ -31,8 +31,8 @@ class QueueRun(Nowhere):
     done = "{task} is queued as {run}"
 
     task: Annotated[Text, Arg("TASK", "a task's name or folder")]
-    agent: Annotated[str | None, Arg("A", WHO, "--agent")] = None
-    host: Annotated[str | None, Arg("H", "a host of config.toml", "--host")] = None
+    agent: Annotated[str | None, Arg("AGENT", WHO, "--agent")] = None
+    host: Annotated[str | None, Arg("HOST", "a host of config.toml", "--host")] = None
     approve: Annotated[
         bool | None, Arg("", "have candidates wait for kpd approve before they are built", "--approve")
     ] = None
