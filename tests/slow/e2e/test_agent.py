@@ -85,7 +85,7 @@ def test_anybody_can_be_the_agent_by_mailbox(daemon: RealDaemon, workspace: Work
     daemon.command("pause")
     daemon.command("resume")
     waiting = daemon.query("status")["runs"]["r1"]["waiting"]
-    assert str(home / "reply.md") in waiting, "a pause lets the step go on, with what it waits for"
+    assert waiting["path"] == str(home / "reply.md"), "a pause lets the step go on, with what it waits for"
     (home / "reply.md").write_text("MEMO: no file\n")
     daemon.until((home / "reply.rejected.md").exists, "the reason")
     daemon.kill()

@@ -44,7 +44,7 @@ def test_a_lost_link_is_waited_for_and_costs_no_iteration(daemon: RealDaemon, re
         remote.go_down()
         daemon.until(lambda: card(daemon, "box")["link"] == "down", "the loss to be noticed")
         assert card(daemon, "box")["error"]
-        waiting = daemon.until(lambda: daemon.query("status")["active"]["waiting"], "the run to say that it waits")
+        waiting = daemon.until(lambda: daemon.query("status")["active"]["waits"], "the run to say that it waits")
         assert waiting.startswith("box: ")
         remote.come_back()
         until_up(daemon, "box")

@@ -13,6 +13,7 @@ from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, work
 
 __all__ = ["daemon", "workspace"]
 
+APPROVAL = {"kind": "for_approval", "run": "r1", "iteration": 1}
 DIE_AT = """
 import asyncio, os, signal, sys
 from pathlib import Path
@@ -69,7 +70,7 @@ def test_killed_while_a_person_is_asked(daemon: RealDaemon, workspace: Workspace
     daemon.start()
     daemon.command("resume")
     if kind in ("step_started", "review_asked"):
-        daemon.until(lambda: "kpd approve r1.1" in daemon.query("status")["runs"]["r1"]["waiting"], "the question")
+        daemon.until(lambda: daemon.query("status")["runs"]["r1"]["waiting"] == APPROVAL, "the question")
         daemon.command("approve")
     assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
     nothing_twice(daemon)

@@ -63,7 +63,7 @@ def one_at_a_time(daemon: RealDaemon) -> None:
             case "step_started":
                 measuring = measuring | {run} if event["body"]["use"] == "measures" else measuring - {run}
             case "run_waits":
-                waiting = waiting | {run} if event["body"]["reason"] else waiting - {run}
+                waiting = waiting | {run} if event["body"]["wait"] else waiting - {run}
             case "checked" | "timed" | "judged" | "profiled" if run in measuring:
                 assert measuring - waiting == {run}, event
                 measuring -= {run}
@@ -90,7 +90,7 @@ def test_a_run_at_the_review_gate(daemon: RealDaemon) -> None:
     daemon.command("run", task="scale", iterations=1, approve=True)
     daemon.until_event("review_asked")
     the_next_one_goes_on(daemon)
-    assert "kpd approve r1.1" in run_now(daemon)["waiting"]
+    assert run_now(daemon)["waiting"] == {"kind": "for_approval", "run": "r1", "iteration": 1}
     daemon.command("approve")
     its_verdict_holds(daemon)
 
@@ -151,7 +151,7 @@ def one_waits(daemon: RealDaemon, workspace: Workspace) -> None:
     answered("r1")
     daemon.until_event("step_started", run="r1", iteration=1, step="time")
     answered("r2")
-    daemon.until(lambda: run_now(daemon, "r2")["waiting"] == "local: r1 measures on it", "r2 to wait for its turn")
+    daemon.until(lambda: run_now(daemon, "r2")["waits"] == "local: r1 measures on it", "r2 to wait for its turn")
 
 
 def test_two_that_measure_do_so_by_turns_and_say_so(daemon: RealDaemon, workspace: Workspace) -> None:

@@ -22,7 +22,7 @@ def run_now(daemon: RealDaemon) -> Any:
 
 
 def until_told(daemon: RealDaemon, number: int) -> None:
-    daemon.until(lambda: f"kpd approve r1.{number}" in run_now(daemon)["waiting"], "the run to say what it waits for")
+    daemon.until(lambda: f"kpd approve r1.{number}" in run_now(daemon)["waits"], "the run to say what it waits for")
 
 
 def seq(daemon: RealDaemon, kind: str, number: int) -> int:
@@ -101,7 +101,7 @@ def test_declined_while_the_queue_is_held_after_a_crash(daemon: RealDaemon) -> N
     daemon.kill()
     daemon.start()
     daemon.command("decline")
-    assert run_now(daemon)["waiting"] == ""
+    assert run_now(daemon)["waiting"] is None
     daemon.kill()
     daemon.start()
     daemon.command("resume")
