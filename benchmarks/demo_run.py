@@ -21,6 +21,7 @@ from typing import Any
 from gpu_run import told as in_short
 from own_daemon import own_daemon
 
+from kpd.agents.agent import AgentKind
 from kpd.agents.catalogue import AGENTS
 from kpd.agents.script import Script
 from kpd.client import ask
@@ -55,7 +56,7 @@ def main() -> None:
     shutil.copytree(shipped("tasks") / TASK, workspace.tasks / TASK)
     shutil.copytree(args.candidates, workspace.root / FOLDER)
     workspace.config.write_text('[run]\nhost = "local"\n')
-    AGENTS["script"] = lambda config, of: Heeding(of)
+    AGENTS.register("script", AgentKind(lambda config, of: Heeding(of), "FOLDER"))
     names = sorted(path.name for path in args.candidates.iterdir() if path.is_dir())
     print(json.dumps(in_short(asyncio.run(run(workspace, names))), indent=2))
 

@@ -32,7 +32,7 @@ from play_recording import Gist, difference, gist, play
 
 from kpd import __version__
 from kpd.agents import space
-from kpd.agents.agent import Context, Exhausted, Proposal
+from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal
 from kpd.agents.catalogue import AGENTS
 from kpd.hosts.preflight.gpus import QUERY, GpuInfo, chosen, cuda_of, gpus_of, ncu_of
 from kpd.hosts.recorded.calls import OUTSIDE
@@ -89,13 +89,12 @@ def main() -> None:
         workspace = Workspace(Path(scratch).resolve() / "workspace")
         shutil.copytree(source, workspace.tasks / task.name)
         workspace.config.write_text(f'[run]\nhost = "local"\n[hosts.local]\ngpus = ["{gpu.uuid}"]\n')
-        player = AGENTS[GIVEN]
         if given:
-            AGENTS[GIVEN] = lambda config, of: Given(given)
+            AGENTS.register(GIVEN, AgentKind(lambda config, of: Given(given)))
         budget = {"iterations": args.iterations or len(given) or None, "patience": len(given) or None}
         facts = asyncio.run(run(workspace, task, GIVEN if given else "sweep", budget))
         candidates = tuple(measured(workspace, task, facts))
-        os.environ["PATH"], AGENTS[GIVEN] = path, player
+        os.environ["PATH"] = path
     finish(out, Recording(
         version=1, kpd=__version__, made=datetime.now(UTC).date().isoformat(), device=gpu.name, arch=gpu.arch,
         driver=gpu.driver, cuda=cuda_of(said(programs, "nvcc", "--version")),

@@ -61,6 +61,10 @@ class Seam(Generic[T]):
             raise PlugInError(found.message, found.remedy)
         return found
 
+    def register(self, name: str, value: T) -> None:
+        """Have `name` stand for `value` in this process, in place of what is installed: for programs that embed kpd."""
+        self._found[name] = value
+
     def plug_ins(self) -> Iterator[tuple[str, T | PlugInError]]:
         """Each plug-in's name, with what it stands for or what is wrong with it. Imports them all."""
         usable, passed_over = _of_plug_ins(self.group)

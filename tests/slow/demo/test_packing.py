@@ -14,7 +14,8 @@ from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.demo.recordings import Clock
 
 __all__ = ["daemon", "workspace"]
-HOLDER = re.compile(r"\S+@\S+")
+SOMEBODY = "somebody measures on the device"
+HOLDER = re.compile(r"local: \S+@\S+ \S+ measures on it")
 
 
 # ── a real run ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -46,7 +47,7 @@ def _bare(value: object, ws: Workspace) -> object:
     if isinstance(value, list):
         return [_bare(item, ws) for item in value if not isinstance(item, dict) or item.get("transport") is None]
     # Another test may have had the device for a moment.
-    return HOLDER.sub("somebody", value.replace(f"{ws.root}/", "")) if isinstance(value, str) else value
+    return HOLDER.sub(SOMEBODY, value.replace(f"{ws.root}/", "")) if isinstance(value, str) else value
 
 
 def test_a_real_run_is_played_as_it_was(daemon: RealDaemon, workspace: Workspace, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ class Learner:
     async def close(self):
         pass
 
-catalogue.AGENTS._found["learner"] = AgentKind(lambda config, of: Learner())
+catalogue.AGENTS.register("learner", AgentKind(lambda config, of: Learner()))
 asyncio.run(serve(Workspace(Path(sys.argv[1]))))
 """
 

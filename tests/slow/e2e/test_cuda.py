@@ -58,6 +58,7 @@ def test_a_cuda_task_is_measured_and_only_its_kernel_section_may_change(
     (case,) = json.loads((folder / "timing.json").read_text())["samples"][0]["cases"].values()
     assert case["warm"]["a_ns"]
     verdict = json.loads((folder / "verdict.json").read_text())
-    assert daemon.query("rederive", iteration="r1.3")["rederived"] == verdict
+    rederived = daemon.query("rederive", iteration="r1.3")["rederived"]
+    assert {key: value for key, value in rederived.items() if key != "reason"} == verdict
     timed = daemon.query("show", iteration="r1.3")["detail"]["timed"]["cases"]
     assert timed[0]["warm_us"] > 0
