@@ -33,7 +33,7 @@ async def test_from_nothing_a_subscriber_gets_the_state_then_events(folder: Path
     async with raw(folder) as client:
         await subscribed(client)
         snapshot = (await client.read())["snapshot"]
-        assert (snapshot["seq"], snapshot["held"]) == (1, "x")
+        assert (snapshot["seq"], snapshot["held"]) == (1, {"kind": "told", "text": "x"})
         event = journal.emit(noticed("y"))
         frame = {"seq": 2, "at": event.at, "kind": "noticed", "body": {"level": "info", "text": "y"}}
         assert await client.read() == {"event": frame}
@@ -211,4 +211,4 @@ async def test_a_suspended_journal_shows_in_every_subscriber(folder: Path, journ
         await subscribed(client)
         await client.read()
         journal.suspend(LogTrouble("the disk is full"))
-        assert (await client.read())["snapshot"]["held"] == "the disk is full"
+        assert (await client.read())["snapshot"]["held"] == {"kind": "log_trouble", "message": "the disk is full"}

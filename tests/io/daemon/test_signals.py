@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,13 @@ from kpd.engine.control import Control, Interrupted
 from kpd.model import events as e
 from kpd.model.nouns import Budget
 from kpd.model.standing import LogTrouble, PausedBy
+from kpd.text.notices import watched
 from kpd.workspace.config import Config, NotifyConfig
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.daemon.unit_file import BadUnit, read_unit
+from tests.support.hosts.local import until
 
 __all__ = ["daemon", "workspace"]
 
@@ -127,13 +128,12 @@ async def test_the_command_runs_once_for_each_time_that_somebody_is_needed(tmp_p
     (tmp_path / "ws").mkdir()
     daemon = Daemon(Workspace(tmp_path / "ws"), Config(notify=NotifyConfig(script)), journal)
 
-    def lines(least: int) -> list[str]:
-        while len(found := heard.read_text().splitlines() if heard.exists() else []) < least:
-            time.sleep(0.02)
-        return sorted(found)
+    def lines() -> list[str]:
+        return sorted(heard.read_text().splitlines()) if heard.exists() else []
 
     async def told(*texts: str) -> None:
-        assert await asyncio.to_thread(lines, len(texts)) == sorted(texts)
+        await until(lambda: len(lines()) >= len(texts))
+        assert lines() == sorted(texts)
 
     full = "the queue waits for you: no space left; then resume"
     for _ in range(3):
@@ -145,7 +145,7 @@ async def test_the_command_runs_once_for_each_time_that_somebody_is_needed(tmp_p
     journal.emit(e.RunQueued("r1", "scale", "sweep", "local", Budget()))
     stalled = e.StepStalled("r1", 3, "time", 900.0)
     journal.emit(stalled)
-    await told(full, full, stalled.text)
+    await told(full, full, watched(stalled))
     assert daemon.engine.config.notify.command == script
 
 

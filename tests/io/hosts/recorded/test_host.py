@@ -19,6 +19,7 @@ from kpd.hosts.recorded.transport import Recorded
 from kpd.hosts.transports import host_of
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.model.places import Device, HostCard, Need
+from kpd.model.standing import ForDevice
 from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
@@ -159,7 +160,7 @@ def test_a_run_is_placed_there_only_when_it_asks_for_that_host() -> None:
     gpu = Device(PLAYED_GPU, "gpu", "NVIDIA H100 80GB HBM3 (recorded)", "sm_90")
     demo = HostCard("demo", "recorded", link="up", devices=(gpu,))
     assert place(a_run("demo"), "gpu", Need(gpu="H100"), {"demo": demo}, ()) == Place("demo", gpu)
-    assert place(a_run("any"), "gpu", Need(), {"demo": demo}, ()) == "there is no host"
+    assert place(a_run("any"), "gpu", Need(), {"demo": demo}, ()) == ForDevice("r1", ())
 
 
 def context(tmp_path: Path, run: Run) -> Context:
