@@ -1,8 +1,6 @@
 """How a candidate is profiled on each kind of device, and every rule there is: kpd's own, and those of plug-ins."""
 
-import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cache, partial
 from typing import Literal
 
@@ -12,7 +10,6 @@ from kpd.profile.rules import Rule, RuleList
 from kpd.workspace.seams import PlugInError, Seam
 
 Kind = Literal["cpu", "gpu"]
-log = logging.getLogger(__name__)
 
 
 def _checked(found: object) -> RuleList:
@@ -54,10 +51,7 @@ def rule_lists() -> tuple[RuleList, ...]:
         own = RULE_LISTS.get(name)
         assert own is not None
         found.append(own)
-    for told, one in of_plug_ins():
-        if not isinstance(one, PlugInError):
-            found.append(replace(one, rules=tuple(_tolerated(rule, told) for rule in one.rules)))
-    return tuple(found)
+    return (*found, *(one for _, one in of_plug_ins() if not isinstance(one, PlugInError)))
 
 
 def of_plug_ins() -> Iterator[tuple[str, RuleList | PlugInError]]:
@@ -72,16 +66,3 @@ def of_plug_ins() -> Iterator[tuple[str, RuleList | PlugInError]]:
         else:
             taken |= {rule.id for rule in one.rules}
             yield told, one
-
-
-def _tolerated(rule: Rule, told: str) -> Rule:
-    """The rule, which does not fire where its condition raises an error."""
-
-    def when(metrics: Mapping[str, float]) -> bool:
-        try:
-            return bool(rule.when(metrics))
-        except Exception:  # one profile must not fail because of a condition that somebody has added
-            log.exception("the rule %s of the plug-in %s cannot be asked", rule.id, told)
-            return False
-
-    return replace(rule, when=when)

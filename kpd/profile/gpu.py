@@ -11,7 +11,7 @@ from kpd.model.events import Timed
 from kpd.model.metrics import METRICS, PER_CASE, of_case, parted
 from kpd.model.profiles import CaseTime, Finding
 from kpd.profile import rules, speed
-from kpd.profile.gpu_rules import GPU_RULES, HALF_BUSY_PCT
+from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.ncu import advice, cases, child, collect
 from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.profile.ncu.metrics import NAMES, STALLS
@@ -21,6 +21,8 @@ from kpd.profile.rules import Rule
 
 LAUNCH_PCT = 20.0
 """From this share of a call on, launching is worth a word in the bottleneck; see `_launch_bound`."""
+HALF_BUSY_PCT = 60.0
+"""Nsight Compute calls a kernel latency bound when neither arithmetic nor memory comes this far."""
 TRAFFIC = ("dram_read_mb", "dram_write_mb")
 COMPILED = ("ptxas_registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "static_shared_bytes")
 

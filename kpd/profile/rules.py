@@ -1,13 +1,18 @@
-"""A rule is one entry of a list: what it looks at, when it fires, what it has found and what to do about it."""
+"""A rule is one entry of a list: when it fires, what it has found and what to do about it."""
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+import string
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from kpd.model.profiles import Finding, Severity
+from kpd.profile.conditions import Condition
 
 ORDER: dict[Severity, int] = {"high": 0, "medium": 1, "low": 2}
 MOST_NAMED = 3  # cases named in a message
@@ -16,19 +21,21 @@ ID = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`when` sees the metrics named in `needs`, all of them finite; they are also the evidence.
+    """`condition` is what must hold of the metrics, as people write it (see `conditions`).
 
-    `finding` is a format string over them. `id` names the skill file, `skills/<id>.md`. `condition` tells people what
-    `when` asks: comparisons that must all hold, with commas between them.
+    `finding` is a format string over metrics. `id` names the skill file, `skills/<id>.md`.
     """
 
     id: str
     severity: Severity
-    needs: tuple[str, ...]
-    when: Callable[[Mapping[str, float]], bool]
+    condition: str
     finding: str
     action: str
-    condition: str = ""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The metrics of the condition and of the finding; they are also the evidence. Raises ValueError."""
+        return _needs(self.condition, self.finding)
 
     @property
     def words(self) -> str:
@@ -38,9 +45,15 @@ class Rule:
     def fire(self, metrics: Mapping[str, float]) -> Finding | None:
         """The finding, or None: also when a metric that the rule needs is missing, infinite or not a number."""
         evidence = {name: metrics[name] for name in self.needs if math.isfinite(metrics.get(name, math.nan))}
-        if len(evidence) < len(self.needs) or not self.when(evidence):
+        if len(evidence) < len(self.needs) or not Condition.of(self.condition).holds(evidence):
             return None
         return Finding(self.id, self.severity, self.finding.format(**evidence), self.action, evidence)
+
+
+@cache
+def _needs(condition: str, finding: str) -> tuple[str, ...]:
+    told = [name for _, name, _, _ in string.Formatter().parse(finding) if name]
+    return tuple(dict.fromkeys([*Condition.of(condition).names, *told]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,11 @@ class RuleList:
     rules: tuple[Rule, ...]
     skills: Path
 
+    @classmethod
+    def read(cls, device: Literal["cpu", "gpu"], file: Path, skills: Path) -> "RuleList":
+        """The rules of a TOML file: a table [[rule]] each. Raises ValueError and OSError."""
+        return cls(device, msgspec.toml.decode(file.read_bytes(), type=dict[str, tuple[Rule, ...]])["rule"], skills)
+
     def check(self) -> None:
         """Raises ValueError for a rule that could not be told, or has no skill."""
         if self.device not in ("cpu", "gpu"):
@@ -62,9 +80,11 @@ class RuleList:
             if not ID.fullmatch(rule.id) or rule.severity not in ORDER:
                 raise ValueError(f"{rule.id!r} ({rule.severity}): an id is like low_ipc, a severity {', '.join(ORDER)}")
             try:
-                rule.finding.format(**dict.fromkeys(rule.needs, 1.0))
-            except (LookupError, ValueError) as err:
-                raise ValueError(f"the finding of {rule.id} is no format of {', '.join(rule.needs)}: {err!r}") from err
+                ones = dict.fromkeys(rule.needs, 1.0)
+                Condition.of(rule.condition).holds(ones)
+                rule.finding.format(**ones)
+            except (LookupError, TypeError, ValueError) as err:
+                raise ValueError(f"the rule {rule.id} cannot be told: {err}") from err
             if not (skill := self.skills / f"{rule.id}.md").is_file():
                 raise ValueError(f"the rule {rule.id} has no skill: there is no {skill}")
 

@@ -234,28 +234,33 @@ async def test_a_language_that_is_broken_or_gone_is_its_tasks_fault(plugged: Plu
 RULES = """
 from pathlib import Path
 from kpd.profile.rules import Rule, RuleList
-RULE = Rule({id!r}, "low", ("ipc",), lambda m: m["ip"] < 1, {finding!r}, "do")
+RULE = Rule({id!r}, "low", {condition!r}, {finding!r}, "do")
 RULES = RuleList("cpu", (RULE,), Path(__file__).parent)
 """
 
 
 def test_a_broken_rule_list_is_told_and_the_rest_goes_on(plugged: Plugged) -> None:
     before = len(rules())
-    for name, id, finding in (
-        ("good", "is_good", "{ipc:.1f}"), ("skill", "no_skill", "{ipc}"), ("format", "is_odd", "{ips}"),
-        ("taken", "low_ipc", "{ipc}"), ("name", "Is Odd", "{ipc}"),
+    for name, id, condition, finding in (
+        ("good", "is_good", "ipc / waves < 1", "{ipc:.1f}"), ("skill", "no_skill", "ipc < 1", "{ipc}"),
+        ("format", "is_odd", "ipc < 1", "{ipc:d}"), ("code", "is_code", "ipc.real < 1", "{ipc}"),
+        ("taken", "low_ipc", "ipc < 1", "{ipc}"), ("name", "Is Odd", "ipc < 1", "{ipc}"),
     ):  # fmt: skip
-        text = RULES.format(id=id, finding=finding)
+        text = RULES.format(id=id, condition=condition, finding=finding)
         plugged.add(f"kpd-{name}", "kpd.rules", f"{name} = {name}_rules:RULES", **{f"{name}_rules": text})
         if name != "skill":
             (plugged.folder / f"{id}.md").touch()
     forget()
     wrong = {told.split("'")[1]: str(found) for told, found in of_plug_ins() if isinstance(found, PlugInError)}
-    assert wrong.keys() == {"skill", "format", "taken", "name"}
+    assert wrong.keys() == {"skill", "format", "code", "taken", "name"}
     assert "the rule no_skill has no skill: there is no " in wrong["skill"]
-    assert "the finding of is_odd is no format of ipc: KeyError('ips')" in wrong["format"]
+    assert "the rule is_odd cannot be told: Unknown format code 'd'" in wrong["format"]
+    assert "the rule is_code cannot be told: 'ipc.real < 1' is no condition: it has Attribute in it" in wrong["code"]
     assert "there is a rule low_ipc already" in wrong["taken"]
     assert "an id is like low_ipc" in wrong["name"]
     assert len(rules()) == before + 1
-    assert rules("cpu")[-1].fire({"ipc": 0.5}) is None, "its condition raises an error, and the profile goes on"
+    assert rules("cpu")[-1].fire({"ipc": 0.5, "waves": 0}) is None, (
+        "its condition has no value, and the profile goes on"
+    )
+    assert rules("cpu")[-1].fire({"ipc": 0.5, "waves": 2}) is not None
     assert rules("gpu")[-1].id != "is_good"

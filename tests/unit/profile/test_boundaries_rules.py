@@ -197,7 +197,7 @@ def test_moves_are_told_apart_from_arithmetic_whatever_it_is() -> None:
 
 
 def fires(severity: Severity) -> Rule:
-    return Rule(severity, severity, ("ipc",), lambda metrics: metrics["ipc"] > 1, "{ipc}", "")
+    return Rule(severity, severity, "ipc > 1", "{ipc}", "")
 
 
 def test_the_severest_comes_first_whatever_the_order_of_the_rules() -> None:

@@ -1,0 +1,51 @@
+"""Conditions over metrics as people write them: `0 < waves < 2, (ipc ≥ 1 or grid ≤ 0.5 · ⌈waves⌉), fma_pct = 0`.
+
+They are comparisons of sums and products that must all hold, with commas between them; `or` stands in brackets.
+"""
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import CodeType
+
+_SPELLED = {" = ": " == ", "≥": ">=", "≤": "<=", "·": "*", "⌈": "ceil(", "⌉": ")"}
+_KNOWN = (
+    ast.Expression, ast.Tuple, ast.Load, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.BinOp, ast.operator,
+    ast.Name, ast.Constant, ast.Call,
+)  # fmt: skip
+_FUNCTIONS = {"__builtins__": {}, "ceil": math.ceil, "min": min, "max": max}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`names` are the metrics that it looks at, in their order."""
+
+    names: tuple[str, ...]
+    code: CodeType
+
+    @staticmethod
+    @cache
+    def of(text: str) -> "Condition":
+        """Raises ValueError for what is no condition."""
+        spelled = text
+        for sign, python in _SPELLED.items():
+            spelled = spelled.replace(sign, python)
+        try:
+            tree = ast.parse(f"({spelled},)", mode="eval")
+        except (SyntaxError, RecursionError, MemoryError) as err:
+            raise ValueError(f"{text!r} is no condition") from err
+        nodes = list(ast.walk(tree))
+        if odd := next((node for node in nodes if not isinstance(node, _KNOWN)), None):
+            raise ValueError(f"{text!r} is no condition: it has {type(odd).__name__} in it")
+        found = [node for node in nodes if isinstance(node, ast.Name) and node.id not in _FUNCTIONS]
+        names = [node.id for node in sorted(found, key=lambda node: node.col_offset)]
+        return Condition(tuple(dict.fromkeys(names)), compile(tree, "condition", "eval"))
+
+    def holds(self, metrics: Mapping[str, float]) -> bool:
+        """Whether all of it holds; what has no value, as with a division by zero, does not."""
+        try:
+            return all(eval(self.code, _FUNCTIONS, dict(metrics)))
+        except (ArithmeticError, ValueError):
+            return False
