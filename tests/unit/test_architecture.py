@@ -185,3 +185,9 @@ def test_a_transport_over_ssh_is_imported_when_a_host_needs_it() -> None:
 def test_no_module_without_a_subject() -> None:
     names = {module.rsplit(".", 1)[-1] for module, _ in modules("kpd", "tui")}
     assert not names & FORBIDDEN
+
+
+def test_test_files_share_through_support_alone() -> None:
+    for name, path in modules("tests", "benchmarks"):
+        across = re.findall(r"^ *(?:from|import) (tests\.(?:unit|io|slow)\.\S+)", path.read_text(), re.MULTILINE)
+        assert not across, f"{name}: what test files share lies in tests/support"

@@ -8,8 +8,8 @@ import pytest
 
 from kpd.agents.agent import Exhausted
 from kpd.agents.sweep import Sweep
+from tests.support.agents.sweeps import context, iteration
 from tests.support.model.samples import run_of, task_of
-from tests.unit.agents.test_sweep import context, iteration
 
 
 async def test_proposes_from_the_incumbent_and_says_when_it_is_done(tmp_path: Path) -> None:

@@ -25,23 +25,14 @@ from kpd.model.places import Check, HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import find_tasks
-from tests.io.hosts.test_probe import Install, install as install, prints  # a fixture among them
 from tests.places import ROOT
-from tests.unit.hosts.test_gpus import H100
+from tests.support.cli.workspaces import ws
+from tests.support.hosts.gpu_listings import H100
+from tests.support.hosts.installs import Install, install as install, prints
+
+__all__ = ["ws"]
 
 GPU = H100.split(", ")[1]
-
-
-@pytest.fixture
-def ws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
-    """A fresh workspace, whose host "local" keeps its locks in the test's own folder."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    assert main(["init", str(tmp_path / "ws")]) == 0
-    capsys.readouterr()
-    found = Workspace.find(tmp_path / "ws")
-    found.config.write_text(f'[hosts.local]\nleases = "{tmp_path / "leases"}"\n')
-    return found
 
 
 def doctor(ws: Workspace, *args: str) -> int:

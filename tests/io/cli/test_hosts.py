@@ -1,13 +1,7 @@
 """kpd hosts: what is shown of them, a host written into config.toml, and its key trusted, over a real sshd."""
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -20,21 +14,10 @@ from kpd.model import codec
 from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
 from kpd.workspace.config import HOST_NAME, HostConfig, load_config
 from kpd.workspace.paths import Workspace
-from tests.places import ROOT
-from tests.support.hosts.sshd import Sshd, sshd
+from tests.support.cli.places import MINE, Kpd, at_home, box, fingerprint, ws
+from tests.support.hosts.sshd import Sshd
 
-MINE = b"# mine, and it stays\n[run]\niterations = 3   # few\n\n[hosts.old]\ntransport = 'ssh'\naddress = 'me@old'\n"
-Kpd = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def ws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
-    root = tmp_path / "ws"
-    (root / "tasks").mkdir(parents=True)
-    (root / ".kpd").mkdir(mode=0o700)
-    (root / "config.toml").write_bytes(MINE)
-    return Workspace.find(root)
+__all__ = ["at_home", "box", "ws"]
 
 
 def kpd(ws: Workspace, *args: str) -> int:
@@ -146,45 +129,6 @@ def test_what_is_refused_leaves_the_file_as_it_was(
 
 
 # ── trust ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Sshd]:
-    """A host whose key nobody knows yet; what it keeps for kpd lies in the test's own folder."""
-    with sshd(tmp_path / "far", SetEnv=f"HOME={tmp_path / 'far'}") as server:
-        server.known_hosts.unlink()
-        yield server
-
-
-@pytest.fixture
-def at_home(tmp_path: Path, ws: Workspace, box: Sshd) -> Kpd:
-    """Run `kpd hosts ARGS` with a home whose ssh configuration names the box; `answer` is typed on a terminal."""
-    ssh = tmp_path / "home" / ".ssh"
-    ssh.mkdir(parents=True)
-    (ssh / "config").write_text(box.config.read_text())
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(ssh.parent), "SSH_AUTH_SOCK": ""}
-
-    def run(*args: str, answer: str = "") -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), *args]
-        common: dict[str, Any] = {"env": env, "text": True, "timeout": 60, "stdout": subprocess.PIPE}
-        if not answer:
-            return subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, **common)
-        near, far = os.openpty()
-        try:
-            os.write(near, answer.encode())
-            done = subprocess.run(command, stdin=far, stderr=far, **common)
-            done.stderr = os.read(near, 1 << 16).decode()
-        finally:
-            os.close(near)
-            os.close(far)
-        return done
-
-    return run
-
-
-def fingerprint(box: Sshd) -> str:
-    said = subprocess.run(["ssh-keygen", "-lf", f"{box._host_key}.pub"], capture_output=True, text=True, check=True)
-    return said.stdout.split()[1]
 
 
 def test_a_person_at_a_terminal_is_asked(at_home: Kpd, box: Sshd) -> None:

@@ -1,33 +1,13 @@
 """Streams that are closed or full: the exit code says what it says otherwise, and no word of Python's comes out."""
 
-import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.places import ROOT
+from tests.support.cli.pipes import Shell, shell
 
-Shell = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Run `kpd LINE` as a shell does, redirections and all, in a workspace that no daemon serves."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("KPD_")}
-    env |= {"PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": ""}
-    (tmp_path / "ws" / "tasks").mkdir(parents=True)
-    (tmp_path / "ws" / "config.toml").touch()
-
-    def run(line: str) -> "subprocess.CompletedProcess[str]":
-        command = f"{sys.executable} -m kpd.cli.main {line}"
-        return subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path / "ws", env=env, capture_output=True, text=True, timeout=60
-        )
-
-    return run
+__all__ = ["shell"]
 
 
 def test_init_makes_the_workspace_whoever_hears_of_it(shell: Shell, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kpd.cli.main import main
 from tests.places import ROOT
-from tests.unit.cli.test_workspace import root
+from tests.support.cli.roots import root
 
 __all__ = ["root"]
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,6 +23,7 @@ from kpd.workspace.config import Config, NotifyConfig
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.signals import said, send
 from tests.support.daemon.unit_file import BadUnit, read_unit
 from tests.support.hosts.local import until
 
@@ -31,17 +31,6 @@ __all__ = ["daemon", "workspace"]
 
 UNIT = ROOT / "docs" / "kpd.service"
 """A daemon that proposes a baseline once the test says so: until then that step is under way, and waits for nobody."""
-
-
-def said(daemon: RealDaemon, text: str) -> Any:
-    return daemon.until(
-        lambda: next((one for e in daemon.events("noticed") if text in (one := e["body"]["text"])), None), text
-    )
-
-
-def send(daemon: RealDaemon, number: signal.Signals) -> None:
-    assert daemon.process is not None
-    daemon.process.send_signal(number)
 
 
 def test_a_daemon_without_work_ends_at_once(daemon: RealDaemon) -> None:

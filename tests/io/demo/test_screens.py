@@ -11,8 +11,8 @@ from kpd.model import events as e
 from kpd.model.nouns import State
 from kpd.model.playback import Playback
 from kpd.workspace.config import TuiConfig
-from tests.io.tui.test_flow import board
 from tests.support.demo.recordings import Played, canned, played
+from tests.support.tui.boards import board
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.logs import some
 from tui.acts.actions import ACTIONS, BY_ID, PLAYING, reason

@@ -10,8 +10,8 @@ import pytest
 
 from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
-from tests.io.hosts.test_glance import APPS, BUSY, GPU
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.hosts.glance import APPS, BUSY, GPU
 from tests.support.hosts.local import linux_only
 
 __all__ = ["daemon", "workspace"]

@@ -1,30 +1,19 @@
 """Whole runs: a real daemon, a real compiler, real measurements, driven over the real socket."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.kernels import kernel, save
 
 __all__ = ["daemon", "workspace"]
 
 
 def outcomes(daemon: RealDaemon) -> list[str]:
     return [event["body"]["outcome"] for event in daemon.events("iteration_ended")]
-
-
-def kernel(workspace: Workspace) -> Path:
-    return workspace.tasks / "scale" / "kernel.c"
-
-
-def save(path: Path, text: str) -> None:
-    """As vim saves: a new file in place of the old."""
-    fresh = path.with_name("4913")
-    fresh.write_text(text)
-    fresh.replace(path)
 
 
 def test_a_sweep_finds_the_fast_point_and_everything_is_kept(daemon: RealDaemon, workspace: Workspace) -> None:

@@ -1,33 +1,22 @@
 """Cleaning: what is old goes, then the least recently used until the rest fits; nothing that a running job may use."""
 
-import asyncio
-import contextlib
 import hashlib
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from kpd.hosts.errors import HostError
+from tests.support.hosts.clean import EVER, MAKE_MANY, NOTHING, far, names, stopped
 from tests.support.hosts.far_end import Far, far_end
 from tests.support.hosts.local import linux_only, until
 
-EVER = 1e9  # seconds: nothing is as old as that
-NOTHING = 0
+__all__ = ["far"]
+
 BIG = 1 << 20
 WAIT = "while [ ! -e go ]; do sleep 0.01; done\n"
-
-
-@pytest.fixture
-async def far(tmp_path):
-    async with far_end(tmp_path / "host") as far:
-        yield far
-
-
-def names(far: Far, *kinds: str) -> list[str]:
-    return sorted(path.name for kind in kinds for path in (far.root / kind).iterdir())
 
 
 def used(path: Path, hours_ago: float) -> None:
@@ -157,31 +146,6 @@ async def test_an_interrupted_helpers_remains_go_by_age(far: Far) -> None:
     used(far.root / "tmp/1-2-4", 2)
     await far.ask("clean", older_than_s=3600)
     assert names(far, "tmp") == []
-
-
-MANY = 8000
-MAKE_MANY = f"cd out && seq {MANY} | xargs touch"  # whose sizes take a while to look at
-
-
-@contextlib.asynccontextmanager
-async def stopped(far: Far) -> AsyncIterator[tuple[psutil.Process, asyncio.Task[dict[str, object]]]]:
-    """A cleaning of all there is that is held up, as on a slow file system; it goes on at the end."""
-    found: list[psutil.Process] = []
-
-    def appears() -> bool:
-        found.extend(psutil.Process(far.pid).children())
-        return found != []
-
-    await until(lambda: not psutil.Process(far.pid).children())  # supervisors are gone
-    cleaning = asyncio.create_task(far.ask("clean", older_than_s=EVER, keep_bytes=NOTHING))
-    await until(appears)
-    found[0].suspend()
-    try:
-        assert not cleaning.done()
-        yield found[0], cleaning
-    finally:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            found[0].resume()
 
 
 async def test_the_helper_answers_while_it_cleans_and_what_is_used_meanwhile_stays(far: Far) -> None:

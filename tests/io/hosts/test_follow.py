@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,8 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.wire import KEPT
 from tests.support.hosts.far_end import Far, far_end
+from tests.support.hosts.follow import interrupted
 from tests.support.hosts.local import until
-
-STEP = 16 << 20
 
 
 @pytest.fixture
@@ -97,32 +95,6 @@ async def test_no_job_has_to_wait_for_another_ones_long_output(far: Far) -> None
     assert (await far.run("short", "echo 1")).out == b"1\n"
     assert not any(task.done() for task in reading)
     assert await asyncio.gather(*reading) == [KEPT] * 8
-
-
-async def interrupted(tmp_path: Path, steps: int) -> None:
-    """A job writes `steps` times so many random bytes, each when it is told to; its helper dies in between."""
-    script = (
-        f"n=0; while [ $n -lt {steps} ]; do while [ ! -e go$n ]; do sleep 0.01; done;"
-        f" head -c {STEP} /dev/urandom | tee -a copy; n=$((n + 1)); done; exit 7"
-    )
-    async with far_end(tmp_path / "host") as first:
-        job = first.begin("a", script)
-        folder = first.root / "jobs/a"
-        await until(folder.exists)
-        for step in range(steps // 2):
-            (folder / f"go{step}").touch()
-            await until(lambda step=step: len(job.out) >= STEP * step + STEP // 2)
-        os.kill(first.pid, signal.SIGKILL)
-        with pytest.raises(HostError):
-            await job.ended()
-        async with far_end(tmp_path / "host") as second:
-            rest = second.follow("a", stdout=len(job.out))
-            for step in range(steps // 2, steps):
-                (folder / f"go{step}").touch()
-                await until(lambda step=step: len(job.out) + len(rest.out) >= STEP * (step + 1))
-            end = await rest.ended()
-            assert (end["rc"], end["reason"], end["cached"]) == (7, "", False)
-            assert job.out + rest.out == (folder / "copy").read_bytes()
 
 
 async def test_another_helper_goes_on_where_a_killed_one_was_cut_off(tmp_path: Path) -> None:

@@ -16,16 +16,14 @@ from kpd.hosts.local import Local
 from kpd.hosts.preflight import glance
 from kpd.model.codec import decode, encode
 from kpd.model.places import Computes, Device, Telemetry
-from tests.io.hosts.test_link import oldest_python
-from tests.io.hosts.test_probe import Install, install as install  # a fixture
 from tests.support.hosts.far_end import far_end
+from tests.support.hosts.glance import APPS, BUSY, GPU
+from tests.support.hosts.installs import Install, install as install
 from tests.support.hosts.local import host_at, linux_only
+from tests.support.hosts.pythons import oldest_python
 
-GPU = "GPU-c4e1a6d1-4c88-4ef2-b607-c1a299d515b3"
 OTHER = "GPU-11111111-4c88-4ef2-b607-c1a299d515b3"
-BUSY = f"{GPU}, 1980, 3201, 118.30, 700.00, 34, 527, 17, 0x0000000000000000"
 IDLE = f"{OTHER}, 375, 3201, 110.28, 700.00, 33, 0, 0, 0x0000000000000001"
-APPS = f"{GPU}, 423, 518, /usr/bin/python3"
 
 
 def said(gpus: str, apps: str = "", rc: int | None = 0) -> CommandResult:

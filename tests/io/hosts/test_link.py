@@ -4,9 +4,7 @@ import ast
 import asyncio
 import gc
 import os
-import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
@@ -20,6 +18,7 @@ from kpd.hosts.link import Link
 from kpd.hosts.local import Local
 from kpd.hosts.reconnect import LinkTiming
 from tests.support.hosts.local import helper_pid, host_at, spec
+from tests.support.hosts.pythons import oldest_python, python_that
 
 HELPER = Path(sys.modules["kpd.hosts.bundle"].__file__).parent / "helper"
 
@@ -28,14 +27,6 @@ HELPER = Path(sys.modules["kpd.hosts.bundle"].__file__).parent / "helper"
 async def host(tmp_path):
     async with host_at(tmp_path / "host") as host:
         yield host
-
-
-def python_that(tmp_path: Path, script: str) -> Local:
-    """A transport whose python3 is a shell script; "$@" are the arguments that the real one would get."""
-    path = tmp_path / "python"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return Local(str(path))
 
 
 def test_the_helper_needs_only_the_standard_library_of_python_3_6() -> None:
@@ -52,16 +43,6 @@ def test_the_helper_needs_only_the_standard_library_of_python_3_6() -> None:
                 for module in modules:
                     assert module.split(".")[0] in sys.stdlib_module_names or module.startswith("kpd.hosts.helper")
                     assert module != "__future__"
-
-
-def oldest_python() -> str | None:
-    """The oldest python3 that starts here, from 3.6 on; pyenv's are not on the PATH by themselves."""
-    for minor in range(6, 11):
-        found = [shutil.which(f"python3.{minor}"), *Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python3")]
-        for python in filter(None, found):
-            if subprocess.run([python, "-c", ""], capture_output=True).returncode == 0:
-                return str(python)
-    return None
 
 
 @pytest.mark.skipif(oldest_python() is None, reason="no python3 older than 3.11 here")

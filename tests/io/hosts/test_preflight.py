@@ -21,8 +21,8 @@ from kpd.hosts.preflight.counter_trial import CounterTrial, classify, try_counte
 from kpd.hosts.preflight.probe import HostFacts
 from kpd.model.places import Check
 from kpd.workspace.config import HostConfig
-from tests.io.hosts.test_probe import HELPER, Install, install, prints
-from tests.unit.hosts.test_gpus import B200, H100
+from tests.support.hosts.gpu_listings import B200, H100
+from tests.support.hosts.installs import HELPER, Install, install, prints
 
 __all__ = ["install"]  # the fixture
 

@@ -16,36 +16,14 @@ from kpd.hosts.preflight.gpus import gpus_of
 from kpd.measure.run_context import NICE, RunContext, beside, timed_on
 from kpd.model.places import Device
 from tests.places import DATA
+from tests.support.hosts.gpu_listings import H100, NCU, NVCC
+from tests.support.hosts.installs import HELPER, Install, install, prints
 from tests.support.hosts.local import host_at, linux_only, names
-from tests.unit.hosts.test_gpus import H100, NCU, NVCC
 
-HELPER = {
-    "system": "Linux", "release": "6.1", "machine": "aarch64", "python": "3.6.8",
-    "cpus": [2, 3, 7], "pinning": True, "disk_free": 5, "clock": 1.5,
-}  # fmt: skip
+__all__ = ["install"]
+
 CPU = Device("cpu", "cpu", "Neoverse-V2")
 GPU = Device("GPU-1", "gpu", "NVIDIA H100")
-Install = Callable[[str, str], Path]
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Put a shell script on the PATH, in front of everything else, or in the folder that is named."""
-
-    def put(name: str, script: str) -> Path:
-        path = tmp_path / "bin" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-        return path
-
-    (tmp_path / "bin").mkdir()
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    return put
-
-
-def prints(text: str) -> str:
-    return f"cat <<'THIS'\n{text}\nTHIS"
 
 
 async def test_probing_this_machine(tmp_path: Path) -> None:

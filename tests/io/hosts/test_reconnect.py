@@ -13,33 +13,10 @@ from kpd.hosts.host import Host, OutputChunk
 from kpd.hosts.job import JobNotes, JobResult, waiting
 from kpd.hosts.link import Channel, Link
 from kpd.hosts.local import Local
-from tests.support.hosts.local import at, helper_pid, host_at, spec, until
+from tests.support.hosts.local import at, helper_pid, spec, until
+from tests.support.hosts.reconnect import Shaky, cut, host
 
-
-class Shaky(Local):
-    """This machine, that cannot be reached for the first few tries."""
-
-    def __init__(self, kind: HostErrorKind, tries: int) -> None:
-        super().__init__()
-        object.__setattr__(self, "ends", [HostError(kind, "away")] * tries)
-
-    async def open(self) -> Channel:
-        if self.ends:
-            raise self.ends.pop()
-        return await super().open()
-
-
-@pytest.fixture
-async def host(tmp_path: Path):
-    async with host_at(tmp_path / "host") as host:
-        yield host
-
-
-async def cut(host: Host) -> None:
-    """Kill the helper, and wait until that has been noticed."""
-    pid = helper_pid(host)
-    os.kill(pid, signal.SIGKILL)
-    await until(lambda: not host.up)
+__all__ = ["host"]
 
 
 async def test_a_request_waits_for_the_link_to_come_back(host: Host) -> None:

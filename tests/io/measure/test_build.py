@@ -6,13 +6,13 @@ import sys
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.preflight.probe import HostFacts
 from kpd.measure.c.build import ASSEMBLY, REMARKS, build, candidate_flags
 from kpd.measure.c.harness import harness
 from kpd.measure.c.toolchain import choose
 from kpd.measure.compiling import BuildError, first_error, kind_of, useful
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import key, out
+from tests.support.measure.build import machine
 from tests.support.measure.measured import HARNESS, LOOP, RIGHT, Lab, kernel, lab
 
 ready = pytest.mark.asyncio(loop_scope="module")
@@ -174,13 +174,6 @@ def test_many_errors_are_counted_and_not_shown() -> None:
 )
 def test_the_first_error_fits_a_line(log: str, first: str, kind: str) -> None:
     assert (first_error(log), kind_of(log)) == (first, kind)
-
-
-def machine(machine: str = "x86_64", system: str = "Linux", **compilers: str) -> HostFacts:
-    return HostFacts(
-        system=system, release="", machine=machine, python="", cpu="", cpus=[], pinning=False, compilers=compilers,
-        perf=False, counters="", disk_free=0, clock=0.0,
-    )  # fmt: skip
 
 
 def test_the_compiler_is_gcc_else_clang_else_cc() -> None:

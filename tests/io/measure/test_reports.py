@@ -1,8 +1,6 @@
 """A job's lines as they come: whole, bounded, and tainted by whoever else was on the device."""
 
 import json
-import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +8,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult, JobSpec, LeaseRequest, OutputChunk
+from kpd.hosts.host import Host, JobSpec, LeaseRequest, OutputChunk
 from kpd.measure.reports import LONGEST, DeviceWatch, LineReader, ReportLine, reports
 from kpd.model.codec import CodecError
-from tests.io.hosts.test_lease_gpu import GPU, Smi, process
+from tests.support.hosts.gpu_leases import GPU, Smi, process
 from tests.support.hosts.local import linux_only
-from tests.support.measure.measured import local_host
+from tests.support.measure.reports import _host, _nvidia, read
+
+__all__ = ["_host", "_nvidia"]
 
 
 @given(st.lists(st.text("ab\n", max_size=9).map(str.encode), max_size=9))
@@ -92,31 +92,6 @@ def test_a_line_is_good_only_when_somebody_has_looked() -> None:
 def test_notes_of_another_form_say_nothing(note: dict[str, Any]) -> None:
     watch = noted(note)
     assert (watch.known, watch.seen) == (0, [])
-
-
-@pytest.fixture(name="nvidia")
-def _nvidia(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Smi:
-    stand_in = Smi(tmp_path)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    return stand_in
-
-
-@pytest.fixture(name="host")
-async def _host(nvidia: Smi, tmp_path: Path) -> AsyncIterator[Host]:
-    async with local_host(tmp_path / "host") as host:
-        yield host
-
-
-async def read(host: Host, script: str, lease: LeaseRequest) -> tuple[list[tuple[str, str]], JobResult]:
-    """Each line with its taint, and how the job ended."""
-    found, end = [], None
-    async for report in reports(host, JobSpec("measures", script, 30.0, lease=lease)):
-        if isinstance(report, JobResult):
-            end = report
-        else:
-            found.append((report.text.decode(), report.taint))
-    assert end is not None
-    return found, end
 
 
 @linux_only

@@ -2,30 +2,24 @@
 
 import platform
 from dataclasses import replace
-from itertools import count
 
 import pytest
 
-from kpd.agents.space import read_point, write_point
+from kpd.agents.space import read_point
 from kpd.measure.bench import Incorrect
-from kpd.measure.c.bench import prepare
 from kpd.measure.c.build import ASSEMBLY
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.jobs import out
 from kpd.measure.roofline import Roofline, work
 from kpd.workspace import expr
-from kpd.workspace.runfolder import read_files
-from kpd.workspace.shipped import shipped
 from kpd.workspace.specs import RooflineSpec
-from kpd.workspace.task import TaskError, load_task
-from tests.support.measure.measured import THIS_CPU, local_host
+from kpd.workspace.task import TaskError
+from tests.support.measure.tasks import _bench, built, numbers, point
+
+__all__ = ["_bench"]
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-GOOD_POINTS = {
-    "rmsnorm_silu_cpu": {"VEC": "8", "EXP_POLY": "1", "UNROLL": "2", "flags": "-O3 -march=native"},
-    "transpose_cpu": {"VEC": "4", "TILE_ROWS": "16", "TILE_COLS": "16", "flags": "-O3 -march=native"},
-}
 """Points that any machine has much less work with than with the plain kernel."""
 BASES = {
     "rmsnorm_silu_cpu": {"VEC": "4", "flags": "-O2"},
@@ -38,21 +32,6 @@ WRONG = {
 }
 """Kernels that leave out a tail or a row, as replacements in the source."""
 X86_ONLY = {"STREAM"}
-numbers = count()
-
-
-@pytest.fixture(scope="module", params=sorted(GOOD_POINTS), name="bench")
-async def _bench(request, tmp_path_factory):
-    async with local_host(tmp_path_factory.mktemp(request.param)) as host:
-        yield await prepare(host, load_task(shipped("tasks") / request.param), THIS_CPU, print)
-
-
-def point(bench: DriverBench, **values: str) -> dict[str, bytes]:
-    return write_point(read_files(bench.task.folder, bench.task.editable), values)
-
-
-async def built(bench: DriverBench, files: dict[str, bytes]) -> str:
-    return (await bench.build(await bench.stage(files), files, print)).job
 
 
 async def test_every_value_of_every_parameter_makes_other_code(bench: DriverBench) -> None:

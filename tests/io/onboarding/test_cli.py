@@ -1,36 +1,16 @@
 """`kpd task new` from a production kernel, as a command: facts, the whole way, and every way to be refused."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kpd.workspace.task import load_task
 from tests.support.claude.anthropic_server import KEY
-from tests.support.measure.cuda_driver import NVCC
+from tests.support.onboarding.cli import _project, kpd, left
 from tests.support.onboarding.kernels import LAUNCHES, Sources, sources
 
-
-@pytest.fixture(name="project")
-def _project(tmp_path: Path) -> Sources:
-    workspace = tmp_path / "ws"
-    (workspace / "tasks").mkdir(parents=True)
-    (workspace / "config.toml").write_text("")
-    return sources(tmp_path / "project")
-
-
-def kpd(folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """The stand-in is its nvcc."""
-    clean = {"PATH": f"{Path(NVCC).parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), **env}
-    command = [sys.executable, "-m", "kpd.cli.main", "-w", str(folder / "ws"), "task", "new", *words]
-    return subprocess.run(command, env=clean, capture_output=True, text=True, check=False)
-
-
-def left(folder: Path) -> list[str]:
-    return sorted(path.name for path in (folder / "ws" / "tasks").iterdir())
+__all__ = ["_project"]
 
 
 def test_facts_need_no_model_and_make_nothing(project: Sources, tmp_path: Path) -> None:

@@ -1,73 +1,20 @@
 """A task from a production kernel, with a scripted model service: right at once, right at last, never, and hostile."""
 
 import asyncio
-import shutil
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.claude.question import Hooks
 from kpd.cli.diagnosis import problems as task_problems
-from kpd.onboarding.compiled import compiler
-from kpd.onboarding.facts import Facts, findings
-from kpd.onboarding.generate import GivenUp, Maker, Purse
+from kpd.onboarding.generate import GivenUp
 from kpd.onboarding.preprocess import SourceError
 from kpd.workspace import sections
-from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.task import load_task
-from tests.support.agents.asked import at_once
-from tests.support.claude.anthropic_server import Held, Reply, Script, Server, serving
-from tests.support.claude.asking import service_at
-from tests.support.measure.cuda_driver import NVCC
-from tests.support.measure.cuda_measured import needs_nvcc
-from tests.support.onboarding.kernels import FLAT, GOOD, KERNEL, LAUNCHES, Sources, fenced, sources
-
-
-@dataclass
-class Workshop:
-    """A maker of tasks that talks to a scripted service. `told` is what it has said."""
-
-    maker: Maker
-    server: Server
-    tasks: Path
-    facts: Facts
-    purse: Purse
-    told: list[str] = field(default_factory=list)
-
-    async def make(self, name: str = "rows", tries: int = 3) -> Path:
-        return await self.maker.make(self.tasks, name, self.facts, tries)
-
-    @property
-    def left(self) -> list[str]:
-        """All that lies in the folder of tasks."""
-        return sorted(path.name for path in self.tasks.iterdir()) if self.tasks.exists() else []
-
-
-@asynccontextmanager
-async def workshop(
-    folder: Path, script: Script, given: Sources | None = None, nvcc: str = "", limit_usd: float = 5.0
-) -> AsyncIterator[Workshop]:
-    found = given or sources(folder / "project")
-    purse, told = Purse(limit_usd), list[str]()
-    async with serving(script) as server:
-        service = service_at(server.url)
-        try:
-            hooks = Hooks(lambda text: None, lambda why: None, purse, at_once)
-            maker = Maker(service, ClaudeConfig(), hooks, task_problems, None, told.append)
-            facts = findings(found.kernel, found.wrapper, found.observed, 5)
-            ready = Workshop(maker, server, folder / "tasks", facts, purse, told)
-            if nvcc:
-                async with compiler(nvcc) as here:
-                    ready.maker = replace(maker, compiler=here)
-                    yield ready
-            else:
-                yield ready
-        finally:
-            await service.close()
+from tests.support.claude.anthropic_server import Held, Reply
+from tests.support.onboarding.generate import compilers, workshop
+from tests.support.onboarding.kernels import FLAT, GOOD, KERNEL, LAUNCHES, fenced, sources
 
 
 def everything(folder: Path) -> set[str]:
@@ -288,11 +235,6 @@ async def test_a_launcher_in_the_kernels_own_source_may_be_called(tmp_path: Path
         folder = await shop.make()
     assert "nothing launches prover::row_scale" in shop.server.asked[1].turns[0]
     assert load_task(folder).sectioned == "row_scale.cu"
-
-
-def compilers() -> Iterable[object]:
-    yield pytest.param(NVCC, id="stand-in")
-    yield pytest.param(shutil.which("nvcc") or "", id="nvcc", marks=needs_nvcc)
 
 
 @pytest.mark.parametrize("nvcc", compilers())

@@ -1,46 +1,18 @@
 """The UI under the operator's hands: keys pressed, commands that arrive at the daemon."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Input
 
 from kpd.model import events as e
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tui.app import KpdApp
+from tests.support.tui.pressing import STEER_2, Commands, press, type_keys
 from tui.model.outline import Place
 from tui.widgets.lines import Lines
 
-Commands = list[tuple[str, dict[str, Any]]]
-
-
-async def press(log: logs.Log, *keys: str, **given: Any) -> tuple[KpdApp, CannedFeed]:
-    """The app after `keys` on a log; `type:…` types text."""
-    feed = CannedFeed(log, given.pop("refuse", None))
-    feed.on_command = given.pop("on_command", feed.on_command)
-    app = app_on(feed, **given)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await type_keys(pilot, keys)
-        await settled(pilot)
-    return app, feed
-
-
-async def type_keys(pilot: Pilot[Any], keys: Iterable[str]) -> None:
-    for key in keys:
-        if key.startswith("type:"):
-            field = pilot.app.focused
-            assert isinstance(field, Input)
-            field.insert_text_at_cursor(key.removeprefix("type:"))
-        else:
-            await pilot.press(key)
-
-
-STEER_2 = logs.paused().state.runs["r1"].steering[1].text + " please"
 RUNNING: list[tuple[list[str], Commands]] = [
     (["p"], [("pause", {"run": "r1"})]),
     (["x", "n"], []),

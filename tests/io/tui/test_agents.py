@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 from rich.cells import cell_len
-from textual.app import App
 from textual.content import Content
 
 from kpd.engine.plan import Iterate, next_of
@@ -19,8 +18,9 @@ from kpd.model.standing import ForReply
 from kpd.subscription import DaemonError, Live
 from tests.support.model.samples import run_of
 from tests.support.tui import agents, logs
+from tests.support.tui.drawn import screen
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui.model.details import Efficacy, Show, Shown
 from tui.model.outline import Place
 from tui.model.output import Output
@@ -35,10 +35,6 @@ from tui.words.story import sentence
 
 WIDTHS = (47, 64, 80, 140)
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]MEMO[/] [@click=app.quit]x[/] \x00\u202e\u200d \x1b]52;c;aGk=\x07end"
-
-
-def screen(app: App[Any]) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 def at(number: int) -> Place:

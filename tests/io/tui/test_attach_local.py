@@ -11,8 +11,8 @@ import pytest
 
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
-from tests.io.cli.test_start import Place, Terminal, place
-from tests.io.wire.test_client import WELCOME
+from tests.support.cli.terminal import Place, Terminal, place
+from tests.support.wire.welcome import WELCOME
 
 __all__ = ["place"]
 

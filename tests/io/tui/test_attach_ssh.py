@@ -1,51 +1,26 @@
 """The way to a daemon on another machine: a real daemon, a real SSH server on loopback, a network that can be cut."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kpd.cli.far import PACE, Far, reached
+from kpd.cli.far import PACE, reached
 from kpd.cli.outcome import CliError
 from kpd.hosts.ssh.transport import Ssh
 from kpd.wire import SILENCE_S, DaemonError
 from kpd.workspace.config import THIN_REFRESH_HZ
-from tests.io.cli.test_start import Place, Terminal
+from tests.support.cli.terminal import Place
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.hosts.local import until
-from tests.support.hosts.remote_box import Box, box
+from tests.support.hosts.remote_box import Box
+from tests.support.hosts.ssh import box
 from tests.support.hosts.sshd import make_key, ssh_config, sshd
-from tests.support.tui.attached import Watched
-from tui.model.feed import Feed, dialling
+from tests.support.tui.attach_ssh import at_terminal, gate, there, watched
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["box", "daemon", "gate", "there", "workspace"]
 
 BANNER_S = 10.0
-
-
-@pytest.fixture
-def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
-    """The far machine, called box; the operator's home here has its key."""
-    with box(tmp_path) as made:
-        monkeypatch.setenv("HOME", str(made.home))
-        yield made
-
-
-@pytest.fixture
-def there(daemon: RealDaemon) -> RealDaemon:
-    daemon.start()
-    return daemon
-
-
-def watched(at: Far, read_only: bool = False) -> Watched:
-    dial = dialling(lambda: at.socket, read_only, explain=at.explain)
-
-    async def connect() -> Feed:
-        await at.linked()
-        return await dial()
-
-    return Watched(connect)
 
 
 async def refused(where: str | None, address: str = "box", transport: Ssh | None = None) -> str:
@@ -153,12 +128,6 @@ async def test_nobody_is_let_in_or_there_at_all(gate: Box, tmp_path: Path) -> No
     assert "check the address" in said
     for wrong in ("", "-oProxyCommand=x", "a b", "host:port"):
         assert "is no address" in await refused("/", address=wrong)
-
-
-def at_terminal(gate: Box, there: RealDaemon, *args: str) -> Terminal:
-    place = Place(there.workspace.root, os.environ.get("XDG_RUNTIME_DIR", ""))
-    place.env["HOME"] = str(gate.home)
-    return Terminal(place, "attach", "--ssh", "box", *args)
 
 
 def test_the_ui_over_ssh(gate: Box, there: RealDaemon) -> None:

@@ -12,10 +12,10 @@ from kpd.operations.checking import checked
 from kpd.operations.iterations import SetReview
 from kpd.operations.runs import ChangeAgent, ResumeRun, RuleStand
 from kpd.subscription import DaemonError
-from tests.io.tui.test_acts import Commands, type_keys
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import ENDED, plain, view_of
+from tests.support.tui.pressing import Commands, type_keys
+from tests.support.tui.views import ENDED, plain, view_of
 from tui.acts import answers
 from tui.acts.action import reason
 from tui.acts.actions import BY_ID

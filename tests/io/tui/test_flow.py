@@ -12,6 +12,7 @@ from kpd.model.causes import Stopped
 from kpd.model.kinds import Told
 from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
 from tests.support.tui import logs
+from tests.support.tui.boards import board
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.feed import Feed, Link, follow
@@ -19,15 +20,6 @@ from tui.model.outline import Place
 from tui.model.view import View
 from tui.widgets.pane import LogPane
 from tui.widgets.tree import Tree
-
-
-def board(app: KpdApp) -> list[str]:
-    """The screen as lines of text, as a terminal would show it."""
-    width, height = app.size
-    lines = app.screen._compositor.render_strips()
-    assert len(lines) == height
-    assert all(strip.cell_length == width for strip in lines)
-    return [strip.text for strip in lines]
 
 
 async def test_a_burst_of_events_is_one_repaint_and_none_is_lost() -> None:

@@ -12,7 +12,7 @@ from kpd.model.codec import encode
 from kpd.subscription import DaemonError
 from tests.support.tui import fleet, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain
+from tests.support.tui.views import plain
 from tui.app import KpdApp
 from tui.panes import bars
 from tui.widgets.hosts import HostsPane

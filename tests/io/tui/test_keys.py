@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from textual.binding import Binding
 
-from tests.io.tui.test_acts import press
-from tests.io.tui.test_log import open_log
 from tests.places import ROOT
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.opened_log import open_log
+from tests.support.tui.pressing import press
+from tests.support.tui.views import plain, view_of
 from tui.acts.actions import ACTIONS, key
 from tui.acts.keymap import MOVES, STEPS, keymap
 from tui.screens.reading import WITHIN, help_lines

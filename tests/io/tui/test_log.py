@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Notice
 from kpd.subscription import Live
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.opened_log import open_log
+from tests.support.tui.views import plain, view_of
 from tui.app import KpdApp
 from tui.model.details import Shown
 from tui.model.outline import Place
@@ -30,14 +30,6 @@ def printed(*texts: str, channel: str = "job") -> Output:
 
 def search(app: KpdApp, text: str) -> None:
     app.change(find=text)
-
-
-async def open_log(pilot: Pilot[Any], feed: CannedFeed, count: int) -> LogPane:
-    await settled(pilot)
-    await pilot.press("6", "tab")
-    feed.push(*(Live("job", "r1", 6, f"line {number}\n") for number in range(count)))
-    await settled(pilot)
-    return pilot.app.query_one(LogPane)
 
 
 # ── kept ──────────────────────────────────────────────────────────────────────────────────────────────────────────

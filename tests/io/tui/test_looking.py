@@ -9,10 +9,10 @@ from hypothesis import given, strategies as st
 from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.model.nouns import Iteration
-from tests.io.tui.test_acts import type_keys
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.pressing import type_keys
+from tests.support.tui.views import plain, view_of
 from tui.model.filtering import parsed
 from tui.model.outline import ORDERS, Place, outline
 from tui.panes import bars

@@ -1,16 +1,11 @@
 """What opens over the board under the mouse: hints, rows and notes are clicked, and beside them nothing is."""
 
-from collections.abc import Iterable
-from typing import Any
-
 import pytest
-from textual import events
-from textual.pilot import Pilot
 
-from tests.io.tui.test_acts import type_keys
-from tests.io.tui.test_screens import screen
 from tests.support.tui import fleet, gpu, logs
+from tests.support.tui.drawn import rows
 from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.support.tui.mouse import LARGE, SMALL, STOP, TRUST, click, drag, drawn_at, use
 from tui.acts.asking import Question
 from tui.app import KpdApp
 from tui.model.fired import findings
@@ -21,41 +16,6 @@ from tui.screens.question import QuestionScreen
 from tui.screens.reading import ReadingScreen
 from tui.widgets.lines import Lines
 from tui.widgets.pane import RulesPane
-
-SMALL, LARGE = (80, 24), (120, 36)
-STOP, TRUST = "y stop the run", "y trust the key"
-
-
-def drawn_at(pilot: Pilot[Any], text: str) -> tuple[int, int]:
-    """The cell in the middle of the one place on the screen where `text` stands."""
-    found = [(row.index(text) + len(text) // 2, y) for y, row in enumerate(screen(pilot.app)) if text in row]
-    assert len(found) == 1, (text, found)
-    return found[0]
-
-
-async def click(pilot: Pilot[Any], cell: tuple[int, int]) -> None:
-    """On what is there: without a widget the pilot says that the screen as a whole was meant."""
-    widget, region = pilot.app.get_widget_at(*cell)
-    await pilot.click(widget, offset=(cell[0] - region.x, cell[1] - region.y))
-
-
-async def use(pilot: Pilot[Any], steps: Iterable[str]) -> None:
-    """Keys as `type_keys` takes them; `click:…` clicks on the text."""
-    for step in steps:
-        if step.startswith("click:"):
-            await click(pilot, drawn_at(pilot, step.removeprefix("click:")))
-        else:
-            await type_keys(pilot, [step])
-        await settled(pilot)
-
-
-async def drag(pilot: Pilot[Any], begin: tuple[int, int], end: tuple[int, int]) -> None:
-    """Press, move, let go, as a terminal tells it; whether that is a click, and of how many, Textual finds out."""
-    for kind, (x, y) in ((events.MouseDown, begin), (events.MouseMove, end), (events.MouseUp, end)):
-        if kind is not events.MouseMove or begin != end:
-            pilot.app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
-        await pilot.pause()
-    await settled(pilot)
 
 
 async def test_what_is_typed_to_filter_is_kept_or_not_by_a_click() -> None:
@@ -83,8 +43,8 @@ async def test_a_title_that_reads_like_the_hint_is_none() -> None:
         await settled(pilot)
         app.push_screen(QuestionScreen(Question("y stop", (), "stop")))
         await settled(pilot)
-        y = next(y for y, row in enumerate(screen(app)) if "y stop" in row)
-        await click(pilot, (screen(app)[y].index("y stop"), y))
+        y = next(y for y, row in enumerate(rows(app)) if "y stop" in row)
+        await click(pilot, (rows(app)[y].index("y stop"), y))
         assert isinstance(app.screen, QuestionScreen)
 
 
@@ -105,7 +65,7 @@ async def test_the_rest_of_a_double_click_does_not_answer_what_its_first_has_ope
         nth = next(nth for nth, line in enumerate(body.lines) if line.plain.startswith("T "))
         body.scroll_to(y=nth + body.region.y - cell[1], animate=False, force=True)
         await settled(pilot)
-        assert "T     trust" in screen(app)[cell[1]]
+        assert "T     trust" in rows(app)[cell[1]]
         for _ in range(2):
             await drag(pilot, cell, cell)
             assert isinstance(app.screen, QuestionScreen)

@@ -12,10 +12,10 @@ from kpd.model.nouns import Budget, Outcome
 from kpd.model.profiles import CaseTime
 from tests.support.tui import agents, fleet, gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_gpu import view_of as gpu_view
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.gpu_views import view_of as gpu_view
+from tests.support.tui.stopping import stopping
+from tests.support.tui.views import plain, view_of
 from tui.model.outline import Place
-from tui.model.view import View
 from tui.panes import overview
 from tui.panes.cases import cases
 from tui.panes.chart import chart
@@ -28,15 +28,6 @@ from tui.widgets.overview import OverviewPane
 from tui.words import numbers
 
 SIZES = ((47, 19), (79, 30), (140, 40), (185, 66))
-
-
-def stopping(at: float, direction: str = "lower") -> View:
-    """The run of every kind with a score that would end it."""
-    log = logs.Log().daemon().tasks().run(budget=Budget(iterations=8, stop_score=at)).baseline()
-    log.iteration(1, "UNROLL=4", 8.3, "faster")
-    view = view_of(log)
-    card = replace(view.state.tasks[logs.TASK], direction=direction)
-    return replace(view, state=replace(view.state, tasks={**view.state.tasks, logs.TASK: card}))
 
 
 # ── how far it is ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,24 +1,19 @@
 """Whole screens in words: what each one says at a glance, in the states that no picture is kept of."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
-from textual.app import App
 from textual.binding import Binding
 
 from tests.support.tui import agents, fleet, gpu, logs
+from tests.support.tui.drawn import rows
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui import themes
 from tui.screens.reading import WITHIN, help_lines
 from tui.widgets.lines import Lines
 
 SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
-
-
-def screen(app: App[Any]) -> list[str]:
-    return [strip.text for strip in app.screen._compositor.render_strips()]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +54,7 @@ async def test_a_screen_says(
         for key in pressed:
             await pilot.press(key)
             await settled(pilot)
-        lines = screen(app)
+        lines = rows(app)
     assert all(len(line) <= size[0] for line in lines)
     text = "\n".join(lines)
     for part in says:
@@ -70,7 +65,7 @@ async def test_without_a_daemon_the_screen_says_what_to_do() -> None:
     app = app_on(None)
     async with app.run_test(size=SMALL) as pilot:
         await settled(pilot)
-        text = "\n".join(screen(app))
+        text = "\n".join(rows(app))
     for part in ("○ no link", "kpd start", "no daemon runs for this workspace"):
         assert part in " ".join(text.split()), part
 
@@ -83,7 +78,7 @@ async def test_every_theme_shows_the_same_words(theme: str) -> None:
         app = app_on(CannedFeed(logs.running()), theme=name)
         async with app.run_test(size=LARGE) as pilot:
             await settled(pilot)
-            shown.append(screen(app))
+            shown.append(rows(app))
     assert shown[0] == shown[1]
 
 

@@ -11,7 +11,7 @@ from kpd.model.nouns import Budget
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui.model.details import Details, Efficacy, Problem, Question, Show, Shown
 from tui.model.fired import findings
 from tui.model.outline import Place

@@ -26,6 +26,7 @@ from kpd.model.nouns import State
 from kpd.subscription import Client
 from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon
 from tests.support.daemon.served import Answers, noticed
+from tests.support.wire.welcome import WELCOME
 
 
 @asynccontextmanager
@@ -46,11 +47,6 @@ async def impostor(path: Path, *lines: bytes, close: bool = False) -> AsyncItera
         yield
     finally:
         listener.close()
-
-
-WELCOME = (
-    b'{"id":%d,"ok":true,"result":{"version":"0","workspace":"","pid":1,"read_only":false,"seq":0,"protocol":1}}\n'
-)
 
 
 # ── the cheap end ─────────────────────────────────────────────────────────────────────────────────────────────────

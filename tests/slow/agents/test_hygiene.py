@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.agents.test_hygiene import refused
+from tests.support.agents.hygiene import refused
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests.io.e2e.test_run import kernel, save
 from tests.places import ROOT
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.kernels import kernel, save
 
 __all__ = ["daemon", "workspace"]
 

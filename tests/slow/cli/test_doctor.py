@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests.io.cli.test_doctor import ws
 from tests.places import ROOT
+from tests.support.cli.workspaces import ws
 
 __all__ = ["ws"]
 

@@ -3,7 +3,7 @@
 import json
 
 from kpd.workspace.paths import Workspace
-from tests.io.cli.test_hosts import Kpd, at_home, box, fingerprint, ws
+from tests.support.cli.places import Kpd, at_home, box, fingerprint, ws
 from tests.support.hosts.sshd import Sshd
 
 __all__ = ["at_home", "box", "ws"]

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-from tests.io.cli.test_start import PATIENCE_S, Place, place
+from tests.support.cli.terminal import PATIENCE_S, Place, place
 
 __all__ = ["place"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.io.cli.test_streams import Shell, shell
+from tests.support.cli.pipes import Shell, shell
 
 __all__ = ["shell"]
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, where every write fails")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests.io.daemon.test_signals import said, send
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.signals import said, send
 
 __all__ = ["daemon", "workspace"]
 SLOW_TO_BEGIN = """

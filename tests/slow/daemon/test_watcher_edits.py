@@ -5,7 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.io.daemon.test_watcher_edits import PATIENCE_S, Watched, watched
+from tests.support.daemon.watched import PATIENCE_S, Watched, watched
 
 __all__ = ["watched"]
 

@@ -1,40 +1,18 @@
 """Whole runs of the agent claude by a real daemon, against a scripted model service."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kpd.cli.report import report
 from kpd.workspace.paths import Workspace
-from tests.support.claude.anthropic_script import Asked, Behaviour, Broken, Reply, Status
+from tests.support.claude.anthropic_script import Broken, Reply, Status
 from tests.support.claude.model_service import KEY, beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.replies import in_turn, reply
 
 __all__ = ["daemon", "workspace"]
-
-KERNEL = """\
-#define REPEAT {repeat}
-
-void scale(const float *x, volatile float *y, long n) {{
-    for (int r = 0; r < REPEAT; r++)
-        for (long i = 0; i < n; i++)
-            y[i] = 2.0f * x[i];
-}}
-"""
-
-
-def reply(
-    repeat: object, memo: str = "MEMO: [call_in_loop] once is enough", kernel: str = KERNEL, more: str = ""
-) -> str:
-    body = KERNEL.format(repeat=repeat)
-    return f"{memo}\nEXPECT: ipc up, gain 80 %\n\n```c kernel.c\n{body}```\n{more}"
-
-
-def in_turn(*behaviours: Behaviour) -> Callable[[Asked], Behaviour]:
-    left = list(behaviours)
-    return lambda asked: left.pop(0) if left else Reply(reply(8))
 
 
 def test_a_run_from_findings_to_an_accepted_kernel(daemon: RealDaemon, workspace: Workspace) -> None:

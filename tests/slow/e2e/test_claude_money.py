@@ -4,10 +4,10 @@ import threading
 import time
 
 from kpd.workspace.paths import Workspace
-from tests.slow.e2e.test_claude import in_turn, reply
 from tests.support.claude.anthropic_server import Asked, Behaviour, Broken, Reply, Status
 from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.replies import in_turn, reply
 
 __all__ = ["daemon", "workspace"]
 

@@ -8,9 +8,9 @@ import pytest
 
 from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
-from tests.io.e2e.test_hosts import card, configure, remote, until_up
-from tests.slow.e2e.test_recovery import nothing_twice
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.dying import nothing_twice
+from tests.support.e2e.hosts import card, configure, remote, until_up
 from tests.support.hosts.remote_box import Box, box
 
 __all__ = ["daemon", "remote", "workspace"]

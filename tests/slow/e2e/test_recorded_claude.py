@@ -8,10 +8,10 @@ import pytest
 
 from kpd.hosts.recorded.recording import load
 from kpd.workspace.paths import Workspace
-from tests.slow.e2e.test_recorded_h100 import RECORDINGS, TASK
 from tests.support.claude.anthropic_server import Asked, Behaviour, Reply
 from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.recordings import RECORDINGS, TASK
 from tests.support.hosts import recorded_gpu
 
 __all__ = ["daemon", "workspace"]

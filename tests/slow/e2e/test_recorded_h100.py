@@ -13,12 +13,9 @@ from typing import Any
 import pytest
 
 from kpd.workspace.paths import Workspace
-from tests.places import DATA
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
+from tests.support.e2e.recordings import RECORDINGS, TASK
 from tests.support.hosts import recorded_gpu
-
-RECORDINGS = DATA / "recordings"
-TASK = "transpose_cuda"
 
 
 @pytest.fixture(scope="module", name="played")

@@ -1,8 +1,6 @@
 """`kill -9` at every step, and what the next daemon makes of it."""
 
-from collections import Counter
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
@@ -10,28 +8,11 @@ from kpd.client import DaemonError
 from kpd.model.events import STEP_OF
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
+from tests.support.e2e.dying import DIE_AT, nothing_twice
 
 __all__ = ["daemon", "workspace"]
 
 APPROVAL = {"kind": "for_approval", "run": "r1", "iteration": 1}
-DIE_AT = """
-import asyncio, os, signal, sys
-from pathlib import Path
-from kpd.daemon.process import serve
-from kpd.model.events import Event
-from kpd.workspace.paths import Workspace
-
-kind, step, root = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-
-def die(message):
-    if not isinstance(message, Event):
-        return
-    fact = message.fact
-    if fact.kind() == kind and getattr(fact, "iteration", 1) == 1 and getattr(fact, "step", step) == step:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-asyncio.run(serve(Workspace(root), [die]))
-"""
 
 MOMENTS = [("step_started", step) for step in (*STEP_OF.values(), "record") if step != "review"]
 MOMENTS += [(fact.kind(), "") for fact in STEP_OF if STEP_OF[fact] != "review"]
@@ -112,24 +93,6 @@ def test_a_shutdown_kills_the_step_and_the_next_daemon_waits(daemon: RealDaemon,
     daemon.command("resume")
     daemon.until_event("run_ended")
     nothing_twice(daemon)
-
-
-def nothing_twice(daemon: RealDaemon) -> None:
-    events = daemon.events()
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    once = {fact.kind() for fact in STEP_OF} | {
-        "iteration_started",
-        "iteration_ended",
-        "accepted",
-        "run_started",
-        "run_ended",
-    }
-    seen: Counter[Any] = Counter(
-        (event["kind"], event["body"]["run"], event["body"].get("iteration"))
-        for event in events
-        if event["kind"] in once
-    )
-    assert {what: count for what, count in seen.items() if count > 1} == {}
 
 
 def jobs_of(workspace: Workspace) -> list[str]:

@@ -9,11 +9,11 @@ import pytest
 
 from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
-from tests.slow.e2e.test_claude import in_turn, reply as answer
-from tests.slow.e2e.test_recovery import DIE_AT, nothing_twice
 from tests.support.claude.anthropic_script import Reply, Status
 from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.dying import DIE_AT, nothing_twice
+from tests.support.e2e.replies import in_turn, reply as answer
 
 __all__ = ["daemon", "workspace"]
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 from kpd.workspace.paths import Workspace
-from tests.slow.e2e.test_claude import KERNEL, in_turn, reply
 from tests.support.claude.anthropic_script import Asked, Behaviour, Broken, Reply
 from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.replies import KERNEL, in_turn, reply
 
 __all__ = ["daemon", "workspace"]
 

@@ -5,8 +5,8 @@ import pytest
 from kpd.client import DaemonError
 from kpd.measure.judge import LOOKS
 from kpd.workspace.paths import Workspace
-from tests.io.e2e.test_run import kernel, save
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.kernels import kernel, save
 
 __all__ = ["daemon", "workspace"]
 

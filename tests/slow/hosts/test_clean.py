@@ -4,7 +4,7 @@ import asyncio
 
 import psutil
 
-from tests.io.hosts.test_clean import EVER, MAKE_MANY, far, names, stopped
+from tests.support.hosts.clean import EVER, MAKE_MANY, far, names, stopped
 from tests.support.hosts.far_end import Far
 
 __all__ = ["far"]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.io.hosts.test_follow import interrupted
+from tests.support.hosts.follow import interrupted
 
 
 async def test_a_hundred_megabytes_cut_off_in_the_middle(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.io.hosts.test_lease_gpu import GPU, UNSEEN, WAIT, Smi, far, lease, nvidia, process
 from tests.support.hosts.far_end import Far
+from tests.support.hosts.gpu_leases import GPU, UNSEEN, WAIT, Smi, far, lease, nvidia, process
 from tests.support.hosts.local import linux_only, until
 
 __all__ = ["far", "nvidia"]

@@ -6,7 +6,7 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from tests.io.hosts.test_link import python_that
+from tests.support.hosts.pythons import python_that
 
 
 async def test_a_shell_that_talks_without_end(tmp_path: Path) -> None:

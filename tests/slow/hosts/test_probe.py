@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.preflight import probe
-from tests.io.hosts.test_probe import Install, install, prints
+from tests.support.hosts.gpu_listings import H100, NCU, NVCC
+from tests.support.hosts.installs import Install, install, prints
 from tests.support.hosts.local import host_at
-from tests.unit.hosts.test_gpus import H100, NCU, NVCC
 
 __all__ = ["install"]
 

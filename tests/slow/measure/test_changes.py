@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.io.measure.test_changes import RIGHT, _lab
+from tests.support.measure.changes import RIGHT, _lab
 from tests.support.measure.measured import Lab
 
 __all__ = ["_lab"]

@@ -1,9 +1,9 @@
 """A job's lines as they come: whole, bounded, and tainted by whoever else was on the device."""
 
 from kpd.hosts.host import Host, LeaseRequest
-from tests.io.hosts.test_lease_gpu import GPU, Smi, process
-from tests.io.measure.test_reports import _host, _nvidia, read
+from tests.support.hosts.gpu_leases import GPU, Smi, process
 from tests.support.hosts.local import linux_only
+from tests.support.measure.reports import _host, _nvidia, read
 
 __all__ = ["_host", "_nvidia"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.io.measure.test_round_trips import Far, _far, taking
+from tests.support.measure.round_trips import Far, _far, taking
 
 __all__ = ["_far"]
 

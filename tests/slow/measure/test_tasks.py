@@ -3,7 +3,7 @@
 import pytest
 
 from kpd.measure.driver.bench import DriverBench
-from tests.io.measure.test_tasks import GOOD_POINTS, _bench, built, numbers, point
+from tests.support.measure.tasks import GOOD_POINTS, _bench, built, numbers, point
 
 __all__ = ["_bench"]
 

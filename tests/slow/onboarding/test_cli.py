@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 from kpd.workspace.task import load_task
-from tests.io.onboarding.test_cli import _project, kpd, left
 from tests.support.claude.anthropic_server import KEY, Reply, Script, serving
+from tests.support.onboarding.cli import _project, kpd, left
 from tests.support.onboarding.kernels import FLAT, GOOD, Sources, fenced
 
 __all__ = ["_project"]

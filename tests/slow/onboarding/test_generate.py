@@ -10,12 +10,12 @@ from kpd.measure.cuda.bench import prepare
 from kpd.onboarding.generate import GivenUp
 from kpd.workspace import sections
 from kpd.workspace.task import load_task
-from tests.io.onboarding.test_generate import compilers, workshop
 from tests.support import cuda_standin
 from tests.support.claude.anthropic_server import Reply
 from tests.support.measure.cuda_driver import NVCC
 from tests.support.measure.cuda_measured import GPU
 from tests.support.measure.measured import local_host
+from tests.support.onboarding.generate import compilers, workshop
 from tests.support.onboarding.kernels import GOOD, fenced
 
 

@@ -9,10 +9,10 @@ from textual.pilot import Pilot
 from kpd.subscription import Client
 from kpd.workspace.config import TuiConfig
 from kpd.workspace.paths import Workspace
-from tests.io.tui.test_agents import screen
 from tests.support.claude.anthropic_script import Broken
 from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import PATIENCE_S, RealDaemon, daemon, workspace
+from tests.support.tui.drawn import screen
 from tui.app import KpdApp
 from tui.model.feed import Feed
 

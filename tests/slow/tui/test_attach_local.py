@@ -12,9 +12,9 @@ from kpd.model import codec
 from kpd.model.nouns import State
 from kpd.subscription import Client
 from kpd.wire import DaemonError
-from tests.io.wire.test_client import WELCOME
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.tui.attached import Watched
+from tests.support.wire.welcome import WELCOME
 from tui.model.feed import dialling
 
 __all__ = ["daemon", "workspace"]

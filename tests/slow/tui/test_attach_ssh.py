@@ -6,11 +6,11 @@ import psutil
 import pytest
 
 from kpd.cli.far import reached
-from tests.io.tui.test_attach_ssh import at_terminal, gate, there, watched
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.hosts.local import until
 from tests.support.hosts.remote_box import Box
 from tests.support.hosts.sshd import Sshd
+from tests.support.tui.attach_ssh import at_terminal, gate, there, watched
 
 __all__ = ["daemon", "gate", "there", "workspace"]
 

@@ -11,8 +11,8 @@ from kpd.model.nouns import Budget, TaskCard
 from kpd.model.places import Check, Device, HostCard
 from kpd.model.profiles import Finding
 from kpd.subscription import Live
-from tests.io.tui.test_flow import board
 from tests.support.tui import logs
+from tests.support.tui.boards import board
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.model.view import TABS
 from tui.widgets.tree import Tree

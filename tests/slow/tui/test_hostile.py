@@ -7,9 +7,9 @@ import pytest
 from textual.pilot import Pilot
 
 from kpd.subscription import Dropped, Live
-from tests.io.tui.test_hostile import CONTROL, EMOJI, MARKUP, MEGABYTES, SIZE, run_with, screen
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.support.tui.hostile import CONTROL, EMOJI, MARKUP, MEGABYTES, SIZE, run_with, screen
 from tui.app import KpdApp
 from tui.model.outline import Place
 from tui.model.view import TABS

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.io.tui.test_acts import STEER_2, Commands
-from tests.io.tui.test_mouse import SMALL, STOP, TRUST, click, drag, drawn_at, use
 from tests.support.tui import fleet, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.support.tui.mouse import SMALL, STOP, TRUST, click, drag, drawn_at, use
+from tests.support.tui.pressing import STEER_2, Commands
 from tui.app import KpdApp
 from tui.screens.question import QuestionScreen
 

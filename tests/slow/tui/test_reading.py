@@ -6,7 +6,7 @@ from kpd.model import events as e
 from kpd.model.standing import PausedBy
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui.acts.action import reason
 from tui.acts.actions import BY_ID
 from tui.screens.box import Box

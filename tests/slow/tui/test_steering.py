@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 from kpd.model import events as e
-from tests.slow.tui.test_typing import REFUSED, at_once, typed, words
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.support.tui.typing_keys import REFUSED, at_once, typed, words
 from tui.screens.question import QuestionScreen
 from tui.screens.steering import SteeringScreen
 

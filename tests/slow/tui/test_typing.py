@@ -7,43 +7,19 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain
+from tests.support.tui.typing_keys import REFUSED, at_once, typed, words
 from tui.app import KpdApp
 from tui.screens.box import MOST_TYPED, Box, Entry
 from tui.screens.form import FormScreen
 from tui.screens.question import QuestionScreen
 from tui.widgets.lines import Lines
 
-REFUSED = DaemonError("refused", "r1 is about to end", "wait for the next run")
-NAMES = {
-    " ": "space", "\r": "enter", "/": "slash", ":": "colon", "?": "question_mark",
-    "↑": "up", "↓": "down", "⌫": "backspace", "⎋": "escape",
-}  # fmt: skip
-
-
-async def at_once(pilot: Pilot[Any], text: str) -> None:
-    """Keys as they come in one packet: without a pause between them."""
-    for letter in text:
-        pilot.app.post_message(events.Key(NAMES.get(letter, letter), None if letter in "\r↑↓⌫⎋" else letter))
-    for _ in range(20):
-        await pilot.pause()
-
 
 async def paste(pilot: Pilot[Any], text: str) -> None:
     pilot.app.post_message(events.Paste(text))
     await settled(pilot)
-
-
-def typed(app: KpdApp) -> str:
-    return app.screen.query(Entry).first().value
-
-
-def words(app: KpdApp) -> str:
-    """All lines of the box that is open, as one text."""
-    return " ".join(" ".join(plain(one.lines).split()) for one in app.screen.query(Lines))
 
 
 async def after(feed: CannedFeed, *packets: str) -> KpdApp:

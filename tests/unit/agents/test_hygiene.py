@@ -12,22 +12,9 @@ from kpd.agents.hygiene import gate
 from kpd.measure.omitted_code import elided
 from tests.places import DATA
 from tests.support.agents.asked import TASKS, made, shipped
+from tests.support.agents.hygiene import KERNEL, refused
 
 RECORDING = DATA / "recordings" / "transpose_h100" / "recording.json"
-KERNEL = "__global__ void k(float *x, long n) { x[n] = 1.0f; }\nvoid scale(float *x, long n) { k<<<1, 1>>>(x, n); }\n"
-HEADER = "void scale(float *x, long n);\n"
-
-
-def refused(folder: Path, after: str, before: str = KERNEL, *, header: str = HEADER, language: str = "cuda") -> str:
-    """The reason, empty for what passes."""
-    path = {"cuda": "kernel.cu", "c": "kernel.c"}[language]
-    task = made(folder, {path: before, "kernel.h": header}, (path,), language)
-    try:
-        gate(task, {path: before.encode()}, {path: after.encode()})
-    except BadReply as err:
-        assert "\n" not in str(err)
-        return str(err)
-    return ""
 
 
 @pytest.mark.parametrize(

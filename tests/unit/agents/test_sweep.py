@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kpd.agents.agent import Context, Exhausted
+from kpd.agents.agent import Exhausted
 from kpd.agents.suggest import suggest
 from kpd.agents.sweep import Sweep, Tune, history, steered
-from kpd.model.nouns import Gain, Iteration, Run, Steering, Verdict
-from tests.support.agents.asked import asked
+from kpd.model.nouns import Steering
+from tests.support.agents.sweeps import context, iteration
 from tests.support.model.samples import run_of, task_of
 
 SPACE = {"TILE": ["8", "16", "32"], "flags": ["-O2", "-O3"]}
@@ -51,15 +51,3 @@ def test_notes_pin_parameters_taken_or_where_others_take_turns_given() -> None:
     tune: Tune = {"TILE": ("8", "16")}
     assert steered(alone, tune) == {"TILE": ("8",)}
     assert steered(replace(alone, agent="claude,sweep"), tune) == {"TILE": ("16",)}
-
-
-def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-def]
-    files = {"kernel.c": b"#define TILE 8\nint x;\n"}
-    return replace(asked(task.folder, task, files), run=run, number=number)
-
-
-def iteration(number: int, parent: int, outcome, gain: float | None, point: dict[str, str]) -> Iteration:  # type: ignore[no-untyped-def]
-    verdict = (
-        None if gain is None else Verdict("same", Gain(gain, gain, gain), 5, outcome == "accepted", "told", told="")
-    )
-    return Iteration(number, "sweep", parent, 0.0, outcome=outcome, verdict=verdict, point=point)

@@ -1,6 +1,5 @@
 """Reports on canned answers: what an operator reads of a run and an iteration."""
 
-import json
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -9,66 +8,17 @@ import pytest
 from kpd.cli import hosts, log, status
 from kpd.cli.events import brief
 from kpd.cli.report import advice, report
-from kpd.cli.text import clean, width
-from kpd.model import codec, events as e
+from kpd.cli.text import width
+from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Notice, Run, TaskCard, Verdict
+from kpd.model.nouns import Iteration, Notice, TaskCard
 from kpd.model.places import Device, HostCard
-from kpd.model.profiles import Advice, CaseTime, Finding, Scope
+from kpd.model.profiles import Advice, Scope
 from kpd.model.standing import DiskTrouble
 from kpd.text import briefs
+from tests.support.cli.shown import ACCEPTED, AT, DETAIL, OWN, RUN, as_json, brief_run, shown
 from tests.support.tui import gpu as tui_gpu
-
-AT = 1_000_000.0
-VERDICT = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "told", told="faster beyond doubt, by at least 2 %")
-BASELINE = Iteration(0, "baseline", 0, AT, outcome="baseline", score=20.0, ended=AT + 5)
-ACCEPTED = Iteration(
-    3, "sweep", 0, AT, outcome="accepted", score=12.5, memo="wider tiles \x1b[2J", verdict=VERDICT, roofline_pct=78.4,
-    expected=Expectation("gbs", "up", 5.0), bottleneck="memory", flags=("a removed loop",),
-)  # fmt: skip
-RUN = Run(
-    "r3", "transpose_cpu", "sweep", "local", Budget(), AT, status="running", started=AT, incumbent=3,
-    iterations=(BASELINE, ACCEPTED),
-)  # fmt: skip
-OWN = ("r3", 3, 0.5, 0.01)
-DETAIL = Detail(
-    proposed=e.Proposed(*OWN, {"kernel.c": "ab", "build.json": "cd"}, "wider tiles", None, {"TILE": "32"}),
-    timed=e.Timed(
-        *OWN, 12.5, 7,
-        (CaseTime("wide", 10.0, 12.0, 16.7, 1e6, 0, 8.0), CaseTime("tall", 15.6, 15.5, -0.6)), 1, 78.4,
-    ),
-    judged=e.Judged(*OWN, VERDICT),
-    profiled=e.Profiled(
-        *OWN,
-        {"gbs": 12.0, "call_us": 2.0, "gbs[wide]": 9.0, "clock_ghz": 3.0},
-        {"cache_mpki": "no perf", "ipc": "no perf"},
-    ),
-    explained=e.Explained(
-        *OWN, "memory", (Finding("far-from-roofline", "high", "far below bandwidth", "block it", {"gbs": 12.0}),)
-    ),
-    faults=(e.Faulted("r3", 3, "build", 1, Told("kernel.c:3: expected ';'")),),
-)  # fmt: skip
-PARENT = Detail(
-    timed=e.Timed("r3", 0, 0.5, 0.01, 20.0, 5, ()),
-    profiled=e.Profiled("r3", 0, 0.5, 0.01, {"gbs": 8.0, "call_us": 1.99, "gbs[wide]": 4.0, "clock_ghz": 3.0}),
-)
-
-
-def as_json(value: object) -> Any:
-    return clean(json.loads(codec.encode(value)))
-
-
-def brief_run(run: Run) -> dict[str, Any]:
-    return as_json(briefs.run(run))
-
-
-def shown(iteration: Iteration = ACCEPTED, detail: Detail = DETAIL) -> dict[str, Any]:
-    return {
-        "run": brief_run(RUN), "iteration": as_json(briefs.iteration(iteration)),
-        "detail": as_json(briefs.found(detail)),
-        "parent": as_json(PARENT), "baseline": as_json(PARENT), "folder": "/ws/runs/transpose_cpu/r3/iter_0003",
-    }  # fmt: skip
 
 
 def test_an_accepted_iteration_in_full() -> None:

@@ -10,13 +10,9 @@ from kpd.cli.main import main
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import find_tasks, load_task
+from tests.support.cli.roots import root
 
-
-@pytest.fixture
-def root(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    assert main(["init", str(tmp_path / "ws")]) == 0
-    capsys.readouterr()
-    return (tmp_path / "ws").resolve()
+__all__ = ["root"]
 
 
 def contents(root: Path) -> dict[str, bytes]:

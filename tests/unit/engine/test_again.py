@@ -11,8 +11,8 @@ from kpd.measure.judge import LOOKS, decide
 from kpd.model import events as e
 from kpd.model.fold import fold, fold_all
 from kpd.model.nouns import Again, Budget, Iteration, Outcome, Run, State
+from tests.support.measure.canned import Canned
 from tests.support.model.samples import run_of
-from tests.unit.measure.test_contest import Canned
 
 WISH = (Again(1, True, "me"), Again(0, False, "me"))
 

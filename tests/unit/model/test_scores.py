@@ -9,9 +9,9 @@ from kpd.cli import status
 from kpd.cli.report import report
 from kpd.engine.report import report as markdown
 from kpd.model.scores import reached, speedup, unit
-from tests.io.tui.test_overview import stopping
-from tests.unit.cli.test_report import AT, RUN, brief_run, shown
-from tests.unit.tui.test_pure import plain
+from tests.support.cli.shown import AT, RUN, brief_run, shown
+from tests.support.tui.stopping import stopping
+from tests.support.tui.views import plain
 from tui.panes import overview
 from tui.words.scores import unit as unit_of, won
 

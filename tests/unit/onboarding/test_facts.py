@@ -14,7 +14,7 @@ from kpd.source.kernels import kernels
 from kpd.source.source import Source
 from kpd.source.values import Dim3
 from tests.support.onboarding.kernels import KERNEL, LAUNCHES, WRAPPER, sources
-from tests.unit.onboarding.test_observed import table
+from tests.support.onboarding.observed import table
 
 FOREIGN = {
     "__attribute__((constant)) float t[4];": "__constant__ float t[4];",

@@ -11,12 +11,9 @@ from kpd.onboarding.configs import representative
 from kpd.onboarding.observed import ObservedError, parse_table, read_table
 from kpd.onboarding.workload import workload
 from kpd.source.values import Dim3
+from tests.support.onboarding.observed import table
 
 LAUNCH = {"grid_x": 4, "block_x": 64, "n": 200}
-
-
-def table(*launches: dict[str, Any], **more: Any) -> bytes:
-    return json.dumps({"kernel": "k", "launches": list(launches), **more}).encode()
 
 
 def test_a_table_is_read() -> None:

@@ -21,8 +21,8 @@ from kpd.subscription import DaemonError
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from tests.support.tui import logs
-from tests.unit.tui.test_deeds import SENTENCES
-from tests.unit.tui.test_pure import view_of
+from tests.support.tui.deed_sentences import SENTENCES
+from tests.support.tui.views import view_of
 from tui.acts.actions import ACTIONS, BY_ID, reason
 from tui.model.outline import Place
 from tui.words.deeds import deed

@@ -8,7 +8,7 @@ import pytest
 from kpd.model.causes import Skipped
 from kpd.model.detail import Detail
 from tests.support.tui import logs
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui.acts import asking
 from tui.acts.action import reason
 from tui.acts.actions import BY_ID

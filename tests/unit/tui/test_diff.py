@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.support.tui import logs
 from tests.support.tui.feed import DIFF, CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui.model.against import compared_with, nothing_to_compare
 from tui.model.details import Diff, Shown
 from tui.model.outline import Place

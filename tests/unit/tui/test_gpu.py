@@ -9,17 +9,15 @@ from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.detail import Detail, detail
 from kpd.model.metrics import METRICS
 from kpd.model.profiles import Advice, CaseTime, Scope
 from kpd.profile.changes import changes
 from tests.support.tui import gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
+from tests.support.tui.gpu_views import heading, plain, view_of
 from tui.model.details import Show, Shown
-from tui.model.feed import Link
 from tui.model.fired import findings
-from tui.model.outline import Place, outline
-from tui.model.view import View
+from tui.model.outline import Place
 from tui.panes import metrics, overview, rules
 from tui.panes.advice import advised
 from tui.panes.cases import cases, launching
@@ -32,28 +30,6 @@ from tui.words.short import LONGEST, SHORT, short
 from tui.words.text import squeezed
 
 WIDTHS = (40, 47, 63, 64, 87, 108, 138, 250)
-
-
-def view_of(log: logs.Log, number: int = 1) -> View:
-    """The view on an iteration of the run, with all that the daemon answers about it."""
-    state, at = log.state, Place(gpu.TASK, "r1", number)
-
-    def of(number: int) -> Detail:
-        return detail(event for event in log.events if getattr(event.fact, "iteration", None) == number)
-
-    it = state.runs["r1"].iteration(number)
-    assert it is not None
-    show = Show(it, of(number), of(it.parent) if it.parent != number else None, of(0) if number else None)
-    return View(state=state, link=Link("up"), at=at, outline=outline(state, {}, at), shown=Shown(show))
-
-
-def plain(lines: list[Content]) -> list[str]:
-    return [line.plain.rstrip() for line in lines]
-
-
-def heading(drawn: list[str], title: str) -> int:
-    """The line that a block begins with; the heads of columns may stand beside its title."""
-    return next(nth for nth, text in enumerate(drawn) if text == title or text.startswith(f"{title}  "))
 
 
 def row(lines: list[Content], begins: str) -> str:

@@ -10,7 +10,7 @@ from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, State
 from kpd.model.places import Check, HostCard
 from tests.support.tui import fleet, logs
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui.acts import asking
 from tui.acts.actions import BY_ID, reason
 from tui.model import hosts

@@ -12,11 +12,12 @@ from kpd.model.nouns import Budget, State
 from kpd.subscription import DaemonError, Live
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed
+from tests.support.tui.views import ENDED, plain, view_of
 from tui.acts import asking
 from tui.acts.actions import ACTIONS, BY_ID, reason
 from tui.model.details import Details, Problem, Question, Show
 from tui.model.feed import Link
-from tui.model.outline import Outline, Place, exists, newest, outline
+from tui.model.outline import Outline, Place, exists, outline
 from tui.model.output import Output
 from tui.model.view import View
 from tui.panes import bars, diff, hosts, log, memo, metrics, overview, rules
@@ -24,16 +25,6 @@ from tui.panes.chart import chart, points
 from tui.panes.next import next_lines, used
 
 RUN, LAST = Place(logs.TASK, "r1"), Place(logs.TASK, "r1", 5)
-
-
-def view_of(log: logs.Log, at: Place | None = None, **fields: Any) -> View:
-    state = log.state
-    place = newest(state) if at is None else at
-    return View(state=state, link=Link("up"), at=place, outline=outline(state, {}, place), **fields)
-
-
-def plain(lines: Any) -> str:
-    return "\n".join(line.plain for line in lines)
 
 
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -201,9 +192,6 @@ def test_only_measured_and_failed_iterations_use_the_budget() -> None:
 
 
 # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-ENDED = "r1 has ended: 4 iterations without a gain (patience 4)"
 
 
 def why(id: str, view: View) -> str:

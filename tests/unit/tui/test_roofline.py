@@ -13,7 +13,7 @@ from kpd.model.detail import detail
 from kpd.model.profiles import CaseTime
 from tests.support.tui import gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_gpu import heading, plain, view_of
+from tests.support.tui.gpu_views import heading, plain, view_of
 from tui.model.details import Show, Shown
 from tui.model.outline import Place
 from tui.model.view import View

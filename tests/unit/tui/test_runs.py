@@ -7,7 +7,7 @@ from kpd.model.kinds import Told
 from kpd.model.places import Device
 from kpd.model.standing import PausedBy
 from tests.support.tui import fleet, logs
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui.acts import asking
 from tui.model.outline import Place, newest
 from tui.model.view import View

@@ -15,7 +15,7 @@ from kpd.model.places import Computes, Look, Telemetry
 from kpd.subscription import DaemonError
 from tests.support.tui import fleet, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.unit.tui.test_pure import plain, view_of
+from tests.support.tui.views import plain, view_of
 from tui.app import KpdApp
 from tui.model import hosts
 from tui.model.glances import Glances

@@ -1,7 +1,6 @@
 """A child's pipes: its end, its last words, and that no close waits for ever."""
 
 import asyncio
-import os
 import signal
 
 import psutil
@@ -9,8 +8,7 @@ import pytest
 
 from kpd.hosts.child import ChildChannel
 from kpd.hosts.stderr_tail import KEPT, MOST, OutputFlood
-
-ENV = {"PATH": os.defpath}
+from tests.support.hosts.openssh_child import ENV
 
 
 async def test_bytes_status_and_last_words() -> None:

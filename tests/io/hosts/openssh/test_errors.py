@@ -1,6 +1,5 @@
 """What goes wrong on the way to a host through OpenSSH: its kind, in the host's own words, with what helps."""
 
-import asyncio
 import shutil
 from pathlib import Path
 
@@ -11,28 +10,13 @@ from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 from kpd.hosts.openssh.failures import ManualCommands, explain
 from kpd.hosts.openssh.master import destination
-from tests.support.hosts.local import until
 from tests.support.hosts.openssh import Place, commands_in, place_at, run
+from tests.support.hosts.openssh_errors import place, refused
 from tests.support.hosts.sshd import make_key, ssh_config, sshd
 
+__all__ = ["place"]
+
 BY_HAND = ManualCommands("ssh box", "ssh -fNM -S /s box")
-
-
-@pytest.fixture
-def place(tmp_path: Path):
-    with place_at(tmp_path) as place:
-        yield place
-
-
-async def refused(place: Place, **more) -> HostError:
-    """The error of a try, which may leave neither a process nor a socket."""
-    transport = place.transport(**more)
-    with pytest.raises(HostError) as caught:
-        async with asyncio.timeout(30):
-            await transport.open()
-    await until(lambda: place.processes() == [])
-    assert list(place.folder.iterdir()) == []
-    return caught.value
 
 
 async def test_the_configuration_cannot_make_an_unknown_key_known(place: Place) -> None:

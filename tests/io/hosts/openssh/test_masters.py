@@ -10,15 +10,12 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from tests.support.hosts.local import host_at, spec, until
-from tests.support.hosts.openssh import Place, commands_in, place_at, run
-from tests.support.hosts.slow_pipe import Proxy, proxy
+from tests.support.hosts.openssh import Place, commands_in, run
+from tests.support.hosts.openssh_masters import place, through
+from tests.support.hosts.slow_pipe import proxy
 from tests.support.hosts.sshd import ssh_config, sshd
 
-
-@pytest.fixture
-def place(tmp_path: Path):
-    with place_at(tmp_path) as place:
-        yield place
+__all__ = ["place"]
 
 
 async def test_a_job_from_nothing_to_its_result_and_no_process_is_left(tmp_path: Path, place: Place) -> None:
@@ -97,12 +94,6 @@ async def test_through_a_jump_host(tmp_path: Path, place: Place) -> None:
         async with host_at(tmp_path / "host", place.transport()) as host:
             assert (await host.job(spec("a", "echo ok"))).stdout == b"ok\n"
         assert "Accepted publickey" in gate.log()
-
-
-def through(network: Proxy, place: Place) -> None:
-    """Lets the client's configuration lead through a proxy."""
-    place.config.write_text(place.config.read_text().replace(f"Port {place.server.port}", f"Port {network.port}"))
-    place.server.known_hosts.write_text(f"[127.0.0.1]:{network.port} {place.server.host_key_pub}\n")
 
 
 async def test_a_try_that_is_given_up_leaves_nothing(place: Place) -> None:

@@ -1,19 +1,17 @@
 """The ssh transport against a real sshd: ways to a host, and what comes through."""
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncIterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 from kpd.hosts.ssh.transport import Ssh
 from tests.support.hosts.local import spec, until
 from tests.support.hosts.ssh import box, host_by, lets_in, refused, ssh_to
+from tests.support.hosts.ssh_connect import host_that_fails
 from tests.support.hosts.sshd import Sshd, ssh_config, sshd
 
 __all__ = ["box"]
@@ -119,19 +117,6 @@ async def test_binary_output_comes_whole(box: Sshd, tmp_path: Path) -> None:
     async with host_by(ssh_to(box), tmp_path / "host") as host:
         result = await host.job(spec("a", "cat; printf '\\377\\376\\000\\r\\n' >&2", stdin=every))
         assert (result.stdout, result.stderr) == (every, b"\xff\xfe\x00\r\n")
-
-
-@contextlib.asynccontextmanager
-async def host_that_fails(server: Sshd, kind: str, **more) -> AsyncIterator[HostError]:
-    """What `connect` raises for a host whose helper does not start; afterwards no connection is left."""
-    transport = ssh_to(server, **more)
-    host = Host("box", PurePosixPath("unused"), transport)
-    with pytest.raises(HostError) as caught:
-        await host.connect()
-    await host.close()
-    assert caught.value.kind == kind
-    yield caught.value
-    await until(lambda: not server.sessions())
 
 
 async def test_a_missing_python(box: Sshd) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncssh
@@ -13,36 +13,12 @@ import pytest
 from kpd.hosts.ssh.transport import Ssh
 from tests.support.hosts.local import until
 from tests.support.hosts.ssh import box, lets_in, refused, ssh_to
+from tests.support.hosts.ssh_login import add, agent, config, nobody_home
 from tests.support.hosts.sshd import Sshd, make_key, ssh_config
 
-__all__ = ["box"]
+__all__ = ["agent", "box", "nobody_home"]
 
 SECRET = "correct-horse"
-
-
-@pytest.fixture(autouse=True)
-def nobody_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the identities nor the agent of whoever runs the tests."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Path]:
-    """A real ssh-agent's socket."""
-    path = tmp_path / "agent"
-    process = subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL)
-    try:
-        while subprocess.run(["ssh-add", "-l"], env={"SSH_AUTH_SOCK": str(path)}, capture_output=True).returncode == 2:
-            assert process.poll() is None
-        yield path
-    finally:
-        process.kill()
-        process.wait()
-
-
-def add(agent: Path, *keys: Path) -> None:
-    subprocess.run(["ssh-add", "-q", *keys], env={"SSH_AUTH_SOCK": str(agent)}, check=True, capture_output=True)
 
 
 def lock(key: Path) -> Path:
@@ -52,16 +28,6 @@ def lock(key: Path) -> Path:
     locked.chmod(0o600)
     subprocess.run(["ssh-keygen", "-q", "-p", "-N", SECRET, "-f", locked], check=True, capture_output=True)
     return locked
-
-
-def options(server: Sshd, **more: object) -> dict[str, object]:
-    """A server's block without its identity."""
-    kept = {key: value for key, value in server.host_options.items() if not key.startswith("Identit")}
-    return kept | more
-
-
-def config(server: Sshd, tmp_path: Path, **more: object) -> Path:
-    return ssh_config(tmp_path / "config", box=options(server, **more))
 
 
 async def test_a_wrong_key(box: Sshd, tmp_path: Path) -> None:

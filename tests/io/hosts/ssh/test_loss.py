@@ -1,9 +1,8 @@
 """Links that break, hosts that fall silent, and servers that behave as no sshd does."""
 
 import asyncio
-import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import asyncssh
@@ -12,22 +11,11 @@ import pytest
 from kpd.hosts.link import Link
 from kpd.hosts.ssh.transport import Ssh
 from tests.support.hosts.local import spec, until
-from tests.support.hosts.slow_pipe import Proxy, proxy
 from tests.support.hosts.ssh import box, host_by, refused, ssh_to
+from tests.support.hosts.ssh_loss import GUARD_S, proxied
 from tests.support.hosts.sshd import Sshd, make_key, ssh_config
 
 __all__ = ["box"]
-
-GUARD_S = 30.0  # so that what waits for ever fails
-
-
-@contextlib.asynccontextmanager
-async def proxied(server: Sshd, tmp_path: Path) -> AsyncIterator[tuple[Proxy, Path]]:
-    """The network to the server, in our hands, and the ssh_config that leads through it."""
-    async with proxy(server.port) as network:
-        options = {"Port": network.port, "HostKeyAlias": "box"}
-        server.known_hosts.write_text(f"box {server.host_key_pub}\n")
-        yield network, ssh_config(tmp_path / "config", server, box=options)
 
 
 async def test_a_job_goes_on_when_the_server_falls(box: Sshd, tmp_path: Path) -> None:

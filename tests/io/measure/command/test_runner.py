@@ -15,8 +15,8 @@ import pytest
 from kpd.measure import jobs
 from kpd.measure.command.runs import START, sources
 from kpd.measure.screen import tripwires
-from tests.io.hosts.test_link import oldest_python
 from tests.places import ROOT
+from tests.support.hosts.pythons import oldest_python
 from tests.support.measure import nvml_standin
 
 GONE = jobs.GONE

@@ -2,7 +2,6 @@
 a GPU's."""
 
 import shutil
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,37 +11,15 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import LeaseRequest
 from kpd.measure.bench import Incorrect
 from kpd.measure.compiling import BuildError
-from kpd.measure.cuda.bench import prepare
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.score import case_times, impossible
-from kpd.model.places import Device
-from kpd.workspace.task import load_task
-from tests.support import cuda_standin
-from tests.support.measure.cuda_measured import LOOP, RIGHT, ROOFLINE_ONLY, TOML, kernel, task_folder
-from tests.support.measure.measured import local_host
+from tests.support.measure.cuda.bench import CPU_AS_GPU, built, quiet, standing_in
+from tests.support.measure.cuda_measured import LOOP, RIGHT, TOML, kernel
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-CPU_AS_GPU = Device("GPU-00000000-1111-2222-3333-444444444444", "gpu", "a stand-in for a GPU", "sm_00")
 SLOW = kernel(f"for (volatile int r = 0; r < 300; r++) {{ {LOOP} }}")
-
-
-def quiet(text: str) -> None:
-    """Nobody listens."""
-
-
-@asynccontextmanager
-async def standing_in(root: Path, one_file: bool = False, toml: str = TOML):
-    """The task made ready where the stand-in is the only nvcc."""
-    folder = task_folder(root, one_file, toml)
-    (root / "bin").mkdir()
-    (root / "bin" / "nvcc").write_text(ROOFLINE_ONLY.format(nvcc=cuda_standin.BIN / "nvcc"))
-    (root / "bin" / "nvcc").chmod(0o755)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", str(root / "bin"), prepend=":")
-        async with local_host(root / "host") as host:
-            yield await prepare(host, load_task(folder), CPU_AS_GPU, quiet)
 
 
 def says(before: str, now: str) -> None:
@@ -55,11 +32,6 @@ def says(before: str, now: str) -> None:
 async def _bench(tmp_path_factory):
     async with standing_in(tmp_path_factory.mktemp("cuda")) as bench:
         yield bench
-
-
-async def built(bench: DriverBench, source: str, flags: str = "", name: str = "kernel.cu") -> str:
-    files = {name: source.encode(), "build.json": b'{"flags": "%b"}' % flags.encode()}
-    return (await bench.build(await bench.stage(files), files, quiet)).job
 
 
 async def test_the_cases_and_what_they_cost_are_known(bench: DriverBench) -> None:

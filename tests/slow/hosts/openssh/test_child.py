@@ -5,8 +5,8 @@ import os
 import signal
 
 from kpd.hosts.child import ChildChannel
-from tests.io.hosts.openssh.test_child import ENV
 from tests.support.hosts.local import alive
+from tests.support.hosts.openssh_child import ENV
 
 
 async def test_a_frozen_child_is_ended_while_its_pipe_is_read() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.io.hosts.openssh.test_errors import place, refused
 from tests.support.hosts.openssh import Place, commands_in, place_at
+from tests.support.hosts.openssh_errors import place, refused
 
 __all__ = ["place"]
 

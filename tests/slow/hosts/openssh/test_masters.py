@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from tests.io.hosts.openssh.test_masters import place, through
 from tests.support.hosts.local import at, host_at, spec, until
 from tests.support.hosts.openssh import Place, begun, gone, place_at, run
+from tests.support.hosts.openssh_masters import place, through
 from tests.support.hosts.slow_pipe import proxy
 
 __all__ = ["place"]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.job import OutputChunk
-from tests.io.hosts.ssh.test_connect import host_that_fails
 from tests.support.hosts.local import spec, until
 from tests.support.hosts.ssh import box, host_by, lets_in, refused, ssh_to
+from tests.support.hosts.ssh_connect import host_that_fails
 from tests.support.hosts.sshd import Sshd, ssh_config, sshd
 
 __all__ = ["box"]

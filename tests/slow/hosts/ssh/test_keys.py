@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.io.hosts.ssh.test_keys import also_with, certify, public, run, ssh_lets_in, unknown
 from tests.support.hosts.ssh import box, lets_in, refused, ssh_to
+from tests.support.hosts.ssh_keys import also_with, certify, public, run, ssh_lets_in, unknown
 from tests.support.hosts.sshd import Sshd, ssh_config
 
 __all__ = ["box"]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.io.hosts.ssh.test_login import add, agent, config, nobody_home
 from tests.support.hosts.ssh import lets_in, refused, ssh_to
+from tests.support.hosts.ssh_login import add, agent, config, nobody_home
 from tests.support.hosts.sshd import make_key, sshd
 
 __all__ = ["agent", "nobody_home"]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.io.hosts.ssh.test_loss import GUARD_S, proxied
 from tests.support.hosts.local import names, until
 from tests.support.hosts.ssh import box, host_by, ssh_to
+from tests.support.hosts.ssh_loss import GUARD_S, proxied
 from tests.support.hosts.sshd import Sshd
 
 __all__ = ["box"]

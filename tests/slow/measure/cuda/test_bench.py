@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kpd.measure.compiling import BuildError
-from tests.io.measure.cuda.test_bench import built, quiet, standing_in
+from tests.support.measure.cuda.bench import built, quiet, standing_in
 from tests.support.measure.cuda_measured import LOOP, ONE_FILE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -18,7 +18,7 @@ from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import out
 from kpd.measure.run_context import RunContext
 from kpd.workspace.task import load_task
-from tests.io.measure.test_build import machine
+from tests.support.measure.build import machine
 from tests.support.measure.cuda_measured import (
     GPU,
     LOOP,

@@ -1,0 +1,19 @@
+"""A sweep's context and its iterations."""
+
+from dataclasses import replace
+
+from kpd.agents.agent import Context
+from kpd.model.nouns import Gain, Iteration, Run, Verdict
+from tests.support.agents.asked import asked
+
+
+def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-def]
+    files = {"kernel.c": b"#define TILE 8\nint x;\n"}
+    return replace(asked(task.folder, task, files), run=run, number=number)
+
+
+def iteration(number: int, parent: int, outcome, gain: float | None, point: dict[str, str]) -> Iteration:  # type: ignore[no-untyped-def]
+    verdict = (
+        None if gain is None else Verdict("same", Gain(gain, gain, gain), 5, outcome == "accepted", "told", told="")
+    )
+    return Iteration(number, "sweep", parent, 0.0, outcome=outcome, verdict=verdict, point=point)

@@ -1,0 +1,39 @@
+"""A follower of a job's output that is interrupted."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from kpd.hosts.errors import HostError
+from tests.support.hosts.far_end import far_end
+from tests.support.hosts.local import until
+
+STEP = 16 << 20
+
+
+async def interrupted(tmp_path: Path, steps: int) -> None:
+    """A job writes `steps` times so many random bytes, each when it is told to; its helper dies in between."""
+    script = (
+        f"n=0; while [ $n -lt {steps} ]; do while [ ! -e go$n ]; do sleep 0.01; done;"
+        f" head -c {STEP} /dev/urandom | tee -a copy; n=$((n + 1)); done; exit 7"
+    )
+    async with far_end(tmp_path / "host") as first:
+        job = first.begin("a", script)
+        folder = first.root / "jobs/a"
+        await until(folder.exists)
+        for step in range(steps // 2):
+            (folder / f"go{step}").touch()
+            await until(lambda step=step: len(job.out) >= STEP * step + STEP // 2)
+        os.kill(first.pid, signal.SIGKILL)
+        with pytest.raises(HostError):
+            await job.ended()
+        async with far_end(tmp_path / "host") as second:
+            rest = second.follow("a", stdout=len(job.out))
+            for step in range(steps // 2, steps):
+                (folder / f"go{step}").touch()
+                await until(lambda step=step: len(job.out) + len(rest.out) >= STEP * (step + 1))
+            end = await rest.ended()
+            assert (end["rc"], end["reason"], end["cached"]) == (7, "", False)
+            assert job.out + rest.out == (folder / "copy").read_bytes()

@@ -1,0 +1,5 @@
+"""The environment in which OpenSSH's client starts."""
+
+import os
+
+ENV = {"PATH": os.defpath}

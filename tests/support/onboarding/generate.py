@@ -1,0 +1,70 @@
+"""A workshop in which a model writes a harness."""
+
+import shutil
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from kpd.claude.question import Hooks
+from kpd.cli.diagnosis import problems as task_problems
+from kpd.onboarding.compiled import compiler
+from kpd.onboarding.facts import Facts, findings
+from kpd.onboarding.generate import Maker, Purse
+from kpd.workspace.config import ClaudeConfig
+from tests.support.agents.asked import at_once
+from tests.support.claude.anthropic_server import Script, Server, serving
+from tests.support.claude.asking import service_at
+from tests.support.measure.cuda_driver import NVCC
+from tests.support.measure.cuda_measured import needs_nvcc
+from tests.support.onboarding.kernels import Sources, sources
+
+
+@dataclass
+class Workshop:
+    """A maker of tasks that talks to a scripted service. `told` is what it has said."""
+
+    maker: Maker
+    server: Server
+    tasks: Path
+    facts: Facts
+    purse: Purse
+    told: list[str] = field(default_factory=list)
+
+    async def make(self, name: str = "rows", tries: int = 3) -> Path:
+        return await self.maker.make(self.tasks, name, self.facts, tries)
+
+    @property
+    def left(self) -> list[str]:
+        """All that lies in the folder of tasks."""
+        return sorted(path.name for path in self.tasks.iterdir()) if self.tasks.exists() else []
+
+
+@asynccontextmanager
+async def workshop(
+    folder: Path, script: Script, given: Sources | None = None, nvcc: str = "", limit_usd: float = 5.0
+) -> AsyncIterator[Workshop]:
+    found = given or sources(folder / "project")
+    purse, told = Purse(limit_usd), list[str]()
+    async with serving(script) as server:
+        service = service_at(server.url)
+        try:
+            hooks = Hooks(lambda text: None, lambda why: None, purse, at_once)
+            maker = Maker(service, ClaudeConfig(), hooks, task_problems, None, told.append)
+            facts = findings(found.kernel, found.wrapper, found.observed, 5)
+            ready = Workshop(maker, server, folder / "tasks", facts, purse, told)
+            if nvcc:
+                async with compiler(nvcc) as here:
+                    ready.maker = replace(maker, compiler=here)
+                    yield ready
+            else:
+                yield ready
+        finally:
+            await service.close()
+
+
+def compilers() -> Iterable[object]:
+    yield pytest.param(NVCC, id="stand-in")
+    yield pytest.param(shutil.which("nvcc") or "", id="nvcc", marks=needs_nvcc)
