@@ -28,6 +28,7 @@ from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
 from tests.support.hosts.local import until
 from tests.support.hosts.remote_box import Box, box
+from tests.support.hosts.slow_pipe import Proxy
 from tests.support.tui.attached import Watched
 from tui.model.feed import Feed, dialling
 
@@ -41,6 +42,13 @@ FIRST_VIEW = b"Overview"
 PATIENCE_S = 60.0
 
 
+def delay(seconds: float) -> Callable[[Proxy], None]:
+    def act(network: Proxy) -> None:
+        network.delay_s = seconds
+
+    return act
+
+
 def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else REPETITIONS
     with tempfile.TemporaryDirectory(prefix="kpd-bench-") as folder, box(Path(folder).resolve()) as far:
@@ -48,7 +56,7 @@ def main() -> None:
         with served(Path(folder).resolve() / "kernels") as workspace:
             found: dict[str, Any] = {}
             for added in ADDED_MS:
-                far.network(lambda network, added=added: setattr(network, "delay_s", added / 2000))
+                far.network(delay(added / 2000))
                 found[f"+{added} ms"] = {
                     "first_view_s": first_view(workspace, repetitions),
                     **asyncio.run(linked(far, workspace, repetitions)),

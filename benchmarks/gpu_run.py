@@ -32,6 +32,7 @@ from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import ProcessSample, samples_from_json
 from kpd.model import events as e
 from kpd.model.profiles import CaseTime
+from kpd.text import endings, standing
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 
@@ -68,7 +69,7 @@ def recipe(scratch: Path) -> dict[str, float]:
     task = shipped("tasks") / "transpose_cuda"
     program, report = scratch / "recipe", scratch / "recipe.ncu-rep"
     source = Path(__file__).with_name("recipe.cu")
-    commands = {
+    commands: dict[str, list[str | Path]] = {
         "nvcc": ["nvcc", "-O3", "-lineinfo", "-arch=native", f"-I{task}", source, "-o", program],
         "run": [program],
         "ncu": ["ncu", "--set", "full", "--clock-control", "none", "-f", "-o", report, program, "profile"],
@@ -124,8 +125,12 @@ async def glances(daemon: OwnDaemon) -> dict[str, Any] | None:
 def progress(fact: e.Fact) -> None:
     if isinstance(fact, e.StepFact):
         say(f"iteration {fact.iteration}: {fact.kind()}, {fact.seconds:.1f} s")
-    if isinstance(fact, e.IterationEnded | e.RunPaused | e.RunEnded):
-        say(f"{fact.kind()}: {fact.reason}")
+    if isinstance(fact, e.IterationEnded):
+        say(f"{fact.kind()}: {endings.iteration_ended(fact.cause)}")
+    if isinstance(fact, e.RunPaused):
+        say(f"{fact.kind()}: {standing.pause(fact.cause)}")
+    if isinstance(fact, e.RunEnded):
+        say(f"{fact.kind()}: {endings.run_ended(fact.cause)}")
 
 
 def copy_reports(folder: Path, out: Path) -> None:
@@ -189,7 +194,7 @@ def iteration(fact: e.IterationFact) -> dict[str, Any]:
         case e.Explained():
             return {"bottleneck": fact.bottleneck, "findings": [finding.rule for finding in fact.findings]}
         case e.IterationEnded():
-            return {"outcome": fact.outcome, "reason": fact.reason}
+            return {"outcome": fact.outcome, "reason": endings.iteration_ended(fact.cause)}
     return {}
 
 

@@ -26,6 +26,7 @@ async def served(scratch: Path) -> AsyncIterator[Path]:
         child = await asyncio.create_subprocess_shell(process.command or "", stdin=pipe, stdout=pipe, stderr=pipe)
         await process.redirect(stdin=child.stdin, stdout=child.stdout, stderr=child.stderr)
         process.exit(await child.wait())
+        await process.wait_closed()  # else what redirect() has left to await is awaited by nobody
 
     authorized = asyncssh.import_authorized_keys(client_key.export_public_key().decode())
     server = await asyncssh.listen(

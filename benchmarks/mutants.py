@@ -22,6 +22,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -51,6 +52,7 @@ def mutants(tree: ast.Module) -> Iterator[tuple[int, str, ast.Module]]:
             mutated = copy.deepcopy(tree)
             target = next(found for number, found in enumerate(ast.walk(mutated)) if number == at)
             change(target)
+            assert isinstance(node, ast.expr | ast.stmt)
             yield node.lineno, f"{_head(node)}  ->  {_head(target)}", ast.fix_missing_locations(mutated)
 
 
@@ -62,10 +64,10 @@ def _changes(node: Any) -> Iterator[Callable[[Any], object]]:
         case ast.Constant(value=int(value) | float(value)):
             little = value + 1 if isinstance(value, int) else value * 1.01 or 0.01
             for other in dict.fromkeys((little, value * 2 or little)):
-                yield lambda n, other=other: setattr(n, "value", other)
+                yield partial(lambda other, n: setattr(n, "value", other), other)
         case ast.Compare(ops=ops):
             for at, op in enumerate(ops):
-                yield lambda n, at=at, op=op: n.ops.__setitem__(at, FLIPPED[type(op)]())
+                yield partial(lambda at, op, n: n.ops.__setitem__(at, FLIPPED[type(op)]()), at, op)
         case ast.BoolOp(op=op) | ast.BinOp(op=op) if type(op) in FLIPPED:
             yield lambda n: setattr(n, "op", FLIPPED[type(op)]())
         case ast.If(test=test) | ast.IfExp(test=test) if not isinstance(test, ast.Compare | ast.BoolOp):
@@ -73,7 +75,7 @@ def _changes(node: Any) -> Iterator[Callable[[Any], object]]:
         case ast.Call(func=ast.Name(id=name)) if name in SWAPPED:
             yield lambda n: setattr(n.func, "id", SWAPPED[name])
     for at in range(len(node.keywords) if isinstance(node, ast.Call) else 0):
-        yield lambda n, at=at: n.keywords.pop(at)
+        yield partial(lambda at, n: n.keywords.pop(at), at)
 
 
 def _head(node: ast.AST) -> str:

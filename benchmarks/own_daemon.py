@@ -9,6 +9,9 @@ from typing import Any, Literal
 from kpd.client import ask
 from kpd.daemon.process import serve
 from kpd.model import events as e
+from kpd.model.nouns import State
+from kpd.model.standing import Hold
+from kpd.text import standing
 from kpd.workspace.paths import Workspace
 
 LONGEST_S = 4 * 3600.0
@@ -22,6 +25,7 @@ class OwnDaemon:
         self._workspace = workspace
         self._told = told
         self._more = asyncio.Event()
+        self._held: Hold | None = None
         self.serving = asyncio.create_task(serve(workspace, [self._listen]))
 
     @property
@@ -29,9 +33,14 @@ class OwnDaemon:
         return [event.fact for event in self.events]
 
     async def until(self, *kinds: type[e.Fact]) -> None:
-        """Until a fact of one of these kinds has come. Raises RuntimeError when the daemon ends first, TimeoutError."""
+        """Wait until a fact of one of these kinds has come.
+
+        Raises RuntimeError when the daemon ends first, or holds its queue without an event; TimeoutError.
+        """
         async with asyncio.timeout(LONGEST_S):
             while not any(isinstance(fact, kinds) for fact in self.facts):
+                if self._held is not None:  # as it does after an error of its own, or of `told`
+                    raise RuntimeError(standing.hold(self._held))
                 self._more.clear()
                 more = asyncio.ensure_future(self._more.wait())
                 await asyncio.wait([more, self.serving], return_when=asyncio.FIRST_COMPLETED)
@@ -57,7 +66,11 @@ class OwnDaemon:
         if isinstance(message, e.Event):
             self.events.append(message)
             self._told(message.fact)
-            self._more.set()
+        elif isinstance(message, State):
+            self._held = message.held
+        else:
+            return
+        self._more.set()
 
 
 @asynccontextmanager

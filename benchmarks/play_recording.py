@@ -21,6 +21,7 @@ from own_daemon import own_daemon
 
 from kpd.hosts.recorded.recording import header
 from kpd.model import events as e
+from kpd.text import endings, standing, verdicts
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import load_task
 
@@ -54,7 +55,7 @@ def play(task: Path, recording: Path) -> Gist:
         folder = json.dumps(str(recording.resolve()))
         workspace.config.write_text(f'[hosts.player]\ntransport = "recorded"\nrecording = {folder}\n')
         facts = asyncio.run(_run(workspace, name, count))
-    if paused := [fact.reason for fact in facts if isinstance(fact, e.RunPaused)]:
+    if paused := [standing.pause(fact.cause) for fact in facts if isinstance(fact, e.RunPaused)]:
         raise RuntimeError(paused[0])
     return gist(facts)
 
@@ -73,7 +74,7 @@ def gist(facts: Sequence[e.Fact]) -> Gist:
     for fact in facts:
         match fact:
             case e.Judged():
-                found[fact.iteration]["verdict"] = fact.verdict.reason
+                found[fact.iteration]["verdict"] = verdicts.verdict(fact.verdict)
                 found[fact.iteration]["gain"] = fact.verdict.gain
             case e.Timed():
                 found[fact.iteration]["cases"] = fact.cases
@@ -83,7 +84,7 @@ def gist(facts: Sequence[e.Fact]) -> Gist:
             case e.Explained():
                 found[fact.iteration]["findings"] = fact.findings
             case e.IterationEnded() if fact.outcome != "skipped":
-                found[fact.iteration]["ended"] = f"{fact.outcome}: {fact.reason}"
+                found[fact.iteration]["ended"] = f"{fact.outcome}: {endings.iteration_ended(fact.cause)}"
     return dict(found)
 
 

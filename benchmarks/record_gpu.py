@@ -40,6 +40,7 @@ from kpd.hosts.recorded.recording import Candidate, Recording, finish, load
 from kpd.hosts.recorded.scrub import LEAST
 from kpd.hosts.recorded.tape import Settings, lay
 from kpd.model import events as e
+from kpd.text import endings, standing
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder, read_files
 from kpd.workspace.shipped import shipped
@@ -173,15 +174,17 @@ async def run(workspace: Workspace, task: Task, agent: str, budget: dict[str, in
         await daemon.until(e.RunEnded, e.RunPaused)
     last = next((fact for fact in reversed(daemon.facts) if isinstance(fact, e.RunEnded)), None)
     if last is None or last.outcome == "failed":
-        sys.exit(f"the run did not come to its end: {last.reason if last else 'see above'}")
+        sys.exit(f"the run did not come to its end: {endings.run_ended(last.cause) if last else 'see above'}")
     return daemon.facts
 
 
 def told(fact: e.Fact) -> None:
     if isinstance(fact, e.IterationEnded):
-        print(f"{fact.run}.{fact.iteration} {fact.outcome}: {fact.reason}", flush=True)
-    elif isinstance(fact, e.RunPaused | e.RunEnded):
-        print(f"{fact.run}: {fact.reason}", flush=True)
+        print(f"{fact.run}.{fact.iteration} {fact.outcome}: {endings.iteration_ended(fact.cause)}", flush=True)
+    elif isinstance(fact, e.RunPaused):
+        print(f"{fact.run} paused: {standing.pause(fact.cause)}", flush=True)
+    elif isinstance(fact, e.RunEnded):
+        print(f"{fact.run} {fact.outcome}: {endings.run_ended(fact.cause)}", flush=True)
     elif isinstance(fact, e.Timed) and fact.retaken:
         print(f"{fact.retaken} of the processes were disturbed; a quiet machine makes a better recording", flush=True)
 

@@ -68,9 +68,11 @@ def gate(shape: str, gain_pct: float, process_sd: float, quad_sd: float, trials:
 def judge_ms() -> float:
     """Milliseconds that one verdict over 15 processes, 4 cases and 12 quads takes here."""
     rng = random.Random(0)
-    case = [
-        CaseSample(1, *(tuple(rng.randint(10**6, 10**6 + 10**4) for _ in range(24)) for _ in "ab")) for _ in range(60)
-    ]
+
+    def batches() -> tuple[int, ...]:
+        return tuple(rng.randint(10**6, 10**6 + 10**4) for _ in range(24))
+
+    case = [CaseSample(1, batches(), batches()) for _ in range(60)]
     samples = [ProcessSample(n, {str(at): case[4 * n + at] for at in range(4)}) for n in range(15)]
     begun = time.perf_counter()
     for _ in range(10):

@@ -138,7 +138,7 @@ def under_load(root: str, iterations: int, seconds: float) -> dict[str, Any]:
     with terminal(cockpit(root)) as ui:
         ui.until(newest_run(iterations), 20)
         ui.count(3)
-        took = []
+        took: list[float] = []
         end = time.monotonic() + seconds
         for key, text in itertools.cycle(PRESSES):
             if time.monotonic() > end and len(took) % len(PRESSES) == 0:
