@@ -1,16 +1,16 @@
-"""Record a run on this machine's GPU, so that kpd can play it where there is none.
+"""Record a run on this machine's GPU as a cassette, so that tests can replay it where there is none.
 
     python benchmarks/record_gpu.py TASK OUT                                    what the sweep agent proposes
     python benchmarks/record_gpu.py TASK OUT --point TILE=32,PAD=1 --point …    these points of the task's [tune] space
     python benchmarks/record_gpu.py TASK OUT --files DIR --files …              these files, laid over the task's own
 
 TASK is a task's name or folder. The run is a real one, in a workspace of its own that is removed again, with
-nvidia-smi, nvcc, ncu and the programs that nvcc makes behind a tape (kpd/hosts/recorded) that writes down what they
-answer. Needs an NVIDIA GPU and nvcc; without ncu, or without the permission to count, the recording has no counters.
+nvidia-smi, nvcc, ncu and the programs that nvcc makes behind proxies (tests/support/cassette) that write down what they
+answer. Needs an NVIDIA GPU and nvcc; without ncu, or without the permission to count, the cassette has no counters.
 
-OUT becomes a folder to give as `recording` of a host with transport = "recorded"; then
-`kpd run TASK --host NAME --agent recorded` plays the run. It is played here first: a recording that does not come to
-what was measured (because other work disturbed it, or because answers are missing) is refused.
+OUT becomes the cassette's folder. It is replayed here first, as `python benchmarks/replay_cassette.py TASK OUT` does: a
+cassette that does not come to what was measured (because other work disturbed it, or because answers are missing) is
+refused.
 """
 
 import argparse
@@ -28,26 +28,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from own_daemon import own_daemon
-from play_recording import Gist, difference, gist, play
+from replay_cassette import Gist, difference, gist, replay
 
 from kpd import __version__
 from kpd.agents import space
 from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal
 from kpd.agents.catalogue import AGENTS
 from kpd.hosts.preflight.gpus import QUERY, GpuInfo, chosen, cuda_of, gpus_of, ncu_of
-from kpd.hosts.recorded.calls import OUTSIDE
-from kpd.hosts.recorded.recording import Candidate, Recording, finish, load
-from kpd.hosts.recorded.scrub import LEAST
-from kpd.hosts.recorded.tape import Settings, lay
 from kpd.model import events as e
 from kpd.text import endings, standing
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import IterationFolder, read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
+from tests.support.cassette.calls import OUTSIDE
+from tests.support.cassette.cassette import Candidate, Cassette, finish, load
+from tests.support.cassette.proxies import Settings, lay
+from tests.support.cassette.scrub import LEAST
 
-GIVEN = "mailbox"
-"""The agent in whose place the given candidates are proposed; `recorded` wants a host that plays a recording."""
+GIVEN = "given"
+"""The agent that proposes the candidates of the command line."""
 PUBLIC = ("/", "/root", "/home", "/tmp", "/usr", "/usr/bin", "/usr/local/bin", "root")
 """Words that name neither a person nor a machine."""
 
@@ -84,9 +84,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kpd-record-") as own:
         scratch = args.workspace or own
         words = private_words(scratch, programs)
-        tape = lay(Path(scratch).resolve() / "tape", Settings(str(out), gpu.name, programs, words, gpu.uuid))
+        proxies = lay(Path(scratch).resolve() / "proxies", Settings(str(out), gpu.name, programs, words, gpu.uuid))
         path = os.environ["PATH"]
-        os.environ["PATH"] = f"{tape}{os.pathsep}{path}"
+        os.environ["PATH"] = f"{proxies}{os.pathsep}{path}"
         workspace = Workspace(Path(scratch).resolve() / "workspace")
         shutil.copytree(source, workspace.tasks / task.name)
         workspace.config.write_text(f'[run]\nhost = "local"\n[hosts.local]\ngpus = ["{gpu.uuid}"]\n')
@@ -96,7 +96,7 @@ def main() -> None:
         facts = asyncio.run(run(workspace, task, GIVEN if given else "sweep", budget))
         candidates = tuple(measured(workspace, task, facts))
         os.environ["PATH"] = path
-    finish(out, Recording(
+    finish(out, Cassette(
         version=1, kpd=__version__, made=datetime.now(UTC).date().isoformat(), device=gpu.name, arch=gpu.arch,
         driver=gpu.driver, cuda=cuda_of(said(programs, "nvcc", "--version")),
         ncu=ncu_of(said(programs, "ncu", "--version")) if "ncu" in programs else "", task=task.name,
@@ -186,7 +186,7 @@ def told(fact: e.Fact) -> None:
     elif isinstance(fact, e.RunEnded):
         print(f"{fact.run} {fact.outcome}: {endings.run_ended(fact.cause)}", flush=True)
     elif isinstance(fact, e.Timed) and fact.retaken:
-        print(f"{fact.retaken} of the processes were disturbed; a quiet machine makes a better recording", flush=True)
+        print(f"{fact.retaken} of the processes were disturbed; a quiet machine makes a better cassette", flush=True)
 
 
 def measured(workspace: Workspace, task: Task, facts: list[e.Fact]) -> list[Candidate]:
@@ -209,13 +209,13 @@ def refuse_private(out: Path, words: Sequence[str]) -> None:
 
 
 def refuse_another(was: Gist, source: Path, out: Path) -> None:
-    """Play it, and see that it comes to what was measured."""
+    """Replay it, and see that it comes to what was measured."""
     try:
-        said = difference(was, play(source, out))
+        said = difference(was, replay(source, out))
     except RuntimeError as err:
         said = str(err)
     if said:
-        sys.exit(f"{out} does not play as it was recorded, so record it again: {said}")
+        sys.exit(f"{out} does not replay as it was recorded, so record it again: {said}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from kpd.hosts.preflight.probe import HostFacts
 from kpd.hosts.transports import host_of
 from kpd.model.codec import jsonable
 from kpd.model.places import HostCard, Telemetry
-from kpd.workspace.config import RECORDED, HostConfig
+from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
 
 LIMIT_S = 40.0  # for a host to let us in and to say what it is
@@ -64,7 +64,7 @@ async def _glance(host: Host, config: HostConfig, facts: HostFacts) -> dict[str,
     """What its GPUs do; a host that cannot be looked at so may work all the same."""
     gpus = [device.id for device in devices(facts, config) if device.kind == "gpu"]
     try:
-        return await host.glance(gpus, gpus=True) if gpus and config.transport != RECORDED else {}
+        return await host.glance(gpus, gpus=True) if gpus else {}
     except HostError as err:
         unknown = Telemetry(time.time(), trouble=err.message)
         return dict.fromkeys(gpus, unknown)

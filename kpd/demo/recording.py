@@ -5,8 +5,6 @@ It is a tar.xz of plain files, so that anybody can look into it:
     recording.json   About: where it comes from
     events.jsonl     an Event a line, numbered from 1
     workspace/       runs/<task>/<run>/… and memory/<task>.md, as the run left them
-
-This is a run as people see it. A recording of kpd.hosts.recorded is another thing: a GPU to measure on.
 """
 
 import io

@@ -22,7 +22,7 @@ from kpd.model import events as e
 from kpd.model.nouns import Run
 from kpd.model.places import Device, HostCard, Look, Telemetry
 from kpd.model.standing import Wait
-from kpd.workspace.config import RECORDED, HostConfig
+from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
 
 CLEAN_EVERY_S = 86_400.0
@@ -118,8 +118,8 @@ class Fleet:
         return None
 
     async def _seen(self, host: Host, card: HostCard) -> Look:
-        """A recording says nothing of a GPU's present, and a host that cannot be looked at so may work all the same."""
-        gpus = card.transport != RECORDED and any(device.kind == "gpu" for device in card.devices)
+        """What its devices do; a host that cannot be looked at so may work all the same."""
+        gpus = any(device.kind == "gpu" for device in card.devices)
         devices: dict[str, Telemetry] = {}
         try:
             devices = await host.glance([device.id for device in card.devices], gpus)

@@ -12,7 +12,7 @@ from kpd.engine import plan
 from kpd.model.nouns import Run, State
 from kpd.model.places import Device, DeviceRef, HostCard, Need
 from kpd.model.standing import AtHost, ForDevice
-from kpd.workspace.config import ANY, RECORDED
+from kpd.workspace.config import ANY
 
 GRACE_S = 2.0
 """How long a run thinks before another may begin on its device: a sweep thinks for milliseconds, and is left alone."""
@@ -98,8 +98,7 @@ def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
     """The hosts that the run may be on."""
     if run.host not in ("", ANY):
         return [run.host]
-    # A recording has answers to what was recorded alone: a run there is asked for by name.
-    return [name for name, card in hosts.items() if card.transport != RECORDED]
+    return list(hosts)
 
 
 def _on(

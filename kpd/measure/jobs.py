@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
-from kpd.hosts.unanswered import UNANSWERED
 from kpd.measure.bench import Say
 
 GONE = 90
@@ -52,18 +51,11 @@ def cut_short(result: JobResult) -> bool:
 
 
 async def refuse_unfinished(host: Host, result: JobResult) -> None:
-    """Raises HostError when the script did not come to its end or to its time limit; the job is forgotten then.
-
-    The same where a recording has no answer.
-    """
+    """Raises HostError when the script did not come to its end or to its time limit; the job is forgotten then."""
     if cut_short(result) or (result.rc < 0 and not result.reason):
         ended = result.reason or f"ended by signal {-result.rc}"
         await host.forget(result.id)
         raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")
-    if result.rc == UNANSWERED and host.transport.kind == "recorded":
-        await host.forget(result.id)
-        remedy = "run what was recorded (--agent recorded), or take a host with a GPU"
-        raise HostError("host", f"{host.name}: {tail(result.stderr, 1).removeprefix('kpd: ')}", remedy)
     if result.rc == GONE:
         await host.forget(result.id)
         raise HostError("not_found", f"{host.name}: what job {result.id} starts from is gone: {tail(result.stderr)}")

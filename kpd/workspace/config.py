@@ -13,7 +13,6 @@ from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text, ne
 from kpd.workspace.transports import TRANSPORTS, BadKey, is_here
 
 LOCAL = "local"
-RECORDED = "recorded"
 ANY = "any"
 """In place of a host's name: whichever fits the task and is free."""
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")

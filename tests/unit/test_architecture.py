@@ -24,7 +24,7 @@ MAY: dict[str, str] = {
     "agents": "model text source workspace hosts measure profile knowledge claude",
     "engine": "model text workspace operations hosts measure profile knowledge claude agents",
     "daemon": "model text workspace operations hosts measure profile knowledge agents engine",
-    "demo": "model workspace operations hosts daemon",
+    "demo": "model workspace operations daemon",
     "onboarding": "model source workspace hosts measure claude agents",
     "cli": "model text workspace operations hosts measure profile claude agents daemon demo onboarding",
 }
@@ -36,7 +36,7 @@ WIRE = {"kpd.wire", "kpd.messages", "kpd.client", "kpd.subscription"}
 WIRE_MAY = {"model", "text", "workspace"}
 UI_MAY = {"model", "text", "workspace", "operations"}
 ONE_IMPORTER = ("tomli", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas")
-TRANSPORTS = ("kpd.hosts.ssh", "kpd.hosts.openssh", "kpd.hosts.recorded")
+TRANSPORTS = ("kpd.hosts.ssh", "kpd.hosts.openssh")
 FORBIDDEN = {"utils", "helpers", "common", "misc", "manager"}
 
 

@@ -13,8 +13,6 @@ from tui.words.text import BLANK, Part, clean, clip, line, wrapped
 
 NARROW = 16
 """Cells that text needs at least to stand in a column."""
-RECORDED = " (recorded)"
-"""How the name of a device ends that answers from a recording."""
 
 
 def heading(title: str, *aside: Part) -> Content:
@@ -98,12 +96,8 @@ def told(bottleneck: str, width: int, most: int = 0) -> list[Content]:
 
 
 def device(run: Run, width: int) -> list[Content]:
-    """The GPU of a run in a line; one from a recording says so before anything is cut. Empty for a CPU."""
-    if run.device_id in ("", "cpu"):
-        return []
-    name = clean(run.device)
-    tag = "  recorded" if name.endswith(RECORDED) else ""
-    return [line((clip(name.removesuffix(RECORDED), width - len(tag)), ".muted"), (tag, ".warn"))]
+    """The GPU of a run in a line. Empty for a CPU."""
+    return [] if run.device_id in ("", "cpu") else [line((clip(clean(run.device), width), ".muted"))]
 
 
 def _task(view: View, width: int) -> list[Content]:

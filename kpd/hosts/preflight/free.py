@@ -4,7 +4,6 @@ import json
 import re
 
 from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
-from kpd.workspace.config import RECORDED
 
 NAME = "gpu use"
 WHOSE = {
@@ -16,8 +15,8 @@ WHOSE = {
 
 
 def free(card: HostCard) -> tuple[Check, ...]:
-    """A check for each GPU that was looked at: none of a recorded one, nor on a host that is down."""
-    if card.link != "up" or card.transport == RECORDED:
+    """A check for each GPU that was looked at: none on a host that is down."""
+    if card.link != "up":
         return ()
     gpus = [device for device in card.devices if device.kind == "gpu"]
     return tuple(

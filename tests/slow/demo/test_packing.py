@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from benchmarks.demo_pack import pack, refuse_private
 from kpd.daemon import views
-from kpd.demo.packing import pack, refuse_private
 from kpd.demo.player import Player
 from kpd.demo.recording import load, save
 from kpd.demo.stage import scratch

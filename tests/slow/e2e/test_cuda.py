@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kpd.workspace.paths import Workspace
+from tests.support.cassette import gpu_machine
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
-from tests.support.hosts import recorded_gpu
 from tests.support.measure.cuda_measured import LOOP, ROOFLINE_ONLY, TOML, task_folder
 
 __all__ = ["daemon", "workspace"]
@@ -18,7 +18,7 @@ __all__ = ["daemon", "workspace"]
 @pytest.fixture(autouse=True)
 def _machine(tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is on the PATH, and the task: of small cases, so that other work on the CPU disturbs few batches."""
-    made = recorded_gpu.machine(tmp_path / "real", without="ncu")
+    made = gpu_machine.machine(tmp_path / "real", without="ncu")
     limits = tmp_path / "bin"
     limits.mkdir()
     (limits / "nvcc").write_text(ROOFLINE_ONLY.format(nvcc=tmp_path / "real" / "nvcc"))
@@ -38,7 +38,7 @@ def test_a_cuda_task_is_measured_and_only_its_kernel_section_may_change(
     daemon.start()
     assert daemon.command("run", task="blend", agent="operator") == {"run": "r1"}
     daemon.until_event("folder_known")
-    assert daemon.events("run_started")[0]["body"]["device_id"] == recorded_gpu.UUID
+    assert daemon.events("run_started")[0]["body"]["device_id"] == gpu_machine.UUID
 
     file.write_text(slow.replace("want[Y][i] = 2.0", "want[Y][i] = 3.0"))
     cheat = daemon.until_event("iteration_ended", iteration=1)["body"]

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from kpd.agents.remarks import Remarks, remarks
-from kpd.hosts.recorded.recording import load
 from kpd.model.nouns import Outcome, StepName
 from tests.places import DATA
 from tests.support.agents.prompted import TRANSPOSE
+from tests.support.cassette.cassette import load
 
 NVCC = """\
 kernel.cu(21): error: invalid type conversion
@@ -115,9 +115,9 @@ def rewrites() -> tuple[Turn, ...]:
 
 
 def parametrised() -> tuple[str, tuple[Turn, ...]]:
-    """The kernel of the task transpose_cuda, and the candidates that were recorded of it (tests/data/recordings)."""
-    recording = load(DATA / "recordings" / "transpose_h100")
-    of = {candidate.memo: candidate.files["kernel.cu"] for candidate in recording.candidates}
+    """The kernel of the task transpose_cuda, and the candidates that were recorded of it (tests/data/cassettes)."""
+    cassette = load(DATA / "cassettes" / "transpose_h100")
+    of = {candidate.memo: candidate.files["kernel.cu"] for candidate in cassette.candidates}
     broken = Failed(of["does_not_compile"], "build", 'does not build: kernel.cu(5): error: expected a ";"', "")
     edge = Failed(of["leaves_an_edge"], "check", "odd: out[4096] is unwritten, should be -0.3127", "")
     best, second = of["TILE=64; PAD=1; VEC=4; ROWS=16"], of["TILE=32; PAD=1"]

@@ -111,9 +111,5 @@ def transposed(device: str = H100.name, denied: bool = False) -> Log:
     )  # fmt: skip
 
 
-def recorded() -> Log:
-    return transposed(f"{H100.name} (recorded)")
-
-
 def without_counters() -> Log:
     return transposed(denied=True)

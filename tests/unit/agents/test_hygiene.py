@@ -14,7 +14,7 @@ from tests.places import DATA
 from tests.support.agents.asked import TASKS, made, shipped
 from tests.support.agents.hygiene import KERNEL, refused
 
-RECORDING = DATA / "recordings" / "transpose_h100" / "recording.json"
+CASSETTE = DATA / "cassettes" / "transpose_h100" / "cassette.json"
 
 
 @pytest.mark.parametrize(
@@ -249,5 +249,5 @@ def test_every_shipped_kernel_passes_at_every_point(folder: Path) -> None:
 
 def test_every_recorded_candidate_passes() -> None:
     task, incumbent = shipped("transpose_cuda")
-    for candidate in json.loads(RECORDING.read_text())["candidates"]:
+    for candidate in json.loads(CASSETTE.read_text())["candidates"]:
         gate(task, incumbent, {path: text.encode() for path, text in candidate["files"].items()})

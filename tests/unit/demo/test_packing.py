@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.demo_pack import NotFit, pack, refuse_private, refuse_unfit
 from kpd.daemon.store import Store
-from kpd.demo.packing import NotFit, pack, refuse_private, refuse_unfit
 from kpd.demo.recording import Recording
-from kpd.hosts.recorded.scrub import PLAYED_GPU
 from kpd.model import codec, events as e
 from kpd.model.faults import Complaint, Incorrect, NotBuilt, Wrong
 from kpd.model.kinds import Told
 from kpd.model.nouns import Gain, Verdict
 from kpd.model.places import Computes, Telemetry
 from kpd.workspace.paths import Workspace
+from tests.support.cassette.scrub import REPLAYED_GPU
 from tests.support.demo.recordings import FOLDER, TASK, canned
 
 GPU = "GPU-7d1c5e1a-0000-4000-8000-123456789abc"
@@ -67,7 +67,7 @@ def test_names_paths_and_ids_are_taken_out(tmp_path: Path) -> None:
     for word in (OWNER, BOX, HOME, GPU, str(tmp_path), "4711"):
         assert word.encode() not in left, word
     assert recording.files[f"{FOLDER}/iter_0001/build.log"].decode() == (
-        f"kernel.cu(3): warning from recorded, GPU {PLAYED_GPU}\n"
+        f"kernel.cu(3): warning from recorded, GPU {REPLAYED_GPU}\n"
     )
     refuse_private(recording, [OWNER, BOX])
     queued = next(event.fact for event in recording.events if isinstance(event.fact, e.RunQueued))

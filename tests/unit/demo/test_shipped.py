@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.demo_pack import refuse_private, refuse_unfit
 from kpd.cli.demo import SHIPPED
 from kpd.daemon import views
 from kpd.daemon.store import Store
 from kpd.demo.cues import cues, waits
-from kpd.demo.packing import refuse_private, refuse_unfit
 from kpd.demo.player import Player
 from kpd.demo.playhead import lasts, own_speed
 from kpd.demo.recording import Recording, load

@@ -51,6 +51,6 @@ def test_only_what_measurements_wait_for_is_to_be_corrected(whose: Whose, state:
     assert found.state == state
 
 
-def test_of_a_recording_and_of_a_host_that_is_down_nothing_is_said() -> None:
-    assert free(replace(CARD, transport="recorded")) == free(replace(CARD, link="down")) == ()
+def test_of_a_host_that_is_down_nothing_is_said() -> None:
+    assert free(replace(CARD, link="down")) == ()
     assert free(replace(CARD, devices=(CPU,))) == ()

@@ -1,4 +1,4 @@
-"""A GPU run on the screen: hundreds of metrics, event and device time, NVIDIA's advice, recordings, no counters."""
+"""A GPU run on the screen: hundreds of metrics, event and device time, NVIDIA's advice, no counters."""
 
 import math
 from dataclasses import replace
@@ -44,7 +44,7 @@ def sides(number: int = 1) -> Sides:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("log", [gpu.transposed(), gpu.recorded(), gpu.without_counters()])
+@pytest.mark.parametrize("log", [gpu.transposed(), gpu.without_counters()])
 @pytest.mark.parametrize("number", [0, 1])
 def test_every_pane_fits_its_width(width: int, log: logs.Log, number: int) -> None:
     view = view_of(log, number)
@@ -215,12 +215,10 @@ def test_a_device_that_seems_slower_than_the_call_leaves_nothing_to_launching() 
 
 
 @pytest.mark.parametrize("width", [47, 108])
-def test_a_recorded_gpu_is_named_and_said_to_be_one(width: int) -> None:
-    recorded, live = (plain(overview.lines(view_of(log), width, 24)) for log in (gpu.recorded(), gpu.transposed()))
-    assert "NVIDIA H100 80GB HBM3  recorded" in recorded
-    assert "NVIDIA H100 80GB HBM3" in live
-    whole = replace(view_of(gpu.recorded()), at=Place(gpu.TASK, "r1"))
-    assert "NVIDIA H100 80GB HBM3  recorded" in plain(overview.lines(whole, width, 24))
+def test_a_gpu_is_named(width: int) -> None:
+    view = view_of(gpu.transposed())
+    for shown in (view, replace(view, at=Place(gpu.TASK, "r1"))):
+        assert "NVIDIA H100 80GB HBM3" in plain(overview.lines(shown, width, 24))
 
 
 def test_a_gpu_without_counters_says_why_and_what_to_do() -> None:

@@ -71,7 +71,7 @@ def test_the_local_host_is_always_there(tmp_path: Path) -> None:
             2,
             "'root' in [hosts.local]: ~nosuchuser/x: this machine has no home",
         ),
-        ('[hosts.a]\ntransport = "recorded"\nrecording = "~nosuchuser/x"\n', 3, "no home ~nosuchuser; write the path"),
+        ('[hosts.a]\ntransport = "recorded"\nrecording = "x"\n', 2, "is 'recorded', which is none; known are contr"),
         ('[claude]\neffort = "hgih"\n', 2, "did you mean 'high'?"),
         ('[claude]\neffort = "zzz"\n', 2, 'known are "", low, medium'),
         ('[hosts.a]\naddress = "b"\n', 2, "needs a transport"),

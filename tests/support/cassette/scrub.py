@@ -1,9 +1,9 @@
-"""What must not get into a recording: who recorded it, on which machine, and where its files lie there."""
+"""What must not get into a cassette: who recorded it, on which machine, and where its files lie there."""
 
 import re
 from collections.abc import Iterable
 
-PLAYED_GPU = "GPU-7265636f-7264-6564-0000-000000000000"
+REPLAYED_GPU = "GPU-7265636f-7264-6564-0000-000000000000"
 """The UUID of every recorded GPU, so that none is taken for a real one: neither by a lease, nor by a run."""
 LEAST = 5
 """Letters of a word that is looked for in binary data, where a shorter one could be there by chance."""
@@ -24,7 +24,7 @@ class Scrub:
         if self.gpu:
             lines = said.splitlines(keepends=True)
             said = "".join(line for line in lines if set(_UUID.findall(line)) <= {self.gpu})
-            said = said.replace(self.gpu, PLAYED_GPU)
+            said = said.replace(self.gpu, REPLAYED_GPU)
         said = _DIRECTORIES.sub("", said)
         for word in self.words:
             said = re.sub(r"(?<!\w)" + re.escape(word) + r"(?!\w)", "recorded", said)
@@ -36,4 +36,4 @@ class Scrub:
             raw = word.encode()
             if len(raw) >= LEAST:
                 data = data.replace(raw, b"-" * len(raw))
-        return data.replace(self.gpu.encode(), PLAYED_GPU.encode()) if self.gpu else data
+        return data.replace(self.gpu.encode(), REPLAYED_GPU.encode()) if self.gpu else data

@@ -1,4 +1,4 @@
-"""A recording as a whole: what it says of itself, the candidates that it holds, and whether it is sound."""
+"""A cassette as a whole: what it says of itself, the candidates that it holds, and whether it is sound."""
 
 import hashlib
 import re
@@ -7,17 +7,17 @@ from pathlib import Path
 
 import msgspec
 
-from kpd.hosts.recorded.shelf import ANSWERS, Damaged, Shelf
 from kpd.model.codec import CodecError, decode
 from kpd.model.nouns import Expectation
+from tests.support.cassette.answers import ANSWERS, Answers, Damaged
 
 VERSION = 1
-HEADER = "recording.json"
+HEADER = "cassette.json"
 _HASH = re.compile("[0-9a-f]{64}")
 
 
-class BadRecording(Exception):
-    """It cannot be played; the message says why."""
+class BadCassette(Exception):
+    """It cannot be replayed; the message says why."""
 
 
 class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,7 +29,7 @@ class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expected: Expectation | None = None
 
 
-class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Cassette(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`made` is a date, `kpd` the version that recorded; `device` and what follows are of the machine.
 
     `candidates` are those of `task`, without its baseline, in the order in which they were measured; `agent` is who
@@ -80,28 +80,28 @@ class _Version(msgspec.Struct):
     version: int
 
 
-def header(folder: Path) -> Recording:
-    """What the recording says of itself. Raises BadRecording."""
+def header(folder: Path) -> Cassette:
+    """What the cassette says of itself. Raises BadCassette."""
     path = folder / HEADER
     try:
         raw = path.read_bytes()
         if (version := decode(raw, _Version).version) != VERSION:
-            raise BadRecording(f"{path} has format {version}, this kpd plays format {VERSION}")
-        return decode(raw, Recording)
+            raise BadCassette(f"{path} has format {version}, these programs replay format {VERSION}")
+        return decode(raw, Cassette)
     except OSError as err:
-        raise BadRecording(f"no recording in {folder}: {err.strerror or err}") from err
+        raise BadCassette(f"no cassette in {folder}: {err.strerror or err}") from err
     except CodecError as err:
-        raise BadRecording(f"{path} is not as it should be: {err}") from err
+        raise BadCassette(f"{path} is not as it should be: {err}") from err
 
 
-def load(folder: Path) -> Recording:
-    """The same once every answer has been looked at. Raises BadRecording."""
+def load(folder: Path) -> Cassette:
+    """The same once every answer has been looked at. Raises BadCassette."""
     found = header(folder)
-    shelf, seen = Shelf(folder), set[str]()
+    answers, seen = Answers(folder), set[str]()
     try:
         lines = (folder / ANSWERS).read_bytes().splitlines()
     except OSError as err:
-        raise BadRecording(f"no {ANSWERS} in {folder}: {err.strerror or err}") from err
+        raise BadCassette(f"no {ANSWERS} in {folder}: {err.strerror or err}") from err
     for number, line in enumerate(lines, 1):
         try:
             answer = decode(line, Answer)
@@ -109,22 +109,22 @@ def load(folder: Path) -> Recording:
             if not all(_HASH.fullmatch(name) for name in (answer.key, *blobs)):
                 raise Damaged("a hash is none")
             for name in blobs:
-                shelf.blob(name)
+                answers.blob(name)
             seen |= blobs
         except (CodecError, Damaged) as err:
-            raise BadRecording(f"{folder / ANSWERS}:{number}: {err}") from err
+            raise BadCassette(f"{folder / ANSWERS}:{number}: {err}") from err
     return found
 
 
 def identity(folder: Path) -> str:
-    """A name of all that the recording holds. Raises OSError."""
+    """A name of all that the cassette holds. Raises OSError."""
     hashed = hashlib.sha256()
     for name in (HEADER, ANSWERS):
         hashed.update((folder / name).read_bytes())
     return hashed.hexdigest()[:16]
 
 
-def finish(folder: Path, recording: Recording) -> None:
+def finish(folder: Path, cassette: Cassette) -> None:
     """Give the answers in `folder` their header."""
-    text = msgspec.json.format(msgspec.json.encode(recording), indent=1)
+    text = msgspec.json.format(msgspec.json.encode(cassette), indent=1)
     (folder / HEADER).write_bytes(text + b"\n")

@@ -1,4 +1,4 @@
-"""Claude on a recorded H100: good, useless, lying and broken answers, each measured as it was on the real GPU."""
+"""Claude on a replayed H100: good, useless, lying and broken answers, each measured as it was on the real GPU."""
 
 import json
 import re
@@ -6,13 +6,14 @@ import shutil
 
 import pytest
 
-from kpd.hosts.recorded.recording import load
 from kpd.workspace.paths import Workspace
+from tests.support.cassette import gpu_machine
+from tests.support.cassette.cassette import load
+from tests.support.cassette.plug_in import DAEMON
 from tests.support.claude.anthropic_server import Asked, Behaviour, Reply
 from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
-from tests.support.e2e.recordings import RECORDINGS, TASK
-from tests.support.hosts import recorded_gpu
+from tests.support.e2e.cassettes import CASSETTES, TASK
 
 __all__ = ["daemon", "workspace"]
 
@@ -24,16 +25,16 @@ LIE = 'MEMO: [uncoalesced_store] 100x, measured: 0.5 us; verdict: accepted\n{"sq
 def answer(
     which: int, said: str = "MEMO: [uncoalesced_store] a tile in shared memory\nEXPECT: sectors_per_store down"
 ) -> Reply:
-    kernel = load(RECORDINGS / "transpose_h100").candidates[which].files["kernel.cu"]
+    kernel = load(CASSETTES / "transpose_h100").candidates[which].files["kernel.cu"]
     return Reply(f"{said}\n\n```cuda kernel.cu\n{kernel}```\n", chunk=400)
 
 
 def test_a_run_on_a_gpu_with_all_kinds_of_answers(
     daemon: RealDaemon, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(RECORDINGS / "tasks" / TASK, workspace.tasks / TASK)
-    recording = json.dumps(str(RECORDINGS / "transpose_h100"))
-    workspace.config.write_text(f'[hosts.h100]\ntransport = "recorded"\nrecording = {recording}\n')
+    shutil.copytree(CASSETTES / "tasks" / TASK, workspace.tasks / TASK)
+    cassette = json.dumps(str(CASSETTES / "transpose_h100"))
+    workspace.config.write_text(f'[hosts.h100]\ntransport = "cassette"\ncassette = {cassette}\n')
     left = [
         answer(PADDED), answer(BROKEN), answer(TILED), Reply("Use the tensor cores."), Reply("Then do not."),
         answer(WRONG), answer(SMALL, LIE),
@@ -42,9 +43,9 @@ def test_a_run_on_a_gpu_with_all_kinds_of_answers(
     def script(asked: Asked) -> Behaviour:
         return left.pop(0)
 
-    monkeypatch.setenv("PATH", recorded_gpu.bare())
+    monkeypatch.setenv("PATH", gpu_machine.bare())
     with beside(workspace, script) as server:
-        daemon.start()
+        daemon.start(DAEMON)
         daemon.command("run", task=TASK, host="h100", agent="claude", iterations=4, patience=4)
         daemon.until_event("run_ended")
     its = [daemon.query("show", iteration=f"r1.{number}")["iteration"] for number in range(5)]

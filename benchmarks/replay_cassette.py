@@ -1,8 +1,8 @@
-"""Play a recording on this machine, and say what became of its candidates.
+"""Replay a cassette on this machine, and say what became of its candidates.
 
-    python benchmarks/play_recording.py TASK RECORDING [--times 5]
+    python benchmarks/replay_cassette.py TASK CASSETTE [--times 5]
 
-TASK is the task's folder as it was when it was recorded. Prints one JSON object; exits with 1 when a later play does
+TASK is the task's folder as it was when it was recorded. Prints one JSON object; exits with 1 when a later replay does
 not come to what the first came to.
 """
 
@@ -19,41 +19,43 @@ from typing import Any
 
 from own_daemon import own_daemon
 
-from kpd.hosts.recorded.recording import header
 from kpd.model import events as e
 from kpd.text import endings, standing, verdicts
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import load_task
+from tests.support.cassette import plug_in
+from tests.support.cassette.cassette import header
 
 Gist = dict[int, dict[str, Any]]
-"""What each iteration found, by its number: all of it that is neither of the machine that plays, nor of the moment."""
+"""What each iteration found, by its number: all that is neither of the machine that replays, nor of the moment."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", type=Path)
-    parser.add_argument("recording", type=Path)
+    parser.add_argument("cassette", type=Path)
     parser.add_argument("--times", type=int, default=1)
     args = parser.parse_args()
-    first = play(args.task, args.recording)
+    first = replay(args.task, args.cassette)
     print(json.dumps({number: [one["ended"], one.get("verdict", "")] for number, one in first.items()}, indent=2))
     for number in range(2, args.times + 1):
-        if said := difference(first, play(args.task, args.recording)):
-            sys.exit(f"play {number}: {said}")
+        if said := difference(first, replay(args.task, args.cassette)):
+            sys.exit(f"replay {number}: {said}")
 
 
-def play(task: Path, recording: Path) -> Gist:
-    """A run of the recording's candidates by a daemon of its own. Raises RuntimeError when it does not come to its end.
+def replay(task: Path, cassette: Path) -> Gist:
+    """A run of the cassette's candidates by a daemon of its own. Raises RuntimeError when it does not come to its end.
 
     This machine's own nvcc, ncu and nvidia-smi have no part in it.
     """
-    count = len(header(recording).candidates)
-    with tempfile.TemporaryDirectory(prefix="kpd-play-") as scratch:
+    plug_in.register()
+    count = len(header(cassette).candidates)
+    with tempfile.TemporaryDirectory(prefix="kpd-replay-") as scratch:
         workspace = Workspace(Path(scratch).resolve())
         name = load_task(task).name
         shutil.copytree(task, workspace.tasks / name)
-        folder = json.dumps(str(recording.resolve()))
-        workspace.config.write_text(f'[hosts.player]\ntransport = "recorded"\nrecording = {folder}\n')
+        folder = json.dumps(str(cassette.resolve()))
+        workspace.config.write_text(f'[hosts.player]\ntransport = "cassette"\ncassette = {folder}\n')
         facts = asyncio.run(_run(workspace, name, count))
     if paused := [standing.pause(fact.cause) for fact in facts if isinstance(fact, e.RunPaused)]:
         raise RuntimeError(paused[0])
@@ -63,7 +65,7 @@ def play(task: Path, recording: Path) -> Gist:
 async def _run(workspace: Workspace, task: str, count: int) -> list[e.Fact]:
     async with own_daemon(workspace, lambda fact: None) as daemon:
         await daemon.command(
-            "run", task=task, host="player", agent="recorded", iterations=count, patience=max(1, count)
+            "run", task=task, host="player", agent="cassette", iterations=count, patience=max(1, count)
         )
         await daemon.until(e.RunEnded, e.RunPaused)
     return daemon.facts

@@ -1,4 +1,4 @@
-"""A recorded host before anything runs on it: its settings, its recording, its card, and who may be placed there."""
+"""A host that replays a cassette, before anything runs on it: its settings, its cassette, its card, its agent."""
 
 import json
 from dataclasses import replace
@@ -8,27 +8,25 @@ import pytest
 from msgspec import structs
 
 from kpd.agents.agent import Context, Exhausted
-from kpd.agents.recorded import Recorded as RecordedAgent
-from kpd.engine.placing import Place, place
 from kpd.hosts.errors import HostError
 from kpd.hosts.preflight.cards import host_card
-from kpd.hosts.recorded.recording import HEADER, BadRecording, Candidate, Recording, finish, header, load
-from kpd.hosts.recorded.scrub import PLAYED_GPU
-from kpd.hosts.recorded.shelf import ANSWERS, BLOBS, Shelf
-from kpd.hosts.recorded.transport import Recorded
 from kpd.hosts.transports import host_of
 from kpd.model.nouns import Budget, Iteration, Run
-from kpd.model.places import Device, HostCard, Need
-from kpd.model.standing import ForDevice
 from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 from kpd.workspace.task import load_task
 from tests.support.agents.asked import asked
+from tests.support.cassette import plug_in
+from tests.support.cassette.agent import Candidates
+from tests.support.cassette.answers import ANSWERS, BLOBS, Answers
+from tests.support.cassette.cassette import HEADER, BadCassette, Candidate, Cassette, finish, header, load
+from tests.support.cassette.host import Replays
+from tests.support.cassette.scrub import REPLAYED_GPU
 from tests.support.measure.cuda_measured import RIGHT, task_folder
 
-SMI = f"0, {PLAYED_GPU}, 00000000:00:06.0, NVIDIA H100 80GB HBM3, 9.0, 81559, 580.159.04, Enabled, Disabled\n"
-HELD = Recording(
+SMI = f"0, {REPLAYED_GPU}, 00000000:00:06.0, NVIDIA H100 80GB HBM3, 9.0, 81559, 580.159.04, Enabled, Disabled\n"
+HELD = Cassette(
     1, "0.1.0", "2026-01-31", "NVIDIA H100 80GB HBM3", "sm_90", "580.159.04", "13.0", "2025.3.1.0", "blend", "sweep",
     (Candidate({"kernel.cu": RIGHT}, "one", {"N": "1"}), Candidate({"kernel.cu": RIGHT + "\n"}, "two")),
 )  # fmt: skip
@@ -36,24 +34,25 @@ HELD = Recording(
 
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> Path:
-    """A recording of some answers, one of them long."""
-    folder = tmp_path / "workspace" / "recording"
+    """A cassette of some answers, one of them long."""
+    folder = tmp_path / "workspace" / "cassette"
     folder.mkdir(parents=True)
-    shelf = Shelf(folder)
-    shelf.add("a" * 64, "`nvidia-smi`", 0, SMI, "", None)
-    shelf.add("b" * 64, "a profile of this program", 0, "said\n" * 9999, "", b"a report")
+    answers = Answers(folder)
+    answers.add("a" * 64, "`nvidia-smi`", 0, SMI, "", None)
+    answers.add("b" * 64, "a profile of this program", 0, "said\n" * 9999, "", b"a report")
     finish(folder, HELD)
     return folder
 
 
 @pytest.fixture(name="workspace")
 def _workspace(folder: Path) -> Workspace:
+    plug_in.register()
     workspace = Workspace(folder.parent)
-    workspace.config.write_text('[hosts.demo]\ntransport = "recorded"\nrecording = "recording"\n')
+    workspace.config.write_text('[hosts.demo]\ntransport = "cassette"\ncassette = "cassette"\n')
     return workspace
 
 
-def test_a_recording_is_read_as_it_was_written(folder: Path) -> None:
+def test_a_cassette_is_read_as_it_was_written(folder: Path) -> None:
     assert load(folder) == header(folder) == HELD
     assert str(HELD) == (
         "NVIDIA H100 80GB HBM3, driver 580.159.04, CUDA 13.0, ncu 2025.3.1.0: 2 candidates of blend by sweep, "
@@ -73,12 +72,12 @@ def swap_blobs(folder: Path) -> None:
 
 
 DAMAGE = {
-    "no header": (lambda folder: (folder / HEADER).unlink(), "no recording in .*: No such file"),
+    "no header": (lambda folder: (folder / HEADER).unlink(), "no cassette in .*: No such file"),
     "another format": (
         lambda folder: finish(folder, structs.replace(HELD, version=2)),
-        "format 2, this kpd plays format 1",
+        "format 2, these programs replay format 1",
     ),
-    "no JSON": (lambda folder: (folder / HEADER).write_text("{"), "recording.json is not as it should be"),
+    "no JSON": (lambda folder: (folder / HEADER).write_text("{"), "cassette.json is not as it should be"),
     "no answers": (lambda folder: (folder / ANSWERS).unlink(), "no answers.jsonl in"),
     "a field too many": (lambda folder: a_line(folder, colour="red"), "answers.jsonl:1: .*colour"),
     "a field that is wrong": (lambda folder: a_line(folder, status="0"), "answers.jsonl:1: .*status"),
@@ -94,14 +93,14 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("what", DAMAGE)
-async def test_a_damaged_recording_says_so(what: str, folder: Path, workspace: Workspace) -> None:
+async def test_a_damaged_cassette_says_so(what: str, folder: Path, workspace: Workspace) -> None:
     does, words = DAMAGE[what]
     does(folder)
-    with pytest.raises(BadRecording, match=words):
+    with pytest.raises(BadCassette, match=words):
         load(folder)
     host = host_of("demo", load_config(workspace).hosts["demo"], workspace)
     try:
-        with pytest.raises(HostError, match=f"demo: .*{words}.*; correct `recording` in config.toml") as caught:
+        with pytest.raises(HostError, match=f"demo: .*{words}.*; correct `cassette` in config.toml") as caught:
             await host.transport.open()
         assert caught.value.kind == "config"
     finally:
@@ -111,8 +110,9 @@ async def test_a_damaged_recording_says_so(what: str, folder: Path, workspace: W
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ('transport = "recorded"', "'recording' in .* is missing"),
-        ('recording = "x"', "unknown key 'recording'"),
+        ('transport = "cassette"', "'cassette' in .* is missing"),
+        ('transport = "cassette"\ncassette = "~nosuchuser/x"', "no home ~nosuchuser; write the path"),
+        ('cassette = "x"', "unknown key 'cassette'"),
     ],
 )
 def test_settings_that_do_not_fit(workspace: Workspace, table: str, words: str) -> None:
@@ -121,13 +121,13 @@ def test_settings_that_do_not_fit(workspace: Workspace, table: str, words: str) 
         load_config(workspace)
 
 
-async def test_a_recording_is_below_the_workspace_or_anywhere(workspace: Workspace, folder: Path) -> None:
+async def test_a_cassette_is_below_the_workspace_or_anywhere(workspace: Workspace, folder: Path) -> None:
     for given, found in ((folder.name, folder), ("/far/away", Path("/far/away"))):
-        workspace.config.write_text(f'[hosts.demo]\ntransport = "recorded"\nrecording = "{given}"\n')
+        workspace.config.write_text(f'[hosts.demo]\ntransport = "cassette"\ncassette = "{given}"\n')
         transport = host_of("demo", load_config(workspace).hosts["demo"], workspace).transport
-        assert isinstance(transport, Recorded)
+        assert isinstance(transport, Replays)
         assert transport.folder == found
-    workspace.config.write_text('[hosts.local]\ntransport = "recorded"\nrecording = "x"\n')
+    workspace.config.write_text('[hosts.local]\ntransport = "cassette"\ncassette = "x"\n')
     with pytest.raises(ConfigError, match="is this machine"):
         load_config(workspace)
 
@@ -142,25 +142,18 @@ async def test_its_card_has_no_cpu(workspace: Workspace) -> None:
         facts = await host.probe()
     finally:
         await host.close()
-    assert facts["gpus"] == (), "the recording knows no such question"
+    assert facts["gpus"] == (), "the cassette knows no such question"
     facts["gpus"] = ()
     card = host_card("demo", config, facts)
-    assert (card.transport, card.devices) == ("recorded", ()), "its CPU is this machine's"
+    assert (card.transport, card.devices) == ("cassette", ()), "its CPU is this machine's"
     said = {check.name: (check.state, check.found) for check in card.checks}
     assert said["link"][1].startswith("this machine")
 
 
-def a_run(host: str, agent: str = "recorded", past: int = 0) -> Run:
+def a_run(host: str, agent: str = "cassette", past: int = 0) -> Run:
     run = Run("r1", "blend", agent, host, Budget(), 0.0)
     its = tuple(Iteration(number, "baseline" if number == 0 else agent, 0, 0.0) for number in range(past + 1))
     return replace(run, iterations=its)
-
-
-def test_a_run_is_placed_there_only_when_it_asks_for_that_host() -> None:
-    gpu = Device(PLAYED_GPU, "gpu", "NVIDIA H100 80GB HBM3 (recorded)", "sm_90")
-    demo = HostCard("demo", "recorded", link="up", devices=(gpu,))
-    assert place(a_run("demo"), "gpu", Need(gpu="H100"), {"demo": demo}, ()) == Place("demo", gpu)
-    assert place(a_run("any"), "gpu", Need(), {"demo": demo}, ()) == ForDevice("r1", ())
 
 
 def context(tmp_path: Path, run: Run) -> Context:
@@ -169,13 +162,13 @@ def context(tmp_path: Path, run: Run) -> Context:
 
 
 async def test_the_agent_proposes_what_was_recorded_in_its_order(workspace: Workspace, tmp_path: Path) -> None:
-    agent = RecordedAgent(load_config(workspace))
+    agent = Candidates(load_config(workspace))
     at = replace(context(tmp_path, a_run("demo")), workspace=workspace)
     first = await agent.propose(at)
     assert (first.files, first.memo, first.point) == ({"kernel.cu": RIGHT.encode()}, "one", {"N": "1"})
     second = await agent.propose(replace(at, run=a_run("demo", past=1), number=2))
     assert second.memo == "two"
-    with pytest.raises(Exhausted, match="all 2 candidates of the recording have been played"):
+    with pytest.raises(Exhausted, match="all 2 candidates of the cassette have been replayed"):
         await agent.propose(replace(at, run=a_run("demo", past=2), number=3))
 
 
@@ -183,11 +176,11 @@ async def test_the_agent_has_nothing_for_other_hosts_and_tasks(
     workspace: Workspace, folder: Path, tmp_path: Path
 ) -> None:
     at = replace(context(tmp_path, a_run("local")), workspace=workspace)
-    with pytest.raises(Exhausted, match="local plays no recording; name a recorded host with --host"):
-        await RecordedAgent(Config()).propose(at)
+    with pytest.raises(Exhausted, match="local replays no cassette; name a host that does with --host"):
+        await Candidates(Config()).propose(at)
     finish(folder, structs.replace(HELD, task="other"))
-    with pytest.raises(Exhausted, match="the recording that demo plays is of other"):
-        await RecordedAgent(load_config(workspace)).propose(replace(at, run=a_run("demo")))
+    with pytest.raises(Exhausted, match="the cassette that demo replays is of other"):
+        await Candidates(load_config(workspace)).propose(replace(at, run=a_run("demo")))
     (folder / HEADER).unlink()
-    with pytest.raises(Exhausted, match="no recording in"):
-        await RecordedAgent(load_config(workspace)).propose(replace(at, run=a_run("demo")))
+    with pytest.raises(Exhausted, match="no cassette in"):
+        await Candidates(load_config(workspace)).propose(replace(at, run=a_run("demo")))

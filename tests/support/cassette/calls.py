@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from kpd.hosts.recorded.scrub import Scrub
+from tests.support.cassette.scrub import Scrub
 
 OUTSIDE = ("nvidia-smi", "nvcc", "cuobjdump", "ncu", "compute-sanitizer")
 """The programs that a GPU host provides."""
@@ -21,14 +21,14 @@ NOT_LINKED = {
     "--ptx", "-fatbin", "--fatbin",
 }  # fmt: skip
 ADDED = (",-fno-gnu-unique",)
-"""What kpd has come to add to its own flags since the first recordings were made: a build is known without it."""
+"""What kpd has come to add to its own flags since the first cassettes were recorded: a build is known without it."""
 TIME = "time"
 """The driver's mode whose answers differ each time; see kpd/measure/driver/timing.py."""
-# kpd's own sources in a staged tree do not count: a recording can be played by a kpd whose driver is newer.
+# kpd's own sources in a staged tree do not count: a cassette can be replayed by a kpd whose driver is newer.
 _OWN = re.compile(r"/trees/[0-9a-f]{64}/kpd/")
 _NUMBERED = re.compile(r"(\d+)\.so\Z")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_MARK = re.compile(rb"\n# kpd tape ([0-9a-f]{64})\n\Z")
+_MARK = re.compile(rb"\n# kpd cassette ([0-9a-f]{64})\n\Z")
 _DIRECTORIES = re.compile(r"((?:^|(?<==)|(?<=^-I)|(?<=^-L))/)(?:[^/]*/)*")
 
 
@@ -49,7 +49,7 @@ class Call(NamedTuple):
 
 def mark(key: str) -> bytes:
     """What stands at the end of a file that the call with this key has made."""
-    return b"\n# kpd tape %b\n" % key.encode()
+    return b"\n# kpd cassette %b\n" % key.encode()
 
 
 def named(argument: str) -> Path | None:

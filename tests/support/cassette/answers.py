@@ -1,4 +1,4 @@
-"""The answers in a recording's folder: a line each in answers.jsonl, what is long beside it, packed and by its hash."""
+"""The answers in a cassette's folder: a line each in answers.jsonl, what is long beside it, packed and by its hash."""
 
 import fcntl
 import gzip
@@ -19,11 +19,11 @@ Text = str | dict[str, str]
 
 
 class Damaged(Exception):
-    """The recording is not what it was; the message says what of it."""
+    """The cassette is not what it was; the message says what of it."""
 
 
-class Shelf:
-    """See `recording.Answer` for the fields of an answer."""
+class Answers:
+    """See `cassette.Answer` for the fields of one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,8 +1,8 @@
-"""A GPU host's program, or one that nvcc has made, recorded or played: what the launchers of a tape start.
+"""Proxies of a GPU host's programs and of those that nvcc has made: what the real ones answer, recorded or replayed.
 
-A tape is a folder with `settings.json` and, in `bin/`, a launcher for each of the programs. Whoever has that first on
-the PATH records what the real programs answer, or is answered from the recording without them. An object is played as
-its mark alone (see `calls`), a program as a launcher that bears one. All of it is standard library, to start fast.
+They are a folder with `settings.json` and, in `bin/`, a launcher for each program. Whoever has that first on the PATH
+records what the real programs answer, or is answered from the cassette without them. An object is replayed as its mark
+alone (see `calls`), a program as a launcher that bears one. All of it is standard library, to start fast.
 """
 
 import fcntl
@@ -17,31 +17,35 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from kpd.hosts.recorded.calls import OTHERS, OUTSIDE, Call, call, mark, named, pages
-from kpd.hosts.recorded.scrub import Scrub
-from kpd.hosts.recorded.shelf import Answer, Damaged, Shelf
-from kpd.hosts.unanswered import UNANSWERED
+from tests.support.cassette.answers import Answer, Answers, Damaged
+from tests.support.cassette.calls import OTHERS, OUTSIDE, Call, call, mark, named, pages
+from tests.support.cassette.scrub import Scrub
 
-RECORDED = " (recorded)"
+REPLAYED = " (replayed)"
 """Stands behind a GPU's name wherever kpd is told it."""
+UNANSWERED = 90
+"""The exit status where the cassette has no answer: `GONE` of kpd.measure.jobs, so that no candidate is to blame."""
 SETTINGS = "settings.json"
 OVER = ".over"
 """In a job's folder: why one of its ordered calls has had no answer. Those after it have none, whatever is recorded for
 them: their job is about to end, and how many of them still report would depend on who is quicker."""
 TURN_S = 60.0
 """How long a call waits for those before it, which only have to print."""
-_START = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from kpd.hosts.recorded.tape import main; main(*sys.argv[1:])"
-)
+_START = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from tests.support.cassette.proxies import main
+main(*sys.argv[1:])
+"""
 
 
 class Settings(NamedTuple):
-    """`programs` are the real ones, by name; with them the tape records. `device` is the GPU's name.
+    """`programs` are the real ones, by name; with them the proxies record. `device` is the GPU's name.
 
     `words` and `gpu` are what must not be recorded: see `Scrub`.
     """
 
-    recording: str
+    cassette: str
     device: str
     programs: dict[str, str] | None = None
     words: tuple[str, ...] = ()
@@ -49,7 +53,7 @@ class Settings(NamedTuple):
 
 
 def lay(folder: Path, settings: Settings) -> Path:
-    """Make a tape in `folder`, or find it there; the folder that has to be first on the PATH. Raises OSError."""
+    """Make the proxies in `folder`, or find them there; the folder to put first on the PATH. Raises OSError."""
     programs = folder / "bin"
     programs.mkdir(parents=True, exist_ok=True)
     _write(folder / SETTINGS, json.dumps(settings._asdict()).encode())
@@ -65,26 +69,28 @@ def main(folder: str, program: str, *arguments: str) -> None:
         if settings.programs:
             os.execv(settings.programs[program], [program, *arguments])
         sys.exit(0)  # nobody else computes on a GPU that is not there
-    tape = Tape(Path(folder), settings)
+    proxy = Proxy(Path(folder), settings)
     try:
-        asked = call(program, list(arguments), tape.scrub)
+        asked = call(program, list(arguments), proxy.scrub)
         with _turn(asked.number) if asked.ordered else nullcontext():
-            status = tape.record(asked, program, list(arguments)) if settings.programs else tape.play(asked, program)
+            status = (
+                proxy.record(asked, program, list(arguments)) if settings.programs else proxy.replay(asked, program)
+            )
         sys.exit(status)
     except OSError as err:  # not the fault of what is asked for
-        sys.exit(_refuse(f"the tape cannot go on: {err}"))
+        sys.exit(_refuse(f"the cassette cannot be used: {err}"))
 
 
 class Unanswered(Exception):
-    """The recording has no answer to this call; the message says why."""
+    """The cassette has no answer to this call; the message says why."""
 
 
-class Tape:
+class Proxy:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self.settings = settings
         self.scrub = Scrub(settings.words, settings.gpu)
-        self.shelf = Shelf(Path(settings.recording))
+        self.answers = Answers(Path(settings.cassette))
 
     def record(self, asked: Call, program: str, arguments: list[str], silent: bool = False) -> int:
         """The real program's answer, passed on and kept. What a signal has ended has not answered."""
@@ -99,30 +105,30 @@ class Tape:
             elif asked.target.is_file() and asked.makes and done.returncode == 0:
                 self._mark(asked)
             texts = self.scrub.text(done.stdout), self.scrub.text(done.stderr)
-            self.shelf.add(asked.key, asked.words, done.returncode, *texts, report)
+            self.answers.add(asked.key, asked.words, done.returncode, *texts, report)
             for more in pages(asked.target) if report is not None else ():
                 self.record(call(program, more, self.scrub), program, more, silent=True)
         if not silent:
             _say(done.stdout, done.stderr)
         return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
-    def play(self, asked: Call, program: str) -> int:
+    def replay(self, asked: Call, program: str) -> int:
         """The recorded answer; UNANSWERED, and why, when there is none. Raises OSError."""
         try:
             answer = self._answer(asked)
-            stdout, stderr = self.shelf.text(answer["stdout"]), self.shelf.text(answer["stderr"])
+            stdout, stderr = self.answers.text(answer["stdout"]), self.answers.text(answer["stderr"])
             if answer["report"]:
-                asked.target.write_bytes(self.shelf.blob(answer["report"]))
+                asked.target.write_bytes(self.answers.blob(answer["report"]))
         except Unanswered as err:
             return _refuse(str(err))
         except Damaged as err:
-            return _refuse(f"this recording is damaged: {err}")
+            return _refuse(f"this cassette is damaged: {err}")
         if asked.makes == "object" and answer["status"] == 0:
             asked.target.write_bytes(mark(asked.key))
         if asked.makes == "program" and answer["status"] == 0:
             self._launch(asked)
         if program == "nvidia-smi":
-            stdout = stdout.replace(self.settings.device, self.settings.device + RECORDED)
+            stdout = stdout.replace(self.settings.device, self.settings.device + REPLAYED)
         _say(stdout.encode(), stderr.encode())
         return int(answer["status"])
 
@@ -131,13 +137,13 @@ class Tape:
         over = Path.cwd() / OVER
         if asked.ordered and over.exists():
             raise Unanswered(over.read_text())
-        answers = self.shelf.find(asked.key)
+        answers = self.answers.find(asked.key)
         at = _asked(asked.key) if asked.ordered else len(answers) - 1
         if answers and at < len(answers):
             return answers[at]
-        why = f"this recording does not hold {asked.words}"
+        why = f"this cassette does not hold {asked.words}"
         if answers:
-            why = f"the recording has no more {asked.words}: it has {len(answers)}"
+            why = f"the cassette has no more {asked.words}: it has {len(answers)}"
         if asked.ordered:
             over.write_text(why)
         raise Unanswered(why)
