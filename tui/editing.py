@@ -13,12 +13,12 @@ from textual.app import SuspendNotSupported
 
 from kpd.operations.iterations import EditKernel
 from kpd.subscription import DaemonError
-from kpd.workspace.editor import REMEDY, editor
+from kpd.workspace.environment import REMEDY, editor
 from kpd.workspace.paths import WorkspaceError
 from tui.acts.action import no_link
 from tui.acts.actions import BY_ID
-from tui.model.folders import source_of
-from tui.screens.choice import ChoiceScreen
+from tui.model.selected import source_of
+from tui.screens.form import ChoiceScreen
 from tui.sending import refusal
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kpd.workspace.paths import Workspace
 from tui.model.details import Diff
-from tui.model.folders import folder_of, path_of, source_of
+from tui.model.selected import folder_of, path_of, source_of
 from tui.model.view import View
 from tui.sending import asked
 from tui.widgets.lines import Lines

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from tui import themes
 from tui.acts.actions import key
-from tui.model.against import compared_with
 from tui.model.outline import ORDERS, Place
+from tui.model.selected import compared_with
 from tui.model.view import TABS, Against, Tab
 from tui.screens.finding import FindScreen
 from tui.screens.palette import PaletteScreen

@@ -13,7 +13,7 @@ from tui.acts import asking
 from tui.acts.action import Action, no_link
 from tui.acts.actions import BY_ID
 from tui.model.details import Diff, Problem
-from tui.model.fired import findings
+from tui.model.selected import findings
 from tui.model.view import Said, View
 from tui.screens.box import Modal
 from tui.screens.form import FormScreen

@@ -4,12 +4,10 @@ import asyncio
 import os
 
 from kpd.agents.agent import AgentKind, BadReply, Context, Exhausted, Failure, Proposal
-from kpd.agents.knowing import known, past
-from kpd.agents.prompt.blocks import Prompt
+from kpd.agents.knowing import known, past, proposal
+from kpd.agents.prompt.blocks import Prompt, shorter
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.record import artefacts
-from kpd.agents.prompt.shorten import shorter
-from kpd.agents.reading import proposal
 from kpd.claude.backoff import Backoff
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart, Stop

@@ -7,8 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from kpd.agents.agent import AgentKind, BadReply, Context, Proposal
-from kpd.agents.knowing import whole_prompt
-from kpd.agents.reading import proposal
+from kpd.agents.knowing import proposal, whole_prompt
 from kpd.model.standing import ForReply
 from kpd.workspace.paths import Outside, inside
 from kpd.workspace.runfolder import read_plain

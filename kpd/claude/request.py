@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from kpd.claude.backoff import Backoff
+from kpd.claude.backoff import Backoff, WaitNotices
 from kpd.claude.call import ModelCall
 from kpd.claude.continuation import join
 from kpd.claude.errors import Unavailable
@@ -14,7 +14,6 @@ from kpd.claude.failures import PromptTooLong, Transient, Trouble
 from kpd.claude.prices import Price, cost, known
 from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, Stop
 from kpd.claude.stream import MalformedEvent, StreamedReply
-from kpd.claude.wait_notices import WaitNotices
 from kpd.model.spending import Usage
 from kpd.model.standing import ForService
 

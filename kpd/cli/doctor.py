@@ -4,22 +4,23 @@ import errno
 import shutil
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from kpd.agents.catalogue import asks_models
 from kpd.cli import checks
 from kpd.cli.ask import query, workspace
 from kpd.cli.diagnosis import problems
 from kpd.cli.hosts_trust import known
 from kpd.cli.look import Card, look
-from kpd.cli.model_key import NAME, model_key
 from kpd.cli.outcome import CliError
 from kpd.cli.parser import add_json
 from kpd.cli.text import clean, colours, columns, out, out_json, paint, plain
-from kpd.daemon.plug_ins import plug_ins
+from kpd.daemon.library import plug_ins
 from kpd.hosts.preflight.checks import LEAST_DISK
-from kpd.hosts.preflight.free import free
+from kpd.hosts.preflight.gpu_checks import free
 from kpd.model import codec
 from kpd.model.places import Check, HostCard
 from kpd.wire import DaemonError
@@ -163,3 +164,23 @@ def _model_key(ws: Workspace, config: Config | None) -> tuple[Check, ...]:
         return (Check(NAME, "off", f"nobody knows: {err.message}"),)
     runs = {run["id"]: run["agent"] for run in (*status["begun"], *status["queued"])}
     return (model_key(known, config.run.agent, runs, status["pid"] is not None),)
+
+
+NAME = "model key"
+
+
+def model_key(known: Mapping[str, Any], agent: str, runs: Mapping[str, str], daemon: bool) -> Check:
+    """`known` is the answer to the query `model_key`, of the `daemon` if one runs, else of this process.
+
+    `agent` is the config's, `runs` are the agents of the runs that have not ended, by the runs' ids.
+    """
+    name, trouble = known["variable"], known["trouble"]
+    where = "the daemon's environment" if daemon else "this environment; kpd start hands it on"
+    if not trouble:
+        return Check(NAME, "ok", f"{name} is set in {where}")
+    needs = [f"the agent of config.toml ({agent})"] if asks_models(agent) else []
+    needs += [run for run, agents in runs.items() if asks_models(agents)]
+    if not needs:
+        return Check(NAME, "off", f"{trouble}; only the agent claude and kpd task new --from need it")
+    restart = "kpd shutdown, then kpd start" if daemon else "then kpd start"
+    return Check(NAME, "bad", f"{trouble}; needed by {', '.join(needs)}", f"export {name}=…, {restart}")

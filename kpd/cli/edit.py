@@ -13,7 +13,7 @@ from kpd.cli.outcome import DAEMON_CODES, FAILED, INFRA, OK, CliError
 from kpd.cli.parser import nearest
 from kpd.cli.text import line, narrate
 from kpd.client import DaemonError
-from kpd.workspace.editor import REMEDY, editor
+from kpd.workspace.environment import REMEDY, editor
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_files
 

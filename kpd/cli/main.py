@@ -1,17 +1,17 @@
 """The entry point: a table of verbs, of which only the chosen one is imported."""
 
 import argparse
+import errno
 import importlib
 import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn, TextIO, cast
 
 from kpd import __version__
 from kpd.cli.outcome import DAEMON_CODES, INFRA, INTERRUPTED, OK, USAGE, CliError
 from kpd.cli.parser import Parser, add_workspace, nearest
-from kpd.cli.streams import let_go_of_stderr, make_whole
 from kpd.cli.text import narrate, plain
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.operation import help_of
@@ -183,6 +183,32 @@ def _complain(message: str, remedy: str, code: int) -> int:
     line = f"{message}; {remedy}" if remedy else message
     narrate(f"kpd: {plain(line)}")
     return code
+
+
+class Closed(io.TextIOBase):
+    """Stands for a stdout that was closed before kpd began: to write to it fails as on a full disk."""
+
+    def write(self, text: str) -> NoReturn:
+        raise OSError(errno.EBADF, "it is closed", "stdout")
+
+
+def make_whole() -> None:
+    """Have all three streams there. A closed one's number is taken, or kpd's next file would get it."""
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    if sys.stdout is None:
+        os.open(os.devnull, os.O_WRONLY)
+        sys.stdout = cast(TextIO, Closed())
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def let_go_of_stderr() -> None:
+    """What could not be narrated is dropped: Python would try once more, and its failure would be the exit code."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
-"""The operators' commands: each checked against its declaration, refused or carried out, answered after its effect."""
+"""What the engine is asked for clients: commands, each refused or carried out, and a glance at devices."""
 
+import asyncio
+from collections.abc import Mapping
 from inspect import isawaitable
 from typing import Any
 
 from kpd.engine.engine import Engine
+from kpd.engine.fleet import Fleet
 from kpd.engine.operations.effects import EFFECTS
 from kpd.hosts.errors import HostError
+from kpd.model.codec import jsonable
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.checking import checked
 from kpd.wire import DaemonError
@@ -32,3 +36,15 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
     except OSError as err:
         raise DaemonError("infra", f"{err.filename or verb}: {err.strerror or err}", "check the disk") from err
     return {**op.answer(target), **(done or {})}
+
+
+async def answer(fleet: Fleet, args: Mapping[str, object]) -> list[Any]:
+    """The looks as plain JSON values, all hosts at once. Raises DaemonError."""
+    if strange := sorted(args.keys() - {"host"}):
+        raise DaemonError("usage", f"query glance takes no {strange[0]!r}", "it takes: host")
+    name = args.get("host")
+    if name is not None and not (isinstance(name, str) and name in fleet.hosts):
+        raise DaemonError("unknown", f"no host {name!r}", f"hosts: {', '.join(fleet.hosts) or 'none'}")
+    names = list(fleet.hosts) if name is None else [name]
+    looks = await asyncio.gather(*(fleet.glance(one) for one in names))
+    return [jsonable(look) for look in looks if look is not None]

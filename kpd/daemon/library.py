@@ -1,8 +1,9 @@
 """What kpd knows apart from any run, as answers: the rules, the skills, a task's memory, whether it may ask models."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kpd.agents.catalogue import AGENTS
 from kpd.knowledge import memory
 from kpd.knowledge.efficacy import NEVER, efficacy
 from kpd.knowledge.skills import load_skills
@@ -10,8 +11,11 @@ from kpd.model.nouns import Run, Stand
 from kpd.profile import catalogue
 from kpd.wire import DaemonError
 from kpd.workspace.config import load_config
+from kpd.workspace.languages import LANGUAGES
 from kpd.workspace.paths import Outside, Workspace, WorkspaceError, inside
 from kpd.workspace.runfolder import NotPlain
+from kpd.workspace.seams import PlugInError
+from kpd.workspace.transports import TRANSPORTS
 
 MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
 
@@ -79,3 +83,13 @@ def model_key(workspace: Workspace, environ: Mapping[str, str]) -> dict[str, str
     except WorkspaceError as err:
         raise DaemonError("infra", err.message, err.remedy) from err
     return {"variable": config.api_key_env, "trouble": config.lacks_key(environ)}
+
+
+def plug_ins() -> Iterator[tuple[str, PlugInError | None]]:
+    """Each entry of a plug-in in words, with what is wrong with it. Imports them all.
+
+    Raises PlugInError when kpd's own entries are not installed.
+    """
+    for entries in (AGENTS.plug_ins(), TRANSPORTS.plug_ins(), LANGUAGES.plug_ins(), catalogue.of_plug_ins()):
+        for told, found in entries:
+            yield told, found if isinstance(found, PlugInError) else None

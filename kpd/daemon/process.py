@@ -1,4 +1,4 @@
-"""The process: one store, one journal, one engine, one server; signals; a clean start and a clean end."""
+"""The process: one store, one journal, one engine, one server; signals; a clean start, after a crash too, and end."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from kpd import __version__
-from kpd.daemon import alert, commands, glances, plug_ins, recovery, system, views
+from kpd.daemon import alert, commands, library, system, views
 from kpd.daemon.diary import NOTICED, Diary
 from kpd.daemon.journal import Journal, Listener
 from kpd.daemon.server import Server
@@ -22,8 +22,8 @@ from kpd.engine.engine import Engine
 from kpd.engine.journal import holding
 from kpd.messages import Live
 from kpd.model import events as e
-from kpd.model.nouns import State
-from kpd.model.standing import Hold
+from kpd.model.nouns import Run, State
+from kpd.model.standing import Hold, LeftAt, Unfinished
 from kpd.operations.checking import checked
 from kpd.operations.machines import ShutDown
 from kpd.workspace.config import Config, load_config
@@ -31,6 +31,9 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 
 log = logging.getLogger(__name__)
+
+Ended = Literal["crashed", "cut", "rested"]
+"""How the daemon before this one ended: without a goodbye, in the middle of a step, or between two."""
 
 
 class Daemon:
@@ -82,14 +85,14 @@ class Daemon:
         with holding(self.journal):
             self.journal.emit(e.Noticed(level, text))
 
-    async def serve(self, ended: recovery.Ended) -> None:
+    async def serve(self, ended: Ended) -> None:
         """Until `ending` is set. `ended` is how the daemon before this one did."""
         async with AsyncExitStack() as stack:
             survey_tasks(self.workspace, self.journal)
-            for _, wrong in await asyncio.to_thread(list, plug_ins.plug_ins()):
+            for _, wrong in await asyncio.to_thread(list, library.plug_ins()):
                 if wrong is not None:
                     self._say("warning", str(wrong))
-            recovery.hold_unfinished(self.journal, ended)
+            hold_unfinished(self.journal, ended)
             ledger.settle(self.journal)
             self.engine.look_at_folders()
             server = Server(self.workspace.make_socket_folder(), self.journal, self._query, self._command)
@@ -112,7 +115,7 @@ class Daemon:
 
     async def _query(self, what: str, args: dict[str, object]) -> object:
         if what == "glance":
-            return await glances.answer(self.engine.fleet, args)
+            return await commands.answer(self.engine.fleet, args)
         if what == "diary":
             return self.diary.answer(args)
         return await asyncio.to_thread(views.answer, what, args, views.Sources(self.journal.state, self.workspace))
@@ -176,7 +179,7 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
     config = load_config(workspace)
     with system.hold(workspace.lock):
         journal = Journal(Store(workspace.store))
-        ended = recovery.how_it_ended(journal)
+        ended = how_it_ended(journal)
         for listener in listeners:
             journal.subscribe(listener)
         journal.emit(e.DaemonStarted(__version__, os.getpid(), str(workspace.root)))
@@ -192,3 +195,33 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
         finally:
             journal.close()
     return 0
+
+
+def how_it_ended(journal: Journal) -> Ended:
+    """To be asked before this one says that it has started. Raises JournalError."""
+    if journal.state.pid is not None:
+        return "crashed"
+    last = journal.store.tail(1)
+    fact = last[0].fact if last else e.DaemonStopped(rested=True)
+    return "rested" if isinstance(fact, e.DaemonStopped) and fact.rested else "cut"
+
+
+def hold_unfinished(journal: Journal, ended: Ended) -> None:
+    """Hold the queue for a former daemon's runs until a person says `resume`, unless that one came to rest.
+
+    Their jobs go on meanwhile: a step that is begun again follows its job, or reads what that has measured. What runs
+    for nobody is ended when its host is reached (`engine.leftovers`). Raises JournalError.
+    """
+    state = journal.state
+    runs = state.begun or state.queue[:1]
+    if state.held or not runs or ended == "rested" or (ended == "cut" and not state.begun):
+        return
+    journal.emit(e.QueueHeld(Unfinished("cut" if ended == "cut" else "crashed", tuple(map(_left_at, runs)))))
+
+
+def _left_at(run: Run) -> LeftAt:
+    if run.status == "queued":
+        return LeftAt(run.id, queued=True)
+    if run.current is not None:
+        return LeftAt(run.id, iteration=run.current.number, step=run.current.step)
+    return LeftAt(run.id, iteration=run.iterations[-1].number, behind=True) if run.iterations else LeftAt(run.id)

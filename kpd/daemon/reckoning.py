@@ -7,8 +7,7 @@ from typing import Any
 
 from kpd.daemon.store import Store
 from kpd.engine.plan import in_vain
-from kpd.measure.final import FINAL, HeldOutResult, held_out
-from kpd.measure.judge import BadSamples, judge
+from kpd.measure.judge import FINAL, BadSamples, HeldOutResult, held_out, judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
 from kpd.model.events import Billed, BudgetChanged, Event, Judged, RunQueued

@@ -16,7 +16,7 @@ from kpd.engine.hosting import Again, note_peaks, trouble
 from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.placing import Place
-from kpd.engine.report import write_report
+from kpd.engine.record import write_report
 from kpd.engine.turns import Turns, claim_of
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import claims, worked

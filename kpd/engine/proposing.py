@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kpd.agents import space
 from kpd.agents.agent import BadReply, Base, Context, Failure, Proposal
+from kpd.agents.prompt.known import heard
 from kpd.agents.remarks import remarks
-from kpd.agents.stands import heard
 from kpd.engine import taskfolder
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.edits import edit_folder

@@ -17,7 +17,7 @@ from kpd.measure import bench, judge as verdicts, score
 from kpd.measure.bench import BuiltObject
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest
-from kpd.measure.final import FINAL, held_out
+from kpd.measure.judge import FINAL, held_out
 from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.screen import tripwires
 from kpd.model import events as e

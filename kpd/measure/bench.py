@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kpd.hosts.host import JobResult
-from kpd.measure.final import HeldOutResult
+from kpd.measure.judge import HeldOutResult
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
 from kpd.model.faults import Wrong

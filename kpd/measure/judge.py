@@ -1,5 +1,7 @@
 """From raw samples to a verdict. Pure: the same samples give the same verdict, now and from `timing.json` years later.
 
+The cases that a task holds out are judged at the end.
+
 The statistic is the mean over processes of how much quicker the candidate was, as a logarithm: differences between
 processes (page placement, alignment) are the noise that counts, so a process is one observation however often it timed.
 
@@ -9,14 +11,14 @@ processes in it that had no part in the first. `benchmarks/simulated_gates.py` s
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import expm1, log
 from statistics import fmean, median
 
 from kpd.measure.interval import half_width
 from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.model.verdicts import Gain, Rule, Verdict, VerdictWord
+from kpd.model.verdicts import Gain, HeldOut, Rule, Verdict, VerdictWord
 
 CONFIDENCE = 0.99
 LOOKS = (2, 3, 5, 7, 9, 11, 13, 15)
@@ -131,3 +133,38 @@ def _rule(found: _Look, accepted: bool, min_gain_pct: float) -> Rule:
     if found.word == "inconclusive":
         return "no_gain" if found.gain.high < min_gain_pct else "noisy"
     return found.word
+
+
+FINAL = "final.json"
+"""What was found, in the iteration's folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutResult:
+    """The candidate's score on the held-out cases, the incumbent's (None: it is the baseline), and the gain.
+
+    `name` is the score's; the gain is in percent of time, positive when the candidate is quicker. `halves` are those of
+    A B and of B A by themselves.
+    """
+
+    name: str
+    score: float
+    incumbent: float | None
+    gain_pct: float
+    halves: tuple[float, ...] = ()
+
+
+def held_out(verdict: Verdict, final: HeldOutResult, min_gain_pct: float) -> Verdict:
+    """The verdict with what the held-out cases say.
+
+    None is accepted that is slower on them in both halves, and by more than `min_gain_pct` and twice the half-width of
+    the verdict's own interval: so much a single A B B A can be off by luck.
+    """
+    if final.incumbent is None:
+        return replace(verdict, held_out=HeldOut(final.name, final.score))
+    noise = max(min_gain_pct, verdict.gain.high - verdict.gain.low)
+    both = all(half < 0 for half in final.halves)
+    said = HeldOut(final.name, final.score, final.incumbent, final.gain_pct, noise, both)
+    if final.gain_pct < -noise and both:
+        return replace(verdict, accepted=False, rule="held_out", before=verdict.rule, held_out=said)
+    return replace(verdict, held_out=said)

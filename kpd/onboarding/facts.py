@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kpd.onboarding.configs import Config, representative
+from kpd.onboarding.configs import Config, Workload, representative, workload
 from kpd.onboarding.geometry import Shapes, check, sites
 from kpd.onboarding.observed import Table, read_table
 from kpd.onboarding.preprocess import Prepared, SourceError, beside, preprocess, read_source
 from kpd.onboarding.scalars import Scalar, scalars
-from kpd.onboarding.workload import Workload, workload
 from kpd.source.kernels import Dependency, Kernel, dependencies, kernels
 from kpd.source.launches import Extent, Launch, resolve
 from kpd.source.macros import Unreadable

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from kpd.claude.question import PromptPart
 from kpd.measure.driver.harness import native
-from kpd.onboarding.configs import Config
+from kpd.onboarding.configs import Config, Workload
 from kpd.onboarding.facts import Facts, Site
 from kpd.onboarding.scalars import Scalar
-from kpd.onboarding.workload import Workload
 
 MOST_WRAPPER = 40_000
 """Characters of the wrapper that are shown."""

@@ -4,8 +4,8 @@ import re
 
 from kpd.agents.agent import BadReply
 from kpd.agents.fences import take_apart
+from kpd.source.text import plain_code
 from kpd.source.tokens import Token, tokenize
-from kpd.source.typography import plain_code
 from kpd.workspace import sections
 
 LONGEST = 256 * 1024

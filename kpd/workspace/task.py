@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kpd.model.nouns import TaskCard
 from kpd.model.places import Need
-from kpd.workspace import commands, expr, sections
+from kpd.workspace import expr, sections, specs
 from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
 from kpd.workspace.paths import Outside, Workspace, inside
 from kpd.workspace.seams import PlugInError
@@ -127,7 +127,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     for needed in () if sectioned else language.files:
         if needed not in files:
             raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
-    commands.refuse(
+    specs.refuse(
         document, section.language, language.commands, editable,
         {"check": file.check.command, "bench": file.bench.command, "final": file.final.command,
          "profile": file.profile.command},

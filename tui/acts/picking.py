@@ -17,8 +17,7 @@ from kpd.operations.operation import Key, OnIteration, OnRun, Operation, words_o
 from kpd.operations.runs import MoveRun, QueueRun, ResumeRun, RuleStand
 from tui.acts import asking
 from tui.acts.action import Pick
-from tui.model.fired import findings
-from tui.model.folders import source_of
+from tui.model.selected import findings, source_of
 from tui.model.view import View
 from tui.words.text import clean
 

@@ -1,7 +1,6 @@
 """Why an act of the app's own cannot be taken now, in a sentence; empty when it can."""
 
-from tui.model.fired import findings
-from tui.model.folders import folder_of, path_of, source_of
+from tui.model.selected import findings, folder_of, path_of, source_of
 from tui.model.view import View
 
 

@@ -10,12 +10,12 @@ from kpd.model.nouns import State
 from kpd.subscription import Beat, Dropped, Live
 from kpd.wire import DIARY
 from tui.model import hosts
-from tui.model.against import compared_with
 from tui.model.details import Details, Question, What
 from tui.model.feed import Feed, Link
 from tui.model.filtering import parsed
 from tui.model.outline import Place, exists, newest, outline
 from tui.model.output import Output
+from tui.model.selected import compared_with
 from tui.model.view import Tab, View
 
 _ASKED_BY: dict[Tab, tuple[What, ...]] = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from tui.acts.actions import key
-from tui.model.against import nothing_to_compare
 from tui.model.details import Diff, Problem
+from tui.model.selected import nothing_to_compare
 from tui.model.view import View
 from tui.panes.hunks import laid_out
 from tui.panes.parts import nothing_selected, problem, sentence

@@ -1,4 +1,4 @@
-"""Overview: is it getting faster, what is happening now, what comes next and why it waits."""
+"""Overview: is it getting faster and why, what is happening now, what comes next and why it waits."""
 
 from collections import Counter
 
@@ -20,11 +20,10 @@ from tui.panes.next import budget, next_lines
 from tui.panes.others import lately, others
 from tui.panes.parts import device, heading, nothing_selected, problem, told, where
 from tui.panes.steps import across, down
-from tui.panes.why import why
 from tui.words import marks, money
 from tui.words.numbers import figure
 from tui.words.scores import unit, won
-from tui.words.text import BLANK, Part, as_fits, beside, clean, line, wrapped
+from tui.words.text import BLANK, Part, as_fits, beside, clean, clip, first_line, line, wrapped
 
 WIDE, WIDEST = 76, 150
 """From so many cells on the steps stand in a column of their own, and from so many on there are two halves."""
@@ -188,3 +187,25 @@ def _cost(view: View, run: Run, width: int) -> Content:
     if view.iteration is not None and view.iteration.spend.calls:
         more.append((f"  {view.ref}: {money.cost(view.iteration.spend)}", ".muted"))
     return as_fits(heading("Cost so far", (money.of_limit(run), ".strong")), more, width)
+
+
+MOST = 8
+
+
+def why(detail: Detail, width: int, height: int) -> list[Content]:
+    """As much of it as fits into `height` lines; nothing while nobody knows."""
+    known = detail.explained
+    if known is None:
+        return []
+    moved = [line(clip(first_line(text), width)) for text in known.changes]
+    fired = []
+    for finding in known.findings:
+        mark = marks.of_severity(finding.severity)
+        head = line((f"{mark.glyph} {mark.word:<7}", mark.style), (clean(finding.rule), ".strong"), "  ")
+        fired.append(head + line((clip(clean(finding.message), width - head.cell_length), ".muted")))
+    room = max(0, (height - 4) // 2)
+    found: list[Content] = []
+    for title, rows in (("Moved most", moved), ("Rules", fired)):
+        if rows and room:
+            found += [BLANK, heading(title), *rows[: min(MOST, room)]]
+    return found

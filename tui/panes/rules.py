@@ -8,7 +8,7 @@ from kpd.model.metrics import describe
 from kpd.model.profiles import Finding
 from tui.acts.actions import key
 from tui.model.details import Problem, Show
-from tui.model.fired import fired, known_rules, not_fired
+from tui.model.selected import fired, known_rules, not_fired
 from tui.model.view import View
 from tui.panes.advice import advised
 from tui.panes.parts import heading, nothing_selected, problem, sentence, told

@@ -1,4 +1,4 @@
-"""A few fields with what holds now: tab goes from one to the next, enter sends what was changed."""
+"""A few fields with what holds now (tab goes from one to the next, enter sends what was changed), or a few choices."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from textual.widgets import Label
 
 from tui.acts.forms import BadEntry, Form, changed
 from tui.screens.box import Box, Entry
-from tui.words.text import BLANK, clean, wrapped
+from tui.words.text import BLANK, clean, line, wrapped
 
 
 class FormScreen(Box[dict[str, Any]]):
@@ -53,3 +53,37 @@ class FormScreen(Box[dict[str, Any]]):
             self.dismiss(changed(self.form, self.entries))
         except BadEntry as err:
             self.tell(str(err))
+
+
+class ChoiceScreen(Box[str]):
+    """Gives the chosen name, or None."""
+
+    BINDINGS: ClassVar = [
+        Binding("up,k", "choose(-1)", "previous", show=False, priority=True),
+        Binding("down,j", "choose(1)", "next", show=False, priority=True),
+        Binding("enter", "take", "take it", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, names: Sequence[str]) -> None:
+        hint = (("⏎ take it", "take"), ("↑↓ choose", ""), ("esc leave it", "cancel"))
+        super().__init__(title, hint, reads=True)
+        self._names = names
+        self._chosen = 0
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def action_choose(self, by: int) -> None:
+        self._chosen = max(0, min(self._chosen + by, len(self._names) - 1))
+        self._draw()
+
+    def action_take(self) -> None:
+        self.dismiss(self._names[self._chosen])
+
+    def clicked(self, y: int) -> None:
+        if y < len(self._names):
+            self.dismiss(self._names[y])
+
+    def _draw(self) -> None:
+        self.body.show([line(" ", clean(name)) for name in self._names], self._chosen)
+        self.body.reveal(self._chosen)

@@ -10,8 +10,8 @@ from textual.geometry import Size
 from textual.reactive import var
 
 from tui.model.details import Diff
-from tui.model.fired import findings
 from tui.model.outline import Place
+from tui.model.selected import findings
 from tui.model.view import Tab, View
 from tui.panes import diff, log, rules
 from tui.widgets.lines import Lines

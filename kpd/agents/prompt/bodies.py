@@ -17,7 +17,7 @@ while other runs go on. It orders the findings in the user's turn.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kpd.agents.stands import pinned
+from kpd.agents.prompt.known import pinned
 from kpd.model.nouns import Run
 from kpd.profile.catalogue import rules as known_rules
 

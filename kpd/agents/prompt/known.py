@@ -1,10 +1,11 @@
-"""What is known apart from the run itself, as its prompts take it."""
+"""What is known apart from the run itself, as its prompts take it, and which rules agents hear of."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kpd.knowledge.efficacy import Efficacy
 from kpd.knowledge.skills import Skills
+from kpd.model.nouns import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +23,13 @@ class Known:
     patterns: str = ""
     efficacy: Mapping[str, Efficacy] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
+
+
+def heard(run: Run, rule: str) -> bool:
+    """Whether the run's agents hear of a rule, in findings, in the catalogue and by its skill."""
+    return run.stands.get(rule) != "banned"
+
+
+def pinned(run: Run) -> tuple[str, ...]:
+    """The rules that agents hear of first, in the order in which they were pinned."""
+    return tuple(rule for rule, stand in run.stands.items() if stand == "pinned")

@@ -14,8 +14,7 @@ from kpd.agents.prompt import bodies, harness, history, machine, rules
 from kpd.agents.prompt.anchor import Anchored
 from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import closed, fenced, legible, quoted
-from kpd.agents.prompt.known import Known
-from kpd.agents.stands import pinned
+from kpd.agents.prompt.known import Known, pinned
 from kpd.hosts.plain import plain
 from kpd.knowledge.markdown import cut
 from kpd.knowledge.skills import SECTIONS, Skill

@@ -7,9 +7,8 @@ from kpd.agents.prompt import history, measured
 from kpd.agents.prompt.anchor import Anchored, differing, parent_of, yours
 from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import fenced, legible, quoted
-from kpd.agents.prompt.known import Known
+from kpd.agents.prompt.known import Known, pinned
 from kpd.agents.prompt.system import source
-from kpd.agents.stands import pinned
 from kpd.hosts.plain import plain
 from kpd.knowledge.markdown import cut
 

@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
+from kpd.agents import catalogue
 from kpd.engine.campaign import end_run
 from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
-from kpd.engine.refused import refuse_agents
 from kpd.model import acts, events as e
 from kpd.model.causes import Stopped
 from kpd.model.nouns import Run
@@ -15,6 +15,7 @@ from kpd.operations.operation import Refused
 from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
 from kpd.text.standing import hold
 from kpd.workspace.config import ANY
+from kpd.workspace.paths import Workspace
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.task import card, copy_task, find_tasks, load_task
 
@@ -112,3 +113,10 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
     if was_active and engine.journal.state.held and not engine.journal.state.begun:
         engine.journal.emit(e.QueueReleased(by))  # it was held for this run
     engine.wake()
+
+
+def refuse_agents(names: str, workspace: Workspace) -> None:
+    """Raises Refused for an agent that is not there or has nothing to propose, and for those that take no turns."""
+    reason, remedy = catalogue.refusal(names, workspace)
+    if reason:
+        raise Refused(reason, remedy)

@@ -12,7 +12,7 @@ from typing import Any
 from kpd.agents.catalogue import asks_models
 from kpd.claude.prices import price
 from kpd.engine.engine import Engine
-from kpd.engine.refused import refuse_agents
+from kpd.engine.operations.runs import refuse_agents
 from kpd.knowledge.skills import load_skills
 from kpd.model import events as e
 from kpd.model.nouns import Budget, Run

@@ -2,16 +2,17 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from kpd.hosts.bundle import command
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, UnknownHostKey
 from kpd.hosts.ssh import connect, known_hosts
 from kpd.hosts.ssh.connect import Arguments, Connection
-from kpd.hosts.ssh.detached import DetachedThread
 from kpd.hosts.ssh.hop import Hop
 from kpd.hosts.ssh.session import SshChannel
 from kpd.workspace.address import Address
@@ -118,3 +119,41 @@ class Ssh:
             return await self._reading.run(work, READ_S)
         except TimeoutError as err:
             raise HostError(hung, f"{name}: reading ~/.ssh/config hangs: a Match exec?") from err
+
+
+T = TypeVar("T")
+
+
+class DetachedThread(Generic[T]):
+    """One piece of work at a time, in a thread that nobody waits for at the end of the program."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._running: Future[T] | None = None
+
+    @property
+    def busy(self) -> bool:
+        return self._running is not None and not self._running.done()
+
+    async def run(self, work: Callable[[], T], patience_s: float) -> T:
+        """What `work` returns or raises. Raises TimeoutError if it, or the work before it, hangs for `patience_s`.
+
+        Work that hangs is left to itself, and none begins before it has ended.
+        """
+        async with self._turn, asyncio.timeout(patience_s):
+            if self._running is not None:
+                # Who wanted its outcome has been told, or has left.
+                await asyncio.gather(asyncio.wrap_future(self._running), return_exceptions=True)
+            self._running = future = Future[T]()
+            future.set_running_or_notify_cancel()  # from now on it cannot be cancelled, only left
+            threading.Thread(target=_settle, args=(future, work), name="aside", daemon=True).start()
+            return await asyncio.wrap_future(future)
+
+
+def _settle(future: Future[T], work: Callable[[], T]) -> None:
+    try:
+        done = work()
+    except BaseException as err:  # noqa: BLE001 - whatever it is, it is raised where the outcome is waited for
+        future.set_exception(err)
+    else:
+        future.set_result(done)

@@ -5,17 +5,71 @@ from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host
+from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import build
-from kpd.measure.c.harness import harness
-from kpd.measure.c.roofline import measure_roofline
-from kpd.measure.c.toolchain import choose
+from kpd.measure.c.toolchain import CToolchain, choose
+from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.driver.bench import DriverBench
+from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.flags import BUILD_FILE
-from kpd.measure.run_context import beside, timed_on
+from kpd.measure.roofline import Roofline, measured
+from kpd.measure.run_context import RunContext, beside, timed_on
 from kpd.model.places import Device
 from kpd.workspace.runfolder import read_files
 from kpd.workspace.task import Task
+
+COMPILED = (*SOURCES, "cpu.c")
+
+
+async def harness(
+    host: Host, tools: CToolchain, protected: Mapping[str, bytes], limit_s: float, say: Say | None = None,
+    where: RunContext | None = None,
+) -> Harness:  # fmt: skip
+    """Compile the task's harness.c (one of its `protected` files) with the driver. Raises BuildError and HostError.
+
+    The driver is on the include path as `kpd_task.h`. A BuildError here is the task's fault, not a candidate's.
+    """
+    sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *COMPILED)}
+    tree = await host.stage({**sources, **{f"task/{name}": data for name, data in protected.items()}})
+    compiled = " ".join(f"kpd/{name}" for name in COMPILED)
+    dynamic = "" if tools.system == "Darwin" else " -ldl"
+    script = (
+        f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
+        f"{tools.command} -std=gnu11 -D_GNU_SOURCE -O2 -Wall -pthread -Ikpd -Itask {compiled} task/harness.c"
+        f' -o "$out/bench" -lm -lpthread{dynamic} || exit 1\n'
+        '"$out/bench" describe\n'
+    )
+    id = jobs.key("harness", tools.identity, script)
+    result = await jobs.run(host, (where or RunContext()).spec(id, script, limit_s), say)
+    log = readable(result.stderr)
+    if result.rc != 0:
+        raise BuildError(f"harness.c does not build: {first_error(log)}", log, "structural")
+    try:
+        return described(jobs.out(host, id, "bench"), result.stdout)
+    except BadHarness as err:
+        raise BuildError(f"harness.c: {err}", log, "structural") from err
+
+
+LIMIT_S = 60.0
+
+
+async def measure_roofline(
+    host: Host, tools: CToolchain, where: RunContext | None = None, again: bool = False
+) -> Roofline:
+    """About two seconds the first time; then the host has it, until its compiler or CPU is another.
+
+    With `again` it is measured anew, and that is what the host has from then on. Raises HostError.
+    """
+    tree = await host.stage({"roofline.c": native("roofline.c")})
+    flags = jobs.words(tools.flags(("-std=gnu11", "-D_GNU_SOURCE", "-O3", "-march=native")))
+    script = (
+        f"{tools.command} {flags} {jobs.words([f'{host.root}/trees/{tree}/roofline.c'])} -o out/roofline || exit 2\n"
+        "exec out/roofline\n"
+    )
+    where = where or RunContext()
+    id = jobs.key("roofline", tools.identity, script, str(where.cpus))
+    return await measured(host, where.spec(id, script, LIMIT_S), "the CPU", again)
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:

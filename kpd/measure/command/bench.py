@@ -26,8 +26,7 @@ from kpd.measure.command.runs import (
     tree_of,
 )
 from kpd.measure.command.timing import cost, order, time_pairs
-from kpd.measure.final import HeldOutResult
-from kpd.measure.judge import log_ratio, percent
+from kpd.measure.judge import HeldOutResult, log_ratio, percent
 from kpd.measure.run_context import RunContext, beside, timed_on
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import CaseWork

@@ -10,7 +10,7 @@ from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
 from kpd.measure.build_cache import BuildCache
-from kpd.measure.driver import check, memcheck, timing
+from kpd.measure.driver import check, timing
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.roofline import Roofline, work
 from kpd.measure.run_context import RunContext
@@ -130,9 +130,7 @@ class DriverBench:
             self._made.may_be_touched()
             async with self._made.again_if_gone(built):
                 limit_s = MEMCHECK_TIMES * self.task.check.limit_s
-                await memcheck.memcheck(
-                    self.host, self.harness, built, job, self._sanitizer, self._checking, limit_s, say
-                )
+                await check.memcheck(self.host, self.harness, built, job, self._sanitizer, self._checking, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
         """A harness holds no cases out: its seeds are secret, and fresh for each candidate."""

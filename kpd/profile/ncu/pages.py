@@ -7,9 +7,8 @@ from pathlib import Path
 import pandas
 
 from kpd.model.profiles import Scope
-from kpd.profile.ncu.launches import Level, ProfiledLaunch, VendorAdvice
+from kpd.profile.ncu.launches import Level, ProfiledLaunch, VendorAdvice, base
 from kpd.profile.ncu.metrics import SOURCES
-from kpd.profile.ncu.units import base
 
 _LEVELS: dict[str, Level] = {"OPT": "OPT", "INF": "INF", "WRN": "WRN", "ERR": "WRN"}
 _SCOPES: dict[str, Scope] = {"global": "global", "local": "local"}

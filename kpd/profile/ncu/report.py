@@ -7,9 +7,8 @@ from typing import Any
 import ncu_report
 
 from kpd.model.profiles import Scope
-from kpd.profile.ncu.launches import Level, ProfiledLaunch, VendorAdvice
+from kpd.profile.ncu.launches import Level, ProfiledLaunch, VendorAdvice, base
 from kpd.profile.ncu.metrics import SOURCES
-from kpd.profile.ncu.units import base
 
 _LEVELS: dict[int, Level] = {
     ncu_report.MsgType_OK: "INF",

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from kpd.hosts.errors import HostError
+from kpd.measure.c.bench import harness
 from kpd.measure.c.build import ASSEMBLY, REMARKS, build, candidate_flags
-from kpd.measure.c.harness import harness
 from kpd.measure.c.toolchain import choose
 from kpd.measure.compiling import BuildError, first_error, kind_of, useful
 from kpd.measure.driver.harness import OBJECT

@@ -6,7 +6,7 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Incorrect
-from kpd.measure.driver.memcheck import memcheck
+from kpd.measure.driver.check import memcheck
 from tests.support.measure.measured import RIGHT, Lab, lab
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

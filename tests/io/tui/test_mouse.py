@@ -8,10 +8,10 @@ from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.mouse import LARGE, SMALL, STOP, TRUST, click, drag, drawn_at, use
 from tui.acts.asking import Question
 from tui.app import KpdApp
-from tui.model.fired import findings
+from tui.model.selected import findings
 from tui.panes import rules
 from tui.screens.box import Box
-from tui.screens.choice import ChoiceScreen
+from tui.screens.form import ChoiceScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.reading import ReadingScreen
 from tui.widgets.lines import Lines

@@ -22,8 +22,8 @@ from tui.panes.chart import chart
 from tui.panes.distance import distance, split
 from tui.panes.next import budget, next_lines
 from tui.panes.others import lately, others
+from tui.panes.overview import why
 from tui.panes.steps import across, down, elapsed, usual
-from tui.panes.why import why
 from tui.widgets.overview import OverviewPane
 from tui.words import numbers
 

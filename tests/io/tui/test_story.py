@@ -13,8 +13,8 @@ from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
 from tui.model.details import Details, Efficacy, Problem, Question, Show, Shown
-from tui.model.fired import findings
 from tui.model.outline import Place
+from tui.model.selected import findings
 from tui.model.view import View
 from tui.panes import memo, rules
 from tui.words import story

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kpd.measure.c.roofline import measure_roofline
+from kpd.measure.c.bench import measure_roofline
 from tests.support.measure.measured import Lab, lab
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from kpd.measure.c.harness import harness
+from kpd.measure.c.bench import harness
 from tests.support.measure.measured import Lab, lab
 
 HARNESS = b"""

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from kpd.hosts.host import Host, LeaseRequest
 from kpd.hosts.local import Local
 from kpd.measure.bench import BuiltObject, CheckPassed
+from kpd.measure.c.bench import harness
 from kpd.measure.c.build import build
-from kpd.measure.c.harness import harness
 from kpd.measure.c.toolchain import CToolchain, choose
 from kpd.measure.driver.check import check
 from kpd.measure.driver.harness import Harness

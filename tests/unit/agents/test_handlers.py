@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from kpd.agents.agent import BadReply
 from kpd.agents.handlers.catalogue import HANDLERS, hints, tidy
-from kpd.agents.reading import read
+from kpd.agents.knowing import read
 from tests.support.agents.asked import TASKS, made, shipped
 
 SPACED = """\

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kpd.agents.agent import BadReply, Context, Failure, Proposal
+from kpd.agents.knowing import proposal
 from kpd.agents.mailbox import Mailbox
-from kpd.agents.reading import proposal
 from kpd.model.nouns import Iteration
 from kpd.model.standing import ForReply
 from kpd.text.standing import wait

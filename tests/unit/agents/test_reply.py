@@ -11,7 +11,7 @@ from kpd.agents.fences import take_apart
 from kpd.agents.reply import FORMAT, LARGEST, LONGEST, SEARCH, Reply, parse
 from kpd.model.nouns import Expectation
 from kpd.profile.catalogue import rules
-from kpd.source.typography import plain_code
+from kpd.source.text import plain_code
 from tests.support.agents.asked import made, shipped
 from tests.support.model.samples import task_of
 

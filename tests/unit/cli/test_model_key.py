@@ -2,7 +2,7 @@
 
 import pytest
 
-from kpd.cli.model_key import model_key
+from kpd.cli.doctor import model_key
 
 NONE = {"variable": "KEY", "trouble": "there is no API key: KEY is not set"}
 

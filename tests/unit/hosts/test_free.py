@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.hosts.preflight.free import free
+from kpd.hosts.preflight.gpu_checks import free
 from kpd.model.places import Check, Computes, Device, HostCard, Telemetry, Whose
 
 CPU = Device("cpu", "cpu", "EPYC", telemetry=Telemetry(1.0))

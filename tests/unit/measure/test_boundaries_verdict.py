@@ -8,9 +8,8 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Say
 from kpd.measure.contest import contest
-from kpd.measure.final import HeldOutResult, held_out
 from kpd.measure.interval import half_width
-from kpd.measure.judge import BadSamples, decide, judge, log_ratio, percent
+from kpd.measure.judge import BadSamples, HeldOutResult, decide, held_out, judge, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.nouns import Gain, Verdict
 

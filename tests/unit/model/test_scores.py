@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from kpd.cli import status
 from kpd.cli.report import report
-from kpd.engine.report import report as markdown
+from kpd.engine.record import report as markdown
 from kpd.model.scores import reached, speedup, unit
 from tests.support.cli.shown import AT, RUN, brief_run, shown
 from tests.support.tui.stopping import stopping

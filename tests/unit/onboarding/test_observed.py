@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.onboarding.configs import representative
+from kpd.onboarding.configs import representative, workload
 from kpd.onboarding.observed import ObservedError, parse_table, read_table
-from kpd.onboarding.workload import workload
 from kpd.source.values import Dim3
 from tests.support.onboarding.observed import table
 

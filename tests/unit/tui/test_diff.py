@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 from tests.support.tui import logs
 from tests.support.tui.feed import DIFF, CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
-from tui.model.against import compared_with, nothing_to_compare
 from tui.model.details import Diff, Shown
 from tui.model.outline import Place
+from tui.model.selected import compared_with, nothing_to_compare
 from tui.model.view import View
 from tui.panes import diff, syntax
 from tui.panes.folding import cut, folded

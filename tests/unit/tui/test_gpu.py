@@ -16,8 +16,8 @@ from tests.support.tui import gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.gpu_views import heading, plain, view_of
 from tui.model.details import Show, Shown
-from tui.model.fired import findings
 from tui.model.outline import Place
+from tui.model.selected import findings
 from tui.panes import metrics, overview, rules
 from tui.panes.advice import advised
 from tui.panes.cases import cases, launching

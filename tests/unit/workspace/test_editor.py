@@ -2,7 +2,7 @@
 
 import pytest
 
-from kpd.workspace.editor import editor
+from kpd.workspace.environment import editor
 from kpd.workspace.paths import WorkspaceError
 
 

@@ -6,10 +6,9 @@ from hypothesis import given, strategies as st
 from kpd.profile.ncu import pages
 from kpd.profile.ncu.advice import clean
 from kpd.profile.ncu.child import UnreadableReport, launches
-from kpd.profile.ncu.launches import ProfiledLaunch
+from kpd.profile.ncu.launches import ProfiledLaunch, base, factor
 from kpd.profile.ncu.metrics import SOURCES
 from kpd.profile.ncu.read import has_reader
-from kpd.profile.ncu.units import base, factor
 from tests.support.profile import ncu_reports
 from tests.support.profile.ncu_reports import CASES, recorded
 

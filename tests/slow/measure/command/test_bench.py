@@ -14,8 +14,7 @@ from kpd.hosts.host import Host
 from kpd.measure.bench import Incorrect
 from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.compiling import BuildError
-from kpd.measure.final import HeldOutResult
-from kpd.measure.judge import log_ratio
+from kpd.measure.judge import HeldOutResult, log_ratio
 from kpd.measure.samples import ProcessSample
 from kpd.workspace.task import load_task
 from tests.support.measure.measured import THIS_CPU, local_host

@@ -13,10 +13,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from kpd.agents.agent import Context, Failure
 from kpd.agents.fences import take_apart
 from kpd.agents.knowing import whole_prompt
-from kpd.agents.prompt.blocks import Prompt
+from kpd.agents.prompt.blocks import Prompt, shorter
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.fences import quoted
-from kpd.agents.prompt.shorten import shorter
 from kpd.agents.prompt.system import FIXES, LONGEST_BODY
 from kpd.claude.question import MOST_BREAKPOINTS
 from kpd.knowledge.efficacy import Efficacy

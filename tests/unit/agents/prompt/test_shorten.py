@@ -7,9 +7,8 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from kpd.agents.agent import Failure
-from kpd.agents.prompt.blocks import Block, Prompt
+from kpd.agents.prompt.blocks import ORDER, Block, Prompt, shorter
 from kpd.agents.prompt.compose import compose
-from kpd.agents.prompt.shorten import ORDER, shorter
 from kpd.model.nouns import Steering
 from tests.support.agents.prompted import attempt, context, known, rules
 

@@ -8,11 +8,10 @@ from hypothesis import given, strategies as st
 
 from kpd.agents.agent import Context
 from kpd.agents.knowing import known, whole_prompt
-from kpd.agents.prompt.blocks import Prompt
+from kpd.agents.prompt.blocks import Prompt, shorter
 from kpd.agents.prompt.bodies import MOST, ROOM, shown
 from kpd.agents.prompt.compose import compose
-from kpd.agents.prompt.shorten import shorter
-from kpd.agents.stands import heard, pinned
+from kpd.agents.prompt.known import heard, pinned
 from kpd.model.nouns import Stand
 from tests.support.agents.prompted import attempt, context, rules
 from tests.support.model.samples import run_of

@@ -10,9 +10,8 @@ from hypothesis import given, strategies as st
 from kpd.measure.bench import Incorrect
 from kpd.measure.command.result import CaseResult, Result
 from kpd.measure.command.timing import cost, order, sample
-from kpd.measure.final import HeldOutResult, held_out
 from kpd.measure.interval import half_width
-from kpd.measure.judge import CONFIDENCE, BadSamples, judge, log_ratio, percent
+from kpd.measure.judge import CONFIDENCE, BadSamples, HeldOutResult, held_out, judge, log_ratio, percent
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import case_times, score
 from kpd.model.nouns import Gain, Verdict

@@ -1,0 +1,105 @@
+"""What belongs to the selection: what its diff is against, the rules that matter for it, where its files lie."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kpd.model.nouns import Iteration
+from kpd.model.profiles import Finding
+from kpd.workspace.paths import Workspace
+from tui.model.details import Efficacy
+from tui.model.outline import Place
+from tui.model.view import View
+from tui.model.waits import waits
+
+
+def compared_with(view: View) -> Place | None:
+    """The other side of the diff; None where that is its parent, or nothing (see `nothing_to_compare`)."""
+    run = view.run
+    if view.against == "baseline" and run is not None and run.baseline is not None:
+        return Place(run.task, run.id, run.baseline.number)
+    return view.mark if view.against == "mark" else None
+
+
+def nothing_to_compare(view: View) -> str:
+    """Why there cannot be a diff of the selected iteration, in a sentence; empty when there can."""
+    it, run = view.iteration, view.run
+    if it is None or run is None:
+        return "no iteration is selected"
+    match view.against:
+        case "parent" if it.number == it.parent:
+            return "The baseline is the task as it came: there is nothing to compare it with."
+        case "baseline" if run.baseline is None:
+            return f"{run.id} has no baseline yet. The diff against it appears when the baseline has been measured."
+        case "mark" if view.mark is None or view.mark.iteration is None:
+            return "No iteration is marked. Mark one, and the diff against it appears here."
+    if compared_with(view) == view.at:
+        what = "the baseline" if view.against == "baseline" else "the marked iteration"
+        return f"{view.ref} is {what} itself. Select another iteration to see how the two differ."
+    return _not_proposed(it)
+
+
+def _not_proposed(it: Iteration) -> str:
+    if it.outcome is None and not it.memo and it.number != it.parent:
+        return "The diff appears when the propose step is done."
+    return ""
+
+
+def findings(view: View) -> Sequence[Finding]:
+    """What fired for the selected iteration, the gravest first; then what is pinned or banned and has not fired."""
+    return [*fired(view), *not_fired(view)]
+
+
+def fired(view: View) -> list[Finding]:
+    explained = view.shown.detail.explained
+    order = {"high": 0, "medium": 1, "low": 2}
+    return sorted(explained.findings, key=lambda one: order[one.severity]) if explained else []
+
+
+def not_fired(view: View) -> list[Finding]:
+    """Rules that an operator has pinned or banned in this run: so that they can be found, and freed again."""
+    if view.run is None or view.iteration is None or view.shown.show is None:
+        return []
+    already = {finding.rule for finding in fired(view)}
+    known = {one.id: one for one in known_rules(view)}
+    found = []
+    for rule in sorted(view.run.stands.keys() - already):
+        told = known.get(rule)
+        found.append(Finding(rule, told.severity, told.finding, told.action) if told else Finding(rule, "low", "", ""))
+    return found
+
+
+def known_rules(view: View) -> tuple[Efficacy, ...]:
+    """All rules, once the daemon has said which there are."""
+    return view.shown.rules if isinstance(view.shown.rules, tuple) else ()
+
+
+def path_of(view: View) -> str:
+    """The file that the selected run waits for, else the selected iteration's folder; empty where there is neither."""
+    if view.run is None or not view.state.workspace:
+        return ""
+    if (wanted := waits(view.run).path) != "":
+        return wanted
+    if view.iteration is None:
+        return ""
+    workspace = Workspace(Path(view.state.workspace))
+    return str(workspace.iteration_folder(view.run.task, view.run.id, view.iteration.number))
+
+
+def folder_of(view: View) -> str:
+    """The folder of the selected iteration, or run, or task; empty where nothing is selected."""
+    if not view.state.workspace or not view.at.task:
+        return ""
+    workspace = Workspace(Path(view.state.workspace))
+    if view.run is None:
+        return str(workspace.tasks / view.at.task)
+    if view.iteration is None:
+        return str(workspace.run_folder(view.run.task, view.run.id))
+    return str(workspace.iteration_folder(view.run.task, view.run.id, view.iteration.number))
+
+
+def source_of(view: View) -> str:
+    """The iteration whose files an edit begins with: the selected one once it has any, else the incumbent."""
+    it, run = view.iteration, view.run
+    if it is not None and (it.outcome is not None or it.review == "waits"):
+        return view.ref
+    return f"{run.id}.{run.incumbent}" if run is not None and run.incumbent is not None else ""
