@@ -35,7 +35,7 @@ def execute(args: Namespace) -> int:
         narrate("nothing yet; kpd run TASK --agent claude spends some")
         return OK
     _table(("RUN", "TASK"), (((run["run"], run["task"]), run["spend"]) for run in answer["runs"]))
-    out()
+    out("")
     _table(("DAY (UTC)",), (((day,), spend) for day, spend in answer["days"].items()))
     limits = load_config(ws).claude
     narrate(f"limits: {_limit(limits.max_usd_per_run)} a run, {_limit(limits.max_usd_per_day)} a day")
@@ -45,7 +45,7 @@ def execute(args: Namespace) -> int:
 def _run(found: dict[str, Any]) -> None:
     for title, by in (("PURPOSE", "purposes"), ("MODEL", "models"), ("ITERATION", "iterations")):
         _table((title,), (((name,), spend) for name, spend in found[by].items()))
-        out()
+        out("")
     _table(("RUN",), [((found["run"],), found["spend"])])
     if found["cut"]:
         narrate(f"{words.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted")
@@ -53,8 +53,7 @@ def _run(found: dict[str, Any]) -> None:
 
 def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Spend]]) -> None:
     cells = [(*of, *counts(spend)) for of, spend in rows]
-    for text in table((*names, *COUNTS), cells, columns(), right=RIGHT):
-        out(text)
+    out(*table((*names, *COUNTS), cells, columns(), right=RIGHT))
 
 
 def counts(spend: Spend) -> tuple[str, ...]:

@@ -52,14 +52,12 @@ def execute(args: Namespace) -> int:
         return code
     limit, colour = columns(), colours()
     out(f"{paint('workspace', 'bold', colour)}  {plain(str(ws.root))}")
-    for text in checks.lines(own, limit, colour):
-        out(text)
+    out(*checks.lines(own, limit, colour))
     for card in clean(cards):
-        out()
-        for text in checks.host(card, limit, colour):
-            out(text)
+        out("")
+        out(*checks.host(card, limit, colour))
     bad = [check for check in [*own, *(check for card in cards for check in card["checks"])] if check["state"] == "bad"]
-    out()
+    out("")
     out(paint("nothing to correct", "green", colour) if not bad else paint(f"{len(bad)} to correct", "red", colour))
     return code
 

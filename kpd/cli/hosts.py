@@ -43,8 +43,7 @@ def execute(args: Namespace) -> int:
     for card in answer["hosts"].values():
         runs = [run for run in answer["runs"].values() if run["host"] == card["name"]]
         waiting = [f"{run['id']}: {run['waits']}" for run in runs if run["waits"]]
-        for text in report(card, columns(), waiting, seen.get(card["name"])):
-            out(text)
+        out(*report(card, columns(), waiting, seen.get(card["name"])))
     if not answer["hosts"]:
         narrate("no host was probed yet; the daemon does it when it starts, kpd doctor does it now")
     return OK

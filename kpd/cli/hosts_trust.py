@@ -77,6 +77,5 @@ def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure
 
 def settled(card: dict[str, Any]) -> int:
     """Print the host's preflight; the exit code."""
-    for text in checks.host(card, columns(), colours()):
-        out(text)
+    out(*checks.host(card, columns(), colours()))
     return checks.code((), [card])

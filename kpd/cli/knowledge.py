@@ -24,8 +24,7 @@ def skills(args: Namespace) -> int:
         out(f"**Signal**: {skill['signal']}\n\n{skill['body'].strip()}")
     else:
         rows = [(skill["id"], skill["signal"]) for skill in clean(answer)]
-        for text in table(("SKILL", "SIGNAL"), rows, columns()):
-            out(text)
+        out(*table(("SKILL", "SIGNAL"), rows, columns()))
     return OK
 
 
@@ -80,8 +79,7 @@ def rules(args: Namespace) -> int:
         out(f"{rule['id']} ({rule['severity']}){stand}")
         when = [f"when {rule['condition']}"] if rule["condition"] else []
         for paragraph in (rule["finding"], *when, f"→ {rule['action']}", *_so_far(rule)):
-            for text in wrapped(paragraph, columns(), "    "):
-                out(text)
+            out(*wrapped(paragraph, columns(), "    "))
     return OK
 
 

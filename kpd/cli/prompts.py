@@ -21,7 +21,7 @@ def show(ws: Workspace, iteration: str, as_json: bool) -> int:
         return OK
     for number, (prompt, text) in enumerate(asked):
         if number:
-            out()
+            out("")
         for line in _told(prompt):
             out(line)
         if text is not None:

@@ -42,8 +42,7 @@ def show(args: Namespace) -> int:
         return OK
     cards = {card["name"]: card for card in query(ws, "tasks")}
     shown = {**answer, "card": cards.get(answer["run"]["task"])}
-    for text in report(clean(shown), columns(), colours()):
-        out(text)
+    out(*report(clean(shown), columns(), colours()))
     return OK
 
 
@@ -55,8 +54,7 @@ def _profile(answer: dict[str, Any], as_json: bool) -> int:
     out(found["bottleneck"])
     cases = len({case for piece in found["advice"] for case in piece["cases"]})
     for piece in found["advice"]:
-        for text in advice(piece, cases, columns()):
-            out(text)
+        out(*advice(piece, cases, columns()))
     out(f"{found['folder']}: {', '.join(found['files'])}")
     return OK
 
@@ -70,8 +68,7 @@ def _rederive(answer: dict[str, Any], as_json: bool) -> int:
         told = (
             "none" if verdict is None else f"{verdict['word']}: {words.gain(verdict)}, {verdict['processes']} processes"
         )
-        for text in wrapped(f"{name:<11}{told}", columns()):
-            out(text)
+        out(*wrapped(f"{name:<11}{told}", columns()))
     out("✓ the same verdict" if same else "✗ another verdict: the budget or this kpd's judge has changed since")
     return OK if same else FAILED
 

@@ -24,8 +24,7 @@ def status(args: Namespace) -> int:
     if args.json:
         out_json(answer)
         return OK
-    for text in report(clean(answer), clock(answer), columns(), colours()):
-        out(text)
+    out(*report(clean(answer), clock(answer), columns(), colours()))
     return OK
 
 
@@ -116,12 +115,10 @@ def queue(args: Namespace) -> int:
     if answer["pid"] is None or answer.get("playback"):
         narrate(whose(answer, colour=False))
     if answer["held"]:
-        for text in wrapped(f"⏸ held: {answer['held']}; kpd resume releases the queue", columns()):
-            out(text)
+        out(*wrapped(f"⏸ held: {answer['held']}; kpd resume releases the queue", columns()))
     runs = [*answer["begun"], *answer["queued"]]
     if runs:
-        for text in runs_table(runs, answer["tasks"], clock(answer), columns()):
-            out(text)
+        out(*runs_table(runs, answer["tasks"], clock(answer), columns()))
     else:
         narrate("the queue is empty; kpd run TASK queues a run")
     return OK

@@ -117,8 +117,7 @@ def _list(ws: Workspace, args: Namespace) -> int:
          f"✗ {row['error']}" if row["error"] else str(row["summary"]))
         for row in rows
     ]  # fmt: skip
-    for text in table(("TASK", "WHERE", "LANGUAGE", "POINTS", "SUMMARY"), cells, columns(), right="POINTS"):
-        out(text)
+    out(*table(("TASK", "WHERE", "LANGUAGE", "POINTS", "SUMMARY"), cells, columns(), right="POINTS"))
     if not rows:
         narrate("no tasks; kpd task new NAME makes one")
     return OK

@@ -80,8 +80,7 @@ def _budget(args: Namespace) -> int:
     narrate(
         f"the budget of {found['run']} ({found['status']}) is now:" if changes else f"the budget of {found['run']}:"
     )
-    for text in table(("OF", "MOST", "SO FAR", "LEFT"), _rows(found), columns(), right="MOST SO_FAR LEFT"):
-        out(text)
+    out(*table(("OF", "MOST", "SO FAR", "LEFT"), _rows(found), columns(), right="MOST SO_FAR LEFT"))
     return OK
 
 

@@ -49,9 +49,9 @@ def line(text: str) -> str:
     return " ".join(plain(text).split())
 
 
-def out(text: str = "") -> None:
+def out(*lines: str) -> None:
     """Data, to stdout."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.writelines(f"{text}\n" for text in lines)
 
 
 def narrate(text: str) -> None:

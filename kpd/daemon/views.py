@@ -34,12 +34,13 @@ Two more the daemon alone can answer: `glance` (glances.py) and `diary` (diary.p
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, make_dataclass, replace
+from functools import cache
+from inspect import signature
 from typing import Any
 
 from kpd.daemon import artefacts, library
 from kpd.daemon.journal import load_state
-from kpd.daemon.questions import Between, FileOf, Named, Newest, Nothing, OfIteration, OfLog, OfRun, OfTask
 from kpd.daemon.reckoning import account, rederived, terms
 from kpd.daemon.store import Store
 from kpd.model import codec
@@ -85,8 +86,9 @@ def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
     """The answer to one question, as plain JSON values. Raises DaemonError, StoreError."""
     if what not in _VIEWS:
         raise DaemonError("usage", f"unknown query {what!r}", f"known: {', '.join(_VIEWS)}")
-    kind, view = _VIEWS[what]
-    known = {field.name for field in fields(kind)}
+    view = _VIEWS[what]
+    kind = _arguments(view)
+    known = {one.name for one in fields(kind)}
     if unknown := sorted(args.keys() - known):
         raise DaemonError(
             "usage", f"query {what} takes no {unknown[0]!r}", f"it takes: {', '.join(known) or 'nothing'}"
@@ -96,13 +98,22 @@ def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
         checked = codec.decode(codec.encode(given), kind)
     except codec.CodecError as err:
         raise DaemonError("usage", f"query {what}: {misfit(given, kind) or err}") from err
-    return codec.jsonable(view(sources, checked))
+    return codec.jsonable(view(sources, **vars(checked)))
+
+
+@cache
+def _arguments(view: Callable[..., Any]) -> type[Any]:
+    """What a question takes besides its sources, by the signature of its view."""
+    own = [*signature(view).parameters.values()][1:]
+    needed = [(one.name, one.annotation) for one in own if one.default is one.empty]
+    optional = [(one.name, one.annotation, field(default=one.default)) for one in own if one.default is not one.empty]
+    return make_dataclass("Arguments", [*needed, *optional])
 
 
 # ── the state ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _status(sources: Sources, args: Nothing) -> Any:
+def _status(sources: Sources) -> Any:
     state = sources.state
     return {
         "version": state.version,
@@ -110,7 +121,7 @@ def _status(sources: Sources, args: Nothing) -> Any:
         "workspace": state.workspace,
         "seq": state.seq,
         "at": state.at,
-        **_queue(sources, args),
+        **_queue(sources),
         "runs": {run.id: briefs.run(run) for run in state.runs.values()},
         "hosts": state.hosts,
         "tasks": state.tasks,
@@ -119,7 +130,7 @@ def _status(sources: Sources, args: Nothing) -> Any:
     }
 
 
-def _queue(sources: Sources, args: Nothing) -> dict[str, Any]:
+def _queue(sources: Sources) -> dict[str, Any]:
     state = sources.state
     active = None if state.active is None else briefs.run(state.active)
     begun, queued = [briefs.run(run) for run in state.begun], [briefs.run(run) for run in state.queue]
@@ -129,14 +140,16 @@ def _queue(sources: Sources, args: Nothing) -> dict[str, Any]:
 # ── the log ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _log(sources: Sources, args: Newest) -> Any:
-    with _log_of(sources, args.run) as log:
-        return [] if log is None else [briefs.event(event) for event in log.tail(_some(args.limit), args.run)]
+def _log(sources: Sources, limit: int = 200, run: str | None = None) -> Any:
+    with _log_of(sources, run) as log:
+        return [] if log is None else [briefs.event(event) for event in log.tail(_some(limit), run)]
 
 
-def _events(sources: Sources, args: OfLog) -> Any:
-    with _log_of(sources, args.run) as log:
-        found = () if log is None else log.read(args.after, _some(args.limit), args.run, args.iteration)
+def _events(
+    sources: Sources, after: int = 0, limit: int = 1000, run: str | None = None, iteration: int | None = None
+) -> Any:
+    with _log_of(sources, run) as log:
+        found = () if log is None else log.read(after, _some(limit), run, iteration)
         return [briefs.event(event) for event in found]
 
 
@@ -156,61 +169,59 @@ def _some(limit: int) -> int:
     return max(0, min(limit, MOST_EVENTS))
 
 
-def _cost(sources: Sources, args: OfRun) -> Any:
+def _cost(sources: Sources, run: str | None = None) -> Any:
     state = sources.state
-    runs = [run_ref(state, args.run)] if args.run else [run for run in state.runs.values() if run.spend.calls]
-    with _log_of(sources, args.run) as log:
-        told = [account(run, log.read(run=run.id, kind=Billed.kind()) if log else ()) for run in runs]
+    runs = [run_ref(state, run)] if run else [one for one in state.runs.values() if one.spend.calls]
+    with _log_of(sources, run) as log:
+        told = [account(one, log.read(run=one.id, kind=Billed.kind()) if log else ()) for one in runs]
     return {"days": state.days, "runs": told}
 
 
-def _show(sources: Sources, args: OfIteration) -> Any:
-    run, iteration = iteration_ref(sources.state, args.iteration)
-    parent, baseline = _parent(run, iteration), run.baseline
+def _show(sources: Sources, iteration: str) -> Any:
+    run, it = iteration_ref(sources.state, iteration)
+    parent, baseline = _parent(run, it), run.baseline
     return {
         "run": briefs.run(run),
-        "iteration": briefs.iteration(iteration),
-        "detail": briefs.found(sources.detail(run, iteration.number)),
+        "iteration": briefs.iteration(it),
+        "detail": briefs.found(sources.detail(run, it.number)),
         "parent": None if parent is None else briefs.found(sources.detail(run, parent.number)),
         "baseline": None if baseline is None else briefs.found(sources.detail(run, baseline.number)),
-        "folder": str(sources.folder(run, iteration.number).folder),
+        "folder": str(sources.folder(run, it.number).folder),
     }
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _diff(sources: Sources, args: Between) -> Any:
-    run, iteration = iteration_ref(sources.state, args.iteration)
-    parent = _parent(run, iteration)
-    if args.against is not None:
-        old_run, old = iteration_ref(sources.state, args.against)
+def _diff(sources: Sources, iteration: str, against: str | None = None) -> Any:
+    run, it = iteration_ref(sources.state, iteration)
+    parent = _parent(run, it)
+    if against is not None:
+        old_run, old = iteration_ref(sources.state, against)
         if old_run.task != run.task:
             raise DaemonError("usage", f"{old_run.id} is a run of {old_run.task}, {run.id} of {run.task}")
     elif parent is not None:
         old_run, old = run, parent
     else:
-        raise DaemonError(
-            "usage", f"{run.id}.{iteration.number} is a baseline: it changed nothing", "name two to compare"
-        )
-    before, after = f"{old_run.id}.{old.number}", f"{run.id}.{iteration.number}"
+        raise DaemonError("usage", f"{run.id}.{it.number} is a baseline: it changed nothing", "name two to compare")
+    before, after = f"{old_run.id}.{old.number}", f"{run.id}.{it.number}"
     text = artefacts.difference(
-        sources.folder(old_run, old.number).candidate, sources.folder(run, iteration.number).candidate, before, after
+        sources.folder(old_run, old.number).candidate, sources.folder(run, it.number).candidate, before, after
     )
     return {"text": text, "from": before, "to": after}
 
 
-def _file(sources: Sources, args: FileOf) -> Any:
-    run, iteration = iteration_ref(sources.state, args.iteration)
-    text, truncated = artefacts.text(sources.folder(run, iteration.number).folder, args.name)
+def _file(sources: Sources, iteration: str, name: str) -> Any:
+    run, it = iteration_ref(sources.state, iteration)
+    text, truncated = artefacts.text(sources.folder(run, it.number).folder, name)
     return {"text": text, "truncated": truncated}
 
 
-def _rederive(sources: Sources, args: OfIteration) -> Any:
-    run, iteration = iteration_ref(sources.state, args.iteration)
+def _rederive(sources: Sources, iteration: str) -> Any:
+    run, it = iteration_ref(sources.state, iteration)
     with _log_of(sources, run.id) as log:
-        found = rederived(log, sources.folder(run, iteration.number), run, iteration.number)
-    recorded = None if iteration.verdict is None else briefs.judged(iteration.verdict)
+        found = rederived(log, sources.folder(run, it.number), run, it.number)
+    recorded = None if it.verdict is None else briefs.judged(it.verdict)
     return {"recorded": recorded, "rederived": briefs.judged(found)}
 
 
@@ -219,34 +230,43 @@ def _parent(run: Run, iteration: Iteration) -> Iteration | None:
     return None if iteration.parent == iteration.number else run.iteration(iteration.parent)
 
 
-def _rules(sources: Sources, args: OfRun) -> Any:
+def _rules(sources: Sources, run: str | None = None) -> Any:
     state = sources.state
-    of = run_ref(state, args.run) if args.run else state.active
+    of = run_ref(state, run) if run else state.active
     return library.rules(state.runs.values(), of.stands if of is not None else {})
 
 
-def _live(state: State, name: str | None) -> Run:
-    """The run that is named, else the newest that has begun, else the newest."""
-    return state.active or run_ref(state) if name is None else run_ref(state, name)
+def _terms(sources: Sources, run: str | None = None) -> Any:
+    """Of the run that is named, else of the newest that has begun, else of the newest."""
+    state = sources.state
+    return terms(state.active or run_ref(state) if run is None else run_ref(state, run))
 
 
-# What is asked, the arguments it takes, and how it is answered.
-_VIEWS: dict[str, tuple[type[Any], Callable[[Sources, Any], Any]]] = {
-    "status": (Nothing, _status),
-    "queue": (Nothing, _queue),
-    "log": (Newest, _log),
-    "events": (OfLog, _events),
-    "show": (OfIteration, _show),
-    "diff": (Between, _diff),
-    "file": (FileOf, _file),
-    "rederive": (OfIteration, _rederive),
-    "cost": (OfRun, _cost),
-    "hosts": (Nothing, lambda sources, args: list(sources.state.hosts.values())),
-    "tasks": (Nothing, lambda sources, args: list(sources.state.tasks.values())),
-    "rules": (OfRun, _rules),
-    "terms": (OfRun, lambda sources, args: terms(_live(sources.state, args.run))),
-    "skills": (Nothing, lambda sources, args: library.skills(sources.workspace)),
-    "skill": (Named, lambda sources, args: library.skill(sources.workspace, args.id)),
-    "memory": (OfTask, lambda sources, args: library.memory_of(sources.workspace, args.task)),
-    "model_key": (Nothing, lambda sources, args: library.model_key(sources.workspace, os.environ)),
+def _skill(sources: Sources, id: str) -> Any:
+    return library.skill(sources.workspace, id)
+
+
+def _memory(sources: Sources, task: str) -> Any:
+    return library.memory_of(sources.workspace, task)
+
+
+# What is asked, and how it is answered: the arguments of a question are those of its view.
+_VIEWS: dict[str, Callable[..., Any]] = {
+    "status": _status,
+    "queue": _queue,
+    "log": _log,
+    "events": _events,
+    "show": _show,
+    "diff": _diff,
+    "file": _file,
+    "rederive": _rederive,
+    "cost": _cost,
+    "hosts": lambda sources: list(sources.state.hosts.values()),
+    "tasks": lambda sources: list(sources.state.tasks.values()),
+    "rules": _rules,
+    "terms": _terms,
+    "skills": lambda sources: library.skills(sources.workspace),
+    "skill": _skill,
+    "memory": _memory,
+    "model_key": lambda sources: library.model_key(sources.workspace, os.environ),
 }

@@ -1,11 +1,11 @@
 """A kernel's source as nvcc takes it on its own: one file, with CUDA's words where a compiler's own spelling stood."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kpd.source.tokens import Token, closing, spelled, split, tokenize
+from kpd.source.text import code, parts
 from kpd.workspace import sections
 from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.runfolder import read_plain
@@ -22,9 +22,18 @@ _HOST_ONLY = frozenset((
     "no_sanitize_undefined", "no_split_stack", "no_stack_protector", "noclone", "noipa", "optimize", "optnone",
     "simd", "stack_protect", "target", "target_clones", "zero_call_used_regs",
 ))  # fmt: skip
-_INCLUDE = re.compile(r'#\s*include\s*"([^"\n]+)"')
-_DEFINE = re.compile(r"#\s*define\b")
-_ONCE = re.compile(r"#\s*pragma\s+once\b")
+_BALANCED = r"(?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))*+"
+_FOREIGN = re.compile(
+    rf"\b__attribute(?:__)?\s*\(\s*\((?P<attributes>{_BALANCED})\)\s*\)"
+    r"|\b__declspec\s*\(\s*(?P<declspec>\w+)\s*\)"
+    # A variable on the device that another file defines: alone, it is defined here.
+    r"|\b(?:extern\s+)+(?P<variable>__constant__|__device__)\b(?=[^(;{=]*+[;{=])"
+)
+_INCLUDED = re.compile(
+    r'^[ \t]*(?P<directive>#)[ \t]*(?:include[ \t]*"(?P<name>[^"\n]+)"|pragma[ \t]+once\b)(?:[^\n\\]|\\[\s\S])*+',
+    re.MULTILINE,
+)
+_MAIN = re.compile(r"^(?![ \t]*#).*\b(?:int|auto|void)\s+main\s*\(", re.MULTILINE)
 
 
 class SourceError(WorkspaceError):
@@ -71,9 +80,9 @@ def preprocess(path: Path) -> Prepared:
     text, changes = standalone("".join(flat.text))
     if sections.marked(text.encode()):
         raise SourceError(f"{path}: has a line that marks a section of a task", "take it out: kpd writes them")
-    if main := _main(text):
+    if main := _MAIN.search(_masked(text)):
         raise SourceError(
-            f"{path}: has a main() of its own, in its line {main} with all headers in it",
+            f"{path}: has a main() of its own, in its line {line_of(text, main.end())} with all headers in it",
             "leave it out: kpd's driver has one",
         )
     return Prepared(text, (*flat.changes, *changes), tuple(flat.external))
@@ -81,85 +90,52 @@ def preprocess(path: Path) -> Prepared:
 
 def standalone(text: str) -> tuple[str, tuple[str, ...]]:
     """The text with CUDA's own words for memory and functions, and what was changed. Doing it again changes nothing."""
-    tokens = list(_with_macros(text))
-    edits: list[tuple[int, int, str]] = []
     changes: list[str] = []
-    at = 0
-    while at < len(tokens):
-        edit = _attribute(tokens, at) or _declspec(tokens, at) or _extern(tokens, at)
-        if edit is not None:
-            end, new = edit
-            old = text[tokens[at].start : tokens[end - 1].end]
-            if old != new:
-                edits.append((tokens[at].start, tokens[end - 1].end, new))
-                changes.append(f"line {tokens[at].line}: {' '.join(old.split())} is {new or 'left out'}")
-            at = end
-        else:
-            at += 1
-    for start, end, new in reversed(edits):
-        apart = " " if new and re.match(r"[\w\"']", text[end:]) else ""
-        text = text[:start] + new + apart + text[end:]
-    return (text if not text or text.endswith("\n") else text + "\n"), tuple(changes)
+    out, at = [], 0
+    for found in _FOREIGN.finditer(_masked(text)):
+        old = text[found.start() : found.end()]
+        new = _own_words(found, text)
+        if new is None or new == old:
+            continue
+        changes.append(f"line {line_of(text, found.start())}: {' '.join(old.split())} is {new or 'left out'}")
+        apart = " " if new and re.match(r"[\w\"']", text[found.end() :]) else ""
+        out += [text[at : found.start()], new, apart]
+        at = found.end()
+    whole = "".join([*out, text[at:]])
+    return (whole if not whole or whole.endswith("\n") else whole + "\n"), tuple(changes)
 
 
-def _with_macros(text: str) -> Iterator[Token]:
-    """The tokens of the text, and of what its macros stand for."""
-    for token in tokenize(text):
-        if token.kind == "directive" and _DEFINE.match(token.text):
-            yield from tokenize(text[: token.end], token.file, token.start + 1, token.line, directives=False)
-        else:
-            yield token
+def line_of(text: str, at: int) -> int:
+    """The line, from 1, that an offset is in."""
+    return text.count("\n", 0, at) + 1
 
 
-def _attribute(tokens: Sequence[Token], at: int) -> tuple[int, str] | None:
-    """The end of `__attribute__((…))` at `at`, and what stands there instead."""
-    if tokens[at].text not in ("__attribute__", "__attribute") or [t.text for t in tokens[at + 1 : at + 3]] != [
-        "(",
-        "(",
-    ]:
-        return None
-    end = closing(tokens, at + 1) + 1
-    if end > len(tokens):
-        return None
+def _masked(text: str) -> str:
+    """The text, as long and in the same lines, with blanks for its comments and quotes for all of its literals."""
+    return "".join(
+        part if kind == "code" else re.sub(r"[^\n]", " " if kind == "comment" else '"', part)
+        for kind, part in parts("k.cu", text)
+    )
+
+
+def _own_words(found: re.Match[str], text: str) -> str | None:
+    """What stands for it in CUDA; None where it is to stay."""
+    if found["variable"] or found["declspec"]:
+        name = (found["variable"] or found["declspec"]).strip("_")
+        return f"__{name}__" if name in _SPACES else None
     words, kept = [], []
-    for part in split(tokens[at + 3 : end - 2]):
-        name = part[0].text.strip("_") if part else ""
+    for part in re.finditer(rf"(?:[^(),]|\({_BALANCED}\))+", found["attributes"]):
+        begin = found.start("attributes")
+        told = " ".join(text[begin + part.start() : begin + part.end()].split())
+        name, bracket, rest = told.partition("(")
+        name = name.strip().strip("_")
         if name in _SPACES:
             words.append(f"__{name}__")
         elif name == "launch_bounds":
-            words.append("__launch_bounds__" + spelled(part[1:]))
-        elif name not in _HOST_ONLY and part:
-            kept.append(spelled(part))
-    return end, " ".join([*words, *([f"__attribute__(({', '.join(kept)}))"] if kept else [])])
-
-
-def _declspec(tokens: Sequence[Token], at: int) -> tuple[int, str] | None:
-    """The same for `__declspec(__constant__)`, as CUDA's headers have it for another host compiler."""
-    if tokens[at].text != "__declspec" or at + 3 >= len(tokens) or tokens[at + 3].text != ")":
-        return None
-    name = tokens[at + 2].text.strip("_")
-    return (at + 4, f"__{name}__") if name in _SPACES else None
-
-
-def _extern(tokens: Sequence[Token], at: int) -> tuple[int, str] | None:
-    """A variable on the device that another file defines: alone, it is defined here."""
-    if tokens[at].text != "extern" or at + 1 >= len(tokens):
-        return None
-    word = tokens[at + 1].text
-    name = at + 1
-    while name < len(tokens) and tokens[name].text not in ("(", ";", "{", "="):
-        name += 1
-    variable = name < len(tokens) and tokens[name].text != "("
-    return (at + 2, word) if word in ("__constant__", "__device__") and variable else None
-
-
-def _main(text: str) -> int:
-    """The line of a function named main, 0 without one."""
-    tokens = tokenize(text)
-    for at in range(1, len(tokens) - 1):
-        if tokens[at].text == "main" and tokens[at - 1].text in ("int", "auto", "void") and tokens[at + 1].text == "(":
-            return tokens[at].line
-    return 0
+            words.append(f"__launch_bounds__{bracket}{rest}")
+        elif name and name not in _HOST_ONLY:
+            kept.append(told)
+    return " ".join([*words, *([f"__attribute__(({', '.join(kept)}))"] if kept else [])])
 
 
 class _Flat:
@@ -181,31 +157,27 @@ class _Flat:
         self._bytes += len(source)
         if self._bytes > MOST_BYTES:
             raise SourceError(f"{path}: with its headers larger than {MOST_BYTES >> 20} MiB", "give a smaller source")
-        at = 0
-        for token in tokenize(source, path.name):
-            if token.kind != "directive":
-                continue
-            include = _INCLUDE.match(token.text)
-            once = _ONCE.match(token.text)
-            if include is None and once is None:
-                continue
-            self.text.append(source[at : token.start])
-            at = token.end
-            if once is not None:
-                continue
-            self._include(path, token, include[1] if include else "", depth)
+        at, masked = 0, _masked(source)
+        for found in _INCLUDED.finditer(code(path.name, source, literals=True)):
+            if masked[found.start("directive")] != "#":
+                continue  # it stands in a literal
+            self.text.append(source[at : found.start("directive")])
+            at = found.end()
+            if found["name"]:
+                self._include(path, source, found, depth)
         rest = source[at:]
         self.text.append(rest if not rest or rest.endswith("\n") else rest + "\n")
 
-    def _include(self, path: Path, token: Token, name: str, depth: int) -> None:
+    def _include(self, path: Path, source: str, directive: re.Match[str], depth: int) -> None:
+        name = directive["name"]
         found = beside(name, (path.parent, self._home))
         if found is None:
             self.external.append(name)
-            self.text.append(token.text)
+            self.text.append(source[directive.start("directive") : directive.end()])
             return
         if found.resolve() in self._seen:
             self.text.append(f"// {name} stands above")
             return
-        self.changes.append(f"{token.place}: {name} stands there as text")
+        self.changes.append(f"{path.name}:{line_of(source, directive.start('directive'))}: {name} stands there as text")
         self.text.append(f"// from {name}\n")
         self.add(found, depth + 1)
