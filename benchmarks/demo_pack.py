@@ -135,9 +135,6 @@ _KINDS = {
 
 
 def _about(run: Run, card: HostCard, command: str) -> About:
-    found = {check.name: check.found for check in card.checks}
-    driver = re.search(r"driver ([\w.]+)", found.get("gpu", ""))
-    cuda = re.search(r"CUDA ([\w.]+)", found.get("nvcc", ""))
     day = datetime.fromtimestamp(run.queued, UTC).date().isoformat()
     command = command or f"kpd run {run.task} --agent {run.agent} --iterations {run.budget.iterations}"
     return About(
@@ -145,8 +142,8 @@ def _about(run: Run, card: HostCard, command: str) -> About:
         __version__,
         day,
         run.device,
-        driver[1] if driver else "",
-        cuda[1] if cuda else "",
+        card.driver,
+        card.cuda,
         run.task,
         run.id,
         command,

@@ -3,7 +3,8 @@
     python benchmarks/demo_retype.py IN OUT
 
 Sentences are not read. A verdict follows from timing.json and the budget, a compiler's error from build.log, why the
-run ended from the plan, why an iteration did from its verdict or its files. What none of them says stays `told`.
+run ended from the plan, why an iteration did from its verdict or its files, what moved
+from the metrics. What none of them says stays `told`.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from kpd.model.causes import ByVerdict, IterationCause, Noise
 from kpd.model.faults import Complaint, Incorrect, NotBuilt, Wrong
 from kpd.model.fold import fold
 from kpd.model.nouns import Iteration, State
+from kpd.profile.changes import changes
 
 
 def retyped(old: Recording) -> Recording:
@@ -32,6 +34,7 @@ def retyped(old: Recording) -> Recording:
 def _events(old: Recording, files: dict[str, bytes]) -> Iterator[e.Event]:
     """The events with data; `files` gets the verdicts that follow."""
     state = State()
+    metrics: dict[int, dict[str, float]] = {}
     for event in old.events:
         fact = event.fact
         run = state.runs.get(old.about.run)
@@ -40,6 +43,12 @@ def _events(old: Recording, files: dict[str, bytes]) -> Iterator[e.Event]:
             verdict = judge(samples_from_json(files[f"{folder}/timing.json"]), run.budget.min_gain_pct)
             files[f"{folder}/verdict.json"] = codec.encode(verdict)
             fact = replace(fact, verdict=verdict)
+        elif isinstance(fact, e.Profiled):
+            metrics[fact.iteration] = fact.metrics
+        elif (
+            isinstance(fact, e.Explained) and fact.changes and run is not None and (it := run.iteration(fact.iteration))
+        ):
+            fact = replace(fact, changes=changes(metrics[it.parent], metrics[it.number])[: len(fact.changes)])
         elif isinstance(fact, e.IterationEnded) and run is not None:
             it = run.iteration(fact.iteration)
             assert it is not None

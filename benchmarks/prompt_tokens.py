@@ -34,8 +34,9 @@ from kpd.claude.prices import known
 from kpd.claude.tokens import BYTES_A_TOKEN, tokens
 from kpd.model.codec import decode
 from kpd.model.nouns import Budget, Iteration
+from kpd.profile.changes import changes
 from kpd.workspace.config import ClaudeConfig
-from tests.support.agents.prompted import MEASURED, attempt, context, proposed, rules
+from tests.support.agents.prompted import attempt, context, measured as profile_of, proposed, rules
 from tests.support.agents.transposes import Turn, parametrised, rewrites, source
 from tests.support.claude.anthropic_server import KEY, Asked, Reply, Server, serving
 
@@ -163,10 +164,10 @@ class Run:
         number, last = len(self._done) + 1, self._done[-1] if self._done else None
         kernel = "tiled" if self._incumbent else "naive"
         files = {"kernel.cu": self._source.encode()}
-        changes = tuple(MEASURED["tiled"]["changes"]) if last else ()
+        moved = changes(profile_of("naive")["metrics"], profile_of("tiled")["metrics"]) if last else ()
         of = context(
             self._scratch, *self._done, attempt(number, self._incumbent), kernel=kernel, files=files, last=last,
-            changes=changes,
+            changes=moved,
         )  # fmt: skip
         return replace(of, run=replace(of.run, budget=Budget(iterations=16, patience=12)))
 

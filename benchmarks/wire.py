@@ -25,6 +25,7 @@ from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.model import codec, events as e
 from kpd.model.kinds import Told
+from kpd.model.notices import Said
 from kpd.model.nouns import Budget, Gain, State, Verdict
 from kpd.model.profiles import CaseTime, Finding
 from kpd.subscription import Client
@@ -49,7 +50,7 @@ def main() -> None:
 def append(path: Path) -> dict[str, float]:
     """One durable event: written, flushed, folded."""
     journal = Journal(Store(path))
-    took = [timed(lambda: journal.emit(e.Noticed("info", "x" * 200))) for _ in range(ASKED)]
+    took = [timed(lambda: journal.emit(e.Noticed("info", Said("x" * 200)))) for _ in range(ASKED)]
     journal.close()
     return {"emit_median_us": 1e6 * median(took), "emit_p99_us": 1e6 * sorted(took)[int(0.99 * len(took))]}
 
@@ -151,7 +152,7 @@ async def serve(path: Path, store: Path) -> None:
         if verb == "end":
             ending.set()
             return
-        event = journal.emit(e.Noticed("info", "x" * 200))
+        event = journal.emit(e.Noticed("info", Said("x" * 200)))
         for _ in range(args["count"] - 1):  # published as an event is, without the cost of the disk
             journal._publish(event)
             await asyncio.sleep(0)

@@ -42,8 +42,11 @@ DIARY = "daemon"
 LiveOutput = Literal["full", "brief", "none"]
 
 # protocol: not a message of this protocol · usage: a wrong argument · unknown: no such thing · refused: not now, not
-# by you · infra: a disk, a host, a lost connection · internal: a defect of kpd · no_daemon: nobody listens
-ErrorCode = Literal["protocol", "usage", "unknown", "refused", "infra", "internal", "no_daemon"]
+# by you · infra: a disk, a host, a lost connection · internal: a defect of kpd · no_daemon: nobody listens ·
+# no_command: no command has that verb · no_file: the iteration has no file of that name
+ErrorCode = Literal[
+    "protocol", "usage", "unknown", "refused", "infra", "internal", "no_daemon", "no_command", "no_file"
+]  # fmt: skip
 
 
 def named(text: str) -> str:

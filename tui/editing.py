@@ -86,7 +86,7 @@ async def _text(app: "KpdApp", ref: str, name: str) -> tuple[str, str, bool]:
     try:
         found = await app.feed.query("file", iteration=ref, name=f"candidate/{name}")
     except DaemonError as err:
-        return "", str(err), err.code == "unknown"
+        return "", str(err), err.code in ("unknown", "no_file")
     text = found.get("text") if isinstance(found, dict) else None
     if not isinstance(text, str) or found.get("truncated"):
         return "", f"{name} is too long for this: edit it in the task folder", True

@@ -135,7 +135,7 @@ async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, An
 
 def _refusal(action: Action, err: DaemonError) -> str:
     """A daemon from before there was such a command says that it does not know it."""
-    if err.code == "unknown" and err.message.startswith("no command"):
+    if err.code == "no_command":
         return "the daemon that runs is older than this screen; kpd shutdown, then kpd start, brings up a newer one"
     return str(err)
 

@@ -3,11 +3,9 @@
 from kpd.agents.agent import Context, Proposal
 from kpd.workspace.runfolder import read_files
 
-MEMO = "again: "
-
 
 class Again:
-    """Proposes to the letter what the iteration that its own names as `again` had proposed."""
+    """Proposes to the letter what was proposed first of all by what its own iteration repeats."""
 
     repairs = False
     reads_steering = False
@@ -15,10 +13,13 @@ class Again:
     async def propose(self, context: Context) -> Proposal:
         own = context.run.iteration(context.number)
         assert own is not None and own.again is not None
-        first = context.run.iteration(own.again)
-        assert first is not None
+        first = own
+        while first.again is not None:
+            found = context.run.iteration(first.again)
+            assert found is not None
+            first = found
         files = read_files(context.folder, context.task.editable)
-        return Proposal(files, MEMO + first.memo.removeprefix(MEMO), first.expected, first.point)
+        return Proposal(files, f"again: {first.memo}", first.expected, first.point)
 
     async def close(self) -> None:
         """Holds nothing."""

@@ -8,7 +8,7 @@ from typing import Protocol
 from kpd.claude.question import Ledger
 from kpd.model.leaving import AgentSays, Leaving
 from kpd.model.nouns import Expectation, Iteration, Run, Steering, StepName
-from kpd.model.profiles import Advice, Finding
+from kpd.model.profiles import Advice, Change, Finding
 from kpd.model.standing import Wait
 from kpd.text.standing import leaving
 from kpd.workspace.config import Config
@@ -86,7 +86,7 @@ class Context:
     metrics: dict[str, float] = field(default_factory=dict)
     bottleneck: str = ""
     advice: tuple[Advice, ...] = ()
-    changes: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
     last: Iteration | None = None
     runs: tuple[Run, ...] = ()
     steering: tuple[Steering, ...] = ()

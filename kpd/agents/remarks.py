@@ -46,7 +46,7 @@ def begins(text: str) -> bool:
 
 
 def remarks(lines: Iterable[str]) -> Remarks:
-    """From the lines outside of all files. Without a MEMO line the first line with words is the memo."""
+    """From the lines outside of all files. Without a MEMO line the first line with words is the memo, if any."""
     memo, expect, first = "", "", ""
     for line in (each[:LONGEST_LINE].strip() for each in lines):
         if found := _MEMO.fullmatch(line):
@@ -59,7 +59,7 @@ def remarks(lines: Iterable[str]) -> Remarks:
     while (bracket := _AIMS.match(memo)) is not None:
         aims += (word for word in re.split(r"[\s,;`]+", bracket[1]) if word in rule_ids())
         memo = memo[bracket.end() :]
-    said = plain(memo, LONGEST_MEMO) or plain(first.lstrip("#>*- "), LONGEST_MEMO) or "without a word"
+    said = plain(memo, LONGEST_MEMO) or plain(first.lstrip("#>*- "), LONGEST_MEMO)
     return Remarks(said, tuple(dict.fromkeys(aims))[:MOST_AIMS], _expectation(expect))
 
 

@@ -154,7 +154,7 @@ async def look(host: Host, address: str, where: str | None) -> Found:
 
 def no_way_in(address: str, err: HostError) -> CliError:
     """The first trouble with a machine that is in nobody's config.toml, and what helps then."""
-    from kpd.hosts.ssh.hop import BY_SSH
+    from kpd.hosts.ssh.hop import OnlyOpenSsh
 
     remedy = err.remedy
     if isinstance(err, UnknownHostKey):
@@ -164,7 +164,7 @@ def no_way_in(address: str, err: HostError) -> CliError:
         )
     elif err.kind == "unreachable":
         remedy = "check the address, the network and that the machine is up"
-    elif remedy == BY_SSH:
+    elif isinstance(err, OnlyOpenSsh):
         remedy = f"kpd attach logs in with a key and asks for nothing: ssh-copy-id {shlex.join(ssh(address)[1:])}"
     return CliError(err.message, remedy, INFRA)
 

@@ -7,7 +7,7 @@ INFRA = 3
 USAGE = 64
 INTERRUPTED = 130
 
-DAEMON_CODES = {"usage": USAGE, "unknown": USAGE, "refused": FAILED}
+DAEMON_CODES = {"usage": USAGE, "unknown": USAGE, "no_command": USAGE, "no_file": USAGE, "refused": FAILED}
 """What the daemon's error codes mean here; all others are infrastructure."""
 
 

@@ -35,7 +35,7 @@ def _asked(ws: Workspace, iteration: str) -> tuple[Asked, ...]:
     try:
         return decode(_file(ws, iteration, RECORD).encode(), Record).prompts
     except DaemonError as err:
-        if err.code != "unknown" or RECORD not in err.message:
+        if err.code != "no_file":
             raise
         raise CliError(f"{iteration} has no {RECORD}", "only agents that ask a model leave one", FAILED) from err
     except CodecError as err:

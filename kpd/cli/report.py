@@ -5,7 +5,7 @@ from typing import Any
 
 from kpd.cli import words
 from kpd.cli.text import line, paint, table, wrapped
-from kpd.model.metrics import describe
+from kpd.model.metrics import describe, parted
 from kpd.model.missing import lacks
 from kpd.model.profiles import ESTIMATED
 from kpd.model.spending import dollars
@@ -78,12 +78,12 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("verdict", f"{verdict['word']}: {words.gain(verdict)} at {confidence}", limit)
         yield from _field("", verdict["reason"], limit)
     if it["override"]:
-        yield from _field("override", it["override"], limit)
+        yield from _field("override", it["override"]["text"], limit)
     if it["score"] is not None:
         roofline = f", {it['roofline_pct']:.0f} % of the roofline" if it["roofline_pct"] is not None else ""
         score = f"{words.number(it['score'])} {words.unit(_card(shown))}"
         yield from _field("score", f"{score}{roofline}{_since_baseline(shown)}", limit)
-    if it["reason"] and not (it["verdict"] and it["reason"] == it["verdict"]["reason"]):
+    if it["cause"] and it["cause"]["kind"] != "verdict":
         yield from _field("reason", it["reason"], limit)
     if it["bottleneck"]:
         yield from _field("bottleneck", it["bottleneck"], limit)
@@ -221,12 +221,12 @@ def _moved(shown: Answer, limit: int | None) -> Iterator[str]:
     if shown["iteration"]["parent"] == shown["iteration"]["number"]:
         before = {}
     # Those of one case are left out: the table of cases has its times.
-    moved = [change for change in changes(before, after) if "[" not in change.name][:MOST_MOVED]
+    moved = [change for change in changes(before, after) if not parted(change.metric)[1]][:MOST_MOVED]
     rows = []
     for change in moved:
-        metric = describe(change.name)
+        metric = describe(change.metric)
         unit = metric.unit if metric else ""
-        rows.append((_label(change.name), words.number(change.before), words.number(change.after), unit))
+        rows.append((_label(change.metric), words.number(change.before), words.number(change.after), unit))
     if rows:
         head = ("METRIC", f"ITERATION {shown['iteration']['parent']}", "NOW", "UNIT")
         yield from table(head, rows, limit, right=f"ITERATION_{shown['iteration']['parent']} NOW")

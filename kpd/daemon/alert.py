@@ -5,6 +5,7 @@ import os
 
 from kpd.engine.journal import Journal
 from kpd.model import events as e
+from kpd.model.notices import NotifyFailed
 from kpd.model.standing import Hold
 from kpd.text.endings import run_ended
 from kpd.text.notices import watched
@@ -42,13 +43,13 @@ async def tell(command: tuple[str, ...], text: str, journal: Journal) -> None:
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
     except OSError as err:
-        journal.emit(e.Noticed("warning", f"[notify] command {command[0]!r} cannot be run: {err.strerror}"))
+        journal.emit(e.Noticed("warning", NotifyFailed(command[0], error=str(err.strerror))))
         return
     try:
         code = await asyncio.wait_for(child.wait(), LIMIT_S)
     except TimeoutError:
         child.kill()
-        journal.emit(e.Noticed("warning", f"[notify] command {command[0]!r} took more than {LIMIT_S} s and was ended"))
+        journal.emit(e.Noticed("warning", NotifyFailed(command[0], limit_s=LIMIT_S)))
         return
     if code:
-        journal.emit(e.Noticed("warning", f"[notify] command {command[0]!r} exited {code}"))
+        journal.emit(e.Noticed("warning", NotifyFailed(command[0], code=code)))

@@ -13,7 +13,7 @@ MOST_DIFFED = 256 * 1024  # bytes of one file that are compared: difflib takes i
 
 
 def text(folder: Path, name: str, most: int = MOST_TEXT) -> tuple[str, bool]:
-    """The file `name` of `folder`, and whether it had more than `most` bytes. Raises DaemonError (usage, unknown)."""
+    """The file `name` of `folder`, and whether it had more than `most` bytes. Raises DaemonError (usage, no_file)."""
     try:
         path = inside(folder, name)
     except Outside as err:
@@ -24,7 +24,7 @@ def text(folder: Path, name: str, most: int = MOST_TEXT) -> tuple[str, bool]:
         with path.open("rb") as file:
             raw = file.read(most + 1)
     except FileNotFoundError as err:
-        raise DaemonError("unknown", f"there is no {name} in {folder}", _held(folder)) from err
+        raise DaemonError("no_file", f"there is no {name} in {folder}", _held(folder)) from err
     except OSError as err:
         raise DaemonError("infra", f"cannot read {path}: {err.strerror}") from err
     return raw[:most].decode(errors="replace"), len(raw) > most

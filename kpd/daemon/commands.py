@@ -19,7 +19,7 @@ from kpd.workspace.task import TaskError
 async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) -> dict[str, Any]:
     """Do what `verb` says. Raises DaemonError, and JournalError when the log cannot take it."""
     if verb not in EFFECTS:
-        raise DaemonError("unknown", f"no command {verb!r}", f"commands: {', '.join(EFFECTS)}, shutdown")
+        raise DaemonError("no_command", f"no command {verb!r}", f"commands: {', '.join(EFFECTS)}, shutdown")
     op = checked(OPERATIONS[verb], args)
     state = engine.journal.state
     target = op.target(state)

@@ -9,11 +9,11 @@ import logging
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 from kpd.daemon.journal import Journal
 from kpd.model.codec import jsonable
-from kpd.model.nouns import Notice
+from kpd.model.notices import Level, Notice, Said
 from kpd.wire import DIARY, DaemonError
 
 MOST_LINES = 500
@@ -37,11 +37,11 @@ class Diary(logging.Handler):
         text = record.getMessage()
         if record.exc_info and (err := record.exc_info[1]) is not None:
             text += f": {type(err).__name__}: {err}"
-        self._loop.call_soon_threadsafe(self._keep, Notice(record.created, _level(record.levelno), text))
+        self._loop.call_soon_threadsafe(self._keep, record.created, _level(record.levelno), text)
 
-    def _keep(self, line: Notice) -> None:
-        self._lines.append(line)
-        self._journal.live(DIARY, "", 0, f"{line.text}\n")
+    def _keep(self, at: float, level: Level, text: str) -> None:
+        self._lines.append(Notice(at, level, Said(text)))
+        self._journal.live(DIARY, "", 0, f"{text}\n")
 
     def answer(self, args: Mapping[str, object]) -> list[Any]:
         """The lines as plain JSON values. Raises DaemonError (usage)."""
@@ -60,5 +60,5 @@ class Diary(logging.Handler):
             root.removeHandler(self)
 
 
-def _level(number: int) -> Literal["info", "warning", "error"]:
+def _level(number: int) -> Level:
     return "error" if number >= logging.ERROR else "warning" if number >= logging.WARNING else "info"

@@ -55,8 +55,8 @@ def skill(workspace: Workspace, id: str) -> dict[str, str]:
     """Raises DaemonError (unknown), with the reason when its file is there and cannot be used."""
     loaded = load_skills(workspace)
     if id not in loaded.by_id:
-        why = [warning for warning in loaded.warnings if warning.startswith(f"skills/{id}.md:")]
-        raise DaemonError("unknown", why[0] if why else f"there is no skill {id!r}", "kpd skills lists them")
+        why = loaded.bad.get(f"{id}.md", f"there is no skill {id!r}")
+        raise DaemonError("unknown", why, "kpd skills lists them")
     found = loaded.by_id[id]
     return {"id": found.id, "signal": found.signal, "body": found.body}
 

@@ -22,10 +22,12 @@ from kpd.engine.engine import Engine
 from kpd.engine.journal import holding
 from kpd.messages import Live
 from kpd.model import events as e
+from kpd.model.notices import EditsUnseen, Finishing, Level, Said, SettingsRead, SettingsRefused, Subject
 from kpd.model.nouns import Run, State
 from kpd.model.standing import Hold, LeftAt, Unfinished
 from kpd.operations.checking import checked
 from kpd.operations.machines import ShutDown
+from kpd.text.notices import told
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
@@ -62,8 +64,7 @@ class Daemon:
             self._finishing = asyncio.create_task(self._finish())
             if left:
                 system.stopping()
-                text = f"the daemon ends after {' and '.join(left)}; kpd shutdown --now ends it at once"
-                self._say("info", text)
+                self._say("info", Finishing(tuple(left)))
         return left
 
     def on_signal(self) -> None:
@@ -73,17 +74,17 @@ class Daemon:
     def on_hangup(self) -> None:
         """SIGHUP: config.toml is read again, whether it was saved or not."""
         if not self._reload():
-            self._say("info", "config.toml was read again: nothing in it has changed")
+            self._say("info", SettingsRead(changed=False))
 
     async def _finish(self) -> None:
         await self.engine.conductor.finished()
         self.rested = not self.ending.is_set()
         self.ending.set()
 
-    def _say(self, level: Literal["info", "warning", "error"], text: str) -> None:
-        log.log(getattr(logging, level.upper()), "%s", text, extra=NOTICED)
+    def _say(self, level: Level, about: Subject) -> None:
+        log.log(getattr(logging, level.upper()), "%s", told(about), extra=NOTICED)
         with holding(self.journal):
-            self.journal.emit(e.Noticed(level, text))
+            self.journal.emit(e.Noticed(level, about))
 
     async def serve(self, ended: Ended) -> None:
         """Until `ending` is set. `ended` is how the daemon before this one did."""
@@ -91,7 +92,7 @@ class Daemon:
             survey_tasks(self.workspace, self.journal)
             for _, wrong in await asyncio.to_thread(list, library.plug_ins()):
                 if wrong is not None:
-                    self._say("warning", str(wrong))
+                    self._say("warning", Said(str(wrong)))
             hold_unfinished(self.journal, ended)
             ledger.settle(self.journal)
             self.engine.look_at_folders()
@@ -134,7 +135,7 @@ class Daemon:
             self.engine.on_change(paths)
 
     def _on_lost(self, reason: str) -> None:
-        self.journal.emit(e.Noticed("error", f"edits are not seen any more: {reason}"))
+        self.journal.emit(e.Noticed("error", EditsUnseen(reason)))
 
     def _reload(self) -> bool:
         """Whether there was anything new, which has been told."""
@@ -144,9 +145,9 @@ class Daemon:
                 return False
             self.engine.configure(config)
         except ConfigError as err:
-            self._say("error", f"{err}; the former settings stay in force")
+            self._say("error", SettingsRefused(str(err)))
         else:
-            self._say("info", "config.toml was read again: for the next run, and for hosts that no run is on")
+            self._say("info", SettingsRead(changed=True))
         return True
 
     def _wait_no_more(self, message: e.Event | Live | State) -> None:

@@ -26,6 +26,7 @@ from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
+from kpd.model.notices import NotWritten
 from kpd.model.nouns import Run, RunOutcome
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
@@ -207,7 +208,7 @@ class Campaign:
             write_report(self.workspace, self.run, self.journal.state.direction(self.run))
             patterns.regenerate(self.workspace)
         except OSError as err:  # the run has ended all the same; its events have everything
-            self.journal.emit(e.Noticed("warning", f"what {self.run_id} came to cannot be written: {err}"))
+            self.journal.emit(e.Noticed("warning", NotWritten(self.run_id, str(err))))
 
 
 def end_run(journal: Journal, run_id: str, outcome: RunOutcome, cause: RunCause) -> None:

@@ -5,7 +5,9 @@ from pathlib import Path
 from kpd.engine import taskfolder
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
+from kpd.model.notices import EditUnreadable, NotWritten, ProtectedChanged
 from kpd.model.nouns import Run
+from kpd.model.standing import EditedDuring
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
 from kpd.workspace.task import Task, TaskError, load_task
@@ -42,9 +44,7 @@ def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None
         edit = taskfolder.edit_of(workspace.tasks / run.task, snapshot_of(workspace, run), run)
         if set(edit.protected) - set(run.stale):
             journal.emit(e.BaselineStale(run.id, edit.protected))
-            names = ", ".join(edit.protected)
-            text = f"{run.task}: {names} changed; {run.id} goes on as it began, a new run measures a new baseline"
-            journal.emit(e.Noticed("warning", text))
+            journal.emit(e.Noticed("warning", ProtectedChanged(run.id, run.task, edit.protected)))
         if not edit.files:
             return
         if taskfolder.hashes(edit.files) == run.files:
@@ -52,11 +52,9 @@ def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None
             return
         keep(workspace, run, edit.files)
     except (TaskError, OSError) as err:
-        journal.emit(e.Noticed("warning", f"an edit of {run.task} cannot be looked at: {err}"))
+        journal.emit(e.Noticed("warning", EditUnreadable(run.task, str(err))))
         return
-    conflict = ""
-    if run.current is not None:
-        conflict = f"edited while iteration {run.current.number} was under way: measured next"
+    conflict = EditedDuring(run.current.number) if run.current is not None else None
     journal.emit(e.OperatorEdited(run.id, taskfolder.hashes(edit.files), conflict, by))
 
 
@@ -78,7 +76,7 @@ def show(workspace: Workspace, journal: Journal, run_id: str, files: dict[str, b
     try:
         taskfolder.refuse_to_lose(folder, files, run)
     except taskfolder.Conflict as err:
-        journal.emit(e.Noticed("warning", f"{run_id}.{run.incumbent} is the incumbent but not written: {err}"))
+        journal.emit(e.Noticed("warning", NotWritten(run_id, str(err), run.incumbent)))
         return
     taskfolder.write(folder, files)
     journal.emit(e.FolderKnown(run_id, taskfolder.hashes(files)))

@@ -9,6 +9,7 @@ from kpd.claude.errors import OverBudget, Unavailable
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
 from kpd.model.leaving import Overspent
+from kpd.model.notices import CallUnseen
 from kpd.model.spending import Purpose, Usage
 from kpd.workspace.config import ClaudeConfig
 
@@ -54,8 +55,4 @@ def settle(journal: Journal) -> None:
             journal.emit(
                 e.Billed(run.id, call.iteration, call.purpose, call.model, Usage(), call.most_usd, True, call.number)
             )
-            most = (
-                "" if call.most_usd is None else f", and counts with the most that it could cost, ${call.most_usd:.2f}"
-            )
-            text = f"{run.id}.{call.iteration} was asking {call.model} when the daemon ended{most}"
-            journal.emit(e.Noticed("warning", text))
+            journal.emit(e.Noticed("warning", CallUnseen(run.id, call.iteration, call.model, call.most_usd)))

@@ -7,7 +7,6 @@ from pathlib import Path
 from kpd.agents import space
 from kpd.agents.agent import BadReply, Base, Context, Failure, Proposal
 from kpd.agents.prompt.known import heard
-from kpd.agents.remarks import remarks
 from kpd.engine import taskfolder
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.edits import edit_folder
@@ -23,7 +22,8 @@ from kpd.workspace.sections import ProtectedSection, SectionError
 
 LARGEST = 1 << 20
 """Bytes of a candidate."""
-SILENT = remarks(()).memo
+SILENT = "without a word"
+"""The memo of a candidate of which nobody has said anything."""
 """The memo of an answer that says nothing of itself."""
 Wrong = e.Faulted | e.Unusable
 """What was wrong with an answer: the candidate has a fault, or there is none that could be built."""
@@ -128,13 +128,12 @@ def _meant(at: Attempt, proposal: Proposal, files: dict[str, bytes]) -> Proposal
     """The operator's memo before the agent's; and what a repair does not say again is as it was said before."""
     before = at.iteration
     told = [event.fact.text for event in _events(at) if isinstance(event.fact, e.MemoGiven)]
-    memo = "" if proposal.memo == SILENT else proposal.memo
     tune, point = proposal.tune, proposal.point
     if not tune and (tune := {name: values for name, values in before.tune.items() if _has(at, files, name)}):
         point = space.point_of(replace(at.task, tune=tune), files)
     return replace(
         proposal,
-        memo=told[-1] if told else memo or before.memo or proposal.memo,
+        memo=told[-1] if told else proposal.memo or before.memo or SILENT,
         expected=proposal.expected or before.expected,
         aims=proposal.aims or before.aims,
         tune=tune,

@@ -10,7 +10,7 @@ from kpd.model.detail import Detail
 from kpd.model.faults import outcome_of
 from kpd.model.nouns import Iteration, Outcome, Run
 from kpd.model.scores import Direction, speedup
-from kpd.text.endings import of_run
+from kpd.text.endings import of_run, override
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
 
@@ -78,4 +78,5 @@ def _row(it: Iteration) -> str:
     interval = f"{gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}]" if gain else ""
     score = f"{it.score:.4g}" if it.score is not None else ""
     memo = " ".join(it.memo.split()).replace("|", "\\|")
-    return f"| {it.number} | {it.override or it.outcome or 'under way'} | {interval} | {score} | {memo} |"
+    outcome = override(it.override) if it.override else it.outcome or "under way"
+    return f"| {it.number} | {outcome} | {interval} | {score} | {memo} |"

@@ -211,8 +211,7 @@ async def explain(at: Attempt, found: Detail) -> e.Explained:
     at.keep("findings.json", fired)
     before = None if at.is_baseline else at.detail_of(at.parent).profiled
     moved = changes(before.metrics, found.profiled.metrics) if before else ()
-    texts = tuple(change.text for change in moved[:MOST_CHANGES])
-    return e.Explained(*_blank(at), profiler.bottleneck(found.profiled.metrics), fired, texts)
+    return e.Explained(*_blank(at), profiler.bottleneck(found.profiled.metrics), fired, moved[:MOST_CHANGES])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from kpd.engine.journal import Journal
 from kpd.engine.placing import could_have
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
+from kpd.model.notices import HostDown, Keeps, NotBegun, QueueIsHeld
 from kpd.model.nouns import Run, State, StepName
 from kpd.model.places import DeviceRef
-from kpd.model.standing import HostDown, Keeps, NotBegun, PausedBy, QueueIsHeld
+from kpd.model.standing import PausedBy
 
 STALL_TIMES = 10.0
 LEAST_STALL_S = 600.0

@@ -340,7 +340,7 @@ class Host:
         stderr, stderr_cut = tails["stderr"].take()
         return JobResult(
             id, end["rc"], stdout, stderr, end["seconds"], end["reason"], end["cached"] and not asked, stdout_cut,
-            stderr_cut, end["token"], end["taint"],
+            stderr_cut, end["token"], end["taint"], end["lease_lost"],
         )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kpd.hosts.helper.lease import lost
 from kpd.hosts.helper.wire import KEPT
 
 Stream = Literal["stdout", "stderr", "notes"]
@@ -20,10 +19,6 @@ class LeaseRequest:
 
     device: str
     gpu: bool = False
-
-    def was_lost(self, taint: str) -> bool:
-        """Whether the taint of a job says that this lease was lost meanwhile."""
-        return taint.startswith(lost(self.device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,8 @@ class JobResult:
     `lost` means that nobody knows: its supervisor was killed, or the host fell; `forget` the job to run it again.
     `seconds` counts until the script's end. `cached` means that it had ended before it was asked for. Of a very long
     stream only the last 32 MiB are here, and `stdout_cut` and `stderr_cut` are the bytes missing before them; the files
-    on the host are whole. `token` numbers the lease it had, and `taint` says why it should not be believed.
+    on the host are whole. `token` numbers the lease it had, and `taint` says why it should not be believed;
+    `lease_lost`: among that, because the lease was lost meanwhile.
     """
 
     id: str
@@ -66,6 +62,7 @@ class JobResult:
     stderr_cut: int = 0
     token: int = 0
     taint: str = ""
+    lease_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

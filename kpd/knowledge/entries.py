@@ -8,7 +8,7 @@ from kpd.knowledge.markdown import plain
 from kpd.model.causes import IterationCause
 from kpd.model.metrics import describe
 from kpd.model.nouns import Expectation, Iteration, Outcome, Run
-from kpd.text.endings import iteration_ended
+from kpd.text.endings import iteration_ended, override
 
 
 def heading(run: Run, arch: str = "") -> str:
@@ -37,7 +37,7 @@ def measured(
 ) -> Iterable[str]:
     """The lines of an iteration that has ended; `before` and `after` are its parent's metrics and its own."""
     yield f"- memo: {plain(iteration.memo) or '(none)'}"
-    marked = f"{outcome} by hand: {plain(iteration.override)}" if iteration.override else outcome
+    marked = f"{outcome} by hand: {plain(override(iteration.override))}" if iteration.override else outcome
     reason = "" if iteration.override else plain(iteration_ended(cause))
     yield f"- outcome: {marked}" + (f": {reason}" if reason else "")
     if iteration.verdict is not None:

@@ -10,6 +10,8 @@ RUN = re.compile(r"## (Run (r\d+) · .*)")
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 ENTRY = re.compile(rf"### (r\d+)\.(\d+) · ({_TIME})(?: · (rolled back|chosen) ({_TIME}))?")
 _OWN = re.compile(f"(?:{RUN.pattern})|(?:{ENTRY.pattern})")
+_OUTCOME = re.compile(r"(\w+)( by hand)?(?:: .*)?")
+_GAIN = re.compile(r"\w+, gain ([+-]\d+(?:\.\d+)?) %.*")
 _GUIDANCE = re.compile(r"(avoid|try)\s*:?", re.IGNORECASE)
 _TITLE = re.compile(r"# What was tried on .*")
 
@@ -35,6 +37,18 @@ class MemoryEntry:
         """What stands after `- name:`, unescaped; empty when there is no such line."""
         start = f"- {name}: "
         return next((bare(line[len(start) :].strip()) for line in self.text.split("\n") if line.startswith(start)), "")
+
+    @property
+    def outcome(self) -> tuple[str, bool]:
+        """The first word of its line `outcome`, and whether that was by hand; why stands behind a colon."""
+        found = _OUTCOME.fullmatch(self.line("outcome"))
+        return (found[1], bool(found[2])) if found else ("", False)
+
+    @property
+    def gain(self) -> float | None:
+        """That of its line `verdict`, in percent of time saved; None without one."""
+        found = _GAIN.fullmatch(self.line("verdict"))
+        return float(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)

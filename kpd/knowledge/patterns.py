@@ -21,7 +21,6 @@ MATCHING = 4
 LONGEST_MEMO = 160
 KEPT = ("accepted", "accepted by hand")
 _WORDS = (*KEPT, "rolled back", "no gain", "failed")
-_GAIN = re.compile(r"\w+, gain ([+-]\d+(?:\.\d+)?) %.*")
 _LINE = re.compile(r"- .* \((\S+) r\d+\.\d+\)")
 
 
@@ -85,25 +84,19 @@ def tried(workspace: Workspace, task: str) -> Iterator[TriedIteration]:
         word = _word(entry, decided.get((entry.run, entry.number, entry.began), ""))
         if not entry.decided and rules and word:
             name = f"{task} {entry.run}.{entry.number}"
-            yield TriedIteration(name, word, _gain(entry), entry.line("memo"), _arch(entry.heading), rules, entry.began)
+            yield TriedIteration(name, word, entry.gain, entry.line("memo"), _arch(entry.heading), rules, entry.began)
 
 
 def _word(entry: MemoryEntry, decided: str) -> str:
     """What became of it; empty for what was skipped, interrupted or lost to the infrastructure."""
     if decided:
         return "rolled back" if decided == "rolled back" else "accepted by hand"
-    outcome = entry.line("outcome")
-    if outcome.startswith("accepted by hand"):
+    word, by_hand = entry.outcome
+    if by_hand:
         return "accepted by hand"
-    word = outcome.partition(":")[0]
     if word == "rejected":
-        return "failed" if _gain(entry) is None else "no gain"
+        return "failed" if entry.gain is None else "no gain"
     return word if word in ("accepted", "failed") else ""
-
-
-def _gain(entry: MemoryEntry) -> float | None:
-    found = _GAIN.fullmatch(entry.line("verdict"))
-    return float(found[1]) if found else None
 
 
 def _arch(heading: str) -> str:

@@ -1,7 +1,8 @@
 """Skills: one file a rule that tells what usually causes the finding, what helps, and what only seems to."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -27,10 +28,10 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """All that could be read, by id, and a line for each file that could not."""
+    """All that could be read, by id, and by the names of their files what is wrong with the others."""
 
     by_id: dict[str, Skill]
-    warnings: tuple[str, ...] = ()
+    bad: Mapping[str, str] = field(default_factory=dict)
 
     def catalogue(self, kind: Literal["cpu", "gpu"] | None = None) -> str:
         """One line a skill: what an agent chooses from before it reads a body.
@@ -49,12 +50,12 @@ class BadSkill(ValueError):
 def load_skills(workspace: Workspace | None = None) -> Skills:
     """Those of plug-ins' rules and the shipped ones, overridden and added to by the workspace's.
 
-    A bad file is a warning, and hides nothing.
+    A bad file hides nothing.
 
     Every file is read anew, which takes a millisecond: who asks once an iteration has each edit in the next one.
     """
     found: dict[str, Skill] = {}
-    warnings: list[str] = []
+    bad: dict[str, str] = {}
     own = shipped("skills")
     paths = [each.skills / f"{rule.id}.md" for each in rule_lists() for rule in each.rules if each.skills != own]
     paths += sorted(own.glob("*.md"))
@@ -67,10 +68,10 @@ def load_skills(workspace: Workspace | None = None) -> Skills:
             skill = read_skill(path)
         except BadSkill as err:
             instead = " (the shipped skill holds)" if path.stem in found else ""
-            warnings.append(f"skills/{path.name}: {err}{instead}")
+            bad[path.name] = f"skills/{path.name}: {err}{instead}"
         else:
             found[skill.id] = skill
-    return Skills(found, tuple(warnings))
+    return Skills(found, bad)
 
 
 def read_skill(path: Path) -> Skill:

@@ -110,7 +110,7 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
         async for piece in pieces:
             if isinstance(piece, JobResult):
                 # A taint by those whom the notes have told of is on their lines already; a lost lease counts besides.
-                if piece.taint and (not watch.seen or _was_lost(spec, piece.taint)):
+                if piece.taint and (not watch.seen or piece.lease_lost):
                     raise HostError("busy", f"{host.name}: {piece.taint}")
                 watch.known = math.inf
             elif piece.stream == "notes":
@@ -125,8 +125,3 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
                 yield watch.judge(held.popleft())
             if isinstance(piece, JobResult):
                 yield piece
-
-
-def _was_lost(spec: JobSpec, taint: str) -> bool:
-    """Whether a taint, perhaps that of notes that a full disk has swallowed, tells of the lease's loss."""
-    return spec.lease is not None and spec.lease.was_lost(taint)

@@ -154,7 +154,7 @@ def _rolled_back(state: State, at: float, fact: RolledBack) -> State:
 
 @folds(MemoGiven)
 def _memo_given(state: State, at: float, fact: MemoGiven) -> State:
-    return on_iteration(state, fact, memo=fact.text)
+    return on_iteration(state, fact, memo=fact.text, memo_given=True)
 
 
 @folds(ReviewSet)

@@ -1,18 +1,6 @@
 """Why an iteration or a run ended."""
 
-from kpd.model.faults import (
-    CandidateFault,
-    Declined,
-    Impossible,
-    Incorrect,
-    IncorrectHeldOut,
-    IncorrectTimed,
-    NotBuilt,
-    NotMended,
-    ProtectedFiles,
-    ProtectedLines,
-    UnusableReply,
-)
+from kpd.model.faults import CandidateFault
 from kpd.model.kinds import Kind, Told
 from kpd.model.leaving import Leaving
 from kpd.model.verdicts import Gain, Verdict
@@ -119,23 +107,4 @@ class RunOver(Kind, frozen=True):
     cause: RunCause
 
 
-IterationCause = (
-    Noise
-    | ByVerdict
-    | AgainstItself
-    | Superseded
-    | Skipped
-    | NothingLeft
-    | RunOver
-    | NotBuilt
-    | Incorrect
-    | IncorrectTimed
-    | IncorrectHeldOut
-    | Impossible
-    | ProtectedFiles
-    | ProtectedLines
-    | Declined
-    | UnusableReply
-    | NotMended
-    | Told
-)
+IterationCause = Noise | ByVerdict | AgainstItself | Superseded | Skipped | NothingLeft | RunOver | CandidateFault

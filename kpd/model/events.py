@@ -5,7 +5,6 @@ What operators do is in `acts`, what a person should look at in `watched`; both 
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from kpd.model import acts
 from kpd.model.acts import (
@@ -26,12 +25,14 @@ from kpd.model.acts import (
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
-from kpd.model.nouns import Budget, DeviceUse, Expectation, Outcome, RunOutcome, StepName, TaskCard, Verdict
+from kpd.model.kinds import Told
+from kpd.model.notices import Level, Subject
+from kpd.model.nouns import Budget, DeviceUse, Expectation, Outcome, Override, RunOutcome, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
-from kpd.model.profiles import Advice, CaseTime, Finding
+from kpd.model.profiles import Advice, CaseTime, Change, Finding
 from kpd.model.spending import Purpose, Usage
-from kpd.model.standing import Hold, Pause, Wait
+from kpd.model.standing import EditedDuring, Hold, Pause, Wait
 from kpd.model.watched import DeviceIdle as DeviceIdle, StepStalled as StepStalled
 
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
@@ -53,8 +54,8 @@ class DaemonStopped(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Noticed(Fact):
-    level: Literal["info", "warning", "error"]
-    text: str
+    level: Level
+    about: Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class OperatorEdited(RunFact):
     """
 
     files: dict[str, str]
-    conflict: str = ""
+    conflict: EditedDuring | Told | None = None
     by: str = ""
 
 
@@ -312,11 +313,11 @@ class Profiled(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Explained(StepFact):
-    """`changes` says in plain words what moved against the incumbent, the largest change first."""
+    """`changes` are what moved against the incumbent, the largest change first."""
 
     bottleneck: str
     findings: tuple[Finding, ...] = ()
-    changes: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,11 +351,10 @@ class IterationEnded(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Accepted(IterationFact):
-    """The iteration is the incumbent now. `override` holds the reason when a person said so against the verdict."""
+    """The iteration is the incumbent now; with `override` because a person said so, against the verdict."""
 
     files: dict[str, str]
-    by: str = "kpd"
-    override: str = ""
+    override: Override | None = None
 
 
 @dataclass(frozen=True, slots=True)

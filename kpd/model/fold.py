@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from kpd.model import acts, events as e
 from kpd.model.folders import FOLDERS, folds, on_iteration, on_run
-from kpd.model.nouns import Iteration, Notice, Run, State
+from kpd.model.notices import Idle, Notice, Stalled
+from kpd.model.nouns import Iteration, Run, State
 from kpd.model.spending import Call, day_of
-from kpd.model.standing import Idle, Stalled
 
 NOTICES_KEPT = 50
 _BESIDES = (acts,)
@@ -47,19 +48,19 @@ def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
 
 @folds(e.Noticed)
 def _noticed(state: State, at: float, fact: e.Noticed) -> State:
-    return _with_notice(state, Notice(at, fact.level, fact.text))
+    return _with_notice(state, Notice(at, fact.level, fact.about))
 
 
 @folds(e.DeviceIdle)
 def _device_idle(state: State, at: float, fact: e.DeviceIdle) -> State:
     idle = Idle(fact.host, fact.device, fact.seconds, fact.runs, fact.keeps)
-    return _with_notice(state, Notice(at, "warning", about=idle))
+    return _with_notice(state, Notice(at, "warning", idle))
 
 
 @folds(e.StepStalled)
 def _step_stalled(state: State, at: float, fact: e.StepStalled) -> State:
     stalled = Stalled(fact.run, fact.iteration, fact.step, fact.seconds, fact.usual_s)
-    return _with_notice(state, Notice(at, "warning", about=stalled))
+    return _with_notice(state, Notice(at, "warning", stalled))
 
 
 def _with_notice(state: State, notice: Notice) -> State:
@@ -154,7 +155,7 @@ def _task_pinned(state: State, at: float, fact: e.TaskPinned) -> State:
 
 @folds(e.FolderKnown)
 def _folder_known(state: State, at: float, fact: e.FolderKnown) -> State:
-    return on_run(state, fact.run, folder=fact.files, pending_edit={}, conflict="")
+    return on_run(state, fact.run, folder=fact.files, pending_edit={}, conflict=None)
 
 
 @folds(e.BaselineStale)
@@ -173,7 +174,7 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
     begun = Iteration(
         fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit, again=fact.again, thorough=fact.thorough
     )
-    edit = {"pending_edit": {}, "conflict": ""} if fact.edit else {}
+    edit: dict[str, Any] = {"pending_edit": {}, "conflict": None} if fact.edit else {}
     again = run.again if fact.again is None else run.again[1:]
     return on_run(state, fact.run, iterations=(*run.iterations, begun), again=again, **edit)
 

@@ -17,7 +17,8 @@ GROUPS: tuple[Group, ...] = (
 class Metric:
     """`better` is None where neither way is; `ceiling` is the value that nothing can pass, where there is one.
 
-    `told` is False for what another metric says better when it is told what has changed.
+    `told` is False for what another metric says better when it is told what has changed. `brief` is the label below the
+    heading of its group, where that is another one.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Metric:
     better: Literal["up", "down"] | None
     ceiling: float | None = None
     told: bool = True
+    brief: str = ""
 
 
 _BOTH = (
@@ -93,7 +95,7 @@ _GPU = (
     Metric("shared_conflict_pct", "shared-memory accesses that are bank conflicts", "%", "memory", "down", 100),
     Metric("local_requests", "requests to local memory", "", "memory", "down"),
     *(
-        Metric(f"stall_{name}", f"warps waiting: {words}", "", "warp stalls", "down", 1)
+        Metric(f"stall_{name}", f"warps waiting: {words}", "", "warp stalls", "down", 1, brief=words)
         for name, words in (
             ("long_scoreboard", "global or local memory"),
             ("short_scoreboard", "shared memory or a special function"),
@@ -171,7 +173,8 @@ def describe(name: str) -> Metric | None:
     if not case:
         return METRICS.get(name)
     base = METRICS[plain] if plain in PER_CASE else None
-    return base and replace(base, name=name, label=f"{base.label}, {case}")
+    brief = f"{base.brief}, {case}" if base and base.brief else ""
+    return base and replace(base, name=name, label=f"{base.label}, {case}", brief=brief)
 
 
 def grouped(names: Iterable[str]) -> dict[Group, list[Metric]]:

@@ -8,11 +8,13 @@ from itertools import takewhile
 from typing import Literal, get_args
 
 from kpd.model.causes import IterationCause, RunCause
+from kpd.model.kinds import Told
+from kpd.model.notices import Notice
 from kpd.model.places import ANY, DeviceRef, HostCard, Need
 from kpd.model.playback import Playback
 from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Call, Spend, day_of
-from kpd.model.standing import Hold, Idle, Pause, Stalled, Wait
+from kpd.model.standing import EditedDuring, Hold, Pause, Wait
 from kpd.model.verdicts import Gain as Gain, Verdict as Verdict
 
 StepName = Literal[
@@ -77,6 +79,14 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
+class Override:
+    """A person has accepted an iteration against its verdict; `reason` is in that person's words, and may be empty."""
+
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TaskCard:
     """A task as the daemon last read it; `error` is set when its folder is refused."""
 
@@ -95,7 +105,8 @@ class TaskCard:
 class Iteration:
     """One attempt inside a run, in brief; its metrics, findings and files are read on demand (see `detail`).
 
-    `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `aims` are the rules that its
+    `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `memo_given`: a person has
+    written its memo. `aims` are the rules that its
     agent meant to silence; `tune` are parameters of its files that the agent was unsure of, for a sweep to explore.
     `exhausted`: the agent had nothing left to propose, for the rest of its run. `again` is the iteration whose files it
     measures once more, `thorough` with all processes. `review` is what has become of a candidate that waited for a
@@ -113,6 +124,7 @@ class Iteration:
     outcome: Outcome | None = None
     cause: IterationCause | None = None
     memo: str = ""
+    memo_given: bool = False
     edit: str = ""
     point: dict[str, str] = field(default_factory=dict)
     expected: Expectation | None = None
@@ -121,7 +133,7 @@ class Iteration:
     spend: Spend = NOTHING
     score: float | None = None
     verdict: Verdict | None = None
-    override: str = ""
+    override: Override | None = None
     roofline_pct: float | None = None
     bottleneck: str = ""
     rules: tuple[str, ...] = ()
@@ -179,7 +191,7 @@ class Run:
     pinned: dict[str, str] = field(default_factory=dict)
     steering: tuple[Steering, ...] = ()
     pending_edit: dict[str, str] = field(default_factory=dict)
-    conflict: str = ""
+    conflict: EditedDuring | Told | None = None
     stale: tuple[str, ...] = ()
     iterations: tuple[Iteration, ...] = ()
     spend: Spend = NOTHING
@@ -245,16 +257,6 @@ class Run:
         if 0 <= number < len(self.iterations) and self.iterations[number].number == number:
             return self.iterations[number]
         return next((it for it in self.iterations if it.number == number), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something a person should read: a refused file, a lost host, a conflict; or `about` what does not go on."""
-
-    at: float
-    level: Literal["info", "warning", "error"]
-    text: str = ""
-    about: Idle | Stalled | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,8 @@ class Check:
 class HostCard:
     """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own of its CPU.
 
+    `driver` and `cuda` are the versions of NVIDIA's driver and of the toolkit; empty without a GPU, or in older logs.
+
     While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
     fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time
     alone will hardly heal it. `rtt_ms` is a round trip to the helper when it was probed.
@@ -124,6 +126,8 @@ class HostCard:
     counters: str = ""
     bandwidth_gbs: float | None = None
     peak_gflops: float | None = None
+    driver: str = ""
+    cuda: str = ""
     error: str = ""
     address: str = ""
     trouble: str = ""

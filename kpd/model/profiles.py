@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model.kinds import Kind, Told
+
 Severity = Literal["high", "medium", "low"]
 Scope = Literal["global", "local", ""]
 """What an estimate is of: a kernel's time, one unit of the hardware by itself, or nobody said."""
@@ -38,6 +40,17 @@ class Advice:
     cases: tuple[str, ...] = ()
     agrees: str = ""
     scope: Scope = ""
+
+
+class Moved(Kind, frozen=True):
+    """A metric that differs from the incumbent's."""
+
+    metric: str
+    before: float
+    after: float
+
+
+Change = Moved | Told
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Why something does not go on: what a run waits for, why it is paused, why the queue is held, what keeps a device."""
+"""Why something does not go on: what a run waits for, why it is paused, why the queue is held."""
 
 from typing import Literal
 
@@ -110,6 +110,13 @@ Wait = (
     | Told
 )
 
+
+class EditedDuring(Kind, frozen=True):
+    """The operator edited the kernel while that iteration was under way: the edit is measured next."""
+
+    iteration: int
+
+
 # ── pauses ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -166,70 +173,3 @@ class OwnError(Kind, frozen=True):
 
 
 Hold = Unfinished | LogTrouble | OwnError | Told
-
-# ── an idle device ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class QueueIsHeld(Kind, frozen=True):
-    hold: Hold
-
-
-class NotBegun(Kind, frozen=True):
-    run: str
-
-
-class HasDevice(Kind, frozen=True):
-    """The run that has the device waits for something itself."""
-
-    run: str
-    wait: Wait
-
-
-class HostDown(Kind, frozen=True):
-    """What the host's card says."""
-
-    error: str
-
-
-Keeps = (
-    QueueIsHeld
-    | NotBegun
-    | HasDevice
-    | HostDown
-    | HostTrouble
-    | DeviceBusy
-    | ForLease
-    | ForTurn
-    | ForDevice
-    | ForTask
-    | ForApproval
-    | ForReply
-    | ForService
-    | Silent
-    | ForEdit
-    | AgentSays
-    | DiskTrouble
-    | ServiceTrouble
-    | Overspent
-    | Told
-)
-
-
-class Idle(Kind, frozen=True):
-    """A device on which nothing has been measured for so long, although `runs` could (see `DeviceIdle`)."""
-
-    host: str
-    device: str
-    seconds: float
-    runs: tuple[str, ...]
-    keeps: Keeps
-
-
-class Stalled(Kind, frozen=True):
-    """A step that takes far longer than usual (see `StepStalled`)."""
-
-    run: str
-    iteration: int
-    step: str
-    seconds: float
-    usual_s: float | None = None

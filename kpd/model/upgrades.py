@@ -36,9 +36,27 @@ def _idle(body: Body) -> Body:
     return _reason(body, "keeps")
 
 
+def _noticed(body: Body) -> Body:
+    return {"level": body["level"], "about": _told(body["text"])}
+
+
+def _edited(body: Body) -> Body:
+    said = body["conflict"]
+    return {**body, "conflict": _told(said) if said else None}
+
+
 def _faulted(body: Body) -> Body:
     rest = {key: value for key, value in body.items() if key != "message"}
     return {**rest, "fault": _told(body["message"])}
+
+
+def _explained(body: Body) -> Body:
+    return {**body, "changes": [_told(text) for text in body["changes"]]}
+
+
+def _accepted(body: Body) -> Body:
+    reason = body["override"]
+    return {**body, "override": {"by": body["by"], "reason": reason} if reason else None}
 
 
 def _judged(body: Body) -> Body:
@@ -47,10 +65,14 @@ def _judged(body: Body) -> Body:
 
 
 UPGRADES: dict[str, Callable[[Body], Body]] = {
+    "accepted": _accepted,
     "device_idle": _idle,
+    "explained": _explained,
     "faulted": _faulted,
     "iteration_ended": _ended,
     "judged": _judged,
+    "noticed": _noticed,
+    "operator_edited": _edited,
     "queue_held": _held,
     "run_ended": _ended,
     "run_paused": _ended,

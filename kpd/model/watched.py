@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from kpd.model.fact import Fact, IterationFact
+from kpd.model.notices import Keeps
 from kpd.model.nouns import StepName
-from kpd.model.standing import Keeps
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from typing import Any
 
 from kpd.model import codec, events as e
 from kpd.model.detail import Detail
-from kpd.model.nouns import Iteration, Notice, Run
+from kpd.model.notices import Notice
+from kpd.model.nouns import Iteration, Run
 from kpd.model.verdicts import Verdict
-from kpd.text.endings import iteration_ended, of_iteration, of_run, run_ended
+from kpd.text.changes import change
+from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
 from kpd.text.faults import fault
-from kpd.text.notices import notice
-from kpd.text.standing import hold, keeps, pause, wait
+from kpd.text.notices import notice, told
+from kpd.text.standing import conflict, hold, keeps, pause, wait
 from kpd.text.verdicts import verdict
 
 Json = dict[str, Any]
@@ -20,20 +22,22 @@ _LEFT_OUT = {"iterations", "files", "folder", "pending_edit"}
 def run(found: Run) -> Json:
     """A run in brief: `count` of its iterations, and of these the one under way, the best and the baseline.
 
-    `reason`: why it ended or is paused, `waits`: for what, in words. Without the files of its folders.
+    `reason`: why it ended or is paused, `waits`: for what, `edited`: what an edit got in the
+    way of, in words. Without the files of its folders.
     """
     body = codec.jsonable(replace(found, iterations=()))
     kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
     named = {"current": found.current, "best": found.best, "baseline": found.baseline}
-    told = {name: None if it is None else iteration(it) for name, it in named.items()}
-    return {
-        **kept, "reason": of_run(found), "waits": wait(found.waiting), "count": len(found.iterations), **told
-    }  # fmt: skip
+    its = {name: None if it is None else iteration(it) for name, it in named.items()}
+    words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
+    return {**kept, **words, "count": len(found.iterations), **its}
 
 
 def iteration(found: Iteration) -> Json:
-    """`reason`: why it ended, in words."""
+    """`reason`: why it ended, in words; so has an `override` its `text`."""
     body = codec.jsonable(found)
+    if found.override is not None:
+        body["override"]["text"] = override(found.override)
     if found.verdict is not None:
         body["verdict"] = judged(found.verdict)
     return {**body, "reason": of_iteration(found)}
@@ -63,14 +67,24 @@ def _told(fact: e.Fact) -> Json:
             return {**body, "message": fault(fact.fault)}
         case e.Judged():
             return {**body, "verdict": judged(fact.verdict)}
+        case e.Noticed():
+            return {**body, "text": told(fact.about)}
+        case e.Explained():
+            return {**body, "changes": _changes(fact)}
     return body
 
 
 def found(steps: Detail) -> Json:
-    """What an iteration's steps found. `message`: what a fault was, in words."""
+    """What an iteration's steps found. `message`: what a fault was, in words; so has each change its `text`."""
     body = codec.jsonable(steps)
+    if steps.explained is not None:
+        body["explained"]["changes"] = _changes(steps.explained)
     faults = [{**told, "message": fault(one.fault)} for told, one in zip(body["faults"], steps.faults, strict=True)]
     return {**body, "faults": faults}
+
+
+def _changes(fact: e.Explained) -> list[Json]:
+    return [{**codec.jsonable(one), "text": change(one)} for one in fact.changes]
 
 
 def judged(found: Verdict) -> Json:

@@ -2,7 +2,7 @@
 
 from kpd.model import causes as c
 from kpd.model.kinds import Told
-from kpd.model.nouns import Iteration, Run
+from kpd.model.nouns import Iteration, Override, Run
 from kpd.text.faults import fault
 from kpd.text.standing import leaving, pause
 from kpd.text.verdicts import verdict
@@ -59,6 +59,11 @@ def run_ended(cause: c.RunCause | None) -> str:
 def of_iteration(it: Iteration) -> str:
     """Why the iteration ended; empty while it goes on."""
     return iteration_ended(it.cause)
+
+
+def override(found: Override) -> str:
+    """Why a person has accepted an iteration against its verdict."""
+    return found.reason or f"accepted by {found.by} against the verdict"
 
 
 def of_run(run: Run) -> str:

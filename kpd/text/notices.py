@@ -1,18 +1,48 @@
 """What a person should read, as a sentence."""
 
-from kpd.model import events as e
-from kpd.model.nouns import Notice
-from kpd.model.standing import Idle, Stalled
+from kpd.model import events as e, notices as n
+from kpd.model.kinds import Told
 from kpd.text.standing import keeps
 
 
-def notice(found: Notice) -> str:
-    match found.about:
-        case Idle() as idle:
-            return _idle(idle)
-        case Stalled() as stalled:
-            return _stalled(stalled)
-    return found.text
+def notice(found: n.Notice) -> str:
+    return told(found.about)
+
+
+def told(found: n.Subject) -> str:
+    """On one line; never empty."""
+    match found:
+        case n.Idle():
+            return _idle(found)
+        case n.Stalled():
+            return _stalled(found)
+        case n.SettingsRead(changed=True):
+            return "config.toml was read again: for the next run, and for hosts that no run is on"
+        case n.SettingsRead():
+            return "config.toml was read again: nothing in it has changed"
+        case n.SettingsRefused():
+            return f"{found.error}; the former settings stay in force"
+        case n.Finishing():
+            return f"the daemon ends after {' and '.join(found.left)}; kpd shutdown --now ends it at once"
+        case n.EditsUnseen():
+            return f"edits are not seen any more: {found.error}"
+        case n.NotifyFailed():
+            return f"[notify] command {found.command!r} {_failed(found)}"
+        case n.ProtectedChanged():
+            goes_on = f"{found.run} goes on as it began, a new run measures a new baseline"
+            return f"{found.task}: {', '.join(found.files)} changed; {goes_on}"
+        case n.EditUnreadable():
+            return f"an edit of {found.task} cannot be looked at: {found.error}"
+        case n.NotWritten(iteration=None):
+            return f"what {found.run} came to cannot be written: {found.error}"
+        case n.NotWritten():
+            return f"{found.run}.{found.iteration} is the incumbent but not written: {found.error}"
+        case n.CallUnseen():
+            usd = found.most_usd
+            most = "" if usd is None else f", and counts with the most that it could cost, ${usd:.2f}"
+            return f"{found.run}.{found.iteration} was asking {found.model} when the daemon ended{most}"
+        case n.Said() | Told():
+            return found.text
 
 
 def watched(fact: e.DeviceIdle | e.StepStalled) -> str:
@@ -20,16 +50,22 @@ def watched(fact: e.DeviceIdle | e.StepStalled) -> str:
     return _idle(fact) if isinstance(fact, e.DeviceIdle) else _stalled(fact)
 
 
-def _idle(found: Idle | e.DeviceIdle) -> str:
+def _idle(found: n.Idle | e.DeviceIdle) -> str:
     where = f"{found.device} of {found.host}" if found.device else found.host
     lasted = f"for {_minutes(found.seconds)}, although {', '.join(found.runs)} could"
     return f"nothing has been measured on {where} {lasted}: {keeps(found.keeps)}"
 
 
-def _stalled(found: Stalled | e.StepStalled) -> str:
+def _stalled(found: n.Stalled | e.StepStalled) -> str:
     name = f"{found.run}.{found.iteration}"
     usual = "" if found.usual_s is None else f" (usually {_seconds(found.usual_s)})"
     return f"{name} has been at {found.step} for {_minutes(found.seconds)}{usual}; kpd skip gives it up"
+
+
+def _failed(found: n.NotifyFailed) -> str:
+    if found.limit_s is not None:
+        return f"took more than {found.limit_s:g} s and was ended"
+    return f"cannot be run: {found.error}" if found.code is None else f"exited {found.code}"
 
 
 def _minutes(seconds: float) -> str:

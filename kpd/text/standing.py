@@ -1,6 +1,6 @@
 """Why something does not go on, as a sentence: waits, pauses, a held queue, an idle device."""
 
-from kpd.model import standing as s
+from kpd.model import notices as n, standing as s
 from kpd.model.kinds import Told
 from kpd.model.leaving import AgentSays, Leaving, Overspent
 
@@ -34,6 +34,17 @@ def wait(found: s.Wait | None) -> str:
         case s.HostTrouble():
             return trouble(found)
         case AgentSays() | Told():
+            return found.text
+
+
+def conflict(found: s.EditedDuring | Told | None) -> str:
+    """What an edit of the operator's has got into the way of; empty where nothing."""
+    match found:
+        case None:
+            return ""
+        case s.EditedDuring():
+            return f"edited while iteration {found.iteration} was under way: measured next"
+        case Told():
             return found.text
 
 
@@ -75,18 +86,18 @@ def hold(found: s.Hold | None) -> str:
             return found.text
 
 
-def keeps(found: s.Keeps) -> str:
+def keeps(found: n.Keeps) -> str:
     """What keeps a device idle."""
     match found:
-        case s.QueueIsHeld():
+        case n.QueueIsHeld():
             return f"the queue is held: {hold(found.hold)}"
-        case s.NotBegun():
+        case n.NotBegun():
             return f"{found.run} has not begun"
-        case s.HasDevice():
+        case n.HasDevice():
             return f"{found.run} has it, and waits {wait(found.wait)}"
-        case s.HostDown():
+        case n.HostDown():
             return found.error
-        case s.DiskTrouble() | s.ServiceTrouble() | Overspent():
+        case s.PausedBy() | s.DiskTrouble() | s.ServiceTrouble() | Overspent():
             return pause(found)
         case _:
             return wait(found)

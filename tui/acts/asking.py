@@ -186,4 +186,4 @@ def memo_wanted(view: View) -> str:
 
 def lacks_memo(it: Iteration) -> bool:
     """Whether an operator iteration has no memo but the one that kpd made up from its diff."""
-    return not it.memo or it.memo.startswith("operator edit: ")
+    return not it.memo_given

@@ -7,7 +7,8 @@ from kpd.messages import Push
 from kpd.model.codec import CodecError, decode, encode, event_from_json
 from kpd.model.detail import Detail
 from kpd.model.events import Billed, Event, IterationEnded, IterationFact, RunFact
-from kpd.model.nouns import Iteration, Notice, State
+from kpd.model.notices import Notice
+from kpd.model.nouns import Iteration, State
 from kpd.model.profiles import Severity
 from kpd.model.spending import Spend
 from kpd.subscription import DaemonError, Live
@@ -287,7 +288,7 @@ async def _text(feed: Feed, at: Place, name: str) -> Text | None:
     try:
         answer = await feed.query("file", iteration=at.ref, name=name)
     except DaemonError as err:
-        if err.code == "unknown":
+        if err.code in ("unknown", "no_file"):
             return None
         raise
     whole = str(decode(encode(answer), dict[str, Any]).get("text", ""))

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.style import Style
 
 from kpd.text.notices import notice
-from kpd.text.standing import hold
+from kpd.text.standing import conflict, hold
 from tui.acts import asking
 from tui.acts.action import Action, reason
 from tui.acts.actions import ACTIONS, key
@@ -143,7 +143,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
         there = "" if stopped.id == view.at.run else "select it, then "
         return "‖", f"{stopped.id} {paused(stopped)}", f"{there}{key(view, 'resume')} resumes it"
     if run is not None and run.conflict:
-        return "!", first_line(run.conflict), "your version is measured first"
+        return "!", first_line(conflict(run.conflict)), "your version is measured first"
     if run is not None and run.stale:
         files = ", ".join(clean(name) for name in run.stale)
         return "!", f"protected files changed: {files}", f"{run.id} goes on with the old ones, a new run takes the new"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from textual.content import Content
 
 from kpd.model.metrics import METRICS, PER_CASE, Group, Metric, describe, grouped, of_case, parted
+from kpd.model.profiles import Change, Moved
 from tui.panes.sides import Sides, stalls
 from tui.words.gauge import gauge
 from tui.words.numbers import compact, delta, moved
@@ -57,7 +58,7 @@ def compared(sides: Sides, width: int) -> list[Content]:
     return _titled(filled[0][0], layout.columns, cells, width) if filled else []
 
 
-def moved_most(sides: Sides, changes: Sequence[str], width: int) -> list[Content]:
+def moved_most(sides: Sides, changes: Sequence[Change], width: int) -> list[Content]:
     """What moved the most, as `Explained.changes` has it: the largest first. Empty where nothing did."""
     layout = replace(_layout(sides, width), by_case=False)
     rows = layout.labelled(_moved_most(changes, _once(sides)), "stall: ")
@@ -167,11 +168,10 @@ def _once(sides: Sides) -> set[str]:
     }
 
 
-def _moved_most(changes: Sequence[str], names: Iterable[str]) -> list[Metric]:
-    """The metrics of all cases that `changes` speaks of; not the times, which stand right below."""
-    known = [METRICS[name] for name in names if name in METRICS and METRICS[name].group != "speed"]
-    told = (next((one for one in known if text.startswith(f"{one.label}: ")), None) for text in changes)
-    return [metric for metric in told if metric is not None][:MOST_MOVED]
+def _moved_most(changes: Sequence[Change], names: Iterable[str]) -> list[Metric]:
+    """The metrics of all cases that `changes` are of; not the times, which stand right below."""
+    known = {name: METRICS[name] for name in names if name in METRICS and METRICS[name].group != "speed"}
+    return [known[one.metric] for one in changes if isinstance(one, Moved) and one.metric in known][:MOST_MOVED]
 
 
 def _others(sides: Sides) -> tuple[str, Sides, list[Row]]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from textual.content import Content
 
 from kpd.model.events import STEP_OF, Event, StepFact, StepStarted
-from kpd.model.nouns import Notice
+from kpd.model.notices import Notice
 from kpd.text import notices
 from tui.acts.actions import key
 from tui.model.details import TEXTS, Problem, Show

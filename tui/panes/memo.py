@@ -7,7 +7,7 @@ from textual.content import Content
 from kpd.model import events as e
 from kpd.model.metrics import describe
 from kpd.model.nouns import Iteration, Run, Steering
-from kpd.text.endings import of_iteration
+from kpd.text.endings import of_iteration, override
 from tui.acts.actions import key
 from tui.model.details import Problem, Show
 from tui.model.view import View
@@ -159,7 +159,7 @@ def _chapter(view: View, run: Run, it: Iteration, acts: Sequence[e.Event], width
     if it.verdict is not None and it.outcome is None:
         found += wrapped(verdict_text(it.verdict), width, ".muted", indent=6)
     if it.override:
-        found += wrapped(f"accepted by hand: {it.override}", width, ".warn", indent=6)
+        found += wrapped(f"accepted by hand: {override(it.override)}", width, ".warn", indent=6)
     if it.cause is not None:
         found += wrapped(of_iteration(it), width, ".muted", indent=6)
     told = (event for event in acts if not isinstance(event.fact, _ELSEWHERE))

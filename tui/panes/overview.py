@@ -7,6 +7,7 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.nouns import Iteration, Run
+from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
 from kpd.text.verdicts import verdict
@@ -23,7 +24,7 @@ from tui.panes.steps import across, down
 from tui.words import marks, money
 from tui.words.numbers import figure
 from tui.words.scores import unit, won
-from tui.words.text import BLANK, Part, as_fits, beside, clean, clip, first_line, line, wrapped
+from tui.words.text import BLANK, Part, as_fits, beside, clean, clip, line, wrapped
 
 WIDE, WIDEST = 76, 150
 """From so many cells on the steps stand in a column of their own, and from so many on there are two halves."""
@@ -197,7 +198,7 @@ def why(detail: Detail, width: int, height: int) -> list[Content]:
     known = detail.explained
     if known is None:
         return []
-    moved = [line(clip(first_line(text), width)) for text in known.changes]
+    moved = [line(clip(clean(change(one)), width)) for one in known.changes]
     fired = []
     for finding in known.findings:
         mark = marks.of_severity(finding.severity)

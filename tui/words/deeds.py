@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kpd.model import acts, events as e
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
-from kpd.model.nouns import Budget
+from kpd.model.nouns import Budget, Override
 from kpd.model.spending import dollars
 from tui.words.numbers import change, count, figure
 from tui.words.text import clean, clip
@@ -43,11 +43,13 @@ class Deed:
 def deed(fact: Fact) -> Deed | None:
     """What somebody did, or None for what happened by itself or by kpd."""
     match fact:
-        case e.RunEnded(cause=Stopped(by=by)) | e.IterationEnded(cause=Skipped(by=by)):
+        case (
+            e.RunEnded(cause=Stopped(by=by))
+            | e.IterationEnded(cause=Skipped(by=by))
+            | e.Accepted(override=Override(by=by))
+        ):
             pass
-        case e.RunEnded() | e.IterationEnded():
-            by = KPD
-        case e.RunPaused(infra=True):
+        case e.RunEnded() | e.IterationEnded() | e.Accepted() | e.RunPaused(infra=True):
             by = KPD
         case _:
             by = getattr(fact, "by", KPD)
@@ -84,9 +86,8 @@ def _does(fact: Fact) -> tuple[str, str]:
             return f"approves {_place(fact)}", ""
         case e.Declined():
             return f"declines {_place(fact)}", fact.reason
-        case e.Accepted(override=override) if override:
-            of_its_own = override == f"accepted by {fact.by} against the verdict"
-            return f"accepts {_place(fact)} against its verdict", "" if of_its_own else override
+        case e.Accepted(override=Override(reason=reason)):
+            return f"accepts {_place(fact)} against its verdict", reason
         case e.RolledBack():
             return f"{'undoes: back to' if fact.undo else 'rolls back to'} {_place(fact)}", ""
         case e.AgainAsked():

@@ -77,7 +77,7 @@ SHORT = {
 
 def long(metric: Metric) -> str:
     """The catalogue's label and unit; of a stall what the warps wait for, because its heading says that they do."""
-    label = metric.label.removeprefix("warps waiting: ")
+    label = metric.brief or metric.label
     return f"{label}, {metric.unit}" if metric.unit else label
 
 

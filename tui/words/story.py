@@ -3,7 +3,7 @@
 from kpd.model import events as e
 from kpd.model.nouns import Verdict
 from kpd.model.spending import Spend, dollars
-from kpd.text.endings import iteration_ended
+from kpd.text.endings import iteration_ended, override
 from kpd.text.faults import fault
 from tui.words import money
 from tui.words.deeds import deed
@@ -41,7 +41,7 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
                 _DONE if good else _BAD if fact.outcome == "failed" else _NOTE
             ), f"{fact.outcome}: {clean(iteration_ended(fact.cause))}"
         case e.Accepted():
-            by_hand = f" by hand, {clean(fact.override)}" if fact.override else ""
+            by_hand = f" by hand, {clean(override(fact.override))}" if fact.override else ""
             return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"
         case e.ReviewAsked():
             return _WAITS, f"{fact.run}.{fact.iteration} waits for a person: it is built once somebody approves it"

@@ -8,6 +8,8 @@ from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import fenced
 from kpd.hosts.plain import plain
 from kpd.model.nouns import Iteration, Run
+from kpd.model.profiles import Change
+from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.workspace.task import Task
 
@@ -44,9 +46,9 @@ def standing(context: Context) -> str:
     return text
 
 
-def moved(changes: Iterable[str]) -> str:
+def moved(changes: Iterable[Change]) -> str:
     """What became of the counters, a line each."""
-    return fenced("\n".join(plain(change) for change in islice(changes, MOST_CHANGES)))
+    return fenced("\n".join(plain(change(one)) for one in islice(changes, MOST_CHANGES)))
 
 
 def _unit(task: Task) -> str:

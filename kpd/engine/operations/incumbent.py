@@ -6,9 +6,10 @@ from kpd.engine import edits, taskfolder
 from kpd.engine.engine import Engine
 from kpd.knowledge import memory
 from kpd.model import events as e
-from kpd.model.nouns import Iteration, Run
+from kpd.model.nouns import Iteration, Override, Run
 from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, was_accepted
 from kpd.operations.operation import Refused, RunIteration
+from kpd.text.endings import override as told
 from kpd.workspace.runfolder import IterationFolder
 
 
@@ -16,10 +17,10 @@ def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -
     """The operator's override: what was built, checked and timed becomes the incumbent, marked as such."""
     run, it = target
     files = _writable(engine, run, it, force=False)
-    override = op.reason.strip() or f"accepted by {by} against the verdict"
-    engine.journal.emit(e.Accepted(run.id, it.number, taskfolder.hashes(files), by, override))
+    override = Override(by, op.reason.strip())
+    engine.journal.emit(e.Accepted(run.id, it.number, taskfolder.hashes(files), override))
     edits.show(engine.workspace, engine.journal, run.id, files)
-    _remember(engine, run, it, override)
+    _remember(engine, run, it, told(override))
 
 
 def rollback(engine: Engine, op: RollBack, target: RunIteration, by: str) -> None:

@@ -139,8 +139,9 @@ def outcome(folder: Path) -> Header:
             "free": int(end["free"]),
             "token": int(end.get("token", 0)),  # an older kpd wrote neither this
             "taint": str(end.get("taint", "")),  # nor this
+            "lease_lost": bool(end.get("lease_lost", False)),  # nor this
         }
     except (OSError, ValueError, KeyError, TypeError):
         end_marked(folder)
         free = shutil.disk_usage(str(folder.parent) if folder.parent.is_dir() else "/").free
-        return {"rc": -1, "reason": "lost", "seconds": 0.0, "free": free, "token": 0, "taint": ""}
+        return {"rc": -1, "reason": "lost", "seconds": 0.0, "free": free, "token": 0, "taint": "", "lease_lost": False}

@@ -15,11 +15,6 @@ from kpd.hosts.helper.processes import kill, leftovers, name_of
 LOOK = 1.0  # seconds between looks at who has what we wait for, and at whether we still have it
 
 
-def lost(device: str, why: str = "") -> str:
-    """How a taint begins, and what a note says, when the lease was not the job's alone."""
-    return f"the lease on {device} was lost: {why}"
-
-
 class Terms(NamedTuple):
     """What a job asks for: the device, the file that stands for it, and who is to be told to have it.
 
@@ -134,7 +129,7 @@ class Lease:
         except Refused as err:
             why = err.message
         if why:
-            self.lost = lost(self.terms.device, why)
+            self.lost = f"the lease on {self.terms.device} was lost: {why}"
             self.note(lost=self.lost, **{"from": self.good_size})
         else:
             self.good_size = size

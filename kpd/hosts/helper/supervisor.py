@@ -67,7 +67,7 @@ class Supervisor:
         self.drop_inherited()
         self.children = Children()
         self.children.listen()
-        token, taint = 0, ""
+        token, taint, lost = 0, "", False
         lease = None
         if self.order.lease is None:
             self.run_script(None)
@@ -80,13 +80,13 @@ class Supervisor:
                     lease.finish()
                 else:
                     self.rc, self.reason = -int(signal.SIGTERM), "killed"
-                token, taint = lease.token, lease.taint
+                token, taint, lost = lease.token, lease.taint, bool(lease.lost)
             except Refused as err:  # nothing has run
                 self.rc, self.reason, taint = -1, "lost", f"there was no lease: {err.message}"
                 lease.note(failed=err.message)
         end = {
             "rc": self.rc, "reason": self.reason, "seconds": round(self.seconds, 6),
-            "free": shutil.disk_usage(".").free, "token": token, "taint": taint[:LONGEST],
+            "free": shutil.disk_usage(".").free, "token": token, "taint": taint[:LONGEST], "lease_lost": lost,
         }  # fmt: skip
         settle(".rc", "rc", json.dumps(end))
         if lease is not None:

@@ -46,6 +46,8 @@ def host_card(
         cpu=measuring_cpu(facts),
         compiler=compiler,
         counters=facts["counters"],
+        driver=facts["driver"],
+        cuda=facts["cuda"],
         error="" if compiler else f"no C compiler; {REMEDIES['no_compiler']}",
         address=config.address,
         rtt_ms=round(facts["rtt_s"] * 1000, 3),

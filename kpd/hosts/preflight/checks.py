@@ -62,13 +62,13 @@ def _compiler(facts: HostFacts) -> Check:
 
 def _cpu_counters(facts: HostFacts) -> Check:
     name, found = "cpu counters", facts["counters"]
-    if facts["perf"]:
+    if facts["perf"] == "counts":
         return Check(name, "ok", found)
     if facts["gpus"]:
         return Check(name, "off", f"{found}; kernels on a GPU do without")
-    if "not installed" in found:
+    if facts["perf"] == "absent":
         return Check(name, "bad", found, "sudo apt install linux-perf (Ubuntu: linux-tools-$(uname -r)), or dnf: perf")
-    if "not permitted" in found:
+    if facts["perf"] == "denied":
         remedy = "sudo sysctl kernel.perf_event_paranoid=2; in a container also --cap-add PERFMON"
         return Check(name, "bad", found, remedy)
     return Check(name, "off", found)  # there is nothing that one could do

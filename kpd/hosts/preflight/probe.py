@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from kpd.hosts.plain import plain
 from kpd.hosts.preflight import gpus
@@ -105,6 +105,10 @@ def script(cuda_home: str = "", leases: str = "") -> str:
     return re.sub("@[A-Z]+@", lambda mark: words[mark[0]], _SCRIPT)
 
 
+CpuCounters = Literal["counts", "absent", "denied", "unsupported", "elsewhere"]
+"""What becomes of `perf stat`: "elsewhere" is a system that has none."""
+
+
 class HostFacts(TypedDict):
     """A host as probed. `cpus` are those that a job may use, `cores` which of all CPUs are threads of one core, where
     that is known, `disk_free` is in bytes, `clock` in seconds since 1970.
@@ -114,7 +118,8 @@ class HostFacts(TypedDict):
     NVIDIA driver lets this user's processes read counters, None where it does not say. `rights` is all that this may
     depend on. `outlives` says whether a process may outlive the login that has started it, None outside a session
     of systemd-logind, or where it does not say.
-    `leases` says what is wrong with the folder of locks, None where nobody looked.
+    `perf` is what becomes of `perf stat`, `counters` the same for people. `leases` says what is wrong with the
+    folder of locks, None where nobody looked.
     """
 
     system: str
@@ -126,7 +131,7 @@ class HostFacts(TypedDict):
     cores: tuple[tuple[int, ...], ...]
     pinning: bool
     compilers: dict[str, str]
-    perf: bool
+    perf: CpuCounters
     counters: str
     disk_free: int
     clock: float
@@ -240,21 +245,22 @@ def _outlives(said: str) -> bool | None:
     return found["kills"] == "false" or found["user"] in spared or (bool(only) and found["user"] not in only)
 
 
-def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[bool, str]:
-    """Whether `perf stat` counts, and a sentence for people; `perf` is what it printed, None where it is absent."""
+def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[CpuCounters, str]:
+    """What becomes of `perf stat`, and a sentence for people; `perf` is what it printed, None where it is absent."""
     if system != "Linux":
-        return False, f"no hardware counters: perf stat does not exist on {system}"
+        return "elsewhere", f"no hardware counters: perf stat does not exist on {system}"
     if perf is None:
-        return False, "no hardware counters: perf is not installed"
+        return "absent", "no hardware counters: perf is not installed"
     rows = [line.split(",") for line in perf.splitlines()]
     counted = [row[2].split(":")[0] for row in rows if len(row) > 2 and row[0].isdigit()]
     if set(counted) >= set(COUNTERS):
-        return True, f"perf stat counts {', '.join(counted)}"
+        return "counts", f"perf stat counts {', '.join(counted)}"
     if counted:
-        return True, f"perf stat counts only {', '.join(counted)}"
+        return "counts", f"perf stat counts only {', '.join(counted)}"
     if "<not supported>" in perf:
-        return False, "no hardware counters: perf stat runs, but this machine does not support them"
-    return False, f"no hardware counters: perf stat is not permitted (kernel.perf_event_paranoid = {paranoid or '?'})"
+        return "unsupported", "no hardware counters: perf stat runs, but this machine does not support them"
+    setting = f"kernel.perf_event_paranoid = {paranoid or '?'}"
+    return "denied", f"no hardware counters: perf stat is not permitted ({setting})"
 
 
 def _numbers(said: str) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import asyncssh
 from kpd.hosts.errors import CLOSED, HostError, HostErrorKind, HostKey, UnknownHostKey
 from kpd.hosts.plain import plain
 from kpd.hosts.ssh import known_hosts
-from kpd.hosts.ssh.hop import BY_SSH, NOT_BY_ITSELF, Hop, usual_config_files
+from kpd.hosts.ssh.hop import NOT_BY_ITSELF, Hop, OnlyOpenSsh, usual_config_files
 from kpd.hosts.ssh.session import Session
 from kpd.hosts.stderr_tail import KEPT
 from kpd.workspace.address import Address
@@ -192,7 +192,8 @@ def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> Ho
         case asyncssh.PermissionDenied() | asyncssh.DisconnectError(reason="Too many authentication failures"):
             return hop.not_let_in(visitor.methods, visitor.tried, visitor.locked)
         case asyncssh.KeyExchangeFailed() if err.reason.startswith("No matching"):
-            return error("config", f"no way to encrypt that both sides know: {err.reason}", BY_SSH)
+            words = f"{hop.name}: no way to encrypt that both sides know: {plain(err.reason)}"
+            return OnlyOpenSsh("config", words)
         case asyncssh.KeyExchangeFailed():
             return error("host_key", f"it does not prove that the key it shows is its own: {err.reason}")
         case asyncssh.ChannelOpenError(code=asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED) if tunnelled:

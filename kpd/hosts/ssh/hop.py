@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Protocol
 
-from kpd.hosts.errors import HostError, HostKey, UnknownHostKey
+from kpd.hosts.errors import HostError, HostErrorKind, HostKey, UnknownHostKey
 from kpd.hosts.ssh import known_hosts
 from kpd.hosts.ssh.known_hosts import KnownHosts
 from kpd.workspace.address import Address
@@ -29,7 +29,6 @@ COMPRESSED = "zlib@openssh.com,zlib,none"
 IDENTITIES = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
 SSH = Path("~/.ssh")
 SYSTEM = Path("/etc/ssh")
-BY_SSH = 'let ssh itself log in: transport = "controlmaster"'
 
 # What asyncssh would do of its own accord, or because the configuration says so. It takes a missing file for an error
 # and "UserKnownHostsFile none" for leave to check nothing, and it trusts X.509 authorities that ssh has never heard of;
@@ -50,6 +49,13 @@ class SshOptions(Protocol):
     """What ssh's configuration says for one host: the value of an option, in asyncssh's form."""
 
     def get(self, option: str, default: object = None) -> object: ...
+
+
+class OnlyOpenSsh(HostError):
+    """kpd's own client cannot log in there; the OpenSSH client perhaps can."""
+
+    def __init__(self, kind: HostErrorKind, message: str) -> None:
+        super().__init__(kind, message, 'let ssh itself log in: transport = "controlmaster"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,7 @@ class Hop:
             words += f"; {paths} wants a passphrase"
             remedy = f"put it into the agent: ssh-add {paths}"
         elif takes and "publickey" not in takes:
-            remedy = BY_SSH
+            return OnlyOpenSsh("auth", words)
         return HostError("auth", words, remedy)
 
 

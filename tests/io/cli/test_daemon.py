@@ -21,6 +21,7 @@ from kpd.daemon.views import Sources, answer
 from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.model.kinds import Told
+from kpd.model.notices import Said
 from kpd.model.nouns import Budget, Gain, Verdict
 from kpd.model.places import Device, HostCard, Look, Telemetry
 from kpd.wire import DaemonError
@@ -274,7 +275,7 @@ async def test_followed_events_catch_up_whole_and_in_order(served: Served) -> No
     following = await served.start("events", "-f", "--after", "0", "--limit", "1", "--json")
     await heard(following, "stdout", "daemon_started")
     for number in range(2, 3001):
-        served.journal.emit(e.Noticed("info", f"notice {number}"))
+        served.journal.emit(e.Noticed("info", Said(f"notice {number}")))
     found: list[int] = []
     async with asyncio.timeout(30):
         assert following.stdout is not None
@@ -302,7 +303,7 @@ async def test_a_follower_says_when_the_daemon_has_gone(tmp_path: Path, monkeypa
         async with Server(ws.make_socket_folder(), journal, made.query, made.command):
             following = await made.start("events", "-f")
             await heard(following, "stdout", "daemon_started")
-            journal.emit(e.Noticed("info", "still here"))
+            journal.emit(e.Noticed("info", Said("still here")))
             await heard(following, "stdout", "still here")
         code, _, err = await ended(following)
         journal.close()

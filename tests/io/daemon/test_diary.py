@@ -36,7 +36,7 @@ async def test_the_newest_lines_are_kept_and_each_is_news(tmp_path: Path, caplog
         await asyncio.sleep(0)
     log.error("too late")
     await asyncio.sleep(0)
-    assert [(line["level"], line["text"]) for line in diary.answer({})] == [
+    assert [(line["level"], line["about"]["text"]) for line in diary.answer({})] == [
         ("info", "host gpu1 is up"),
         ("warning", "from another thread"),
         ("error", "cannot answer: ValueError: of kpd's own"),
@@ -47,7 +47,9 @@ async def test_the_newest_lines_are_kept_and_each_is_news(tmp_path: Path, caplog
         for nth in range(2 * MOST_LINES):
             log.info("line %d", nth)
         await asyncio.sleep(0)
-    assert [line["text"] for line in diary.answer({})] == [f"line {nth}" for nth in range(MOST_LINES, 2 * MOST_LINES)]
+    assert [line["about"]["text"] for line in diary.answer({})] == [
+        f"line {nth}" for nth in range(MOST_LINES, 2 * MOST_LINES)
+    ]
     with pytest.raises(DaemonError, match="takes no 'limit'"):
         diary.answer({"limit": 3})
     journal.close()
@@ -56,4 +58,4 @@ async def test_the_newest_lines_are_kept_and_each_is_news(tmp_path: Path, caplog
 def test_a_real_daemon_tells_what_it_logs(daemon: RealDaemon) -> None:
     daemon.start()
     lines = daemon.until(lambda: daemon.query("diary"), "the first line")
-    assert "host local is up" in [line["text"] for line in lines]
+    assert "host local is up" in [line["about"]["text"] for line in lines]

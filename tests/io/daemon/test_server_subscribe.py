@@ -35,7 +35,12 @@ async def test_from_nothing_a_subscriber_gets_the_state_then_events(folder: Path
         snapshot = (await client.read())["snapshot"]
         assert (snapshot["seq"], snapshot["held"]) == (1, {"kind": "told", "text": "x"})
         event = journal.emit(noticed("y"))
-        frame = {"seq": 2, "at": event.at, "kind": "noticed", "body": {"level": "info", "text": "y"}}
+        frame = {
+            "seq": 2,
+            "at": event.at,
+            "kind": "noticed",
+            "body": {"level": "info", "about": {"kind": "said", "text": "y"}},
+        }
         assert await client.read() == {"event": frame}
 
 

@@ -15,17 +15,18 @@ def test_a_write_that_the_system_refuses_leaves_the_log_as_it_was(tmp_path: Path
         from pathlib import Path
         from kpd.daemon.store import Store, StoreError
         from kpd.model.events import Noticed
+        from kpd.model.notices import Said
 
         store = Store(Path(sys.argv[1]))
-        store.append(Noticed("info", "before"), 0.0)
+        store.append(Noticed("info", Said("before")), 0.0)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
         try:
-            store.append(Noticed("info", "x" * 1_000_000), 0.0)
+            store.append(Noticed("info", Said("x" * 1_000_000)), 0.0)
         except StoreError as err:
-            print(err.fault, [event.fact.text for event in store.read()])
+            print(err.fault, [event.fact.about.text for event in store.read()])
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        print(store.append(Noticed("info", "after"), 0.0).seq)
+        print(store.append(Noticed("info", Said("after")), 0.0).seq)
     """
     found = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program), str(tmp_path / "events.db")],
@@ -42,10 +43,11 @@ def test_an_event_is_on_disk_when_append_returns(tmp_path: Path) -> None:
         from pathlib import Path
         from kpd.daemon.store import Store
         from kpd.model.events import Noticed
+        from kpd.model.notices import Said
 
         store = Store(Path(sys.argv[1]))
         for n in range(20):
-            store.append(Noticed("info", str(n)), 0.0)
+            store.append(Noticed("info", Said(str(n))), 0.0)
         os.kill(os.getpid(), signal.SIGKILL)
     """
     path = tmp_path / "events.db"

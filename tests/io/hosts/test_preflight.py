@@ -37,7 +37,7 @@ def facts(**more: Any) -> HostFacts:
     found: dict[str, Any] = {
         **probe.facts({**HELPER, "disk_free": 200 << 30}, SAID, 0.1, 0.012),
         "gpus": BOTH, "driver": "580.95.05", "nvcc": "/usr/local/cuda/bin/nvcc", "cuda": "13.0",
-        "ncu": "/usr/local/cuda/bin/ncu", "ncu_version": "2025.3.1.0", "outlives": True, "leases": "", "perf": True,
+        "ncu": "/usr/local/cuda/bin/ncu", "ncu_version": "2025.3.1.0", "outlives": True, "leases": "", "perf": "counts",
         "counters": "perf stat counts cycles", **more,
     }  # fmt: skip
     return found  # type: ignore[return-value]
@@ -91,9 +91,9 @@ def test_who_logs_in_nowhere_or_where_nothing_ends_with_a_login_needs_no_leave_o
         ("nvcc", {"gpus": gpus.gpus_of(B200)[0], "cuda": "12.6"}, "too old for sm_100", "install CUDA 12.8 or later"),
         ("ncu", {"ncu": "", "ncu_version": ""}, "without a profile", "Nsight Compute"),
         ("ncu", {"ncu_version": ""}, "does not say its version", "--version"),
-        ("cpu counters", {"gpus": (), "perf": False, "counters": "perf is not installed"},
+        ("cpu counters", {"gpus": (), "perf": "absent", "counters": "perf is not installed"},
          "not installed", "linux-perf"),
-        ("cpu counters", {"gpus": (), "perf": False, "counters": "perf stat is not permitted (4)"},
+        ("cpu counters", {"gpus": (), "perf": "denied", "counters": "perf stat is not permitted (4)"},
          "not permitted", "sudo sysctl kernel.perf_event_paranoid=2"),
         ("logout", {"outlives": False}, "KillUserProcesses=yes", "systemctl restart systemd-logind"),
         ("leases", {"leases": "is not a folder"}, "/tmp/kpd-leases is not a folder", "sudo install -d -m 1777"),
@@ -109,11 +109,13 @@ def test_what_is_bad_comes_with_what_helps(name: str, more: dict[str, Any], foun
 
 def test_what_nobody_can_change_is_not_bad() -> None:
     assert (
-        check("cpu counters", perf=False, counters="perf stat runs, but this machine does not support them").state
+        check(
+            "cpu counters", perf="unsupported", counters="perf stat runs, but this machine does not support them"
+        ).state
         == "off"
     )
-    for counters in ("perf is not installed", "perf stat is not permitted (4)"):
-        found = check("cpu counters", perf=False, counters=counters)
+    for perf, counters in (("absent", "perf is not installed"), ("denied", "perf stat is not permitted (4)")):
+        found = check("cpu counters", perf=perf, counters=counters)
         assert (found.state, found.found) == ("off", f"{counters}; kernels on a GPU do without")
     assert check("clock", skew_s=2.4, rtt_s=1.0).state == "ok"  # within what a slow link leaves open
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kpd.model import events as e
+from kpd.model.notices import Said
 from kpd.model.nouns import Budget
 from kpd.model.standing import PausedBy
 from kpd.operations.catalogue import OPERATIONS
@@ -161,7 +162,7 @@ def test_a_full_profile_says_what_it_left() -> None:
 
 
 async def test_a_daemon_that_is_too_old_for_an_act_is_named_as_that() -> None:
-    refuse = {"review": DaemonError("unknown", "no command 'review'", "commands: run, pause")}
+    refuse = {"review": DaemonError("no_command", "no command 'review'", "commands: run, pause")}
     assert "older than this screen" in await said(logs.some(), "g", refuse=refuse)
     gone = {"again": DaemonError("unknown", "there is no iteration r1.5")}
     assert await said(logs.some(), "t", refuse=gone) == "try again: there is no iteration r1.5"
@@ -247,7 +248,7 @@ async def test_the_diff_of_a_candidate_that_waits_comes_to_the_front_once_for_wh
         assert "y approves, D declines" in app.query_one("#banner", Lines).lines[0].plain
         assert app.query_one("#footer", Lines).lines[0].plain.startswith("  y approve  D decline")
         await pilot.press("1")
-        feed.play([e.Noticed("info", "news")])
+        feed.play([e.Noticed("info", Said("news"))])
         await settled(pilot)
         assert app.view.tab == "overview", "once is enough"
 

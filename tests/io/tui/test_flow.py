@@ -10,6 +10,7 @@ from kpd.messages import Push
 from kpd.model import events as e
 from kpd.model.causes import Stopped
 from kpd.model.kinds import Told
+from kpd.model.notices import Said
 from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
 from tests.support.tui import logs
 from tests.support.tui.boards import board
@@ -30,7 +31,7 @@ async def test_a_burst_of_events_is_one_repaint_and_none_is_lost() -> None:
         while not app.view.state.seq:
             await pilot.pause(0.01)
         app.watch(app, "view", lambda view: shown.append(view), init=False)
-        feed.play(e.Noticed("info", f"news {number}") for number in range(1000))
+        feed.play(e.Noticed("info", Said(f"news {number}")) for number in range(1000))
         while feed.pending:
             await pilot.pause(0.01)
         before = len(shown)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Notice
+from kpd.model.notices import Notice, Said
+from kpd.model.nouns import Budget
 from kpd.subscription import Live
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
@@ -126,7 +127,7 @@ async def test_while_an_iteration_is_under_way_its_files_are_not_asked_for() -> 
 
 def test_what_the_daemon_noticed_stands_in_its_place_by_the_clock() -> None:
     played = logs.some().at_step(6, "build", "UNROLL=16", parent=4)
-    played.emit(e.Noticed("warning", "the disk is nearly full"))
+    played.emit(e.Noticed("warning", Said("the disk is nearly full")))
     played.emit(e.Built("r1", 6, 0.4, 0.1, "b", False))
     events = tuple(one for one in played.events if getattr(one.fact, "iteration", None) == 6)
     rows = plain(log.lines(view_of(played, shown=Shown(events=events)), 100, 30)).splitlines()
@@ -138,12 +139,12 @@ def test_what_the_daemon_noticed_stands_in_its_place_by_the_clock() -> None:
 
 
 def test_without_an_iteration_the_log_is_the_daemons_and_says_who_did_what() -> None:
-    played = logs.paused().emit(e.Noticed("error", "gpu2 does not answer"))
+    played = logs.paused().emit(e.Noticed("error", Said("gpu2 does not answer")))
     played.emit(e.BudgetChanged("r1", Budget(iterations=9, usd=2.5), "anna"))
     acts = tuple(one for one in played.events if isinstance(one.fact, (e.RunPaused, e.BudgetChanged)))
     diary = (
-        Notice(played.at - 0.05, "info", "host gpu2 is \x1b[31mdown"),
-        Notice(played.at + 1, "error", "cannot answer"),
+        Notice(played.at - 0.05, "info", Said("host gpu2 is \x1b[31mdown")),
+        Notice(played.at + 1, "error", Said("cannot answer")),
     )
     view = view_of(played, Place(logs.TASK, "r1"), shown=Shown(acts=acts, diary=diary))
     text = plain(log.lines(view, 120, 30))
@@ -168,14 +169,14 @@ async def test_what_the_daemon_logs_is_asked_for_again_whenever_it_says_that_the
     app = app_on(feed)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
-        feed.diary.append(Notice(feed.log.at, "warning", "the snapshot is ignored"))
+        feed.diary.append(Notice(feed.log.at, "warning", Said("the snapshot is ignored")))
         feed.push(Live("daemon", "", 0, "the snapshot is ignored\n"))
         await settled(pilot)
         assert ("diary", {}) not in feed.queries, "only who looks at the log asks"
         await pilot.press("6")
         await settled(pilot)
         assert "the snapshot is ignored" in plain(app.query_one(LogPane).lines)
-        feed.diary.append(Notice(feed.log.at, "info", "host local is up"))
+        feed.diary.append(Notice(feed.log.at, "info", Said("host local is up")))
         feed.push(Live("daemon", "", 0, "host local is up\n"))
         await settled(pilot)
         assert "host local is up" in plain(app.query_one(LogPane).lines)

@@ -69,8 +69,8 @@ def test_the_naive_kernel_is_told_what_is_wrong_with_it(replayed: RealDaemon) ->
     assert not {"launch_bound", "low_tensor_use", "register_spill"} & baseline.keys()
     assert explained[0]["bottleneck"].startswith("memory bound: L2 at ")
     assert "uncoalesced_store" not in {finding["rule"] for finding in explained[1]["findings"]}
-    stores = next(change for change in explained[1]["changes"] if "sectors a store request" in change)
-    assert "down from 32 to 4" in stores
+    stores = next(change for change in explained[1]["changes"] if change["metric"] == "sectors_per_store")
+    assert (round(stores["before"]), round(stores["after"])) == (32, 4)
 
 
 def test_counters_of_every_candidate_and_advice_for_incumbents(replayed: RealDaemon) -> None:

@@ -40,7 +40,7 @@ def test_an_edit_that_waits_is_not_overwritten(daemon: RealDaemon, workspace: Wo
     daemon.until_event("iteration_ended", iteration=1, outcome="accepted")
     daemon.command("pause")
     edited(workspace, "REPEAT 4", "REPEAT 3")
-    daemon.until_event("operator_edited", conflict="", run="r1")
+    daemon.until_event("operator_edited", conflict=None, run="r1")
     daemon.until(lambda: len(daemon.events("operator_edited")) == 2, "the second edit")
     with pytest.raises(DaemonError, match="measured first"):
         daemon.command("rollback", iteration="r1.0")

@@ -107,7 +107,7 @@ def test_an_override_is_marked_as_such(daemon: RealDaemon, workspace: Workspace)
     daemon.until_event("iteration_ended", iteration=1, outcome="rejected")
     daemon.command("accept", iteration="r1.1", reason="it is simpler")
     accepted = daemon.events("accepted")[-1]["body"]
-    assert (accepted["iteration"], accepted["override"]) == (1, "it is simpler")
+    assert (accepted["iteration"], accepted["override"]["reason"]) == (1, "it is simpler")
 
 
 def test_no_secret_reaches_what_a_run_leaves_behind(daemon: RealDaemon, workspace: Workspace) -> None:

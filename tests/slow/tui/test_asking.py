@@ -3,6 +3,7 @@
 import pytest
 
 from kpd.model import events as e
+from kpd.model.notices import Said
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 
@@ -17,7 +18,7 @@ async def test_an_answer_goes_once_news_came_and_stays_while_nothing_happens(mon
         await pilot.pause(0.6)
         assert app.view.said is not None, "nothing has happened since"
         app.say("r1 is paused")
-        feed.play([e.Noticed("info", "something else")])
+        feed.play([e.Noticed("info", Said("something else"))])
         await settled(pilot)
         assert app.view.said is not None
         await pilot.pause(0.6)

@@ -7,6 +7,7 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.kinds import Told
+from kpd.model.notices import Said
 from kpd.model.nouns import Budget, TaskCard
 from kpd.model.places import Check, Device, HostCard
 from kpd.model.profiles import Finding
@@ -73,7 +74,7 @@ def hostile() -> logs.Log:
     finding = Finding(HOSTILE, "high", HOSTILE, HOSTILE, {HOSTILE: 1e300, "gbs": -1e-300})
     log.iteration(6, HOSTILE, 1e12, "slower", parent=4, before=1e-9, agent=HOSTILE, findings=(finding,) * 3)
     log.emit(e.Steered("r1", 1, HOSTILE, HOSTILE))
-    log.emit(e.Noticed("error", HOSTILE))
+    log.emit(e.Noticed("error", Said(HOSTILE)))
     return log
 
 

@@ -15,6 +15,7 @@ from kpd.daemon.journal import Journal
 from kpd.daemon.server import Server
 from kpd.daemon.store import Store
 from kpd.model import events as e
+from kpd.model.notices import Said
 from kpd.wire import PROTOCOL, DaemonError
 
 
@@ -114,4 +115,4 @@ async def raw(folder: Path, hello: bool = True) -> AsyncIterator[Raw]:
 
 
 def noticed(text: str) -> e.Noticed:
-    return e.Noticed("info", text)
+    return e.Noticed("info", Said(text))

@@ -6,5 +6,5 @@ from kpd.hosts.preflight.probe import HostFacts
 def machine(machine: str = "x86_64", system: str = "Linux", **compilers: str) -> HostFacts:
     return HostFacts(
         system=system, release="", machine=machine, python="", cpu="", cpus=[], pinning=False, compilers=compilers,
-        perf=False, counters="", disk_free=0, clock=0.0,
+        perf="absent", counters="", disk_free=0, clock=0.0,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from kpd.model import acts, events as e
 from kpd.model.causes import Skipped, Stopped
-from kpd.model.nouns import Budget
+from kpd.model.nouns import Budget, Override
 from kpd.model.standing import PausedBy
 
 ADA = "ada@laptop:pts/3"
@@ -24,8 +24,11 @@ SENTENCES = [
     (e.Approved("r3", 4, ADA), "approves r3.4"),
     (e.Declined("r3", 4, "", ADA), "declines r3.4"),
     (e.Declined("r3", 4, "too clever", ADA), "declines r3.4: too clever"),
-    (e.Accepted("r3", 4, {}, ADA, f"accepted by {ADA} against the verdict"), "accepts r3.4 against its verdict"),
-    (e.Accepted("r3", 4, {}, ADA, "fast where it counts"), "accepts r3.4 against its verdict: fast where it counts"),
+    (e.Accepted("r3", 4, {}, Override(ADA)), "accepts r3.4 against its verdict"),
+    (
+        e.Accepted("r3", 4, {}, Override(ADA, "fast where it counts")),
+        "accepts r3.4 against its verdict: fast where it counts",
+    ),
     (e.RolledBack("r3", 2, {}, ADA), "rolls back to r3.2"),
     (e.RolledBack("r3", 2, {}, ADA, undo=True), "undoes: back to r3.2"),
     (e.AgainAsked("r3", 4, False, ADA), "has r3.4 tried again"),

@@ -14,7 +14,7 @@ from kpd.messages import Push
 from kpd.model import events as e
 from kpd.model.codec import encode, event_to_json
 from kpd.model.detail import Detail, detail
-from kpd.model.nouns import Notice
+from kpd.model.notices import Notice
 from kpd.subscription import DaemonError, NoDaemon
 from kpd.workspace.config import TuiConfig
 from tests.support.tui.logs import Log

@@ -15,6 +15,7 @@ from kpd.model.codec import decode, encode
 from kpd.model.metrics import of_case
 from kpd.model.nouns import Budget, Gain, TaskCard, Verdict
 from kpd.model.profiles import Advice, CaseTime, Finding
+from kpd.profile.changes import changes
 from kpd.profile.ncu.metrics import NAMES
 from tests.places import DATA
 from tests.support.tui.fleet import H100, gpu_host
@@ -58,7 +59,10 @@ def profiled(number: int, which: str, denied: bool = False) -> tuple[e.StepFact,
     blank = ("r1", number, 0.004, 0.004)
     if not denied:
         explained = e.Explained(
-            *blank, MEASURED[which]["bottleneck"], said(which, "findings", Finding), tuple(MEASURED[which]["changes"])
+            *blank,
+            MEASURED[which]["bottleneck"],
+            said(which, "findings", Finding),
+            changes(metrics("naive"), found)[:8],
         )
         return e.Profiled("r1", number, 6.02, 0.1, found, missing, said(which, "advice", Advice)), explained
     found = {name: value for name, value in found.items() if name.partition("[")[0] not in NAMES}

@@ -4,8 +4,9 @@ import unicodedata
 
 from kpd.model import events as e
 from kpd.model.kinds import Told
+from kpd.model.notices import Said
 from kpd.model.nouns import Budget, Expectation, Gain, Verdict
-from kpd.model.profiles import Advice, CaseTime, Finding
+from kpd.model.profiles import Advice, CaseTime, Finding, Moved
 from tests.support.tui import logs
 from tui.app import KpdApp
 
@@ -45,7 +46,7 @@ def run_with(text: str) -> logs.Log:
         e.Built("r1", 6, 0.1, 0.1, name, False, text, 7), e.Checked("r1", 6, 0.1, 0.1, 1, 1e300, text),
         e.Timed("r1", 6, 0.1, 0.1, 1e300, 5, cases), e.Judged("r1", 6, 0.1, 0.1, verdict),
         e.Profiled("r1", 6, 0.1, 0.1, wild, {"clock_ghz": text, name: text}, (advice,) * 3),
-        e.Explained("r1", 6, 0.1, 0.1, text, (finding,) * 3, (text, text)),
+        e.Explained("r1", 6, 0.1, 0.1, text, (finding,) * 3, (Told(text), Moved(name, 1.0, 1e300))),
     )  # fmt: skip
     log.emit(e.Faulted("r1", 6, "build", 2, Told(text), text)).emit(e.Unusable("r1", 6, text))
     log.emit(e.ReviewAsked("r1", 6)).emit(e.Declined("r1", 6, text, name)).emit(e.MemoGiven("r1", 6, memo, name))
@@ -53,5 +54,6 @@ def run_with(text: str) -> logs.Log:
     log.emit(e.BudgetChanged("r1", Budget(10**12, 10**12, 1e300, 1e300, 8, 1e12), name))
     log.emit(e.AgainAsked("r1", 4, True, name)).emit(e.RolledBack("r1", 1, {name: name}, name, undo=True))
     log.emit(e.Steered("r1", 1, text, name)).emit(e.Steered("r1", 2, text, name))
-    log.emit(e.SteeringConsumed("r1", (1,), 6)).emit(e.RunPaused("r1", Told(text), name)).emit(e.Noticed("error", text))
+    log.emit(e.SteeringConsumed("r1", (1,), 6)).emit(e.RunPaused("r1", Told(text), name))
+    log.emit(e.Noticed("error", Said(text)))
     return log.end(6, "rejected", Told(text))

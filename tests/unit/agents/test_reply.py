@@ -264,7 +264,7 @@ def test_of_a_file_in_sections_the_kernel_alone_or_the_whole_is_taken() -> None:
         ("MEMO: \x1b[31mred\x1b[0m \x07\u202eback [bold]markup[/bold]", "[31mred [0m back [bold]markup[/bold]", ()),
         ("MEMO: first\nMEMO: second", "first", ()),
         ("Padded the tile.", "Padded the tile.", ()),
-        ("", "without a word", ()),
+        ("", "", ()),
     ],
 )  # fmt: skip
 def test_a_memo_is_one_line_of_plain_text(line: str, memo: str, aims: tuple[str, ...]) -> None:

@@ -12,7 +12,8 @@ from kpd.cli.text import width
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.kinds import Told
-from kpd.model.nouns import Iteration, Notice, TaskCard
+from kpd.model.notices import Notice, Said
+from kpd.model.nouns import Iteration, Override, TaskCard
 from kpd.model.places import Device, HostCard
 from kpd.model.profiles import Advice, Scope
 from kpd.model.standing import DiskTrouble
@@ -126,7 +127,7 @@ def test_a_rejected_one_and_one_by_hand() -> None:
     lines = report(shown(wrong, Detail()), 80, colour=False)
     assert lines[0] == "r3.3  ✗ rejected"
     assert "reason      incorrect: out[3] is nan" in lines
-    by_hand = replace(ACCEPTED, outcome="rejected", override="reads better")
+    by_hand = replace(ACCEPTED, outcome="rejected", override=Override("ada", "reads better"))
     assert report(shown(by_hand), 80, colour=False)[0] == "r3.3  ✓ accepted by hand"
 
 
@@ -138,7 +139,7 @@ def canned_status(**changes: Any) -> dict[str, Any]:
         "runs": {name: brief_run(run) for name, run in runs.items()},
         "hosts": {"local": as_json(HostCard("local", "local", device="Some CPU", compiler="gcc 12"))},
         "tasks": {"bad": as_json(TaskCard("bad", error="tasks/bad/task.toml:3: unknown key"))},
-        "notices": [briefs.noticed(Notice(AT - 60, "warning", "r2 lost its host"))],
+        "notices": [briefs.noticed(Notice(AT - 60, "warning", Said("r2 lost its host")))],
     } | changes  # fmt: skip
 
 

@@ -14,13 +14,15 @@ from kpd.model import events as e
 from kpd.model.codec import CodecError
 from kpd.model.fold import fold_all
 from kpd.model.kinds import Told
+from kpd.model.notices import Said
 from kpd.model.nouns import State
 from kpd.model.standing import LogTrouble
+from kpd.text.notices import notice as told
 from tests.support.model.strategies import related_facts
 
 
 def noticed(text: str) -> e.Noticed:
-    return e.Noticed("info", text)
+    return e.Noticed("info", Said(text))
 
 
 @pytest.fixture
@@ -58,7 +60,7 @@ def test_a_snapshot_spares_the_fold_of_what_came_before(journal: Journal) -> Non
     with sqlite3.connect(store.path) as db:  # if the first event were folded again, this would show
         db.execute("UPDATE events SET kind = 'moon_landed' WHERE seq = 1")
     db.close()
-    assert [notice.text for notice in load_state(store).notices] == ["before", "after"]
+    assert [told(notice) for notice in load_state(store).notices] == ["before", "after"]
 
 
 def test_another_fold_does_not_trust_the_snapshot(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:

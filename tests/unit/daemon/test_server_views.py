@@ -263,7 +263,7 @@ def test_file_stays_in_the_iteration_s_folder(asked: Asked, name: str) -> None:
 
 def test_file_that_is_not_there_says_what_is(asked: Asked) -> None:
     refusal = asked.refused("file", iteration="r1.1", name="memo.md")
-    assert refusal.code == "unknown"
+    assert refusal.code == "no_file"
     assert "build.log, candidate/build.json, candidate/kernel.c" in refusal.remedy
     assert "not a file" in asked.refused("file", iteration="r1.1", name="candidate").message
 

@@ -11,11 +11,12 @@ from kpd.daemon import store as store_module
 from kpd.daemon.store import MIGRATIONS, Store, StoreError
 from kpd.model import events as e
 from kpd.model.codec import CodecError
+from kpd.model.notices import Said
 from tests.support.model.strategies import related_facts
 
 
 def noticed(text: str) -> e.Noticed:
-    return e.Noticed("info", text)
+    return e.Noticed("info", Said(text))
 
 
 @settings(max_examples=25)

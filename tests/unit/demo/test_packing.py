@@ -36,7 +36,13 @@ def recorded(root: Path, *more: e.Fact, **files: bytes) -> Workspace:
                 seen = Telemetry(event.at, f"other@{BOX}-2:{HOME}, r9.0-time", event.at, power_w=70.0, computes=theirs)
                 device = replace(fact.card.devices[1], id=GPU, telemetry=seen)
                 link = replace(fact.card.checks[0], found=f"ssh to {OWNER}@{BOX}, 0.4 ms there and back")
-                card = replace(fact.card, address=f"{OWNER}@{BOX}", checks=(link, *fact.card.checks[1:]))
+                card = replace(
+                    fact.card,
+                    driver="550.54.15",
+                    cuda="12.4",
+                    address=f"{OWNER}@{BOX}",
+                    checks=(link, *fact.card.checks[1:]),
+                )
                 fact = replace(fact, card=replace(card, devices=(card.devices[0], device)))
             elif isinstance(fact, e.RunStarted):
                 fact = replace(fact, device_id=GPU)

@@ -10,7 +10,7 @@ from kpd.measure.contest import contest
 from kpd.measure.judge import LOOKS, decide
 from kpd.model import events as e
 from kpd.model.fold import fold, fold_all
-from kpd.model.nouns import Again, Budget, Iteration, Outcome, Run, State
+from kpd.model.nouns import Again, Budget, Iteration, Outcome, Override, Run, State
 from tests.support.measure.canned import Canned
 from tests.support.model.samples import run_of
 
@@ -105,7 +105,7 @@ def test_undo_brings_the_former_incumbent_back_and_undo_again_takes_that_back(ac
         if act != "rollback":
             if number == now.incumbent:
                 continue  # the engine refuses this
-            fact = e.Accepted("r1", number, files, override="better" if act == "accept" else "")
+            fact = e.Accepted("r1", number, files, Override("ada") if act == "accept" else None)
         if number != now.incumbent:
             former = None if act == "kpd" else seen(now)
         state = fold(state, e.Event(state.seq + 1, 0.0, fact))

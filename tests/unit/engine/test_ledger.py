@@ -12,6 +12,7 @@ from kpd.engine.ledger import RunLedger, settle
 from kpd.model import events as e
 from kpd.model.nouns import Budget
 from kpd.model.spending import Usage
+from kpd.text.notices import notice
 from kpd.workspace.config import ClaudeConfig
 
 MODEL = "claude-sonnet-5-5"
@@ -73,6 +74,6 @@ def test_a_call_whose_end_nobody_saw_counts_with_the_most_it_could_cost(journal:
     settle(journal)
     run = journal.state.runs["r1"]
     assert (run.calls, run.spend.calls, run.spend.usd) == ((), 1, 0.16)
-    assert "the most that it could cost, $0.16" in journal.state.notices[-1].text
+    assert "the most that it could cost, $0.16" in notice(journal.state.notices[-1])
     settle(journal)
     assert journal.state.runs["r1"].spend.calls == 1

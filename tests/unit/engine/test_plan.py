@@ -6,7 +6,7 @@ from kpd.engine.plan import End, Iterate, Wait, next_of, result
 from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
 from kpd.model.faults import NotBuilt
 from kpd.model.leaving import AgentSays
-from kpd.model.nouns import Budget, Iteration, Outcome, Run
+from kpd.model.nouns import Budget, Iteration, Outcome, Override, Run
 from tests.support.model.samples import run_of
 
 
@@ -107,10 +107,10 @@ def test_another_incumbent_ends_an_exploration() -> None:
     assert next_of(turns(unsure(1), swept(2), edit, incumbent=0)) == Iterate(4, "claude"), "for good"
     worse = it(3, "rejected", 50.0, "operator")
     assert next_of(turns(unsure(1), swept(2), worse)) == Iterate(4, "sweep")
-    assert next_of(turns(unsure(1), swept(2), replace(worse, override="I like it"), incumbent=3)) == Iterate(
+    assert next_of(turns(unsure(1), swept(2), replace(worse, override=Override("ada")), incumbent=3)) == Iterate(
         4, "claude"
     )
-    own = replace(swept(2), override="I like it")
+    own = replace(swept(2), override=Override("ada"))
     assert next_of(turns(unsure(1), own, incumbent=2)) == Iterate(3, "sweep"), "a point of its own"
 
 

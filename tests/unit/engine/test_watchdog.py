@@ -17,9 +17,10 @@ from kpd.model import events as e
 from kpd.model.causes import Stopped
 from kpd.model.fold import fold_all
 from kpd.model.kinds import Told
+from kpd.model.notices import QueueIsHeld, Said
 from kpd.model.nouns import Budget, Iteration, Run, State, TaskCard
 from kpd.model.places import Device, HostCard
-from kpd.model.standing import DiskTrouble, ForApproval, ForTurn, PausedBy, QueueIsHeld
+from kpd.model.standing import DiskTrouble, ForApproval, ForTurn, PausedBy
 from kpd.text.notices import notice, watched
 from kpd.text.standing import keeps
 from kpd.workspace.config import NotifyConfig
@@ -265,10 +266,10 @@ def kinds(journal: Journal, *wanted: type[e.Fact]) -> list[e.Fact]:
 def test_nothing_is_looked_at_while_there_is_no_work(journal: Journal) -> None:
     clock = Clock()
     watch = watching(journal, clock)
-    journal.emit(e.Noticed("info", "hello"))
+    journal.emit(e.Noticed("info", Said("hello")))
     assert clock.calls == []
     journal.emit(e.RunQueued("r1", "t", "sweep", "local", Budget()))
-    journal.emit(e.Noticed("info", "one timer is enough"))
+    journal.emit(e.Noticed("info", Said("one timer is enough")))
     assert [at for at, _ in clock.calls] == [EVERY_S]
     clock.run(3 * EVERY_S)
     assert len(clock.calls) == 1
@@ -278,7 +279,7 @@ def test_nothing_is_looked_at_while_there_is_no_work(journal: Journal) -> None:
     journal.emit(e.RunQueued("r2", "t", "sweep", "local", Budget()))
     watch.close()
     assert clock.calls == []
-    journal.emit(e.Noticed("info", "nobody looks any more"))
+    journal.emit(e.Noticed("info", Said("nobody looks any more")))
     assert clock.calls == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.knowledge.efficacy import Efficacy, aimed_at, by_efficacy, efficacy
-from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Outcome, Run, Verdict
+from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Outcome, Override, Run, Verdict
 from kpd.model.profiles import Finding, Severity
 from kpd.profile.catalogue import rules
 
@@ -75,7 +75,9 @@ def test_a_candidate_that_is_measured_again_is_no_second_try() -> None:
 
 
 def test_an_override_and_a_claim_are_no_verdict() -> None:
-    forced = replace(attempt(1, -30.0, "poor_coalescing", outcome="accepted"), override="I know better")
+    forced = replace(
+        attempt(1, -30.0, "poor_coalescing", outcome="accepted"), override=Override("ada", "I know better")
+    )
     forced = replace(forced, verdict=verdict(-30.0, False), memo="90 % faster", expected=Expectation("gbs", "up", 90.0))
     assert efficacy([run_of(forced)])["poor_coalescing"] == Efficacy(1, 1, 0, (-30.0,))
 

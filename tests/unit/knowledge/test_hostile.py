@@ -61,7 +61,7 @@ def test_a_skill_that_is_no_file_is_a_warning_and_the_others_are_read(
 ) -> None:
     put(workspace.skills / "low_ipc.md")
     found = load_skills(workspace)
-    assert found.warnings == (f"skills/low_ipc.md: {reason} (the shipped skill holds)",)
+    assert found.bad == {"low_ipc.md": f"skills/low_ipc.md: {reason} (the shipped skill holds)"}
     assert found.by_id == load_skills().by_id
     put(workspace.skills / "mine.md")
     with pytest.raises(DaemonError, match=rf"skills/mine\.md: {reason}"):

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from kpd.knowledge import memory
 from kpd.knowledge.patterns import tried
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Run, Verdict
+from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Override, Run, Verdict
 from kpd.workspace.paths import Workspace
 
 NOON = 1763726400.0
@@ -92,7 +92,7 @@ def test_what_people_wrote_stays_to_the_byte(workspace: Workspace) -> None:
 
 
 def test_an_override_by_hand_is_marked(workspace: Workspace) -> None:
-    forced = replace(ITERATION, override="I know *better*")
+    forced = replace(ITERATION, override=Override("ada", "I know *better*"))
     memory.append(workspace, run_with(PARENT, forced), forced, "accepted", Told("slower"))
     assert r"accepted by hand: I know \*better\*" in (workspace.memory / "norm.md").read_text()
 

@@ -30,7 +30,7 @@ def test_a_workspace_overrides_and_adds(workspace: Workspace) -> None:
     (workspace.skills / "my_own.md").write_text(GOOD)
     (workspace.skills / "README.md").write_text("about skills")
     skills = load_skills(workspace)
-    assert skills.warnings == ()
+    assert skills.bad == {}
     assert skills.by_id["low_ipc"].signal == skills.by_id["my_own"].signal == "it is slow"
     assert skills.by_id["low_ipc"].body.startswith("**Root causes**")
     assert "near_roofline" in skills.by_id
@@ -58,7 +58,7 @@ def test_a_malformed_file_is_a_warning_and_the_shipped_skill_holds(
 ) -> None:
     (workspace.skills / "low_ipc.md").write_bytes(content)
     skills = load_skills(workspace)
-    (warning,) = skills.warnings
+    (warning,) = skills.bad.values()
     assert warning.startswith("skills/low_ipc.md: ")
     assert reason in warning
     assert "shipped skill holds" in warning
@@ -69,7 +69,7 @@ def test_a_bad_name_and_a_folder_are_warnings(workspace: Workspace) -> None:
     (workspace.skills / "Not A Rule.md").write_text(GOOD)
     (workspace.skills / "folder.md").mkdir()
     skills = load_skills(workspace)
-    assert len(skills.warnings) == 2
+    assert len(skills.bad) == 2
     assert "Not A Rule" not in skills.by_id
 
 

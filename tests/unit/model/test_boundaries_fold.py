@@ -9,10 +9,25 @@ from kpd.model import acts, events as e
 from kpd.model.fact import Fact
 from kpd.model.fold import fold
 from kpd.model.kinds import Told
-from kpd.model.nouns import Again, Budget, Expectation, Gain, Iteration, Notice, Run, State, Steering, TaskCard, Verdict
+from kpd.model.notices import Said
+from kpd.model.nouns import (
+    Again,
+    Budget,
+    Expectation,
+    Gain,
+    Iteration,
+    Notice,
+    Override,
+    Run,
+    State,
+    Steering,
+    TaskCard,
+    Verdict,
+)
 from kpd.model.places import HostCard
 from kpd.model.profiles import Finding
 from kpd.model.spending import Call, Spend, Usage
+from kpd.model.standing import EditedDuring
 
 AT = 50.0
 VERDICT = Verdict("faster", Gain(5.0, 4.0, 6.0, 0.99), 7, True, "told", told="")
@@ -22,7 +37,7 @@ OTHER = Run("r0", "t", "sweep", "local", Budget(), 0.0, turn=7)
 RUN = Run(
     "r1", "t", "claude", "any", Budget(), 0.0, status="running", incumbent=1, before=4, model="m1", asked=3, turn=5,
     steering=(NOTE,), stands={"low_ipc": "pinned", "tail_effect": "banned"}, again=(Again(1, False, "ada"),),
-    pending_edit={"kernel.c": "new"}, conflict="both changed", folder={"kernel.c": "old"}, approve=True,
+    pending_edit={"kernel.c": "new"}, conflict=EditedDuring(2), folder={"kernel.c": "old"}, approve=True,
     calls=(Call(3, 2, "propose", "m1", 0.5),),
     iterations=(Iteration(1, "baseline", 0, 1.0, outcome="baseline"), Iteration(2, "claude", 1, 2.0, attempt=3)),
 )  # fmt: skip
@@ -60,7 +75,7 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
         (acts.SteeringConsumed("r1", (9,), 2), {}),
         (acts.RolledBack("r1", 2, {"kernel.c": "x"}), {"incumbent": 2, "files": {"kernel.c": "x"}, "before": 1}),
         (acts.RolledBack("r1", 1, {"kernel.c": "x"}), {"files": {"kernel.c": "x"}}),
-        (acts.MemoGiven("r1", 2, "tiles"), {".memo": "tiles"}),
+        (acts.MemoGiven("r1", 2, "tiles"), {".memo": "tiles", ".memo_given": True}),
         (acts.ReviewSet("r1", False), {"approve": False}),
         (acts.ReviewAsked("r1", 2), {".review": "waits"}),
         (acts.Approved("r1", 2), {".review": "approved"}),
@@ -74,11 +89,11 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
         (acts.QueueOrdered(("r1", "r9")), {"turn": -2}),
         # a run's
         (e.TaskPinned("r1", {"h.c": "1"}, {"k.c": "2"}), {"pinned": {"h.c": "1"}, "folder": {"k.c": "2"}}),
-        (e.FolderKnown("r1", {"k.c": "2"}), {"folder": {"k.c": "2"}, "pending_edit": {}, "conflict": ""}),
+        (e.FolderKnown("r1", {"k.c": "2"}), {"folder": {"k.c": "2"}, "pending_edit": {}, "conflict": None}),
         (e.BaselineStale("r1", ("h.c",)), {"stale": ("h.c",)}),
         (
-            e.OperatorEdited("r1", {"k.c": "3"}, "again"),
-            {"pending_edit": {"k.c": "3"}, "folder": {"k.c": "3"}, "conflict": "again"},
+            e.OperatorEdited("r1", {"k.c": "3"}, EditedDuring(3)),
+            {"pending_edit": {"k.c": "3"}, "folder": {"k.c": "3"}, "conflict": EditedDuring(3)},
         ),
         # an iteration's
         (e.StepStarted("r1", 2, "build", 4), {".step": "build", ".step_started": AT, ".attempt": 4}),
@@ -98,8 +113,8 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
         ),
         (e.Accepted("r1", 2, {"k.c": "5"}), {"incumbent": 2, "files": {"k.c": "5"}, "before": None}),
         (
-            e.Accepted("r1", 2, {"k.c": "5"}, override="I like it"),
-            {"incumbent": 2, "files": {"k.c": "5"}, "before": 1, ".override": "I like it"},
+            e.Accepted("r1", 2, {"k.c": "5"}, Override("ada", "I like it")),
+            {"incumbent": 2, "files": {"k.c": "5"}, "before": 1, ".override": Override("ada", "I like it")},
         ),
         # money
         (
@@ -124,7 +139,7 @@ def test_an_iteration_takes_what_it_begins_with(edit: str, again: int | None) ->
     state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, iterations=RUN.iterations[:1], again=wishes)})
     begun = Iteration(2, "claude", 1, AT, edit=edit, again=again, thorough=True)
     expected: dict[str, Any] = {"iterations": (*RUN.iterations[:1], begun)}
-    expected |= {"pending_edit": {}, "conflict": ""} if edit else {}
+    expected |= {"pending_edit": {}, "conflict": None} if edit else {}
     expected |= {} if again is None else {"again": wishes[1:]}
     assert changed(e.IterationStarted("r1", 2, "claude", 1, edit, again, True), state) == expected
 
@@ -167,7 +182,7 @@ def test_a_fault_takes_what_was_measured_and_leaves_what_the_agent_said() -> Non
         ((e.QueueHeld(Told("a crash")), e.QueueReleased("ada")), {}),
         ((e.HostProbed(BOX), e.HostProbed(FAR), e.HostRemoved("box")), {"hosts": {"far": FAR}}),
         ((e.TaskLoaded(CARD), e.TaskLoaded(OTHER_CARD), e.TaskRemoved("t")), {"tasks": {"u": OTHER_CARD}}),
-        ((e.Noticed("error", "disk"),), {"notices": (Notice(AT, "error", "disk"),)}),
+        ((e.Noticed("error", Said("disk")),), {"notices": (Notice(AT, "error", Said("disk")),)}),
     ],
 )
 def test_a_fact_of_the_workspace_leaves_the_runs_alone(facts: tuple[Fact, ...], changes: dict[str, Any]) -> None:

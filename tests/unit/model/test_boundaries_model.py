@@ -7,19 +7,20 @@ from kpd.model.fold import fold, fold_all
 from kpd.model.kinds import Told
 from kpd.model.metrics import METRICS
 from kpd.model.missing import lacks
+from kpd.model.notices import Said
 from kpd.model.spending import NOTHING, Spend, Usage, day_of, dollars
 from kpd.model.watched import DeviceIdle
-from kpd.text.notices import watched
+from kpd.text.notices import notice as told, watched
 
 
 @pytest.mark.parametrize(("noticed", "kept"), [(49, 49), (50, 50), (51, 50), (120, 50)])
 def test_the_newest_fifty_notices_are_kept(noticed: int, kept: int) -> None:
-    log = [e.Event(at, float(at), e.Noticed("info", str(at))) for at in range(1, noticed + 1)]
-    assert [notice.text for notice in fold_all(log).notices] == [str(at) for at in range(1, noticed + 1)][-kept:]
+    log = [e.Event(at, float(at), e.Noticed("info", Said(str(at)))) for at in range(1, noticed + 1)]
+    assert [told(notice) for notice in fold_all(log).notices] == [str(at) for at in range(1, noticed + 1)][-kept:]
 
 
 def test_an_event_counts_once_and_what_comes_after_it_counts() -> None:
-    first, second = (e.Event(at, 10.0 * at, e.Noticed("info", str(at))) for at in (1, 2))
+    first, second = (e.Event(at, 10.0 * at, e.Noticed("info", Said(str(at)))) for at in (1, 2))
     state = fold(fold_all([first]), first)
     assert (state.seq, state.at, len(state.notices)) == (1, 10.0, 1)
     state = fold(state, second)

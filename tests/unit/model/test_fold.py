@@ -9,8 +9,10 @@ from kpd.model import events as e
 from kpd.model.detail import Detail, detail
 from kpd.model.fold import NOTICES_KEPT, fold, fold_all
 from kpd.model.kinds import Told
+from kpd.model.notices import Said
 from kpd.model.nouns import Budget, Gain, Iteration, Outcome, State, Verdict
 from kpd.model.profiles import Finding
+from kpd.text.notices import notice as told
 from tests.support.model.strategies import logs
 
 
@@ -126,8 +128,8 @@ def test_facts_about_runs_and_iterations_that_are_not_there_change_nothing_else(
 
 
 def test_only_the_newest_notices_are_kept() -> None:
-    state = story(*(e.Noticed("info", str(n)) for n in range(NOTICES_KEPT + 7)))
-    assert [notice.text for notice in state.notices] == [str(n) for n in range(7, NOTICES_KEPT + 7)]
+    state = story(*(e.Noticed("info", Said(str(n))) for n in range(NOTICES_KEPT + 7)))
+    assert [told(notice) for notice in state.notices] == [str(n) for n in range(7, NOTICES_KEPT + 7)]
 
 
 def test_a_detail_begins_anew_after_a_fault() -> None:

@@ -8,6 +8,7 @@ import pytest
 from kpd.model import events as e
 from kpd.model.causes import Skipped
 from kpd.model.kinds import Told
+from kpd.model.notices import Said
 from kpd.model.nouns import Budget, State
 from kpd.subscription import DaemonError, Live
 from tests.support.tui import logs
@@ -269,8 +270,8 @@ def test_the_banner_names_what_matters_most() -> None:
     assert "r releases it" in plain(bars.banner(view_of(logs.held()), 80))
     assert "r resumes it" in plain(bars.banner(view_of(logs.paused()), 80))
     assert bars.banner(view_of(logs.running()), 80) == []
-    assert "full" in plain(bars.banner(view_of(logs.running().emit(e.Noticed("error", "the disk is full"))), 80))
-    assert bars.banner(view_of(logs.running().emit(e.Noticed("error", "old")).begin(7)), 80) == []
+    assert "full" in plain(bars.banner(view_of(logs.running().emit(e.Noticed("error", Said("the disk is full")))), 80))
+    assert bars.banner(view_of(logs.running().emit(e.Noticed("error", Said("old"))).begin(7)), 80) == []
 
 
 def test_the_header_shows_how_far_the_iteration_is() -> None:

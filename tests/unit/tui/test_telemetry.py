@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from kpd.model import events as e
 from kpd.model.codec import encode
+from kpd.model.notices import Said
 from kpd.model.places import Computes, Look, Telemetry
 from kpd.subscription import DaemonError
 from tests.support.tui import fleet, logs
@@ -208,7 +209,7 @@ async def test_hosts_are_looked_at_while_their_tab_is_open_and_not_otherwise() -
         await settled(pilot)
         assert pane_of_hosts._watching is None
         asked = len(feed.looks)
-        feed.play([e.Noticed("info", "something")])
+        feed.play([e.Noticed("info", Said("something"))])
         await settled(pilot)
         assert len(feed.looks) == asked
 

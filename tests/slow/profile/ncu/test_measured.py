@@ -24,6 +24,7 @@ from kpd.profile.ncu.child import launches
 from kpd.profile.ncu.metrics import NAMES
 from kpd.profile.ncu.read import has_reader
 from kpd.profile.profile import Profile
+from kpd.text.changes import change as told
 from kpd.workspace.task import load_task
 from tests.support.measure.measured import local_host
 from tests.support.profile.ncu_reports import BASELINE_US, CASES, TILED_US, on_path, pages, recorded, stand_in, timed
@@ -145,10 +146,10 @@ async def test_a_naive_transpose_is_told_what_is_wrong_with_it() -> None:
 @pytest.mark.skipif(not has_reader(), reason="ncu-report, the extra `ncu`, is not installed")
 async def test_what_moved_between_two_kernels_is_said_in_plain_words() -> None:
     before, after = await of_recording("baseline", BASELINE_US), await of_recording("tiled", TILED_US, PTXAS)
-    moved = {change.name: change for change in changes(before.metrics, after.metrics)}
+    moved = {change.metric: change for change in changes(before.metrics, after.metrics)}
     store = moved["sectors_per_store"]
-    assert (store.verdict, store.text) == ("better", "L2 sectors a store request: down from 32 to 13.4 (-58 %)")
-    assert moved["coalescing_store_pct"].verdict == "better"
+    assert told(store) == "L2 sectors a store request: down from 32 to 13.4 (-58 %)"
+    assert moved["coalescing_store_pct"].after > moved["coalescing_store_pct"].before
     assert not any(name.startswith("sectors_per_store[") for name in moved)
     assert "uncoalesced_store" not in {finding.rule for finding in gpu.findings(after.metrics)}
     assert gpu.bottleneck(after.metrics).startswith("memory bound: L2 at 7")

@@ -47,7 +47,7 @@ def later(root: Path, **given: Any) -> Context:
     """The third iteration, after one that was accepted and one that was not."""
     won = attempt(1, outcome="accepted", memo="a tile", aims=("uncoalesced_store",), rules=rules("tiled"), score=36.0)
     lost = attempt(2, 1, "rejected", memo="wider", expected=Expectation("dram_pct", "up", 15.0))
-    return context(root, won, lost, attempt(3, 1), kernel="tiled", last=lost, changes=("DRAM: up",), **given)
+    return context(root, won, lost, attempt(3, 1), kernel="tiled", last=lost, changes=(Told("DRAM: up"),), **given)
 
 
 def test_what_an_engineer_needs_stands_in_the_first_prompt(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_nobody_else_can_speak(words: list[str], repair: bool) -> None:
     with TemporaryDirectory() as folder:
         of = context(
             Path(folder), tried, attempt(2, memo=memo), files={"kernel.cu": source.encode()}, device=device,
-            advice=(Advice(advice, "OPT", advice, 40.0),), changes=(change,), last=tried, bottleneck=bottleneck,
+            advice=(Advice(advice, "OPT", advice, 40.0),), changes=(Told(change),), last=tried, bottleneck=bottleneck,
             steering=(Steering(1, "keep it simple", "ann", 0.0),),
             failure=replace(BUILD, message=reason, feedback=log, files={"kernel.cu": candidate.encode()})
             if repair else None,

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from kpd.agents.agent import Failure
 from kpd.agents.prompt.blocks import ORDER, Block, Prompt, shorter
 from kpd.agents.prompt.compose import compose
+from kpd.model.kinds import Told
 from kpd.model.nouns import Steering
 from tests.support.agents.prompted import attempt, context, known, rules
 
@@ -31,7 +32,7 @@ def steps(prompt: Prompt) -> list[Prompt]:
 def full(root: Path, **given: Any) -> Prompt:
     tried = [attempt(number, outcome="rejected", memo=f"idea {number}", rules=rules("naive")) for number in range(1, 6)]
     of = context(
-        root, *tried, attempt(6), last=tried[-1], changes=("DRAM: up",),
+        root, *tried, attempt(6), last=tried[-1], changes=(Told("DRAM: up"),),
         steering=(Steering(1, "keep it simple", "ann", 0.0),), **given,
     )  # fmt: skip
     return compose(of, known(past="- memo: x", patterns="- y", avoid="- z", hints=("it has a namespace",)))

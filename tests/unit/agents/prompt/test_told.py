@@ -126,7 +126,7 @@ def test_more_findings_than_can_be_told_are_named() -> None:
 
 
 def test_a_run_of_several_agents_says_whose_an_iteration_was() -> None:
-    swept = replace(attempt(1, outcome="rejected", memo="TILE 0 → 16"), agent="sweep", override="")
+    swept = replace(attempt(1, outcome="rejected", memo="TILE 0 → 16"), agent="sweep", override=None)
     failed = attempt(2, outcome="failed", cause=NotBuilt("x " + "y" * 300))
     _, *blocks = history.so_far(run_of(swept, failed, attempt(3)), 3)
     lines = [block.text.split("\n")[1] for block in blocks]
