@@ -29,7 +29,7 @@ from kpd.model.nouns import Override, State
 from kpd.model.standing import DiskTrouble, ForApproval, PausedBy
 from kpd.workspace.paths import Workspace
 from tests.support.tui import agents, logs
-from tests.unit.tui.test_pure import view_of
+from tests.support.tui.views import view_of
 from tui.acts import asking
 from tui.acts.actions import ACTIONS, reason
 from tui.model.details import Show, Shown
