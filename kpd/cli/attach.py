@@ -19,11 +19,11 @@ HUNG_UP = 128 + signal.SIGHUP
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--ssh", metavar="[USER@]HOST[:PORT]", help="the daemon is on that machine, and so is what -w names"
+        "--ssh", metavar="[USER@]HOST[:PORT]", help="connect to a daemon on that machine; -w then names a folder there"
     )
-    parser.add_argument("--accept-new", action="store_true", help="with --ssh: trust a host key that nobody knows yet")
-    parser.add_argument("--read-only", action="store_true", help="look, without being able to change anything")
-    parser.add_argument("--low-bandwidth", action="store_true", help="for a thin line, as [tui] low_bandwidth")
+    parser.add_argument("--accept-new", action="store_true", help="with --ssh: trust an unknown host key")
+    parser.add_argument("--read-only", action="store_true", help="refuse all changes")
+    parser.add_argument("--low-bandwidth", action="store_true", help="send and draw less, as [tui] low_bandwidth")
 
 
 def execute(args: Namespace) -> int:

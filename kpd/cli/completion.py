@@ -48,7 +48,7 @@ complete --command kpd --no-files --arguments '(__kpd_complete)'
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="whose script to print")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
     parser.epilog = 'In ~/.bashrc or ~/.zshrc, after compinit: eval "$(kpd completion bash)"; fish: … | source'
 
 

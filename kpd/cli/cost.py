@@ -18,7 +18,7 @@ Spend = dict[str, Any]
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", metavar="RUN", help="one run in full; all runs if left out")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="show one run in full (default: all runs)")
     add_json(parser)
 
 

@@ -28,9 +28,11 @@ OTHER = "--recording FILE plays another one"
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--recording", metavar="FILE", help="another recording than the one that comes with kpd")
-    parser.add_argument("--speed", type=int, choices=SPEEDS, help="recorded seconds in one; by default it takes 2 min")
-    parser.add_argument("--headless", action="store_true", help="no UI: play for kpd attach and all other verbs")
+    parser.add_argument("--recording", metavar="FILE", help="play this recording instead of kpd's own")
+    parser.add_argument(
+        "--speed", type=int, choices=SPEEDS, help="play N times as fast as recorded (default: 2 minutes in all)"
+    )
+    parser.add_argument("--headless", action="store_true", help="play without the UI, for kpd attach and other verbs")
 
 
 def execute(args: Namespace) -> int:

@@ -31,7 +31,7 @@ from kpd.workspace.task import find_tasks
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="hosts to look at; all if left out")
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="hosts to check (default: all)")
     add_json(parser)
 
 

@@ -23,7 +23,7 @@ _PLACE = re.compile(r"r[1-9][0-9]*(\.[0-9]+)?|[0-9]+")
 def arguments(parser: ArgumentParser) -> None:
     what = "a run or an iteration to start from; the active run's incumbent if left out"
     parser.add_argument("place", nargs="?", metavar="RUN|ITER", help=what)
-    parser.add_argument("file", nargs="?", metavar="FILE", help="an editable file, where the task has several")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="the file to edit, if the task has several")
 
 
 def execute(args: Namespace) -> int:

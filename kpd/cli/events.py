@@ -17,11 +17,13 @@ NEWEST = 50
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--run", metavar="RUN", help="only the events of this run")
-    parser.add_argument("--after", metavar="SEQ", type=int, help="from the event after this number on")
-    parser.add_argument("--limit", metavar="N", type=count, default=NEWEST, help=f"at most so many ({NEWEST})")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on as events happen")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--run", metavar="RUN", help="show only events of this run")
+    parser.add_argument("--after", metavar="SEQ", type=int, help="show events after this number")
+    parser.add_argument(
+        "--limit", metavar="N", type=count, default=NEWEST, help=f"show at most N events (default: {NEWEST})"
+    )
+    parser.add_argument("-f", "--follow", action="store_true", help="wait for new events")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
 
 
 def execute(args: Namespace) -> int:

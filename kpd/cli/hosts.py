@@ -18,17 +18,19 @@ from kpd.workspace.paths import Workspace
 def arguments(parser: ArgumentParser) -> None:
     add_json(parser)
     verbs = parser.add_subparsers(dest="what", metavar="add|trust|retry")
-    add = verbs.add_parser("add", help="write a host into config.toml, and look at it")
-    add.add_argument("address", metavar="[USER@]HOST[:PORT]", help="what ssh takes, an alias of ~/.ssh/config, too")
-    add.add_argument("--name", help="what kpd calls it; by default the first part of the address")
+    add = verbs.add_parser("add", help="add a host to config.toml, and check it")
+    add.add_argument(
+        "address", metavar="[USER@]HOST[:PORT]", help="an address as for ssh, or an alias of ~/.ssh/config"
+    )
+    add.add_argument("--name", help="the host's name in kpd (default: the first part of the address)")
     add.add_argument("--transport", choices=("ssh", "controlmaster"), default="ssh", help="see config.toml.example")
-    add.add_argument("--accept-new", action="store_true", help="trust the key of a host that nobody has seen before")
-    add.add_argument("--no-check", action="store_true", help="only write it down")
-    trust = verbs.add_parser("trust", help="say that the key which a host offers is its own")
+    add.add_argument("--accept-new", action="store_true", help="trust an unknown host key")
+    add.add_argument("--no-check", action="store_true", help="do not connect")
+    trust = verbs.add_parser("trust", help="trust the key that a host offers")
     trust.add_argument("name", metavar="HOST")
-    trust.add_argument("--fingerprint", metavar="SHA256:…", help="trust this one and no other, without a question")
-    trust.add_argument("--yes", action="store_true", help="trust whatever it offers, without a question")
-    retry = verbs.add_parser("retry", help="have the daemon try a host's link again now")
+    trust.add_argument("--fingerprint", metavar="SHA256:…", help="trust only this key, without asking")
+    trust.add_argument("--yes", action="store_true", help="trust the offered key without asking")
+    retry = verbs.add_parser("retry", help="connect to a host again now")
     retry.add_argument("name", metavar="HOST")
 
 

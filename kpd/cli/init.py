@@ -19,7 +19,7 @@ WRITTEN = {"runs", ".kpd", "tasks", "memory"}
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", metavar="DIR", help="the folder; the current one if left out")
+    parser.add_argument("folder", nargs="?", metavar="DIR", help="the folder (default: the current one)")
 
 
 def execute(args: Namespace) -> int:

@@ -10,7 +10,7 @@ from kpd.cli.text import clean, columns, narrate, out, out_json, plain, table, w
 
 
 def skills_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", metavar="SKILL", help="one of them; all in brief if left out")
+    parser.add_argument("id", nargs="?", metavar="SKILL", help="show this skill (default: list all)")
     add_json(parser)
 
 
@@ -56,9 +56,11 @@ STANDS = {
 
 
 def rules_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("stand", nargs="?", choices=tuple(STANDS), help="what to make of a rule in a run")
-    parser.add_argument("rule", nargs="?", metavar="RULE", help="a rule's id, as the table has it")
-    parser.add_argument("--run", metavar="RUN", help="a run's id; the active one if left out")
+    parser.add_argument(
+        "stand", nargs="?", choices=tuple(STANDS), help="pin or ban a rule in a run, or undo that with plain"
+    )
+    parser.add_argument("rule", nargs="?", metavar="RULE", help="a rule's id")
+    parser.add_argument("--run", metavar="RUN", help="a run's id (default: the active run)")
     add_json(parser)
 
 

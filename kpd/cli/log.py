@@ -26,8 +26,8 @@ HEAD = ("ITER", "OUTCOME", "SCORE", "GAIN", "AGENT", "MEMO")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id; the newest one if left out")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on as iterations end, until the run does")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id (default: the newest run)")
+    parser.add_argument("-f", "--follow", action="store_true", help="print iterations as they end, until the run ends")
     add_json(parser)
 
 

@@ -42,8 +42,8 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
     (
         "begin",
         (
-            Verb("demo", "watch a recorded run on a GPU: nothing else is needed", "demo"),
-            Verb("init", "make a workspace: config, example tasks, skills", "init"),
+            Verb("demo", "play a recorded run on a GPU; needs no GPU", "demo"),
+            Verb("init", "create a workspace: config, example tasks, skills", "init"),
             Verb("start", "start the daemon if none runs, queue tasks, open the UI", "start"),
             Verb("attach", "open the UI on the running daemon", "attach"),
             Verb("run", "queue a run of a task", "run"),
@@ -52,15 +52,15 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
     (
         "look",
         (
-            Verb("status", "what runs where, what waits, and what needs you", "status"),
-            Verb("queue", "the runs that wait for their turn", "status"),
-            Verb("log", "a run's iterations with their verdicts", "log"),
-            Verb("show", "one iteration in full", "show"),
-            Verb("diff", "what an iteration changed", "show"),
-            Verb("cost", "what models have cost: tokens and dollars by run, iteration and purpose", "cost"),
-            Verb("events", "the event log", "events"),
-            Verb("hosts", "the hosts as last seen; add, trust or retry one", "hosts"),
-            Verb("doctor", "what works here and on the hosts, and what to do about the rest", "doctor"),
+            Verb("status", "show what runs where, what waits, and what needs you", "status"),
+            Verb("queue", "list the queued runs", "status"),
+            Verb("log", "list a run's iterations with their verdicts", "log"),
+            Verb("show", "show one iteration in full", "show"),
+            Verb("diff", "show what an iteration changed", "show"),
+            Verb("cost", "show the cost of models: tokens and dollars by run, iteration and purpose", "cost"),
+            Verb("events", "show the event log", "events"),
+            Verb("hosts", "show the hosts; add, trust or retry one", "hosts"),
+            Verb("doctor", "check this machine and the hosts, and say how to fix problems", "doctor"),
         ),
     ),
     (
@@ -70,18 +70,18 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
     (
         "know",
         (
-            Verb("task", "make, check and list tasks", "task"),
-            Verb("skills", "the skill files that rules point to", "knowledge"),
-            Verb("memory", "what earlier runs of a task found", "knowledge"),
-            Verb("rules", "the rules that explain a profile; pin or ban one for a run's agents", "knowledge"),
+            Verb("task", "create, check and list tasks", "task"),
+            Verb("skills", "show the skill files that belong to rules", "knowledge"),
+            Verb("memory", "show what earlier runs of a task found", "knowledge"),
+            Verb("rules", "show the rules that explain a profile; pin or ban one for a run's agents", "knowledge"),
         ),
     ),
     (
         "serve",
         (
             Verb("daemon", "run the daemon in the foreground", "daemon"),
-            Verb("shutdown", "end the daemon after the steps under way, or at once", "daemon"),
-            Verb("completion", "print what has a shell complete kpd's arguments", "completion"),
+            Verb("shutdown", "end the daemon after its current steps, or at once", "daemon"),
+            Verb("completion", "print the script for completion in a shell", "completion"),
         ),
     ),
 )

@@ -16,12 +16,16 @@ class Parser(argparse.ArgumentParser):
 
 def add_workspace(parser: argparse.ArgumentParser, default: str | None) -> None:
     parser.add_argument(
-        "-w", "--workspace", metavar="DIR", default=default, help="the workspace (or $KPD_WORKSPACE, or found upwards)"
+        "-w",
+        "--workspace",
+        metavar="DIR",
+        default=default,
+        help="the workspace (default: $KPD_WORKSPACE, or the nearest one from here upwards)",
     )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def nearest(word: str, known: list[str]) -> str:

@@ -48,7 +48,9 @@ def enqueue(ws: Workspace, args: Namespace, task: str) -> str:
 def arguments(parser: ArgumentParser) -> None:
     add_arguments(parser, QueueRun)
     parser.add_argument(
-        "--wait", action="store_true", help="wait for the end: 0 improved, 1 failed, 2 no gain, 3 infrastructure"
+        "--wait",
+        action="store_true",
+        help="wait for the end; exit with 0 improved, 1 failed, 2 no gain, 3 infrastructure",
     )
 
 

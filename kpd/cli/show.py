@@ -18,9 +18,11 @@ PROFILE_S = 1800.0
 
 def show_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("iteration", metavar="ITER", help="r3.7, or 7 in the newest run")
-    parser.add_argument("--rederive", action="store_true", help="the verdict from timing.json again; 1 if it differs")
-    parser.add_argument("--profile", choices=("full",), help="run the profiler again, with everything it collects")
-    parser.add_argument("--prompt", action="store_true", help="what its agent told the model, with tokens a block")
+    parser.add_argument(
+        "--rederive", action="store_true", help="compute the verdict from timing.json again; exit with 1 if it differs"
+    )
+    parser.add_argument("--profile", choices=("full",), help="run the profiler again, with all its metrics")
+    parser.add_argument("--prompt", action="store_true", help="show the agent's prompt, with the tokens of each block")
     add_json(parser)
 
 
@@ -75,7 +77,7 @@ def _rederive(answer: dict[str, Any], as_json: bool) -> int:
 
 def diff_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("iteration", metavar="ITER", help="r3.7, or 7 in the newest run")
-    parser.add_argument("against", nargs="?", metavar="ITER", help="the iteration it is compared with; its parent")
+    parser.add_argument("against", nargs="?", metavar="ITER", help="compare with this iteration (default: its parent)")
     add_json(parser)
 
 

@@ -18,8 +18,8 @@ from kpd.workspace.paths import Workspace
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("tasks", nargs="*", metavar="TASK", help="a task's name or folder: a run of it is queued")
-    parser.add_argument("--headless", action="store_true", help="no UI: be the daemon, in the foreground")
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="queue a run of this task (name or folder)")
+    parser.add_argument("--headless", action="store_true", help="run the daemon in the foreground, without the UI")
     add_arguments(parser, QueueRun, "task", "patience", "min_gain_pct", "stop_score", "usd")
 
 

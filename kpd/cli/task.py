@@ -19,16 +19,14 @@ PLACEHOLDER = "@NAME@"
 
 def arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="what", metavar="new|check|list", required=True)
-    new = verbs.add_parser(
-        "new", help="a small C task that passes check, to start from, or a production kernel as a task"
-    )
+    new = verbs.add_parser("new", help="create a small task to start from, or a task of a production kernel")
     new.add_argument("name", metavar="NAME")
-    new.add_argument("--language", metavar="L", default="c", help="what the small task is written in (c)")
+    new.add_argument("--language", metavar="L", default="c", help="language of the small task (default: c)")
     task_new.arguments(new)
-    check = verbs.add_parser("check", help="load tasks and explain what is wrong with them; 64 if anything is")
-    check.add_argument("tasks", nargs="*", metavar="TASK", help="names or folders; all tasks if left out")
+    check = verbs.add_parser("check", help="check tasks and explain errors; exit with 64 if there are any")
+    check.add_argument("tasks", nargs="*", metavar="TASK", help="names or folders (default: all tasks)")
     add_json(check)
-    add_json(verbs.add_parser("list", help="the workspace's tasks, and those that ship with kpd"))
+    add_json(verbs.add_parser("list", help="list the workspace's tasks, and those that ship with kpd"))
 
 
 def execute(args: Namespace) -> int:

@@ -21,16 +21,19 @@ if TYPE_CHECKING:
 
 def arguments(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("from a production kernel", "a model writes its harness, and kpd checks it")
-    group.add_argument("--from", dest="source", metavar="FILE", type=Path, help="the source with the kernel")
-    group.add_argument("--wrapper", metavar="FILE", type=Path, help="the host's source that launches it")
-    group.add_argument("--observed", metavar="FILE", type=Path, help="the table of its real launches, in JSON")
+    group.add_argument("--from", dest="source", metavar="FILE", type=Path, help="source file of the kernel")
+    group.add_argument("--wrapper", metavar="FILE", type=Path, help="source file of the host code that launches it")
+    group.add_argument("--observed", metavar="FILE", type=Path, help="table of its real launches, as JSON")
     group.add_argument(
-        "--facts", action="store_true", help="print what can be told without a model, as JSON; make nothing"
+        "--facts", action="store_true", help="print what kpd finds without a model, as JSON, and create nothing"
     )
-    group.add_argument("--top", metavar="N", type=count, default=5, help="configurations to keep (5)")
-    group.add_argument("--tries", metavar="N", type=count, default=3, help="answers to ask for until one is right (3)")
+    group.add_argument("--top", metavar="N", type=count, default=5, help="configurations to keep (default: 5)")
+    group.add_argument("--tries", metavar="N", type=count, default=3, help="ask the model at most N times (default: 3)")
     group.add_argument(
-        "--arch", metavar="sm_NN", default="sm_80", help="what to compile for where nvcc is here (sm_80)"
+        "--arch",
+        metavar="sm_NN",
+        default="sm_80",
+        help="architecture to compile for, if nvcc is installed here (default: sm_80)",
     )
 
 

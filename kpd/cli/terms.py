@@ -19,9 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
     match parser.get_default("verb"):
         case "steer":
             add_arguments(parser, SteerRun)
-            parser.add_argument(
-                "--withdraw", metavar="N", type=count, help="take note N back, unless it was read; instead of --note"
-            )
+            parser.add_argument("--withdraw", metavar="N", type=count, help="withdraw note N, unless it was read")
         case "budget":
             add_arguments(parser, ChangeBudget)
             add_json(parser)

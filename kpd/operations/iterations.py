@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SetReview(OnRun):
-    """Candidates wait for you before they are built, or no longer."""
+    """Let candidates wait for your approval before they are built, or not."""
 
     name = "review"
     keys = (Key("review", "g", "review gate", "Review", rank=17),)
@@ -35,7 +35,7 @@ class SetReview(OnRun):
 class OnWaiting(Operation[RunIteration]):
     """Something that is done to a candidate that waits for a person: the one that is named, else the only one."""
 
-    iteration: Annotated[str | None, Arg("ITER", "r3.7; the one that waits if left out")] = None
+    iteration: Annotated[str | None, Arg("ITER", "r3.7 (default: the one that waits)")] = None
 
     def target(self, state: State) -> RunIteration:
         if self.iteration:
@@ -58,7 +58,7 @@ class OnWaiting(Operation[RunIteration]):
 
 
 class ApproveCandidate(OnWaiting):
-    """Let the candidate that waits be built."""
+    """Let the waiting candidate be built."""
 
     name = "approve"
     keys = (Key("approve", "y", "approve", "Review", 1, True),)
@@ -67,14 +67,14 @@ class ApproveCandidate(OnWaiting):
 
 
 class DeclineCandidate(OnWaiting):
-    """End the candidate that waits, and say why."""
+    """End the waiting candidate, with a reason."""
 
     name = "decline"
     keys = (Key("decline", "D", "decline", "Review", 2, True),)
     emits = ("declined",)
     done = "{of} is declined; its agent reads that when it next proposes"
 
-    reason: Annotated[str, Arg("TEXT", "what the agent should know of it when it next proposes", "--reason")] = ""
+    reason: Annotated[str, Arg("TEXT", "the reason, for the agent's next proposal", "--reason")] = ""
 
 
 def waiting(run: Run) -> Iteration | None:
@@ -94,7 +94,7 @@ class AcceptIteration(OnIteration):
     emits = ("accepted",)
     done = "{of} is the incumbent, marked as accepted by hand"
 
-    reason: Annotated[str, Arg("TEXT", "why, against the verdict; it stays in the log", "--reason")] = ""
+    reason: Annotated[str, Arg("TEXT", "the reason, for the log", "--reason")] = ""
 
     def why_not(self, state: State, target: RunIteration) -> Refused | None:
         run, it = target
@@ -122,7 +122,9 @@ class RollBack(OnIteration):
     emits = ("rolled_back",)
     done = "{of} is the incumbent again; its files are in the task folder"
 
-    force: Annotated[bool, Arg("", "even if the task folder holds an edit that was not measured", "--force")] = False
+    force: Annotated[
+        bool, Arg("", "roll back even if the task folder has an edit that was not measured", "--force")
+    ] = False
 
     def why_not(self, state: State, target: RunIteration) -> Refused | None:
         run, it = target
@@ -135,7 +137,7 @@ class RollBack(OnIteration):
 
 
 class UndoDecision(OnRun):
-    """Take back the last accept or roll back; again: redo."""
+    """Undo the last accept or rollback; again: redo."""
 
     name = "undo"
     keys = (Key("undo", "u", "undo", "Iteration", 9, True),)
@@ -152,7 +154,7 @@ class UndoDecision(OnRun):
 
 
 class WriteMemo(OnIteration):
-    """Say in your own words what an iteration tried."""
+    """Describe in your own words what an iteration tried."""
 
     name = "memo"
     keys = (Key("memo", "m", "memo", "Iteration", rank=6),)
@@ -163,7 +165,7 @@ class WriteMemo(OnIteration):
 
 
 class MeasureAgain(OnIteration):
-    """Measure the files of an iteration once more."""
+    """Measure the files of an iteration again."""
 
     name = "again"
     keys = (
@@ -189,7 +191,7 @@ class MeasureAgain(OnIteration):
 
 
 class ProfileInFull(OnIteration):
-    """All that the profiler has to say of an iteration."""
+    """Collect the full profile of an iteration."""
 
     name = "profile"
     verb = "show"

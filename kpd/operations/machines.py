@@ -10,7 +10,7 @@ from kpd.operations.operation import Key, Nowhere
 
 
 class CheckHosts(Nowhere):
-    """Look at hosts anew: links, devices, checks; all of them, or one."""
+    """Check hosts now: links, devices, programs; all of them, or one."""
 
     name = "check_hosts"
     verb = "doctor"
@@ -23,7 +23,7 @@ class CheckHosts(Nowhere):
 
 
 class RetryLink(Nowhere):
-    """Try to reach the chosen host now."""
+    """Connect to the chosen host now."""
 
     name = "nudge"
     verb = "hosts"
@@ -33,7 +33,7 @@ class RetryLink(Nowhere):
 
 
 class TrustHost(Nowhere):
-    """Trust the key that the chosen host shows."""
+    """Trust the key of the chosen host."""
 
     name = "trust"
     verb = "hosts"
@@ -45,13 +45,13 @@ class TrustHost(Nowhere):
 
 
 class ShutDown(Nowhere):
-    """End the daemon after the steps under way, or at once."""
+    """End the daemon after its current steps, or at once."""
 
     name = "shutdown"
     verb = "shutdown"
     emits = ("daemon_stopped",)
 
-    now: Annotated[bool, Arg("", "cut the steps under way; they are begun again after resume", "--now")] = False
+    now: Annotated[bool, Arg("", "cancel the current steps; resume repeats them", "--now")] = False
 
 
 class PlayRecording(Nowhere):

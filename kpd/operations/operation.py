@@ -134,7 +134,7 @@ def help_of(kind: type[Operation[Any]]) -> str:
 
 # ── what operations are done to ───────────────────────────────────────────────────────────────────────────────────
 
-RUN = Arg("RUN", "a run's id; the active one if left out")
+RUN = Arg("RUN", "a run's id (default: the active run)")
 ITER = Arg("ITER", "r3.7, or 7 in the newest run")
 
 

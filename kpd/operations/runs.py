@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 WHO = "who proposes: claude, sweep, mailbox, script:FOLDER, operator, a plug-in's; claude,sweep take turns"
-ITERATIONS = Arg("N", "attempts, not counting the baseline", "--iterations")
-PATIENCE = Arg("N", "end after N attempts without an accepted one", "--patience")
-MIN_GAIN = Arg("PCT", "accept from this gain on", "--min-gain")
+ITERATIONS = Arg("N", "number of attempts, without the baseline", "--iterations")
+PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--patience")
+MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
 
 
 class QueueRun(Nowhere):
@@ -34,7 +34,7 @@ class QueueRun(Nowhere):
     agent: Annotated[str | None, Arg("AGENT", WHO, "--agent")] = None
     host: Annotated[str | None, Arg("HOST", "a host of config.toml", "--host")] = None
     approve: Annotated[
-        bool | None, Arg("", "have candidates wait for kpd approve before they are built", "--approve")
+        bool | None, Arg("", "let candidates wait for kpd approve before they are built", "--approve")
     ] = None
     iterations: Annotated[Count | None, ITERATIONS] = None
     patience: Annotated[Count | None, PATIENCE] = None
@@ -44,7 +44,7 @@ class QueueRun(Nowhere):
 
 
 class PauseRun(OnRun):
-    """Finish the step under way, then wait."""
+    """Finish the current step, then wait."""
 
     name = "pause"
     keys = (Key("pause", "p", "pause", "Run", rank=4),)
@@ -61,7 +61,7 @@ class PauseRun(OnRun):
 
 
 class ResumeRun(Operation["Run | None"]):
-    """Go on with a paused run, or with a queue that is held."""
+    """Continue a paused run, or a held queue."""
 
     name = "resume"
     keys = (Key("resume", "r", "resume", "Run", rank=3),)
@@ -106,7 +106,7 @@ class SteerRun(OnRun):
 
     run: Annotated[str | None, RUN._replace(option="--run")] = None
     text: Annotated[str, Arg("TEXT", "what the agent should know or try", words=True)] = ""
-    note: Annotated[int | None, Arg("N", "put TEXT in place of note N, unless it was read", "--note")] = None
+    note: Annotated[int | None, Arg("N", "replace note N by TEXT, unless it was read", "--note")] = None
 
     def told(self, answer: Mapping[str, Any]) -> str:
         note = answer.get("note", self.note)
@@ -114,7 +114,7 @@ class SteerRun(OnRun):
 
 
 class NoteRun(OnRun):
-    """Keep a line in the run's log, for later readers."""
+    """Add a line to the run's log, for later readers."""
 
     name = "note"
     keys = (Key("note", "L", "note", "Run"),)
@@ -129,7 +129,7 @@ class NoteRun(OnRun):
 
 
 class SkipIteration(OnRun):
-    """Give up the iteration under way and go on."""
+    """Give up the current iteration and continue."""
 
     name = "skip"
     keys = (Key("skip", "x", "skip", "Run", rank=8),)
@@ -143,7 +143,7 @@ class SkipIteration(OnRun):
 
 
 class StopRun(OnRun):
-    """End the run now, killing what it has running."""
+    """End the run now and kill its jobs."""
 
     name = "stop"
     keys = (Key("stop", "S", "stop", "Run", rank=10),)
@@ -152,7 +152,7 @@ class StopRun(OnRun):
 
 
 class ChangeBudget(OnRun):
-    """What a run may spend and what is left; change it.
+    """Show or change the budget of a run.
 
     What is None stays as it is. No limit in dollars, and no score to stop at, is 0.
     """
@@ -169,13 +169,13 @@ class ChangeBudget(OnRun):
         None
     )
     usd: Annotated[NotNegative | None, Arg("D", "spend no more than this on models; 0: no limit", "--usd")] = None
-    fix_attempts: Annotated[
-        Count | None, Arg("N", "how often a candidate goes back to be mended", "--fix-attempts")
-    ] = None
+    fix_attempts: Annotated[Count | None, Arg("N", "how often an agent may repair a candidate", "--fix-attempts")] = (
+        None
+    )
 
 
 class ChangeAgent(OnRun):
-    """Change who proposes next, or the model that is asked.
+    """Change the agents that propose, or their model.
 
     What is None stays as it is; an empty model is config.toml's.
     """
@@ -194,7 +194,7 @@ class ChangeAgent(OnRun):
 
 
 class MoveRun(Operation["Run"]):
-    """Give a run that waits another place in the queue."""
+    """Move a run within the queue."""
 
     name = "move"
     verb = "move"
@@ -206,7 +206,7 @@ class MoveRun(Operation["Run"]):
     done = "{run} is number {place} in the queue"
 
     run: Annotated[str, Arg("RUN", "a run that kpd queue shows as queued")]
-    to: Annotated[Literal["up", "down", "top", "bottom"], Arg("WHERE", "by one place, or to either end")]
+    to: Annotated[Literal["up", "down", "top", "bottom"], Arg("WHERE", "move by one place, or to an end")]
 
     def target(self, state: State) -> Run:
         return run_ref(state, self.run)
@@ -221,7 +221,7 @@ class MoveRun(Operation["Run"]):
 
 
 class RuleStand(OnRun):
-    """Have agents hear of a rule first of all, never, or by its severity again."""
+    """Pin or ban a rule for the run's agents, or undo that."""
 
     name = "rule"
     verb = "rules"

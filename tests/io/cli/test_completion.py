@@ -122,7 +122,7 @@ def test_nothing_is_said_where_nothing_can_be_known(typed: Typed) -> None:
 
 
 def test_fish_has_verbs_options_and_names_with_what_they_are(ws: Path, here: Shell) -> None:
-    assert asked(here, "kpd stat") == {"status": "what runs where, what waits, and what needs you"}
+    assert asked(here, "kpd stat") == {"status": "show what runs where, what waits, and what needs you"}
     assert asked(here, "kpd stop ") == {"r12": "softmax_cuda", "r1": "softmax_cuda"}
     assert list(asked(here, "true; kpd diff r1.0 r12.")) == ["r12.3"]
     assert list(asked(here, "kpd run softmax_cuda --ho")) == ["--host"]

@@ -21,7 +21,7 @@ RUNNING: list[tuple[list[str], Commands]] = [
     (["s", "type:try -O3", "click:⏎ send", "click:esc close"], [("steer", {"run": "r1", "text": "try -O3"})]),
     (["question_mark", "click:esc close"], []),
     (["ctrl+p", "type:pause", "click:⏎ take it"], [("pause", {"run": "r1"})]),
-    (["ctrl+p", "type:pause", "click:finish the step under way, then"], [("pause", {"run": "r1"})]),
+    (["ctrl+p", "type:pause", "click:finish the current step, then"], [("pause", {"run": "r1"})]),
     (["ctrl+p", "type:no such act", "click:No act has", "click:⏎ take it", "click:esc close"], []),
     (["slash", "type:tile", "click:esc back"], []),
     (["slash", "type:rows", "click:⏎ keep"], []),
