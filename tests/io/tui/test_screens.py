@@ -39,7 +39,6 @@ SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
         pytest.param(gpu.transposed, WIDE, (), ("96 % on the device, 3.7 % launching", "+84.5 %"), id="gpu_overview"),
         pytest.param(gpu.transposed, WIDEST, (), ("Moved most", "smem_bank_conflicts", "Lately"), id="gpu_widest"),
         pytest.param(gpu.transposed, WIDE, ("3", "right", "end"), ("NVIDIA",), id="gpu_advice"),
-        pytest.param(gpu.recorded, SMALL, (), ("NVIDIA H100 80GB HBM3  recorded",), id="gpu_recorded"),
         pytest.param(gpu.without_counters, SMALL, (), ("! no counters", "NVreg_Restrict"), id="gpu_no_counters"),
         pytest.param(agents.claude, WIDEST, ("left",), ("$0.0700 of $2.50", "claude-sonnet-5-5"), id="run_widest"),
         pytest.param(fleet.eight, WIDEST, ("7",), ("413/700", "Queue", "set NVreg_Restrict"), id="hosts_widest"),
