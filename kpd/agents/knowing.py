@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kpd.agents import space
 from kpd.agents.agent import Context, Proposal
-from kpd.agents.handlers.catalogue import hints, tidy
+from kpd.agents.handlers import hints, tidy
 from kpd.agents.hygiene import gate
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.known import Known, heard
@@ -63,6 +63,6 @@ def read(text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[
     """
     reply = parse(text, task, incumbent, failed)
     start = {**incumbent, **(failed or {})}
-    files = tidy(task, start, reply.files)
+    files = tidy(reply.files)
     gate(task, start, files)
     return replace(reply, files=files)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.agents.agent import BadReply
-from kpd.agents.handlers.catalogue import HANDLERS, hints, tidy
+from kpd.agents.handlers import hints, tidy
 from kpd.agents.knowing import read
 from tests.support.agents.asked import TASKS, made, shipped
 
@@ -27,7 +27,7 @@ def test_shipped_kernels_need_no_hint_and_no_tidying() -> None:
     for folder in TASKS.iterdir():
         task, incumbent = shipped(folder.name)
         assert hints(task, incumbent) == ()
-        assert tidy(task, incumbent, incumbent) == incumbent
+        assert tidy(incumbent) == incumbent
 
 
 def test_hints_name_what_must_stay(tmp_path: Path) -> None:
@@ -72,10 +72,9 @@ CODE = "#include <math.h>\n\nint f(int n) {\n    return n;\n}\n"
         ("This kernel uses a tile in memory.\n", ""),
     ],
 )
-def test_sentences_at_either_end_are_taken_away(tmp_path: Path, given_text: str, left: str | None) -> None:
-    task = made(tmp_path, {"kernel.cu": CODE}, ("kernel.cu", "notes.txt"))
+def test_sentences_at_either_end_are_taken_away(given_text: str, left: str | None) -> None:
     files = {"kernel.cu": given_text.encode(), "notes.txt": b"This is a file of words.\n"}
-    tidied = tidy(task, {}, files)
+    tidied = tidy(files)
     assert tidied["kernel.cu"].decode() == (given_text if left is None else left)
     assert tidied["notes.txt"] == files["notes.txt"]
 
@@ -84,17 +83,15 @@ def test_sentences_at_either_end_are_taken_away(tmp_path: Path, given_text: str,
     b"This kernel uses a tile in memory.", b"\n", b"\r\n", b"/*", b"*/", b'"', b"\\", b"int x;", b"\x0c", b"\xff",
 ]), max_size=20).map(b"".join))  # fmt: skip
 def test_any_file_is_left_as_it_is_or_shorter(data: bytes) -> None:
-    task, incumbent = shipped("transpose_cuda")
-    tidied = tidy(task, incumbent, {"kernel.cu": data})["kernel.cu"]
+    tidied = tidy({"kernel.cu": data})["kernel.cu"]
     assert tidied == data or tidied.removesuffix(b"\n") in data
-    assert tidy(task, incumbent, {"kernel.cu": tidied})["kernel.cu"] == tidied
+    assert tidy({"kernel.cu": tidied})["kernel.cu"] == tidied
 
 
-def test_each_handler_leaves_what_does_not_concern_it() -> None:
+def test_what_does_not_concern_them_is_left() -> None:
     task, incumbent = shipped("rmsnorm_silu_triton")
-    for handler in HANDLERS:
-        assert not handler.applies(task, incumbent)
-        assert handler.tidy(incumbent) == incumbent
+    assert hints(task, incumbent) == ()
+    assert tidy(incumbent) == incumbent
 
 
 def test_a_reply_is_tidied_before_the_gate() -> None:
