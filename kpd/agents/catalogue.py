@@ -1,8 +1,7 @@
 """The agents by name: kpd's own and those of plug-ins, each an entry point of the group `kpd.agents`."""
 
-from kpd.agents.again import Again
 from kpd.agents.agent import Agent, AgentKind
-from kpd.agents.operator import AsTheyAre
+from kpd.agents.operator import Again, AsTheyAre
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.seams import PlugInError, Seam

@@ -1,4 +1,4 @@
-"""The operator's own edit as an agent: it proposes the files just as a person left them."""
+"""Agents that propose files as they are: the operator's own edit, and a candidate that is to be measured again."""
 
 import difflib
 
@@ -39,3 +39,24 @@ def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
 
 AGENT = AgentKind(lambda config, of: AsTheyAre(), alone=True, operators=True)
 """It proposes nothing by itself: the run waits for edits of the task folder."""
+
+
+class Again:
+    """Proposes to the letter what was proposed first of all by what its own iteration repeats."""
+
+    repairs = False
+    reads_steering = False
+
+    async def propose(self, context: Context) -> Proposal:
+        own = context.run.iteration(context.number)
+        assert own is not None and own.again is not None
+        first = own
+        while first.again is not None:
+            found = context.run.iteration(first.again)
+            assert found is not None
+            first = found
+        files = read_files(context.folder, context.task.editable)
+        return Proposal(files, f"again: {first.memo}", first.expected, first.point)
+
+    async def close(self) -> None:
+        """Holds nothing."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kpd.agents.agent import Agent, Exhausted
 from kpd.agents.catalogue import agent
-from kpd.engine import edits, plan, taskfolder
+from kpd.engine import edits, plan
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Control, Interrupted
 from kpd.engine.fleet import Fleet
@@ -115,9 +115,9 @@ class Campaign:
             shutil.copytree(self.live, partial, symlinks=True)
             partial.rename(copy)
         task = edits.snapshot_of(self.workspace, self.run)
-        protected = taskfolder.hashes(taskfolder.present(copy, task.protected))
+        protected = edits.hashes(edits.present(copy, task.protected))
         if not self.run.pinned:
-            editable = taskfolder.hashes(taskfolder.present(copy, task.editable))
+            editable = edits.hashes(edits.present(copy, task.editable))
             self.journal.emit(e.TaskPinned(self.run_id, protected, editable))
         elif protected != self.run.pinned:
             raise TaskError(copy, 0, f"{self.run_id}'s own copy of the task was changed", "queue a new run")
@@ -189,7 +189,7 @@ class Campaign:
     def _begin(self, step: plan.Iterate, held: Agent) -> None:
         run = self.run
         parent = step.number if run.incumbent is None else run.incumbent
-        edit = taskfolder.name_of(run.pending_edit) if step.agent == "operator" else ""
+        edit = edits.name_of(run.pending_edit) if step.agent == "operator" else ""
         begun = e.IterationStarted(self.run_id, step.number, step.agent, parent, edit, step.of, step.thorough)
         self.journal.emit(begun)
         waiting = tuple(line.note for line in run.steering if line.consumed_by is None)

@@ -1,16 +1,83 @@
 """Between a run and the operator's task folder: edits become iterations, the incumbent is shown, nothing is lost."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from kpd.engine import taskfolder
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
 from kpd.model.notices import EditUnreadable, NotWritten, ProtectedChanged
 from kpd.model.nouns import Run
 from kpd.model.standing import EditedDuring
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import write_atomic
-from kpd.workspace.task import Task, TaskError, load_task
+from kpd.workspace.runfolder import digest, read_plain, write_atomic
+from kpd.workspace.task import Task, TaskError, load_task, task_files
+
+
+class Conflict(Exception):
+    """The folder holds an edit that kpd has not measured; writing would lose it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What a person changed: the editable files as they are now (empty when those are as known), and the names of the
+    protected files that were changed, added or removed."""
+
+    files: dict[str, bytes]
+    protected: tuple[str, ...]
+
+
+def hashes(files: dict[str, bytes]) -> dict[str, str]:
+    return {path: digest(data) for path, data in files.items()}
+
+
+def name_of(files: dict[str, str]) -> str:
+    """A short name for a set of files by their content: the same edit has the same name."""
+    return digest(repr(sorted(files.items())).encode())[:12]
+
+
+def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
+    """The named files that are there now; a file that an editor is just replacing may be missing.
+
+    Raises OSError for what is no regular file, too large, or may not be read.
+    """
+    found = {}
+    for name in names:
+        try:
+            found[name] = read_plain(folder / name)
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
+    """What differs from what kpd last knew of the folder, and from the protected files that the run began with.
+
+    An editable file that is missing, or empty where it was not, is a save in progress and not an edit. Raises TaskError
+    when the folder holds what no task may hold.
+    """
+    now = present(folder, snapshot.editable)
+    may_be_empty = {path for path, data in present(snapshot.folder, snapshot.editable).items() if not data}
+    complete = len(now) == len(snapshot.editable) and all(data or path in may_be_empty for path, data in now.items())
+    others = tuple(name for name in task_files(folder) if name not in snapshot.editable)
+    protected = hashes(present(folder, others))
+    changed = (name for name in protected.keys() | run.pinned.keys() if protected.get(name) != run.pinned.get(name))
+    return Edit(now if complete and hashes(now) != run.folder else {}, tuple(sorted(changed)))
+
+
+def refuse_to_lose(folder: Path, files: dict[str, bytes], run: Run) -> None:
+    """Raises Conflict when writing `files` would overwrite what kpd has not measured."""
+    now = hashes(present(folder, tuple(files)))
+    unmeasured = now if run.pending_edit else {path: it for path, it in now.items() if it != run.folder.get(path)}
+    wanted = hashes(files)
+    foreign = [path for path, it in unmeasured.items() if it != wanted[path] and it != run.files.get(path)]
+    if foreign:
+        raise Conflict(f"{folder.name}/{', '.join(foreign)} was edited since; that edit is measured first")
+
+
+def write(folder: Path, files: dict[str, bytes]) -> None:
+    """Lay `files` over the folder, each by rename."""
+    for path, data in files.items():
+        write_atomic(folder / path, data)
 
 
 def snapshot_of(workspace: Workspace, run: Run) -> Task:
@@ -41,13 +108,13 @@ def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None
     A folder that cannot be read as a task is said, and looked at again at its next change. Raises JournalError.
     """
     try:
-        edit = taskfolder.edit_of(workspace.tasks / run.task, snapshot_of(workspace, run), run)
+        edit = edit_of(workspace.tasks / run.task, snapshot_of(workspace, run), run)
         if set(edit.protected) - set(run.stale):
             journal.emit(e.BaselineStale(run.id, edit.protected))
             journal.emit(e.Noticed("warning", ProtectedChanged(run.id, run.task, edit.protected)))
         if not edit.files:
             return
-        if taskfolder.hashes(edit.files) == run.files:
+        if hashes(edit.files) == run.files:
             journal.emit(e.FolderKnown(run.id, run.files))  # an edit taken back, or kpd's own write before a crash
             return
         keep(workspace, run, edit.files)
@@ -55,12 +122,12 @@ def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None
         journal.emit(e.Noticed("warning", EditUnreadable(run.task, str(err))))
         return
     conflict = EditedDuring(run.current.number) if run.current is not None else None
-    journal.emit(e.OperatorEdited(run.id, taskfolder.hashes(edit.files), conflict, by))
+    journal.emit(e.OperatorEdited(run.id, hashes(edit.files), conflict, by))
 
 
 def keep(workspace: Workspace, run: Run, files: dict[str, bytes]) -> Path:
     """Copy an edit's files into the run folder, under the edit's own name. Raises OSError."""
-    folder = edit_folder(workspace, run, taskfolder.name_of(taskfolder.hashes(files)))
+    folder = edit_folder(workspace, run, name_of(hashes(files)))
     for path, data in files.items():
         write_atomic(folder / path, data)
     return folder
@@ -74,9 +141,9 @@ def show(workspace: Workspace, journal: Journal, run_id: str, files: dict[str, b
     run = run_of(journal, run_id)
     folder = workspace.tasks / run.task
     try:
-        taskfolder.refuse_to_lose(folder, files, run)
-    except taskfolder.Conflict as err:
+        refuse_to_lose(folder, files, run)
+    except Conflict as err:
         journal.emit(e.Noticed("warning", NotWritten(run_id, str(err), run.incumbent)))
         return
-    taskfolder.write(folder, files)
-    journal.emit(e.FolderKnown(run_id, taskfolder.hashes(files)))
+    write(folder, files)
+    journal.emit(e.FolderKnown(run_id, hashes(files)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from kpd.agents import space
 from kpd.agents.agent import BadReply, Base, Context, Failure, Proposal
 from kpd.agents.prompt.known import heard
-from kpd.engine import taskfolder
+from kpd.engine import edits
 from kpd.engine.attempt import Attempt, Fault
 from kpd.engine.edits import edit_folder
 from kpd.engine.ledger import RunLedger
@@ -155,4 +155,4 @@ def _events(at: Attempt) -> Iterable[e.Event]:
 
 def _start(at: Attempt) -> dict[str, bytes]:
     """The files that a proposal starts from."""
-    return taskfolder.present(at.task.folder, at.task.editable) if at.is_baseline else at.files_of(at.parent)
+    return edits.present(at.task.folder, at.task.editable) if at.is_baseline else at.files_of(at.parent)

@@ -1,6 +1,6 @@
 """The step of recording: what became of a candidate is made to last, and told in the run folder for people."""
 
-from kpd.engine import edits, taskfolder
+from kpd.engine import edits
 from kpd.engine.attempt import Attempt
 from kpd.knowledge import memory
 from kpd.model import events as e
@@ -20,7 +20,7 @@ async def record(at: Attempt, found: Detail) -> e.IterationEnded:
     found = at.detail_of(at.number)
     outcome, cause = _outcome(at, found) if at.fault is None else (outcome_of(at.fault.what), at.fault.what)
     if outcome in ("baseline", "accepted") and found.accepted is None:
-        at.journal.emit(e.Accepted(at.run_id, at.number, taskfolder.hashes(at.candidate())))
+        at.journal.emit(e.Accepted(at.run_id, at.number, edits.hashes(at.candidate())))
     if at.run.incumbent == at.number:
         edits.show(at.workspace, at.journal, at.run_id, at.candidate())
     if outcome != "baseline":

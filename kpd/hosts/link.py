@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kpd.hosts.bundle import bundle
+from kpd.hosts.child import OutputFlood
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, from_helper
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
-from kpd.hosts.stderr_tail import OutputFlood
 
 CHATTER = 16 << 10  # bytes of a login shell's greetings to read over before the helper's own
 SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a slow upload is seen to move

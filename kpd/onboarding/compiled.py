@@ -11,7 +11,7 @@ from kpd.hosts.host import Host, JobSpec
 from kpd.hosts.local import Local
 from kpd.measure import jobs
 from kpd.measure.compiling import BuildError, readable, useful
-from kpd.measure.cuda.harness import LIMIT_S, harness
+from kpd.measure.cuda.bench import COMPILED_S, harness
 from kpd.measure.cuda.nvcc import CudaToolchain, refuse_no_compiler
 from kpd.measure.driver.harness import Case
 from kpd.workspace.task import Task
@@ -33,7 +33,7 @@ class Compiler:
         tree = await self.host.stage({"kernel.cu": kernel.encode()})
         command = jobs.words((self.tools.nvcc, *self.tools.flags(()), "-c", "kernel.cu"))
         script = f"cd {jobs.words([f'{self.host.root}/trees/{tree}'])} || exit {jobs.GONE}\n{command} -o /dev/null\n"
-        result = await jobs.run(self.host, JobSpec(jobs.key("alone", self.tools.nvcc, script), script, LIMIT_S))
+        result = await jobs.run(self.host, JobSpec(jobs.key("alone", self.tools.nvcc, script), script, COMPILED_S))
         if result.rc == 0:
             return ""
         log = readable(result.stderr)

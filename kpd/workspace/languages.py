@@ -71,7 +71,7 @@ C = Language(
     Syntax((".c", ".h"), "c", _C_FENCES, _C_LEXER, _C_TYPES),
     "kpd.measure.c.bench:prepare",
     files=("kernel.c", "harness.c"),
-    flags="kpd.measure.c.flags:ALLOWED",
+    flags="kpd.measure.c.toolchain:ALLOWED",
     template=TASK_TEMPLATE,
 )
 CUDA = Language(
@@ -80,7 +80,7 @@ CUDA = Language(
     "gpu",
     files=("kernel.cu", "harness.cu"),
     sectioned=".cu",
-    flags="kpd.measure.cuda.flags:ALLOWED",
+    flags="kpd.measure.cuda.nvcc:ALLOWED",
 )
 TRITON = Language(_PYTHON, "kpd.measure.command.bench:prepare", "gpu", commands=True)
 PYTHON = COMMAND = Language(_PYTHON, "kpd.measure.command.bench:prepare", commands=True)

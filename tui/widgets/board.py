@@ -1,19 +1,58 @@
 """The one screen: header, tasks and runs on the left, tabs on the right, prompt and footer."""
 
+from collections.abc import Callable
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import var
+from textual.style import Style
 from textual.widgets import ContentSwitcher
 
 from tui.model.view import View
 from tui.panes import bars, memo, metrics, playing
-from tui.widgets.bar import Bar, TabBar
 from tui.widgets.hosts import HostsPane
+from tui.widgets.lines import Lines
 from tui.widgets.overview import OverviewPane
 from tui.widgets.pane import DiffPane, LogPane, Pane, RulesPane
 from tui.widgets.tree import Tree
+from tui.words.looks import look
+
+DrawBar = Callable[[View, int], list[Content]]
+
+
+class Bar(Lines, can_focus=False):
+    """Shows what `draw` makes of the view, and hides when that is nothing."""
+
+    view: var[View] = var(View, init=False)
+
+    def __init__(self, draw: DrawBar, id: str) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+
+    def watch_view(self) -> None:
+        width = self.room.width or self.app.size.width
+        lines = self._draw(self.view, width)
+        self.display = bool(lines)
+        self.show(lines)
+
+    def on_resize(self) -> None:
+        self.watch_view()
+
+
+class TabBar(Bar):
+    """The tabs; the open one stands out while the keyboard is below them."""
+
+    below: var[bool] = var(False)
+
+    def styled(self, style: str | Style) -> Style:
+        return look(self.app, "key-here") if style == ".key" and self.below else super().styled(style)
+
+    def watch_below(self) -> None:
+        self.refresh()
+
 
 WIDE, WIDEST, TALL = 110, 200, 30
 """From so many columns and rows on, the panes get more room."""

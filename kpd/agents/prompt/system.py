@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator
 
 from kpd.agents.agent import Context
-from kpd.agents.prompt import bodies, harness, history, machine, rules
+from kpd.agents.prompt import bodies, history, machine, rules
 from kpd.agents.prompt.anchor import Anchored
 from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import closed, fenced, legible, quoted
@@ -83,19 +83,19 @@ def source(path: str, data: bytes) -> str:
 
 
 def _task(context: Context) -> Iterator[str]:
-    task, judge = context.task, harness.text_of(context.task)
+    task, judge = context.task, machine.text_of(context.task)
     facts = (
         f"## The task: {plain(task.summary) or task.name}",
         *_built(context),
         *_least(context),
-        harness.cases(judge),
+        machine.cases(judge),
     )
     yield "\n".join(fact for fact in facts if fact)
     for name in task.context:
         text = cut(inside(task.folder, name).read_text(errors="replace"), LONGEST_FILE)
         yield f"`{plain(name)}`, protected:\n{source(name, text.encode())}"
     declared = any(name.endswith((".h", ".hpp", ".cuh")) for name in task.context)
-    if not declared and (call := harness.call(judge)):
+    if not declared and (call := machine.call(judge)):
         yield f"The harness calls it so:\n{fenced(call, 'c')}"
 
 

@@ -1,6 +1,6 @@
 """What is done to a run's candidates: looked at first, measured once more, told of, and made by hand."""
 
-from kpd.engine import edits, taskfolder
+from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
 from kpd.engine.waiting import tell
@@ -83,12 +83,12 @@ def edit(engine: Engine, op: EditKernel, target: Run, by: str) -> None:
     wanted = {path: text.encode() for path, text in files.items()}
     engine.look_at_folders({run.task})
     run = run_of(engine.journal, run.id)
-    now = taskfolder.present(live, tuple(wanted))
+    now = edits.present(live, tuple(wanted))
     if now == wanted:
         raise Refused(f"nothing to save: {live} holds this already")
     try:
-        taskfolder.refuse_to_lose(live, wanted, run)
-    except taskfolder.Conflict as err:
+        edits.refuse_to_lose(live, wanted, run)
+    except edits.Conflict as err:
         raise Refused(str(err), f"edit {live / next(iter(wanted))} itself, or wait until it is measured") from err
-    taskfolder.write(live, wanted)
+    edits.write(live, wanted)
     engine.look_at_folders({run.task}, by)

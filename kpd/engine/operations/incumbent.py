@@ -2,7 +2,7 @@
 
 import time
 
-from kpd.engine import edits, taskfolder
+from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.knowledge import memory
 from kpd.model import events as e
@@ -18,7 +18,7 @@ def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -
     run, it = target
     files = _writable(engine, run, it, force=False)
     override = Override(by, op.reason.strip())
-    engine.journal.emit(e.Accepted(run.id, it.number, taskfolder.hashes(files), override))
+    engine.journal.emit(e.Accepted(run.id, it.number, edits.hashes(files), override))
     edits.show(engine.workspace, engine.journal, run.id, files)
     _remember(engine, run, it, told(override))
 
@@ -41,7 +41,7 @@ def undo(engine: Engine, op: UndoDecision, target: Run, by: str) -> dict[str, in
 
 def _go_back(engine: Engine, run: Run, it: Iteration, force: bool, by: str, undo: bool = False) -> None:
     files = _writable(engine, run, it, force)
-    engine.journal.emit(e.RolledBack(run.id, it.number, taskfolder.hashes(files), by, undo))
+    engine.journal.emit(e.RolledBack(run.id, it.number, edits.hashes(files), by, undo))
     edits.show(engine.workspace, engine.journal, run.id, files)
     _remember(engine, run, it, f"{'undone ' if undo else ''}by {by}")
     engine.wake()
@@ -59,13 +59,13 @@ def _writable(engine: Engine, run: Run, it: Iteration, force: bool) -> dict[str,
     candidate = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
     files, live = candidate.read_candidate(editable), engine.workspace.tasks / run.task
     if force:
-        now = taskfolder.present(live, editable)
+        now = edits.present(live, editable)
         edits.keep(engine.workspace, run, now)
-        engine.journal.emit(e.FolderKnown(run.id, taskfolder.hashes(now)))
+        engine.journal.emit(e.FolderKnown(run.id, edits.hashes(now)))
         return files
     try:
-        taskfolder.refuse_to_lose(live, files, run)
-    except taskfolder.Conflict as err:
+        edits.refuse_to_lose(live, files, run)
+    except edits.Conflict as err:
         theirs, ours = live / editable[0], candidate.candidate / editable[0]
         forced = f"kpd rollback {run.id}.{it.number} --force keeps a copy of your version in the run folder and goes on"
         remedy = f"compare {theirs} with {ours}" + (f"; {forced}" if was_accepted(it) else "")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kpd.engine import edits, taskfolder
+from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.engine.turns import DeviceClaim
 from kpd.hosts.host import claims
@@ -38,7 +38,7 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
             f"{name} was measured on a {device.kind.upper()}: its profile is all there is", f"kpd show {name}"
         )
     task = edits.snapshot_of(engine.workspace, run)
-    if taskfolder.hashes(taskfolder.present(task.folder, task.protected)) != run.pinned:
+    if edits.hashes(edits.present(task.folder, task.protected)) != run.pinned:
         raise Refused(f"{run.id}'s own copy of the task was changed", "queue a new run")
     folder = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
     files = folder.read_candidate(task.editable)

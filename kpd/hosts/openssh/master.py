@@ -17,10 +17,9 @@ from typing import ClassVar
 from weakref import WeakSet, WeakValueDictionary
 
 from kpd.hosts.bundle import command
-from kpd.hosts.child import ChildChannel
+from kpd.hosts.child import ChildChannel, OutputFlood
 from kpd.hosts.errors import HostError, HostKey, passes
 from kpd.hosts.openssh.failures import ManualCommands, explain
-from kpd.hosts.stderr_tail import OutputFlood
 from kpd.workspace.address import Address
 
 FAILED = 255  # ssh's exit status for its own failures; any other is the remote command's

@@ -6,8 +6,8 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from kpd.hosts.child import OutputFlood, StderrTail
 from kpd.hosts.errors import passes
-from kpd.hosts.stderr_tail import OutputFlood, StderrTail
 
 PATIENCE_S = 2.0  # for the far side to leave by itself
 

@@ -6,8 +6,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
-from kpd.measure.c.flags import ALLOWED
-from kpd.measure.c.toolchain import OWN, CToolchain
+from kpd.measure.c.toolchain import ALLOWED, OWN, CToolchain
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError

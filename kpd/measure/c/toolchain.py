@@ -1,10 +1,12 @@
-"""The C compiler of a host, and the few things in which gcc and clang differ."""
+"""The C compiler of a host, the few things in which gcc and clang differ, and the flags that a candidate may set."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.preflight.probe import HostFacts
+from kpd.measure.flags import DEFINE, AllowList
 
 Family = Literal["gcc", "clang"]
 OWN = ("-fPIC", "-Wall", "-Wno-psabi")
@@ -49,3 +51,48 @@ def choose(host: str, facts: HostFacts) -> CToolchain:
             family: Family = "clang" if "clang" in version else "gcc"
             return CToolchain(command, family, version, facts["system"], facts["machine"], facts["cpu"])
     raise HostError("no_compiler", f"{host} has no C compiler")
+
+
+_SWITCHES = (
+    "align-functions", "align-loops", "associative-math", "builtin", "cx-limited-range",
+    "expensive-optimizations", "fast-math", "finite-math-only", "fp-int-builtin-inexact", "gcse",
+    "gcse-after-reload", "gcse-las", "inline", "inline-functions", "inline-small-functions", "ipa-cp-clone",
+    "ipa-pta", "ivopts", "jump-tables", "loop-interchange", "loop-nest-optimize", "loop-unroll-and-jam",
+    "math-errno", "modulo-sched", "move-loop-invariants", "omit-frame-pointer", "openmp-simd", "peel-loops",
+    "plt", "predictive-commoning", "prefetch-loop-arrays", "reciprocal-math", "rename-registers",
+    "rounding-math", "schedule-insns", "schedule-insns2", "semantic-interposition", "signaling-nans",
+    "signed-zeros", "slp-vectorize", "split-loops", "split-paths", "stack-protector", "strict-aliasing",
+    "strict-overflow", "tracer", "trapping-math", "tree-loop-distribution", "tree-loop-im",
+    "tree-loop-vectorize", "tree-partial-pre", "tree-pre", "tree-slp-vectorize", "tree-vectorize",
+    "unroll-all-loops", "unroll-loops", "unsafe-math-optimizations", "unswitch-loops",
+    "variable-expansion-in-unroller", "vectorize", "version-loops-for-strides", "wrapv",
+)  # fmt: skip
+_NUMBERED = ("align-functions", "align-jumps", "align-labels", "align-loops", "inline-limit")
+_CHOICES = {
+    "-ffp-contract": ("fast", "off", "on"),
+    "-fvect-cost-model": ("cheap", "dynamic", "unlimited", "very-cheap"),
+    "-fsimd-cost-model": ("cheap", "dynamic", "unlimited", "very-cheap"),
+    "-fexcess-precision": ("fast", "standard"),
+    "-mprefer-vector-width": ("128", "256", "512", "none"),
+    "-mrecip": ("all", "default", "none"),
+    "-std": tuple(f"{base}{year}" for base in ("c", "gnu") for year in ("99", "11", "17", "18", "2x", "23")),
+}
+_INSTRUCTIONS = (
+    r"3dnow|abm|adx|aes|amx-\w+|avx\w*(\.\d)?|bmi2?|clwb|cx16|f16c|fma4?|fsgsbase|gfni|lzcnt|mmx|movbe|movdir\w+|pclmul"
+    r"|popcnt|prefetchw\w*|rdrnd|sha|sse[34]?(\.[12])?|sse4a|ssse3|tbm|vaes|vpclmulqdq|vzeroupper|xop"
+)
+_SHAPES = tuple(
+    re.compile(shape)
+    for shape in (
+        r"-O([0-3sgz]|fast)?",
+        r"-m(arch|cpu|tune)=[A-Za-z0-9][A-Za-z0-9._+-]*",
+        rf"-m(no-)?({_INSTRUCTIONS})",
+        rf"-f({'|'.join(_NUMBERED)})=\d{{1,4}}",
+        r"--param=[a-z][a-z0-9-]*=\d{1,9}",
+    )
+)
+_NAMES = frozenset(
+    [f"-f{no}{name}" for name in _SWITCHES for no in ("", "no-")]
+    + [f"{name}={value}" for name, values in _CHOICES.items() for value in values]
+)
+ALLOWED = AllowList(_NAMES, (*_SHAPES, DEFINE))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure.bench import Say
+from kpd.measure.cuda.bench import measure_roofline
 from kpd.measure.cuda.nvcc import CudaToolchain, choose
-from kpd.measure.cuda.roofline import measure_roofline
 from kpd.measure.roofline import Roofline, work
 from kpd.measure.run_context import RunContext
 from kpd.measure.score import CaseWork

@@ -10,8 +10,7 @@ from kpd.measure.bench import Incorrect, Say
 from kpd.measure.command.result import CaseResult, Result
 from kpd.measure.command.runs import CommandRun, report
 from kpd.measure.reports import reports
-from kpd.measure.samples import CaseSample, ClockReadings, ProcessSample
-from kpd.measure.telemetry import both, lowered
+from kpd.measure.samples import CaseSample, ClockReadings, ProcessSample, both, lowered
 from kpd.model.codec import CodecError
 from kpd.model.faults import OtherCases, Wrong
 from kpd.model.scores import Direction

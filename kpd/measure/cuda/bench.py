@@ -4,17 +4,69 @@ from collections.abc import Mapping
 from functools import partial
 
 from kpd.hosts.host import Host, LeaseRequest
+from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
+from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.cuda import build
-from kpd.measure.cuda.harness import harness
-from kpd.measure.cuda.nvcc import choose
-from kpd.measure.cuda.roofline import measure_roofline
-from kpd.measure.cuda.sources import layer
+from kpd.measure.cuda.nvcc import CudaToolchain, choose, refuse_no_compiler
+from kpd.measure.cuda.sources import UNIT, layer, pristine
 from kpd.measure.driver.bench import DriverBench
+from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.flags import BUILD_FILE
+from kpd.measure.roofline import Roofline, measured
 from kpd.measure.run_context import RunContext, beside, timed_on
 from kpd.model.places import Device
 from kpd.workspace.task import Task
+
+COMPILED_S = 300.0
+ENGINE = ("cuda/device.cu", "cuda/clock.cu", "cuda/telemetry.c")
+ENGINE_HEADERS = ("cuda/device.h",)
+
+
+async def harness(
+    host: Host, tools: CudaToolchain, task: Task, say: Say | None = None, where: RunContext | None = None
+) -> Harness:
+    """Compile the pristine task with the driver. Raises BuildError, which is the task's fault, and HostError."""
+    compiled = [f"kpd/{name}" for name in (*ENGINE, *SOURCES)]
+    sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *ENGINE_HEADERS, *ENGINE, *SOURCES)}
+    tree = await host.stage({**pristine(task), **sources})
+    own = ("-D_GNU_SOURCE", "-Xcompiler", "-Wall", "-Ikpd", "-I.", "--threads=0")
+    command = (tools.nvcc, *tools.flags(task.build.flags), *own, UNIT, *compiled, "-lpthread", "-ldl")
+    script = (
+        f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
+        f'{jobs.words(command)} -o "$out/bench" || exit $?\n'
+        '"$out/bench" describe\n'
+    )
+    id = jobs.key("harness", tools.identity, script)
+    result = await jobs.run(host, (where or RunContext()).spec(id, script, COMPILED_S), say)
+    log = readable(result.stderr)
+    if result.rc != 0:
+        await refuse_no_compiler(host, result, log)
+        raise BuildError(f"the task does not build: {first_error(log)}", log, "structural")
+    try:
+        return described(jobs.out(host, id, "bench"), result.stdout)
+    except BadHarness as err:
+        raise BuildError(f"{task.sectioned or 'harness.cu'}: {err}", log, "structural") from err
+
+
+ROOFLINE_S = 120.0
+SOURCE = "cuda/roofline.cu"
+
+
+async def measure_roofline(
+    host: Host, tools: CudaToolchain, device: Device, where: RunContext, again: bool = False
+) -> Roofline:
+    """A few seconds the first time; then the host has it for this GPU, until its toolkit is another.
+
+    With `again` it is measured anew, and that is what the host has from then on. Raises HostError.
+    """
+    tree = await host.stage({"roofline.cu": native(SOURCE)})
+    compiled = jobs.words(
+        (tools.nvcc, *tools.flags(()), "-Xcompiler", "-Wall", f"{host.root}/trees/{tree}/roofline.cu")
+    )
+    script = f"{compiled} -o out/roofline || exit 2\nexec out/roofline\n"
+    id = jobs.key("roofline", tools.identity, script, device.id)
+    return await measured(host, where.spec(id, script, ROOFLINE_S), device.name, again)
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:

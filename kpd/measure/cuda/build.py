@@ -6,8 +6,7 @@ from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
-from kpd.measure.cuda.flags import ALLOWED
-from kpd.measure.cuda.nvcc import CudaToolchain, refuse_no_compiler
+from kpd.measure.cuda.nvcc import ALLOWED, CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError

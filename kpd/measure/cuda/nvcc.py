@@ -1,4 +1,4 @@
-"""The CUDA toolkit of a host, for one of its GPUs."""
+"""The CUDA toolkit of a host, for one of its GPUs, and the flags of nvcc that a candidate may set."""
 
 import re
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from kpd.hosts.preflight.gpu_checks import NO_NVCC
 from kpd.hosts.preflight.gpus import too_old
 from kpd.hosts.preflight.probe import HostFacts
 from kpd.measure.compiling import first_error
+from kpd.measure.flags import DEFINE, AllowList
 from kpd.model.places import Device
 
 STANDARD = "-std=c++17"
@@ -66,3 +67,32 @@ async def refuse_no_compiler(host: Host, result: JobResult, log: str) -> None:
 def _subject(flag: str) -> str:
     """What a flag sets: `-O2` and `-O3` the same."""
     return "-O" if re.fullmatch(r"-O\d", flag) else flag.partition("=")[0].replace("--", "-", 1)
+
+
+# nvcc takes its long names after one dash or two.
+_SWITCHES = (
+    "expt-extended-lambda", "expt-relaxed-constexpr", "extended-lambda", "extra-device-vectorization", "restrict",
+    "use_fast_math",
+)  # fmt: skip
+_YES_NO = ("fmad", "ftz", "prec-div", "prec-sqrt")
+_PTXAS = (
+    r"-O[0-4]|-dlcm=(ca|cg|cs|lu|cv)|-dscm=(wb|cg|cs|wt)|--?allow-expensive-optimizations=(true|false)|-warn-spills"
+)
+_NAMES = frozenset(
+    [f"{dashes}{name}" for name in _SWITCHES for dashes in ("-", "--")]
+    + [f"{dashes}{name}={value}" for name in _YES_NO for value in ("true", "false") for dashes in ("-", "--")]
+    + [f"{dashes}std=c++{year}" for year in (17, 20) for dashes in ("-", "--")]
+    + [f"-O{level}" for level in range(4)]
+)
+_SHAPES = tuple(
+    re.compile(shape, re.ASCII)
+    for shape in (
+        r"--?maxrregcount=\d{1,3}",
+        rf"(-Xptxas|--ptxas-options)=({_PTXAS})(,({_PTXAS}))*",
+        r"-arch=sm_\d{2,3}[af]?",
+    )
+)
+_TAKES = frozenset(
+    ["-Xptxas", "--ptxas-options"] + [f"{dashes}{name}" for name in ("maxrregcount", "std") for dashes in ("-", "--")]
+)
+ALLOWED = AllowList(_NAMES, (*_SHAPES, DEFINE), _TAKES)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
-from kpd.measure import jobs, telemetry
+from kpd.measure import jobs, samples
 from kpd.measure.bench import Incorrect, Say
 from kpd.measure.driver.check import (
     CheckFailure,
@@ -150,7 +150,7 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
         batches = len(case.a_ns) + len(case.b_ns)
         if case.disturbed > DISTURBED_SHARE * batches:
             return f"other work took the CPU during {case.disturbed} of {batches} batches of {name}"
-        if case.telemetry is not None and (slowed := telemetry.taint(name, case.telemetry)):
+        if case.telemetry is not None and (slowed := samples.taint(name, case.telemetry)):
             return slowed
     if any(case.warm is not None for case in cases.values()):
         return ""  # a GPU keeps the time itself, whoever has the CPU

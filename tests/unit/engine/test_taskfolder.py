@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.engine import edits, taskfolder
+from kpd.engine import edits
 from kpd.model.nouns import Run
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task, TaskError
@@ -34,17 +34,17 @@ def snapshot(tmp_path: Path) -> Task:
 
 @pytest.fixture
 def run() -> Run:
-    files = taskfolder.hashes({"kernel.c": KERNEL})
-    return replace(run_of(), files=files, folder=files, pinned=taskfolder.hashes({"harness.c": HARNESS}))
+    files = edits.hashes({"kernel.c": KERNEL})
+    return replace(run_of(), files=files, folder=files, pinned=edits.hashes({"harness.c": HARNESS}))
 
 
 def test_what_kpd_knows_is_no_edit(live: Path, snapshot: Task, run: Run) -> None:
-    assert taskfolder.edit_of(live, snapshot, run) == taskfolder.Edit({}, ())
+    assert edits.edit_of(live, snapshot, run) == edits.Edit({}, ())
 
 
 def test_an_edit_is_its_content(live: Path, snapshot: Task, run: Run) -> None:
     (live / "kernel.c").write_bytes(b"int better;\n")
-    assert taskfolder.edit_of(live, snapshot, run) == taskfolder.Edit({"kernel.c": b"int better;\n"}, ())
+    assert edits.edit_of(live, snapshot, run) == edits.Edit({"kernel.c": b"int better;\n"}, ())
 
 
 @pytest.mark.parametrize("state", ["missing", "empty"])
@@ -52,7 +52,7 @@ def test_a_save_in_progress_is_no_edit(live: Path, snapshot: Task, run: Run, sta
     (live / "kernel.c").unlink()
     if state == "empty":
         (live / "kernel.c").touch()
-    assert taskfolder.edit_of(live, snapshot, run).files == {}
+    assert edits.edit_of(live, snapshot, run).files == {}
 
 
 @pytest.mark.parametrize("how", ["changed", "removed", "added"])
@@ -62,13 +62,13 @@ def test_protected_files_are_named(live: Path, snapshot: Task, run: Run, how: st
         (live / name).unlink()
     else:
         (live / name).write_bytes(b"int easier;\n")
-    assert taskfolder.edit_of(live, snapshot, run) == taskfolder.Edit({}, (name,))
+    assert edits.edit_of(live, snapshot, run) == edits.Edit({}, (name,))
 
 
 def test_backups_of_an_editor_are_no_part_of_the_task(live: Path, snapshot: Task, run: Run) -> None:
     for name in ("kernel.c~", ".kernel.c.swp", "harness.c.orig"):
         (live / name).write_bytes(b"old")
-    assert taskfolder.edit_of(live, snapshot, run) == taskfolder.Edit({}, ())
+    assert edits.edit_of(live, snapshot, run) == edits.Edit({}, ())
 
 
 ACCEPTED = {"kernel.c": b"int accepted;\n"}
@@ -76,23 +76,23 @@ ACCEPTED = {"kernel.c": b"int accepted;\n"}
 
 def test_an_edit_that_nobody_has_seen_is_not_lost(live: Path, run: Run) -> None:
     (live / "kernel.c").write_bytes(b"int precious;\n")
-    with pytest.raises(taskfolder.Conflict, match=r"kernel\.c"):
-        taskfolder.refuse_to_lose(live, ACCEPTED, run)
+    with pytest.raises(edits.Conflict, match=r"kernel\.c"):
+        edits.refuse_to_lose(live, ACCEPTED, run)
 
 
 def test_an_edit_that_waits_to_be_measured_is_not_lost(live: Path, run: Run) -> None:
     edit = {"kernel.c": b"int precious;\n"}
     (live / "kernel.c").write_bytes(edit["kernel.c"])
-    seen = replace(run, folder=taskfolder.hashes(edit), pending_edit=taskfolder.hashes(edit))
-    with pytest.raises(taskfolder.Conflict, match=r"kernel\.c"):
-        taskfolder.refuse_to_lose(live, ACCEPTED, seen)
-    taskfolder.refuse_to_lose(live, ACCEPTED, replace(seen, pending_edit={}))
+    seen = replace(run, folder=edits.hashes(edit), pending_edit=edits.hashes(edit))
+    with pytest.raises(edits.Conflict, match=r"kernel\.c"):
+        edits.refuse_to_lose(live, ACCEPTED, seen)
+    edits.refuse_to_lose(live, ACCEPTED, replace(seen, pending_edit={}))
 
 
 def test_what_is_known_may_be_replaced_and_replaced_again(live: Path, run: Run) -> None:
     for _ in range(2):
-        taskfolder.refuse_to_lose(live, ACCEPTED, run)
-        taskfolder.write(live, ACCEPTED)
+        edits.refuse_to_lose(live, ACCEPTED, run)
+        edits.write(live, ACCEPTED)
     assert (live / "kernel.c").read_bytes() == ACCEPTED["kernel.c"]
 
 

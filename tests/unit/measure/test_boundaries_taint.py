@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.measure import telemetry
+from kpd.measure import samples
 from kpd.measure.driver.timing import CaseReport, taint
 from kpd.measure.samples import Batches, ClockReadings
 from kpd.model import clocks
@@ -44,7 +44,7 @@ def test_a_gpu_keeps_the_time_itself_whoever_has_the_cpu() -> None:
 )
 def test_a_clock_may_move_by_a_tenth_of_its_highest(least: float, tainted: bool) -> None:
     for spread in ((least, 1000.0), (1000.0, least)):
-        assert bool(telemetry.taint("case", replace(CALM, sm_mhz=spread))) is tainted
+        assert bool(samples.taint("case", replace(CALM, sm_mhz=spread))) is tainted
         assert bool(taint({"case": replace(QUIET, telemetry=replace(CALM, sm_mhz=spread))})) is tainted
 
 
@@ -52,13 +52,13 @@ def test_a_clock_may_move_by_a_tenth_of_its_highest(least: float, tainted: bool)
 def test_which_reasons_for_a_lowered_clock_are_trouble(bit: int) -> None:
     """NVML's bits: slowed by the hardware, too hot by software's or hardware's measure, power brake."""
     trouble = bit in (0x08, 0x20, 0x40, 0x80)
-    assert bool(telemetry.lowered("case", replace(CALM, reasons=bit))) is trouble
-    assert bool(telemetry.taint("case", replace(CALM, reasons=bit))) is trouble
+    assert bool(samples.lowered("case", replace(CALM, reasons=bit))) is trouble
+    assert bool(samples.taint("case", replace(CALM, reasons=bit))) is trouble
     assert bool(clocks.words(bit)) is (0x02 <= bit <= 0x100)
 
 
 def test_of_two_readings_the_least_and_the_most_are_kept() -> None:
     low = ClockReadings((1.0, 2.0), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0), 1)
     high = ClockReadings((11.0, 12.0), (13.0, 14.0), (15.0, 16.0), (17.0, 18.0), 2)
-    for spread in (telemetry.both(low, high), telemetry.both(high, low)):
+    for spread in (samples.both(low, high), samples.both(high, low)):
         assert spread == ClockReadings((1.0, 12.0), (3.0, 14.0), (5.0, 16.0), (7.0, 18.0), 3)

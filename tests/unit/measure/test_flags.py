@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.c.flags import ALLOWED
+from kpd.measure.c.toolchain import ALLOWED
 from kpd.measure.flags import MOST, FlagError
 
 allowed, parse, of_build_json = ALLOWED.allows, ALLOWED.parse, ALLOWED.of_build_json

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure import telemetry
+from kpd.measure import samples
 from kpd.measure.driver.timing import CaseReport, taint
 from kpd.measure.samples import Batches, ClockReadings, ProcessSample, samples_from_json, samples_to_json
 from kpd.model.codec import decode
@@ -24,22 +24,22 @@ CALM = ClockReadings((1980.0, 1965.0), (2619.0, 2619.0), (310.5, 420.0), (45.0, 
     ],
 )
 def test_a_clock_that_was_lowered_taints(bits: int, said: str) -> None:
-    assert telemetry.taint("big", replace(CALM, reasons=bits)) == said
+    assert samples.taint("big", replace(CALM, reasons=bits)) == said
 
 
 @given(st.floats(200, 2500), st.floats(0.5, 2.0))
 def test_a_clock_that_moved_by_more_than_a_tenth_taints(before: float, factor: float) -> None:
     after = before * factor
     moved = abs(after - before) > 0.1 * max(before, after)
-    said = telemetry.taint("big", replace(CALM, sm_mhz=(before, after)))
+    said = samples.taint("big", replace(CALM, sm_mhz=(before, after)))
     assert bool(said) == moved
     least, greatest = sorted((before, after))
     assert said in ("", f"the GPU's clock ran at {least:g} to {greatest:g} MHz during big")
 
 
 def test_a_clock_that_was_read_while_nothing_ran_says_nothing() -> None:
-    assert telemetry.taint("big", replace(CALM, sm_mhz=(345.0, 1980.0), reasons=0x01)) == ""
-    assert telemetry.taint("big", replace(CALM, sm_mhz=(345.0, 1980.0))) != ""
+    assert samples.taint("big", replace(CALM, sm_mhz=(345.0, 1980.0), reasons=0x01)) == ""
+    assert samples.taint("big", replace(CALM, sm_mhz=(345.0, 1980.0))) != ""
 
 
 REPORT = (
@@ -79,7 +79,7 @@ def test_old_files_and_reports_without_it_are_read() -> None:
 def test_a_pair_of_runs_is_tainted_by_a_gpu_that_was_slowed_down(reasons: int, tainted: bool) -> None:
     """A clock that fell between the kernels of somebody's own benchmark is none of its business."""
     seen = ClockReadings((345, 1980), (2619, 2619), (90, 650), (40, 88), reasons)
-    assert bool(telemetry.lowered("a run", seen)) == tainted
+    assert bool(samples.lowered("a run", seen)) == tainted
 
 
 def test_two_readings_make_one_spread() -> None:
@@ -87,6 +87,6 @@ def test_two_readings_make_one_spread() -> None:
         ClockReadings((1700, 1980), (2619, 2619), (90, 650), (40, 50), 4),
         ClockReadings((1500, 1900), (2619, 2619), (80, 600), (45, 88), 32),
     )
-    assert telemetry.both(cool, hot) == ClockReadings((1500, 1980), (2619, 2619), (80, 650), (40, 88), 36)
-    assert telemetry.both(None, hot) == hot
-    assert telemetry.both(None, None) is None
+    assert samples.both(cool, hot) == ClockReadings((1500, 1980), (2619, 2619), (80, 650), (40, 88), 36)
+    assert samples.both(None, hot) == hot
+    assert samples.both(None, None) is None

@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.source.branches import MOST, MOST_CHARACTERS, readings
-from kpd.source.functions import functions
+from kpd.source.functions import MOST, MOST_CHARACTERS, functions, readings
 from kpd.source.text import code, parts
 
 

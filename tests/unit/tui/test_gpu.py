@@ -19,9 +19,9 @@ from tui.model.details import Show, Shown
 from tui.model.outline import Place
 from tui.model.selected import findings
 from tui.panes import metrics, overview, rules
-from tui.panes.advice import advised
 from tui.panes.cases import cases, launching
 from tui.panes.comparison import compared, moved_most
+from tui.panes.rules import advised
 from tui.panes.sides import Sides, stalls
 from tui.widgets.pane import RulesPane
 from tui.words import numbers

@@ -6,8 +6,7 @@ import signal
 import psutil
 import pytest
 
-from kpd.hosts.child import ChildChannel
-from kpd.hosts.stderr_tail import KEPT, MOST, OutputFlood
+from kpd.hosts.child import KEPT, MOST, ChildChannel, OutputFlood
 from tests.support.hosts.openssh_child import ENV
 
 

@@ -8,11 +8,10 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import BuiltObject
 from kpd.measure.compiling import BuildError, first_error, kind_of, useful, warnings
+from kpd.measure.cuda.bench import harness, measure_roofline
 from kpd.measure.cuda.build import PTXAS, build, candidate_flags
-from kpd.measure.cuda.harness import harness
 from kpd.measure.cuda.nvcc import CudaToolchain, choose
 from kpd.measure.cuda.ptxas import metrics, parse
-from kpd.measure.cuda.roofline import measure_roofline
 from kpd.measure.cuda.sources import layer
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import out

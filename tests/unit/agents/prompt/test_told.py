@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.agents.prompt import harness, history, measured
+from kpd.agents.prompt import history, machine, measured
 from kpd.agents.prompt.machine import described, kind_of
 from kpd.model.faults import NotBuilt
 from kpd.model.profiles import Advice, Finding, Scope
@@ -47,20 +47,20 @@ const kpd_task_t kpd_task = {
 
 
 def test_cases_are_read_from_the_table_of_a_harness() -> None:
-    assert harness.cases(GEOMETRY).splitlines() == [
+    assert machine.cases(GEOMETRY).splitlines() == [
         "Cases, as n:", "Timed: large 1x2, plain 9.", "Checked only: small 64 (grid, block {1, 1, 1}, {64}).",
     ]  # fmt: skip
-    assert harness.cases("int main(void) {}") == harness.call("int main(void) {}") == ""
+    assert machine.cases("int main(void) {}") == machine.call("int main(void) {}") == ""
 
 
 def test_every_shipped_harness_is_understood() -> None:
     for name in ("transpose_cuda", "softmax_cuda", "reduction_cuda", "transpose_cpu", "rmsnorm_silu_cpu"):
         task, _ = shipped(name)
-        text = harness.text_of(task)
-        assert harness.cases(text).count("Timed: ") == 1, name
-        assert "kpd_case" in harness.call(text), name
-        assert len(harness.cases(text)) < 600
-    assert harness.text_of(shipped("layernorm_pilot")[0]) == ""
+        text = machine.text_of(task)
+        assert machine.cases(text).count("Timed: ") == 1, name
+        assert "kpd_case" in machine.call(text), name
+        assert len(machine.cases(text)) < 600
+    assert machine.text_of(shipped("layernorm_pilot")[0]) == ""
 
 
 def test_a_kernel_that_was_not_profiled_has_little_told_of_it() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.cuda.flags import ALLOWED
+from kpd.measure.cuda.nvcc import ALLOWED
 from kpd.measure.flags import FlagError
 
 TUNING = (
