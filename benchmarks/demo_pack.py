@@ -106,7 +106,7 @@ def refuse_unfit(recording: Recording) -> None:
     lacks = [what for what, is_one in _KINDS.items() if not any(map(is_one, tried))]
     if run.device_id != REPLAYED_GPU or card is None or card.transport == "recorded":
         raise NotFit(f"{run.id} was measured on {run.device}: not on a GPU")
-    if run.outcome is None:
+    if not run.over:
         raise NotFit(f"{run.id} has not ended")
     if len(tried) < LEAST_ITERATIONS:
         raise NotFit(f"{run.id} has {len(tried)} iterations besides its baseline, a demo wants {LEAST_ITERATIONS}")

@@ -50,13 +50,13 @@ def execute(args: Namespace) -> int:
     head = _head(status["tasks"].get(run.task, {}))
     if args.follow:
         _tell(run, [it.number for it in run.iterations if it.outcome is not None], args.json, head)
-        if run.status != "ended":
+        if not run.over:
             asyncio.run(_follow(ws, state, run_id, args.json))
     elif args.json:
         out_json({"run": run_id, "iterations": [briefs.iteration(it) for it in run.iterations]})
     else:
         _tell(run, [it.number for it in run.iterations], False, head)
-        told = f"{run_id} of {run.task}: {words.run_state(codec.jsonable(run))}"
+        told = f"{run_id} of {run.task}: {words.run_state(briefs.run(run))}"
         why = of_run(run)
         narrate(line(f"{told}, {why}" if why else told))
     return OK
@@ -69,7 +69,7 @@ async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> No
             case IterationEnded(run=run, iteration=number) if run == run_id:
                 _tell(state.runs[run_id], [number], as_json)
             case RunEnded(run=run, cause=cause) if run == run_id:
-                narrate(f"{run_id} {words.run_state(codec.jsonable(state.runs[run_id]))}: {line(run_ended(cause))}")
+                narrate(f"{run_id} {words.run_state(briefs.run(state.runs[run_id]))}: {line(run_ended(cause))}")
                 return
 
 

@@ -9,6 +9,7 @@ from kpd.cli.text import line, narrate
 from kpd.model import events as e
 from kpd.model.fold import fold
 from kpd.model.nouns import Run, State
+from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.text.endings import iteration_ended, of_run
 from kpd.text.standing import hold, pause
 from kpd.workspace.paths import Workspace
@@ -25,9 +26,9 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
         _narrate(event.fact, run_id)
         rolled_back = _rolled_back(event.fact, run_id, rolled_back)
         run = state.runs[run_id]
-        if run.status == "ended":
-            return _verdict(run, rolled_back)
-        if run.status == "paused" and run.infra:
+        if isinstance(run.status, Ended):
+            return _verdict(run, run.status.outcome, rolled_back)
+        if isinstance(run.status, Paused) and run.status.infra:
             raise CliError(f"{run_id} is paused: {of_run(run)}", f"mend it, then kpd resume {run_id}", INFRA)
     raise CliError("the connection to the daemon was closed", "kpd status shows whether it still runs", INFRA)
 
@@ -52,8 +53,7 @@ def _rolled_back(fact: e.Fact, run_id: str, before: bool) -> bool:
     return before
 
 
-def _verdict(run: Run, rolled_back: bool) -> int:
-    outcome = run.outcome or "failed"
+def _verdict(run: Run, outcome: RunOutcome, rolled_back: bool) -> int:
     narrate(f"{run.id} {words.RUN_OUTCOMES[outcome][0]}: {line(of_run(run))}")
     return FAILED if rolled_back and outcome == "no_gain" else CODES[outcome]
 

@@ -25,6 +25,7 @@ from kpd.model import events as e
 from kpd.model.notices import EditsUnseen, Finishing, Level, Said, SettingsRead, SettingsRefused, Subject
 from kpd.model.nouns import Run, State
 from kpd.model.standing import Hold, LeftAt, Unfinished
+from kpd.model.status import Queued
 from kpd.operations.checking import checked
 from kpd.operations.machines import ShutDown
 from kpd.text.notices import told
@@ -221,7 +222,7 @@ def hold_unfinished(journal: Journal, ended: Ended) -> None:
 
 
 def _left_at(run: Run) -> LeftAt:
-    if run.status == "queued":
+    if isinstance(run.status, Queued):
         return LeftAt(run.id, queued=True)
     if run.current is not None:
         return LeftAt(run.id, iteration=run.current.number, step=run.current.step)

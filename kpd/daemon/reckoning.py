@@ -40,7 +40,7 @@ def terms(run: Run) -> dict[str, Any]:
     best = run.best
     return {
         "run": run.id,
-        "status": run.status,
+        "status": run.status.name,
         "agent": run.agent,
         "model": run.model,
         "stands": run.stands,

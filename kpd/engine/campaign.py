@@ -27,7 +27,8 @@ from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
 from kpd.model.notices import NotWritten
-from kpd.model.nouns import Run, RunOutcome
+from kpd.model.nouns import Run
+from kpd.model.status import RunOutcome
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.seams import PlugInError
@@ -146,7 +147,7 @@ class Campaign:
                 continue
             await self._follow_settings()
             await self._iteration(step, task, bench)
-            if self.run.status == "ended":
+            if self.run.over:
                 return
 
     async def _follow_settings(self) -> None:

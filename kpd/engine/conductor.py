@@ -17,6 +17,7 @@ from kpd.model.causes import NotMeasurable, PlugInTrouble
 from kpd.model.nouns import Run
 from kpd.model.places import Need
 from kpd.model.standing import ForTask, OwnError, Wait
+from kpd.model.status import Queued
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.seams import at_fault
@@ -67,7 +68,7 @@ class Conductor:
         match message.fact:
             case e.RunPaused() | e.IterationEnded() | e.StepStarted(use="thinks"):
                 self._work.set()
-            case e.StepFact(run=run) if run_of(self._journal, run).status == "paused":
+            case e.StepFact(run=run) if run_of(self._journal, run).paused:
                 self._work.set()
 
     def finish(self) -> tuple[str, ...]:
@@ -136,7 +137,7 @@ class Conductor:
         return place(run, kind, need, hosts, taken(state, time.time()), {other.place for other in state.begun})
 
     def _begin(self, run: Run, where: Place) -> None:
-        if run.status == "queued":
+        if isinstance(run.status, Queued):
             self._journal.emit(e.RunStarted(run.id, where.device.name, where.host, where.device.id))
         campaign = Campaign(self._workspace, lambda: self.config, self._journal, self._fleet, where, self.turns, run.id)
         self.campaigns[run.id] = campaign
@@ -163,7 +164,7 @@ class Conductor:
             self._journal.suspend(OwnError(repr(err), campaign.run_id))
         finally:
             del self.campaigns[campaign.run_id]
-            if run_of(self._journal, campaign.run_id).status == "ended":
+            if run_of(self._journal, campaign.run_id).over:
                 self._fleet.end_leftovers(campaign.place.host)
                 self._fleet.use(self.config.hosts)  # what was changed while the run was on its host
             self.wake()

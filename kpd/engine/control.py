@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from kpd.engine.journal import Journal, run_of
+from kpd.model.status import Running
 
 T = TypeVar("T")
 Interruption = Literal["skip", "stop", "shutdown"]
@@ -68,7 +69,7 @@ class Control:
 
     async def ready(self) -> None:
         """Within a step, before what costs money: the same, but that a step may go on while the daemon finishes it."""
-        await self.wait_until(lambda: run_of(self._journal, self._run).status == "running" and not self._held())
+        await self.wait_until(lambda: isinstance(run_of(self._journal, self._run).status, Running) and not self._held())
 
     async def wait_until(self, ready: Callable[[], bool]) -> None:
         """Wait, without polling, until `ready()` or an interruption."""

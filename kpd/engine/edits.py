@@ -99,7 +99,7 @@ def edit_folder(workspace: Workspace, run: Run, name: str) -> Path:
 
 def is_open(run: Run) -> bool:
     """Whether an edit of its task's folder belongs to this run."""
-    return run.status in ("running", "paused") and bool(run.folder)
+    return run.begun and bool(run.folder)
 
 
 def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None:

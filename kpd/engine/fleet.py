@@ -22,6 +22,7 @@ from kpd.model import events as e
 from kpd.model.nouns import Run
 from kpd.model.places import Device, HostCard, Look, Telemetry
 from kpd.model.standing import Wait
+from kpd.model.status import Paused, Running
 from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
 
@@ -55,7 +56,7 @@ class Fleet:
         What a run works on stays as it is until that run has ended: call this again then. A host that is down, or
         whose runs are paused, is begun anew at once: to correct its address may be what it needs.
         """
-        busy = {run.host for run in self._journal.state.begun if run.status == "running"}
+        busy = {run.host for run in self._journal.state.begun if isinstance(run.status, Running)}
         for name in tuple(self.hosts):
             if configs.get(name) != self._configs[name] and not (name in busy and self.hosts[name].up):
                 self._let_go(name)
@@ -226,7 +227,7 @@ class Fleet:
     def _tell_runs(self, host: str, wait: Wait | None) -> None:
         """Say on every run there what it waits for."""
         for run in self._journal.state.begun:
-            if run.host == host and not run.infra:
+            if run.host == host and not (isinstance(run.status, Paused) and run.status.infra):
                 tell(self._journal, run, wait)
 
     # ── in the background ─────────────────────────────────────────────────────────────────────────────────────────

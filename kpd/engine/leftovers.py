@@ -19,6 +19,6 @@ async def end_leftovers(journal: Journal, host: Host) -> None:
 
 def _wanted(journal: Journal, run_id: str, number: int) -> bool:
     run = journal.state.runs.get(run_id)
-    if run is None or run.status not in ("running", "paused") or run.current is None:
+    if run is None or not run.begun or run.current is None:
         return False
     return run.current.number == number

@@ -12,6 +12,7 @@ from kpd.engine import plan
 from kpd.model.nouns import Run, State
 from kpd.model.places import Device, DeviceRef, HostCard, Need
 from kpd.model.standing import AtHost, ForDevice
+from kpd.model.status import Running
 from kpd.workspace.config import ANY
 
 GRACE_S = 2.0
@@ -65,7 +66,7 @@ def taken(state: State, at: float) -> dict[DeviceRef, float]:
 
 
 def _until(state: State, runs: list[Run]) -> float:
-    if sum(run.status == "running" for run in runs) >= MOST:
+    if sum(isinstance(run.status, Running) for run in runs) >= MOST:
         return inf
     return max(_leaves_at(run, isinstance(plan.next_of(run, state.direction(run)), plan.Wait)) for run in runs)
 
@@ -76,7 +77,7 @@ def _leaves_at(run: Run, waits: bool) -> float:
     `waits`: it has nothing to do until a person acts.
     """
     now = run.current
-    if run.status == "paused":
+    if run.paused:
         return inf if run.measures else 0.0
     if now is not None:
         return now.step_started + GRACE_S if now.use == "thinks" else inf

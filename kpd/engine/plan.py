@@ -17,9 +17,10 @@ from kpd.model.causes import (
 from kpd.model.faults import CandidateFault
 from kpd.model.kinds import Told
 from kpd.model.leaving import Leaving
-from kpd.model.nouns import Iteration, Run, RunOutcome
+from kpd.model.nouns import Iteration, Run
 from kpd.model.scores import Direction
 from kpd.model.standing import ForEdit
+from kpd.model.status import RunOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from kpd.model.detail import Detail
 from kpd.model.faults import outcome_of
 from kpd.model.nouns import Iteration, Outcome, Run
 from kpd.model.scores import Direction, speedup
+from kpd.model.status import Ended
 from kpd.text.endings import of_run, override
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
@@ -61,7 +62,8 @@ def write_report(workspace: Workspace, run: Run, direction: Direction) -> None:
 def report(run: Run, direction: Direction) -> str:
     """The run in Markdown: how it ended, and a row an iteration."""
     best, baseline = run.best, run.baseline
-    lines = [f"# {run.task} · {run.id}", "", f"{(run.outcome or run.status).replace('_', ' ')}: {of_run(run)}", ""]
+    word = run.status.outcome if isinstance(run.status, Ended) else run.status.name
+    lines = [f"# {run.task} · {run.id}", "", f"{word.replace('_', ' ')}: {of_run(run)}", ""]
     if run.device:
         lines += [f"Measured on {run.device} of host {run.host}.", ""]
     factor = None if best is None or baseline is None else speedup(baseline.score, best.score, direction)

@@ -15,6 +15,7 @@ from kpd.engine.waiting import Reminder
 from kpd.model.nouns import State
 from kpd.model.places import DeviceRef
 from kpd.model.standing import ForLease, ForTurn, Wait
+from kpd.model.status import Running
 
 SHORT_S = 1.0
 """A wait for a lease that is not worth an event."""
@@ -32,7 +33,7 @@ def whose(asking: Iterable[str], measured: Mapping[str, int], state: State) -> s
 
 
 def _goes_on(state: State, run: str) -> bool:
-    return not state.held and state.runs[run].status == "running"
+    return not state.held and isinstance(state.runs[run].status, Running)
 
 
 def _age(state: State, who: str) -> float:

@@ -16,6 +16,7 @@ from kpd.model.notices import HostDown, Keeps, NotBegun, QueueIsHeld
 from kpd.model.nouns import Run, State, StepName
 from kpd.model.places import DeviceRef
 from kpd.model.standing import PausedBy
+from kpd.model.status import Paused, Running
 
 STALL_TIMES = 10.0
 LEAST_STALL_S = 600.0
@@ -55,7 +56,7 @@ def standing(state: State) -> list[Standing]:
         if keeps is not None:
             one = found.setdefault(run.place, Standing(run.host, run.device, run.place[1], cause, keeps))
             one.runs.append(run.id)
-        elif now is not None and now.use == "thinks" and run.status == "running":
+        elif now is not None and now.use == "thinks" and isinstance(run.status, Running):
             thinks[run.place] = max(now.step_started, thinks.get(run.place, 0.0))
         elif not _left(state, run):
             used.add(run.place)
@@ -75,7 +76,7 @@ def standing(state: State) -> list[Standing]:
 
 def _left(state: State, run: Run) -> bool:
     """Whether a run that nothing keeps has nothing to do on its device: a person has paused it, or is to edit."""
-    if run.status == "paused":
+    if run.paused:
         return not run.measures
     return isinstance(plan.next_of(run, state.direction(run)), plan.Wait)
 
@@ -87,8 +88,11 @@ def _kept_by(state: State, run: Run) -> tuple[str, Keeps | None]:
     """
     if state.held:
         return "held", _held(state)
-    if run.status == "paused":
-        return f"{run.id} paused", (run.pause if run.infra and not isinstance(run.pause, PausedBy) else None)
+    match run.status:
+        case Paused(cause=PausedBy()) | Paused(infra=False):
+            return f"{run.id} paused", None
+        case Paused(cause=cause):
+            return f"{run.id} paused", cause
     return f"{run.id} waits", run.waiting
 
 
@@ -105,7 +109,7 @@ def under_way(state: State) -> Iterator[tuple[Run, Key]]:
     """The steps that are being taken, each with what tells it from all others."""
     for run in state.begun:
         current = run.current
-        goes_on = run.status == "running" and not run.waiting and not state.held
+        goes_on = isinstance(run.status, Running) and not run.waiting and not state.held
         if goes_on and current is not None and current.step is not None:
             yield run, ("step", run.id, str(current.number), str(current.attempt), current.step)
 

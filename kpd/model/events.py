@@ -27,12 +27,13 @@ from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact
 from kpd.model.faults import CandidateFault
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
-from kpd.model.nouns import Budget, DeviceUse, Expectation, Outcome, Override, RunOutcome, StepName, TaskCard, Verdict
+from kpd.model.nouns import Budget, DeviceUse, Expectation, Outcome, Override, StepName, TaskCard, Verdict
 from kpd.model.places import HostCard
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.profiles import Advice, CaseTime, Change, Finding
 from kpd.model.spending import Purpose, Usage
 from kpd.model.standing import EditedDuring, Hold, Pause, Wait
+from kpd.model.status import RunOutcome
 from kpd.model.watched import DeviceIdle as DeviceIdle, StepStalled as StepStalled
 
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────

@@ -4,11 +4,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from kpd.model import acts, events as e
 from kpd.model.folders import FOLDERS, folds, on_iteration, on_run
 from kpd.model.notices import Idle, Notice, Stalled
 from kpd.model.nouns import Iteration, Run, State
 from kpd.model.spending import Call, day_of
+from kpd.model.standing import Wait
+from kpd.model.status import Ended, Paused, Running
 
 NOTICES_KEPT = 50
 _BESIDES = (acts,)
@@ -117,30 +121,37 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     if run is None:
         return state
     place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
-    return on_run(state, fact.run, status="running", started=at, pause=None, waiting=None, **place)
+    return on_run(state, fact.run, status=Running(), started=at, **place)
 
 
 @folds(e.RunWaits)
 def _run_waits(state: State, at: float, fact: e.RunWaits) -> State:
-    return on_run(state, fact.run, waiting=fact.wait)
+    run = state.runs.get(fact.run)
+    if run is None or isinstance(run.status, Ended):
+        return state
+    return on_run(state, fact.run, status=structs.replace(run.status, wait=fact.wait))
 
 
 @folds(e.RunPaused)
 def _run_paused(state: State, at: float, fact: e.RunPaused) -> State:
     # A person's pause lets the step under way go on, with what it waits for.
-    over = {"waiting": None} if fact.infra else {}
-    return on_run(state, fact.run, status="paused", pause=fact.cause, infra=fact.infra, **over)
+    wait = None if fact.infra else _waiting(state, fact.run)
+    return on_run(state, fact.run, status=Paused(fact.cause, fact.infra, wait))
 
 
 @folds(e.RunResumed)
 def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
-    return on_run(state, fact.run, status="running", pause=None, infra=False)
+    return on_run(state, fact.run, status=Running(_waiting(state, fact.run)))
 
 
 @folds(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
-    ended = {"outcome": fact.outcome, "cause": fact.cause, "ended": at}
-    return on_run(state, fact.run, status="ended", pause=None, infra=False, waiting=None, **ended)
+    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at))
+
+
+def _waiting(state: State, run_id: str) -> Wait | None:
+    run = state.runs.get(run_id)
+    return run.waiting if run is not None else None
 
 
 @folds(e.OperatorEdited)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, get_args
 
-from kpd.model.causes import IterationCause, RunCause
+from kpd.model.causes import IterationCause
 from kpd.model.kinds import Told
 from kpd.model.notices import Notice
 from kpd.model.places import ANY, DeviceRef, HostCard, Need
 from kpd.model.playback import Playback
 from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Call, Spend, day_of
-from kpd.model.standing import EditedDuring, Hold, Pause, Wait
+from kpd.model.standing import EditedDuring, Hold, Wait
+from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
 from kpd.model.verdicts import Gain as Gain, Verdict as Verdict
 
 StepName = Literal[
@@ -26,10 +27,8 @@ DeviceUse = Literal["", "measures", "thinks"]
 """What a step has to do with the run's device: it measures there, or leaves it to others while somebody thinks."""
 VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
 Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
-RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
 """Outcomes that use up a run's budget; infrastructure trouble, skips and interruptions do not."""
-RunStatus = Literal["queued", "running", "paused", "ended"]
 Stand = Literal["pinned", "banned", "plain"]
 """What an operator makes of a rule: agents hear of it first, never, or by its severity."""
 
@@ -164,7 +163,6 @@ class Run:
     task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
     if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
-    `pause` says why it is paused, `waiting` what it waits for beside a pause or without one, `cause` why it ended.
     `asked` counts its calls to models, of which `calls` are those under way. `approve`: candidates wait for a person.
     `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
     are iterations to be measured once more, the next one first. `before` is the incumbent from before the last
@@ -177,14 +175,9 @@ class Run:
     host: str
     budget: Budget
     queued: float
-    status: RunStatus = "queued"
-    pause: Pause | None = None
-    infra: bool = False
-    outcome: RunOutcome | None = None
-    cause: RunCause | None = None
+    status: RunStatus = field(default_factory=Queued)
     device: str = ""
     device_id: str = ""
-    waiting: Wait | None = None
     incumbent: int | None = None
     files: dict[str, str] = field(default_factory=dict)
     folder: dict[str, str] = field(default_factory=dict)
@@ -204,7 +197,24 @@ class Run:
     before: int | None = None
     turn: int = 0
     started: float | None = None
-    ended: float | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is bound to a device now: it runs, or is paused."""
+        return isinstance(self.status, Running | Paused)
+
+    @property
+    def paused(self) -> bool:
+        return isinstance(self.status, Paused)
+
+    @property
+    def over(self) -> bool:
+        return isinstance(self.status, Ended)
+
+    @property
+    def waiting(self) -> Wait | None:
+        """What it waits for, beside a pause or without one."""
+        return None if isinstance(self.status, Ended) else self.status.wait
 
     @property
     def place(self) -> DeviceRef:
@@ -214,8 +224,9 @@ class Run:
     @property
     def measures(self) -> bool:
         """Whether it measures now, unless the queue is held. Who waits for the device, or for its lease, does not."""
-        now = self.current if self.status in ("running", "paused") else None
-        return now is not None and now.use == "measures" and not (self.waiting or self.infra)
+        if not self.begun or self.waiting or (isinstance(self.status, Paused) and self.status.infra):
+            return False
+        return self.current is not None and self.current.use == "measures"
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -291,15 +302,15 @@ class State:
     @property
     def queue(self) -> tuple[Run, ...]:
         """Runs that wait for their turn, in order."""
-        waiting = (run for run in self.runs.values() if run.status == "queued")
+        waiting = (run for run in self.runs.values() if isinstance(run.status, Queued))
         return tuple(sorted(waiting, key=lambda run: run.turn))
 
     @property
     def begun(self) -> tuple[Run, ...]:
         """The runs that are bound to a device, running or paused, oldest first."""
-        return tuple(run for run in self.runs.values() if run.status in ("running", "paused"))
+        return tuple(run for run in self.runs.values() if run.begun)
 
     @property
     def active(self) -> Run | None:
         """The newest run that is bound to a device, running or paused."""
-        return next((run for run in reversed(self.runs.values()) if run.status in ("running", "paused")), None)
+        return next((run for run in reversed(self.runs.values()) if run.begun), None)

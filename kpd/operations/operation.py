@@ -189,7 +189,7 @@ class OnIteration(Operation[RunIteration]):
 
 def ended(run: Run, remedy: str = "") -> Refused | None:
     """For a run that is over."""
-    if run.status != "ended":
+    if not run.over:
         return None
     from kpd.text.endings import of_run
 

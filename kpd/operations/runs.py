@@ -12,7 +12,6 @@ from kpd.operations.references import run_ref
 if TYPE_CHECKING:
     from kpd.model.nouns import Run, State
 
-
 WHO = "who proposes: claude, sweep, mailbox, script:FOLDER, operator, a plug-in's; claude,sweep take turns"
 ITERATIONS = Arg("N", "number of attempts, without the baseline", "--iterations")
 PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--patience")
@@ -53,9 +52,9 @@ class PauseRun(OnRun):
     then = "kpd resume goes on"
 
     def why_not(self, state: State, target: Run) -> Refused | None:
-        if target.status == "paused":
+        if target.paused:
             return Refused(f"{target.id} is paused already", "kpd resume")
-        if target.status == "queued":
+        if not target.begun and not target.over:
             return Refused(f"{target.id} has not begun", "kpd move puts it elsewhere in the queue, kpd stop ends it")
         return ended(target)
 
@@ -70,7 +69,7 @@ class ResumeRun(Operation["Run | None"]):
     run: Annotated[str | None, RUN] = None
 
     def target(self, state: State) -> Run | None:
-        paused = [run for run in state.begun if run.status == "paused"]
+        paused = [run for run in state.begun if run.paused]
         if self.run:
             return run_ref(state, self.run)
         if len(paused) > 1 and not state.held:
@@ -83,7 +82,7 @@ class ResumeRun(Operation["Run | None"]):
         if target is None:
             return Refused("nothing is paused or held")
         reviewed = target.current is not None and target.current.review == "waits"
-        if target.status == "paused" or (target.waiting and not reviewed):
+        if target.paused or (target.waiting and not reviewed):
             return None
         return ended(target) or Refused(f"{target.id} is not paused")
 
@@ -212,7 +211,7 @@ class MoveRun(Operation["Run"]):
         return run_ref(state, self.run)
 
     def why_not(self, state: State, target: Run) -> Refused | None:
-        if target.status in ("running", "paused"):
+        if target.begun:
             return Refused(f"{target.id} has begun: only what is queued can be moved", "kpd queue shows what waits")
         return ended(target)
 

@@ -7,6 +7,7 @@ from kpd.model import codec, events as e
 from kpd.model.detail import Detail
 from kpd.model.notices import Notice
 from kpd.model.nouns import Iteration, Run
+from kpd.model.status import Ended, Paused
 from kpd.model.verdicts import Verdict
 from kpd.text.changes import change
 from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
@@ -29,8 +30,20 @@ def run(found: Run) -> Json:
     kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
     named = {"current": found.current, "best": found.best, "baseline": found.baseline}
     its = {name: None if it is None else iteration(it) for name, it in named.items()}
+    kept |= _status(found)
     words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
     return {**kept, **words, "count": len(found.iterations), **its}
+
+
+def _status(found: Run) -> Json:
+    """The status as a word, and beside it whatever one can have: `pause` and `cause` say why it is paused, or ended."""
+    body: Json = dict.fromkeys(("pause", "outcome", "cause", "ended")) | {"infra": False}
+    match found.status:
+        case Paused(cause=cause, infra=infra):
+            body |= {"pause": codec.jsonable(cause), "infra": infra}
+        case Ended(outcome=outcome, cause=cause, at=at):
+            body |= {"outcome": outcome, "cause": codec.jsonable(cause), "ended": at}
+    return {**body, "status": found.status.name, "waiting": codec.jsonable(found.waiting)}
 
 
 def iteration(found: Iteration) -> Json:

@@ -3,6 +3,7 @@
 from kpd.model import causes as c
 from kpd.model.kinds import Told
 from kpd.model.nouns import Iteration, Override, Run
+from kpd.model.status import Ended, Paused
 from kpd.text.faults import fault
 from kpd.text.standing import leaving, pause
 from kpd.text.verdicts import verdict
@@ -31,11 +32,9 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
             return fault(cause)
 
 
-def run_ended(cause: c.RunCause | None) -> str:
-    """Why a run ended; empty while it goes on."""
+def run_ended(cause: c.RunCause) -> str:
+    """Why a run ended."""
     match cause:
-        case None:
-            return ""
         case c.IterationsUsed():
             return f"budget of {cause.iterations} iterations used"
         case c.PatienceUsed():
@@ -68,4 +67,9 @@ def override(found: Override) -> str:
 
 def of_run(run: Run) -> str:
     """Why the run ended, or is paused; empty while it goes on."""
-    return run_ended(run.cause) or pause(run.pause)
+    match run.status:
+        case Ended(cause=cause):
+            return run_ended(cause)
+        case Paused(cause=cause):
+            return pause(cause)
+    return ""

@@ -27,6 +27,7 @@ from kpd.model.faults import Declined
 from kpd.model.fold import fold
 from kpd.model.nouns import Override, State
 from kpd.model.standing import DiskTrouble, ForApproval, PausedBy
+from kpd.model.status import Ended
 from kpd.workspace.paths import Workspace
 from tests.support.tui import agents, logs
 from tests.support.tui.views import view_of
@@ -118,7 +119,7 @@ def decided(log: logs.Log) -> list[Any]:
         done = deed(event.fact)
         found.append((done and (done.by, done.does, done.words), alert.worth_telling(event.fact) is None))
     found += [alert.held(state.held) is None, watchdog.standing(state), efficacy([run])]
-    return [*found, plan.next_of(run, "lower") if run.status != "ended" and run.current is None else None]
+    return [*found, plan.next_of(run, "lower") if not isinstance(run.status, Ended) and run.current is None else None]
 
 
 @pytest.mark.parametrize("name", LOGS)

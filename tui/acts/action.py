@@ -70,7 +70,7 @@ def _refusal(op: Operation[Any], view: View) -> str:
     if why is None:
         return ""
     run, active = view.run, view.state.active
-    ended = run is not None and run.status == "ended" and active is not None
+    ended = run is not None and run.over and active is not None
     follow = f"; follow goes to {active.id}, which is under way" if ended and active is not None else ""
     return clean(why.message) + follow
 

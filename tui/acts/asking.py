@@ -47,7 +47,7 @@ def skip(view: View) -> Question:
     lost = [f"Iteration {now.number} ends as skipped; its {now.step or 'first'} step is killed with all it started."]
     if now.spend.calls:
         lost.append(f"What it has cost stays spent: {money.cost(now.spend)}.")
-    still = "paused" if run.status == "paused" else "held" if view.state.held else ""
+    still = "paused" if run.paused else "held" if view.state.held else ""
     lost.append(f"{run.id} stays {still}." if still else f"{run.id} goes on with its next iteration.")
     return Question(f"Skip iteration {now.number} of {run.id}?", tuple(lost), "skip it")
 

@@ -56,7 +56,7 @@ def _queue(view: View, answer: str) -> Op:
 
 def _resume(view: View, answer: str) -> Op:
     """The run that is selected; a queue that is held goes on as a whole, wherever the operator is."""
-    if view.run is not None and (view.run.status == "paused" or not view.state.held):
+    if view.run is not None and (view.run.paused or not view.state.held):
         return ResumeRun(run=view.at.run)
     return ResumeRun() if view.state.held else NO_RUN
 
@@ -104,7 +104,7 @@ def _edit(view: View, answer: str) -> Op:
         return NO_RUN
     if not view.editable:
         return f"the task {view.at.task} is gone"
-    if view.run.status != "ended" and not source_of(view):
+    if not view.run.over and not source_of(view):
         return f"{view.at.run} has no incumbent yet"
     return EditKernel(run=view.at.run, files={})
 

@@ -162,7 +162,7 @@ def outline(
         start += 1
         for nth, (run, its) in enumerate(found if is_open else ()):
             inside = Place(name, run.id)
-            begun = run.status in ("running", "paused")
+            begun = run.begun
             unfolded = folds.get(inside, nth == 0 or begun or at.run == run.id or bool(wanted))
             shown = _ordered(its, order, card) if unfolded else ()
             sections.append(Section(start, Row(inside, run, unfolded), shown, order == "newest"))

@@ -5,6 +5,7 @@ from collections import Counter
 from textual.content import Content
 from textual.style import Style
 
+from kpd.model.status import Paused
 from kpd.text.notices import notice
 from kpd.text.standing import conflict, hold
 from tui.acts import asking
@@ -33,7 +34,7 @@ def header(view: View, width: int) -> list[Content]:
         view.link.state, line(("○ connecting", ".muted"))))  # fmt: skip
     if view.read_only:
         parts.append(line(("read-only", ".warn")))
-    if view.run is not None and view.run.approve and view.run.status != "ended" and not asking.for_review(view):
+    if view.run is not None and view.run.approve and not view.run.over and not asking.for_review(view):
         parts.append(line(("review gate", ".accent")))
     right = _now(view, width).truncate(max(0, width - 2), ellipsis=True)
     parts += _hosts(view, width - _length(parts) - right.cell_length - 4)
@@ -139,9 +140,11 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
         return "‖", f"held: {first_line(hold(view.state.held))}", f"{key(view, 'resume')} releases it"
     if (review := asking.for_review(view)) and not view.read_only:
         return "◔", *_reviewed(view, review)
-    for stopped in (one for one in view.begun if one.status == "paused"):
+    for stopped in view.begun:
+        if not isinstance(stopped.status, Paused):
+            continue
         there = "" if stopped.id == view.at.run else "select it, then "
-        return "‖", f"{stopped.id} {paused(stopped)}", f"{there}{key(view, 'resume')} resumes it"
+        return "‖", f"{stopped.id} {paused(stopped.status)}", f"{there}{key(view, 'resume')} resumes it"
     if run is not None and run.conflict:
         return "!", first_line(conflict(run.conflict)), "your version is measured first"
     if run is not None and run.stale:

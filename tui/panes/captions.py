@@ -26,7 +26,7 @@ def caption(view: View) -> str:
     run = view.live
     if run is None:
         ended = next(reversed(view.state.runs.values()), None)
-        return _end(view, ended) if ended is not None and ended.status == "ended" else _welcome(view)
+        return _end(view, ended) if ended is not None and ended.over else _welcome(view)
     if (now := run.current) is not None:
         known = {**_STEPS, **(_BASELINE if now.number == 0 else {})}
         return known.get(now.step, "") if now.step is not None else ""

@@ -80,7 +80,7 @@ def _settings(view: View, run: Run) -> Iterator[tuple[str, str]]:
                 for one in run.again
             ),
         )
-    if run.before is not None and run.status != "ended":
+    if run.before is not None and not run.over:
         yield "undo", f"{key(view, 'undo')} brings {run.id}.{run.before} back"
 
 
@@ -88,7 +88,7 @@ def _steering(view: View, run: Run, width: int) -> list[Content]:
     queued = [note for note in run.steering if note.consumed_by is None]
     if not queued:
         return []
-    edit = "" if view.read_only or run.status == "ended" else f"; {key(view, 'steer')} edits"
+    edit = "" if view.read_only or run.over else f"; {key(view, 'steer')} edits"
     found = [heading("Steering queue", (f"for the next iteration{edit}", ".muted")).truncate(width, ellipsis=True)]
     for note in queued:
         found += _note(note, width)

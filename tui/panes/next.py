@@ -6,6 +6,7 @@ from textual.content import Content
 
 from kpd.model.nouns import Iteration, Run
 from kpd.model.standing import PausedBy
+from kpd.model.status import Ended, Paused, Queued
 from kpd.text.endings import of_run
 from kpd.text.standing import pause, wait
 from tui.acts.actions import key
@@ -39,15 +40,15 @@ def next_lines(view: View, width: int) -> list[Content]:
 
 def _next(view: View, run: Run) -> tuple[str, str, str]:
     """The word, what there is to say, and a path."""
-    if run.status == "ended":
-        return "ended", first_line(of_run(run)) or (run.outcome or ""), ""
+    if isinstance(run.status, Ended):
+        return "ended", first_line(of_run(run)) or run.status.outcome, ""
     if view.link.state == "down":
         return "waits", "no link to the daemon: what you see is the last that was heard", ""
     if view.state.held:
         return "waits", f"the queue is held: {key(view, 'resume')} releases it", ""
-    if run.status == "paused":
-        return "waits", f"{paused(run)}; {key(view, 'resume')} resumes it", ""
-    if run.status == "queued":
+    if isinstance(run.status, Paused):
+        return "waits", f"{paused(run.status)}; {key(view, 'resume')} resumes it", ""
+    if isinstance(run.status, Queued):
         return "waits", first_line(wait(run.waiting)) or "for a device that is free", ""
     if (asked := run.current) is not None and asked.review == "waits":
         return "waits", _review(view, run, asked), ""
@@ -119,10 +120,10 @@ def _names(it: Iteration) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def paused(run: Run) -> str:
+def paused(status: Paused) -> str:
     """Why a run is paused: `paused by op`, `paused: infrastructure: …`."""
-    reason = first_line(pause(run.pause))
-    return reason if isinstance(run.pause, PausedBy) else f"paused: {reason or 'by you'}"
+    reason = first_line(pause(status.cause))
+    return reason if isinstance(status.cause, PausedBy) else f"paused: {reason}"
 
 
 def used(run: Run) -> tuple[int, int]:
@@ -159,9 +160,10 @@ def _time(view: View, run: Run, left: int) -> list[tuple[str, str]]:
     """How long the run has taken, and how long what is left of it may take at most, as its iterations go."""
     if run.started is None:
         return []
-    so_far = (run.ended or view.moment) - run.started
-    parts = [("time", f"{seconds(max(0.0, so_far))} so far" if run.ended is None else seconds(so_far))]
+    if isinstance(run.status, Ended):
+        return [("time", seconds(run.status.at - run.started))]
+    parts = [("time", f"{seconds(max(0.0, view.moment - run.started))} so far")]
     took = [it.ended - it.started for it in run.iterations if it.counts and it.ended is not None][-TYPICAL:]
-    if run.status != "ended" and took and left:
+    if took and left:
         parts.append(("to go", f"up to {seconds(left * median(took))}"))
     return parts

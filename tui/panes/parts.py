@@ -3,6 +3,7 @@
 from textual.content import Content
 
 from kpd.model.nouns import Run
+from kpd.model.status import Queued
 from kpd.text.endings import of_run
 from kpd.text.standing import wait
 from kpd.workspace.config import ANY
@@ -73,9 +74,9 @@ def _run_without_iteration(view: View, run: Run) -> str:
     if run.iterations:
         follow = key(view, "follow")
         return f"{run.id} is selected. Choose one of its iterations on the left, or follow the newest: {follow}."
-    if run.status == "ended":
+    if run.over:
         return f"{run.id} ended before its first iteration: {clean(of_run(run))}"
-    if run.status == "queued":
+    if isinstance(run.status, Queued):
         waits = f", and waits: {clean(wait(run.waiting))}" if run.waiting else f" for {where(run)}"
         return f"{run.id} is queued{waits}. Its baseline, iteration 0, appears here when it begins."
     waits = f" It waits: {clean(wait(run.waiting))}." if run.waiting else ""

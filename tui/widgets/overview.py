@@ -3,6 +3,7 @@
 from textual.message import Message
 from textual.timer import Timer
 
+from kpd.model.status import Running
 from tui.panes import overview
 from tui.widgets.pane import Pane
 
@@ -31,5 +32,5 @@ class OverviewPane(Pane):
     def _stirs(self) -> bool:
         view, it = self.view, self.view.iteration
         at_work = it is not None and it.step is not None and it.outcome is None
-        waits = view.run is not None and (view.run.status != "running" or bool(view.run.waiting))
+        waits = view.run is not None and (not isinstance(view.run.status, Running) or bool(view.run.waiting))
         return view.tab == self.tab and view.link.state == "up" and at_work and not waits and not view.state.held

@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.reactive import var
 
 from kpd.model.nouns import Iteration, Run, TaskCard
+from kpd.model.status import Queued
 from tui.model.outline import Place, Row
 from tui.model.view import View
 from tui.model.waits import waits
@@ -50,7 +51,7 @@ def _run(view: View, run: Run, row: Row, width: int) -> Content:
     left = f" {'▾' if row.open else '▸'} "
     room = max(0, width - len(left) - len(factor) - 1)
     word = f" {mark.glyph} {mark.word}"
-    if run.status == "queued" and len(queue := view.state.queue) > 1:
+    if isinstance(run.status, Queued) and len(queue := view.state.queue) > 1:
         word += f" {queue.index(run) + 1} of {len(queue)}"
     if run.waiting and mark.word == marks.WAITING.word:
         found = line((left, ".muted"), run.id, (word, mark.style))

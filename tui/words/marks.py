@@ -7,6 +7,7 @@ from kpd.model.faults import IsIncorrect, NotMended
 from kpd.model.nouns import Iteration, Run
 from kpd.model.places import Check, HostCard
 from kpd.model.profiles import Severity
+from kpd.model.status import Ended, Queued
 from tui.words.numbers import change
 
 
@@ -112,8 +113,8 @@ def gain_of(iteration: Iteration) -> str:
 
 def of_run(run: Run, held: bool = False) -> Mark:
     """What became of a run, or what it is doing; while the queue is `held`, a run that has begun is held, too."""
-    if run.status == "ended":
-        match run.outcome:
+    if isinstance(run.status, Ended):
+        match run.status.outcome:
             case "improved":
                 return Mark("▲", "improved", ".good")
             case "no_gain":
@@ -124,12 +125,12 @@ def of_run(run: Run, held: bool = False) -> Mark:
                 return Mark("!", "host trouble", ".warn")
             case _:
                 return Mark("✗", "failed", ".bad")
-    if run.status == "queued":
+    if isinstance(run.status, Queued):
         # In a queue it is nothing out of the ordinary to wait.
         return replace(WAITING, style=QUEUED.style) if run.waiting else QUEUED
     if held:
         return HELD
-    if run.status == "paused":
+    if run.paused:
         return PAUSED
     if run.current is not None and run.current.review == "waits":
         return REVIEW

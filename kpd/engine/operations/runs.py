@@ -59,7 +59,7 @@ def resume(engine: Engine, op: ResumeRun, target: Run | None, by: str) -> None:
     """Release a held queue, and the run if it is paused."""
     if engine.journal.state.held:
         engine.journal.emit(e.QueueReleased(by))
-    if target is not None and target.status == "paused":
+    if target is not None and target.paused:
         engine.journal.emit(e.RunResumed(target.id, by))
     if target is not None:
         engine.fleet.nudge(target.host)
@@ -102,11 +102,11 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
     if campaign is not None:
         campaign.control.interrupt("stop", by)
         await campaign.over.wait()
-        if run_of(engine.journal, target.id).status != "ended":
+        if not run_of(engine.journal, target.id).over:
             held = hold(engine.journal.state.held)
             raise Refused(f"{target.id} could not be ended: {held}", "mend that, then stop it again")
         return
-    was_active = target.status in ("running", "paused")
+    was_active = target.begun
     end_run(engine.journal, target.id, "stopped", Stopped(by))
     if was_active:
         engine.fleet.end_leftovers(target.host)

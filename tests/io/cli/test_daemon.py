@@ -24,6 +24,7 @@ from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.nouns import Budget, Gain, Verdict
 from kpd.model.places import Device, HostCard, Look, Telemetry
+from kpd.model.status import Running
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
@@ -254,7 +255,7 @@ async def test_an_interrupted_wait_leaves_the_run_going_and_says_so(served: Serv
     code, _, err = await ended(waiting)
     assert code == 130
     assert "r1 goes on" in err
-    assert served.journal.state.runs["r1"].status == "running"
+    assert isinstance(served.journal.state.runs["r1"].status, Running)
 
 
 async def test_a_followed_log_tells_each_iteration_until_the_run_ends(served: Served) -> None:

@@ -11,6 +11,7 @@ from kpd.model import events as e
 from kpd.model.causes import Stopped
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
+from kpd.model.status import Ended
 from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
 from tests.support.tui import logs
 from tests.support.tui.boards import board
@@ -146,7 +147,7 @@ async def test_the_link_comes_back_by_itself_and_goes_on_after_the_last_event() 
         while app.view.link.state != "up":
             await pilot.pause(0.01)
         second.play([e.RunEnded("r1", "stopped", Stopped("op"))])
-        while app.view.state.runs["r1"].status != "ended":
+        while not isinstance(app.view.state.runs["r1"].status, Ended):
             await pilot.pause(0.01)
     assert asked == [0, len(log.events) - 1]
 

@@ -9,6 +9,7 @@ from kpd.model.detail import Detail
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Run, Verdict
 from kpd.model.profiles import CaseTime, Finding
+from kpd.model.status import Running
 from kpd.text import briefs
 
 AT = 1_000_000.0
@@ -19,7 +20,7 @@ ACCEPTED = Iteration(
     expected=Expectation("gbs", "up", 5.0), bottleneck="memory", flags=("a removed loop",),
 )  # fmt: skip
 RUN = Run(
-    "r3", "transpose_cpu", "sweep", "local", Budget(), AT, status="running", started=AT, incumbent=3,
+    "r3", "transpose_cpu", "sweep", "local", Budget(), AT, status=Running(), started=AT, incumbent=3,
     iterations=(BASELINE, ACCEPTED),
 )  # fmt: skip
 OWN = ("r3", 3, 0.5, 0.01)

@@ -17,6 +17,7 @@ from kpd.model.nouns import Iteration, Override, TaskCard
 from kpd.model.places import Device, HostCard
 from kpd.model.profiles import Advice, Scope
 from kpd.model.standing import DiskTrouble
+from kpd.model.status import Paused, Queued
 from kpd.text import briefs
 from tests.support.cli.shown import ACCEPTED, AT, DETAIL, OWN, RUN, as_json, brief_run, shown
 from tests.support.tui import gpu as tui_gpu
@@ -132,7 +133,7 @@ def test_a_rejected_one_and_one_by_hand() -> None:
 
 
 def canned_status(**changes: Any) -> dict[str, Any]:
-    runs = {"r3": RUN, "r4": replace(RUN, id="r4", status="queued", incumbent=None, iterations=())}
+    runs = {"r3": RUN, "r4": replace(RUN, id="r4", status=Queued(), incumbent=None, iterations=())}
     return {
         "version": "0.1.0", "pid": 4242, "workspace": "/ws", "seq": 9, "at": AT, "held": "",
         "active": brief_run(RUN), "begun": [brief_run(RUN)], "queued": [],
@@ -169,7 +170,7 @@ def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
     gone = list(status.report(canned_status(pid=None, runs={}), AT, None, colour=False))
     assert gone[0].startswith("○ no daemon; kpd start")
     assert "no runs; kpd run TASK queues one" in gone
-    paused = replace(RUN, status="paused", pause=DiskTrouble("disk full"))
+    paused = replace(RUN, status=Paused(DiskTrouble("disk full")))
     assert "infrastructure: disk full" in "\n".join(status.runs_table([brief_run(paused)], {}, AT, None))
 
 

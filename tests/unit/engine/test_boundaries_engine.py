@@ -17,6 +17,7 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Outcome, Run, State
 from kpd.model.spending import Usage
 from kpd.model.standing import Wait
+from kpd.model.status import Running
 from kpd.workspace.config import ClaudeConfig
 from tests.support.model.samples import run_of
 
@@ -115,7 +116,7 @@ def test_the_last_cent_may_be_spent_and_no_more(journal: Journal, day: float, sc
 
 def at_step(waiting: Wait | None = None) -> State:
     step = Iteration(3, "sweep", 0, 0.0, step="time")
-    run = Run("r1", "t", "sweep", "local", Budget(), 0.0, status="running", iterations=(step,), waiting=waiting)
+    run = Run("r1", "t", "sweep", "local", Budget(), 0.0, status=Running(waiting), iterations=(step,))
     return State(runs={"r1": replace(run, started=1.0, device="EPYC", device_id="cpu")})
 
 

@@ -12,7 +12,8 @@ from kpd.model import events as e
 from kpd.model.fold import fold_all
 from kpd.model.nouns import Budget, Iteration, Run, State
 from kpd.model.places import Device, HostCard, Need
-from kpd.model.standing import AtHost, ForDevice, ForService, ForTurn
+from kpd.model.standing import AtHost, ForDevice, ForService, ForTurn, PausedBy
+from kpd.model.status import Paused, Running
 from kpd.text.standing import wait
 from tests.support.model.strategies import logs
 
@@ -27,12 +28,15 @@ HOSTS = {
 }
 
 
+BY = PausedBy("ada")
+
+
 def run(host: str = "any") -> Run:
     return Run("r1", "t", "sweep", host, Budget(), queued=0.0)
 
 
 def begun(**where: str) -> Run:
-    return replace(run(where.pop("host")), started=1.0, status="running", **where)
+    return replace(run(where.pop("host")), started=1.0, status=Running(), **where)
 
 
 def waits(found: Place | ForDevice) -> str:
@@ -126,18 +130,18 @@ def fresh() -> Run:
         ([there("thinks", NOW - GRACE_S)], None),
         ([there("thinks", NOW - GRACE_S), there("thinks")], NOW + GRACE_S),
         ([there("thinks", NOW - GRACE_S), there("measures")], inf),
-        ([there("thinks", waiting=ForService("overloaded", 8), since=NOW - 9)], None),
-        ([there("measures", waiting=ForTurn("box", "ann"))], inf),
+        ([there("thinks", status=Running(ForService("overloaded", 8)), since=NOW - 9)], None),
+        ([there("measures", status=Running(ForTurn("box", "ann")))], inf),
         ([edited(NOW - 9)], None),
         ([edited(NOW - 1)], NOW - 1 + GRACE_S),
-        ([there("", status="paused")], None),
-        ([there("measures", status="paused")], inf),
-        ([there("measures", status="paused", waiting=ForTurn("box", "r7"))], None),
-        ([there("measures", status="paused", infra=True)], None),
-        ([there("", status="paused"), there("measures")], inf),
+        ([there("", status=Paused(BY))], None),
+        ([there("measures", status=Paused(BY))], inf),
+        ([there("measures", status=Paused(BY, wait=ForTurn("box", "r7")))], None),
+        ([there("measures", status=Paused(BY, infra=True))], None),
+        ([there("", status=Paused(BY)), there("measures")], inf),
         ([there("thinks", 0.0)] * (MOST - 1), None),
         ([there("thinks", 0.0)] * MOST, inf),
-        ([there("thinks", 0.0, status="paused")] * MOST, None),
+        ([there("thinks", 0.0, status=Paused(BY))] * MOST, None),
     ],
     ids=[
         "measures", "is on its way there", "is made ready", "has just begun to think", "thinks", "one of them does not",

@@ -16,6 +16,7 @@ from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Run, State
 from kpd.model.standing import ForLease, ForTurn, PausedBy, Wait
+from kpd.model.status import Paused, Running
 
 PLACE = ("local", "cpu")
 NAMES = ("r1", "r2", "r3", "r4")
@@ -24,7 +25,7 @@ NAMES = ("r1", "r2", "r3", "r4")
 def state(**changed: Run) -> State:
     """Four runs on one device, the one that is named first is the oldest."""
     runs = {
-        name: Run(name, name, "sweep", "local", Budget(), queued=0.0, status="running", started=float(nth))
+        name: Run(name, name, "sweep", "local", Budget(), queued=0.0, status=Running(), started=float(nth))
         for nth, name in enumerate(NAMES)
     }
     return State(runs=runs | changed)
@@ -42,7 +43,7 @@ def test_the_oldest_is_first_and_then_who_has_measured_longest_ago() -> None:
 
 
 def test_who_cannot_go_on_is_passed_over() -> None:
-    paused = state(r1=replace(ALL.runs["r1"], status="paused"))
+    paused = state(r1=replace(ALL.runs["r1"], status=Paused(PausedBy("ada"))))
     assert whose(["r1", "r2"], {"r2": 7}, paused) == "r2"
     assert whose(["r1"], {}, paused) is None
     assert whose(["r1", "r2"], {}, replace(ALL, held=Told("disk full"))) is None

@@ -21,6 +21,7 @@ from kpd.model.notices import QueueIsHeld, Said
 from kpd.model.nouns import Budget, Iteration, Run, State, TaskCard
 from kpd.model.places import Device, HostCard
 from kpd.model.standing import DiskTrouble, ForApproval, ForTurn, PausedBy
+from kpd.model.status import Paused, Queued, Running
 from kpd.text.notices import notice, watched
 from kpd.text.standing import keeps
 from kpd.workspace.config import NotifyConfig
@@ -35,6 +36,7 @@ HOSTS = {
 TASKS = {"t": TaskCard("t", language="c"), "u": TaskCard("u", language="c"), "g": TaskCard("g", language="cuda")}
 IDLE_S = 600.0
 FULL = DiskTrouble("no space")
+BY_ADA, BUSY = Paused(PausedBy("ada")), Queued(Told("local: busy"))
 
 
 def queued(name: str, task: str = "t", **more: Any) -> Run:
@@ -43,7 +45,7 @@ def queued(name: str, task: str = "t", **more: Any) -> Run:
 
 def begun(name: str, task: str = "t", **more: Any) -> Run:
     place = {"host": "local", "device": "EPYC", "device_id": "cpu"} | more
-    return queued(name, task, started=1.0, **({"status": "running"} | place))
+    return queued(name, task, started=1.0, **({"status": Running()} | place))
 
 
 def state(*runs: Run, **more: Any) -> State:
@@ -73,9 +75,9 @@ def unknown(run: str, step: str) -> None:
         (state(), []),
         (state(begun("r1")), []),
         (state(begun("r1"), queued("r2", "u", host="local")), []),
-        (state(begun("r1", status="paused", pause=PausedBy("ada"))), []),
+        (state(begun("r1", status=BY_ADA)), []),
         (
-            state(begun("r1", status="paused", pause=FULL, infra=True), queued("r2", "u", host="local")),
+            state(begun("r1", status=Paused(FULL, infra=True)), queued("r2", "u", host="local")),
             [("local", "cpu", ["r1", "r2"], "infrastructure: no space")],
         ),
         (state(for_edits("r1")), []),  # whoever began it knows
@@ -83,9 +85,12 @@ def unknown(run: str, step: str) -> None:
             state(for_edits("r1"), queued("r2", "u", host="local")),
             [("local", "cpu", ["r2"], "r2 has not begun")],
         ),
-        (state(begun("r1", waiting=Told("needs your approval"))), [("local", "cpu", ["r1"], "needs your approval")]),
         (
-            state(begun("r1", status="paused"), held=Told("shut down")),
+            state(begun("r1", status=Running(Told("needs your approval")))),
+            [("local", "cpu", ["r1"], "needs your approval")],
+        ),
+        (
+            state(begun("r1", status=BY_ADA), held=Told("shut down")),
             [("local", "cpu", ["r1"], "the queue is held: shut down")],
         ),
         (state(queued("r1", host="local"), held=Told("disk")), [("local", "cpu", ["r1"], "the queue is held: disk")]),
@@ -93,18 +98,18 @@ def unknown(run: str, step: str) -> None:
         (state(queued("r1", "g", host="local")), []),
         (state(begun("r1"), queued("r2", "t")), []),
         (state(queued("r1", "gone"), held=Told("disk")), []),
-        (state(begun("r1", waiting=ForTurn("local", "r2")), at_step(begun("r2", "u"), use="measures")), []),
-        (state(begun("r1", status="paused", infra=True), at_step(begun("r2", "u"), use="measures")), []),
+        (state(begun("r1", status=Running(ForTurn("local", "r2"))), at_step(begun("r2", "u"), use="measures")), []),
+        (state(begun("r1", status=Paused(PausedBy("ada"), infra=True)), at_step(begun("r2", "u"), use="measures")), []),
         (state(at_step(begun("r1"), use="thinks")), []),
         (
-            state(at_step(begun("r1"), use="thinks"), queued("r2", "u", host="local", waiting=Told("local: busy"))),
+            state(at_step(begun("r1"), use="thinks"), queued("r2", "u", host="local", status=BUSY)),
             [("local", "cpu", ["r2"], "local: busy")],
         ),
         (
-            state(begun("r1", status="paused"), queued("r2", "u", host="local")),
+            state(begun("r1", status=BY_ADA), queued("r2", "u", host="local")),
             [("local", "cpu", ["r2"], "r2 has not begun")],
         ),
-        (state(at_step(begun("r1", status="paused"), use="measures"), queued("r2", "u", host="local")), []),
+        (state(at_step(begun("r1", status=BY_ADA), use="measures"), queued("r2", "u", host="local")), []),
     ],
     ids=[
         "nothing", "it goes on", "its device is in use", "a person paused it", "trouble paused it",
@@ -149,10 +154,10 @@ def test_a_reason_that_counts_seconds_is_no_news_and_another_cause_is() -> None:
     told = [
         news
         for at in range(0, 3000, 60)
-        for news in dog.look(state(begun("r1", waiting=Told(f"busy; again in {at} s"))), at, IDLE_S, unknown)
+        for news in dog.look(state(begun("r1", status=Running(Told(f"busy; again in {at} s")))), at, IDLE_S, unknown)
     ]
     assert len(told) == 1
-    paused = state(begun("r1", status="paused", pause=FULL, infra=True))
+    paused = state(begun("r1", status=Paused(FULL, infra=True)))
     assert [len(dog.look(paused, at, IDLE_S, unknown)) for at in (3000, 3600)] == [0, 1]
 
 
@@ -170,7 +175,7 @@ def test_agents_that_begin_to_think_again_and_again_leave_no_device_idle() -> No
 def test_a_run_that_tries_a_busy_device_now_and_then_waits_all_the_same() -> None:
     dog, told = Watchdog(), 0
     for minute in range(20):
-        now = state(begun("r1", waiting=Told("the GPU is busy") if minute % 2 else None))
+        now = state(begun("r1", status=Running(Told("the GPU is busy") if minute % 2 else None)))
         told += len(dog.look(now, 60 * minute, IDLE_S, unknown))
     assert told == 1
 
@@ -197,7 +202,7 @@ def test_a_step_that_takes_far_longer_than_it_does_is_told_once(usual: float | N
 
 def test_a_step_that_waits_does_not_stall() -> None:
     dog = Watchdog()
-    waits = state(at_step(begun("r1", waiting=Told("box: no link"))))
+    waits = state(at_step(begun("r1", status=Running(Told("box: no link")))))
     kinds = [type(news) for at in range(0, 7200, 60) for news in dog.look(waits, at, IDLE_S, unknown)]
     assert kinds == [e.DeviceIdle]
     assert dog.look(state(at_step(begun("r1"))), 7200, IDLE_S, unknown) == [], "the wait is no part of the step"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kpd.model import acts, events as e
+from kpd.model.causes import Stopped
 from kpd.model.fact import Fact
 from kpd.model.fold import fold
 from kpd.model.kinds import Told
@@ -27,15 +28,17 @@ from kpd.model.nouns import (
 from kpd.model.places import HostCard
 from kpd.model.profiles import Finding
 from kpd.model.spending import Call, Spend, Usage
-from kpd.model.standing import EditedDuring
+from kpd.model.standing import DiskTrouble, EditedDuring, ForTask, ForTurn, PausedBy
+from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
 
 AT = 50.0
 VERDICT = Verdict("faster", Gain(5.0, 4.0, 6.0, 0.99), 7, True, "told", told="")
+TURN, FREE, DISK = ForTurn("box", "r7"), ForTask("r0", "t"), DiskTrouble("full")
 NOTE = Steering(1, "try tiles", "ada", 1.0)
 USAGE = Usage(10, 0, 0, 5)
 OTHER = Run("r0", "t", "sweep", "local", Budget(), 0.0, turn=7)
 RUN = Run(
-    "r1", "t", "claude", "any", Budget(), 0.0, status="running", incumbent=1, before=4, model="m1", asked=3, turn=5,
+    "r1", "t", "claude", "any", Budget(), 0.0, status=Running(), incumbent=1, before=4, model="m1", asked=3, turn=5,
     steering=(NOTE,), stands={"low_ipc": "pinned", "tail_effect": "banned"}, again=(Again(1, False, "ada"),),
     pending_edit={"kernel.c": "new"}, conflict=EditedDuring(2), folder={"kernel.c": "old"}, approve=True,
     calls=(Call(3, 2, "propose", "m1", 0.5),),
@@ -95,6 +98,11 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
             e.OperatorEdited("r1", {"k.c": "3"}, EditedDuring(3)),
             {"pending_edit": {"k.c": "3"}, "folder": {"k.c": "3"}, "conflict": EditedDuring(3)},
         ),
+        (e.RunWaits("r1", TURN), {"status": Running(TURN)}),
+        (e.RunPaused("r1", PausedBy("ada"), "ada"), {"status": Paused(PausedBy("ada"))}),
+        (e.RunPaused("r1", DISK, infra=True), {"status": Paused(DISK, infra=True)}),
+        (e.RunResumed("r1"), {}),
+        (e.RunEnded("r1", "stopped", Stopped("ada")), {"status": Ended("stopped", Stopped("ada"), AT)}),
         # an iteration's
         (e.StepStarted("r1", 2, "build", 4), {".step": "build", ".step_started": AT, ".attempt": 4}),
         (
@@ -133,6 +141,29 @@ def test_a_fact_changes_what_it_says_and_nothing_else(fact: Fact, changes: dict[
     assert changed(fact) == changes
 
 
+@pytest.mark.parametrize(
+    ("before", "fact", "after"),
+    [
+        (Running(TURN), e.RunWaits("r1", None), Running()),
+        (Queued(TURN), e.RunWaits("r1", FREE), Queued(FREE)),
+        (Paused(DISK, infra=True), e.RunWaits("r1", TURN), Paused(DISK, True, TURN)),
+        (Running(TURN), e.RunPaused("r1", PausedBy("ada")), Paused(PausedBy("ada"), wait=TURN)),
+        (Running(TURN), e.RunPaused("r1", DISK, infra=True), Paused(DISK, infra=True)),
+        (Paused(PausedBy("ada"), wait=TURN), e.RunResumed("r1"), Running(TURN)),
+        (Paused(DISK, infra=True), e.RunResumed("r1"), Running()),
+        (Paused(DISK, wait=TURN), e.RunEnded("r1", "no_gain", Told("x")), Ended("no_gain", Told("x"), AT)),
+    ],
+)
+def test_a_status_takes_what_it_waits_for_along(before: RunStatus, fact: Fact, after: RunStatus) -> None:
+    state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, status=before)})
+    assert changed(fact, state) == {"status": after}
+
+
+def test_who_has_ended_waits_no_more() -> None:
+    state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, status=Ended("failed", Told("x"), 1.0))})
+    assert changed(e.RunWaits("r1", TURN), state) == {}
+
+
 @pytest.mark.parametrize(("edit", "again"), [("", None), ("e1", None), ("", 1)])
 def test_an_iteration_takes_what_it_begins_with(edit: str, again: int | None) -> None:
     wishes = (Again(1, False, "ada"), Again(1, True, "bob"))
@@ -146,10 +177,10 @@ def test_an_iteration_takes_what_it_begins_with(edit: str, again: int | None) ->
 
 @pytest.mark.parametrize("host", ["", "box"])
 def test_a_run_begins_on_its_device(host: str) -> None:
-    queued = replace(RUN, status="queued", pause=Told("it waits"), waiting=Told("a device"))
+    queued = replace(RUN, status=Queued(Told("a device")))
     state = replace(STATE, runs={"r0": OTHER, "r1": queued})
     assert changed(e.RunStarted("r1", "H100", host, "GPU-1"), state) == {
-        "status": "running", "started": AT, "pause": None, "waiting": None, "device": "H100", "device_id": "GPU-1",
+        "status": Running(), "started": AT, "device": "H100", "device_id": "GPU-1",
     } | ({"host": "box"} if host else {})  # fmt: skip
 
 
