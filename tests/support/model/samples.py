@@ -4,6 +4,7 @@ from pathlib import Path
 
 from kpd.model.nouns import Budget, Iteration, Run
 from kpd.model.places import Need
+from kpd.model.status import Running
 from kpd.workspace.specs import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec
 from kpd.workspace.task import Task
 
@@ -18,6 +19,6 @@ def task_of(folder: Path, tune: dict[str, tuple[str, ...]], editable: tuple[str,
 
 def run_of(*iterations: Iteration, **fields: object) -> Run:
     accepted = [it.number for it in iterations if it.outcome in ("baseline", "accepted")]
-    given = {"status": "running", "incumbent": accepted[-1] if accepted else None, **fields}
+    given = {"status": Running(), "incumbent": accepted[-1] if accepted else None, **fields}
     budget = given.pop("budget", Budget())
     return Run("r1", "task", "sweep", "local", budget, 0.0, iterations=iterations, **given)  # type: ignore[arg-type]
