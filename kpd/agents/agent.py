@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from kpd.claude.question import Ledger
+from kpd.model.agents import AgentTraits
 from kpd.model.leaving import AgentSays, Leaving
 from kpd.model.nouns import Expectation, Iteration, Run, Steering, StepName
 from kpd.model.profiles import Advice, Change, Finding
@@ -131,7 +132,8 @@ class AgentKind:
     `make` gets the config and what the run's agent has after a colon, which `argument` names: `script:FOLDER`. `refuse`
     says why that cannot be used in a workspace, empty when it can. One that is `alone` takes no turns with others; what
     an `operators` one proposes is a person's, so nobody is asked to approve it. `models` says that it asks a model, so
-    that a run may choose which.
+    that a run may choose which, and pays for it. One that `explores` has no turns of its own beside others: it searches
+    the parameters that they were unsure of. One that `waits` proposes nothing: its run measures a person's edits.
     """
 
     make: Callable[[Config, str], Agent]
@@ -139,4 +141,11 @@ class AgentKind:
     alone: bool = False
     operators: bool = False
     models: bool = False
+    explores: bool = False
+    waits: bool = False
     refuse: Callable[[Workspace, str], str] = lambda workspace, of: ""
+
+    @property
+    def traits(self) -> AgentTraits:
+        """What of this is told with a run."""
+        return AgentTraits(self.models, self.explores, self.operators, self.waits)

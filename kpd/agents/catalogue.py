@@ -2,6 +2,7 @@
 
 from kpd.agents.agent import Agent, AgentKind
 from kpd.agents.operator import Again, AsTheyAre
+from kpd.model.agents import AGAIN, BASELINE, AgentTraits
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.seams import PlugInError, Seam
@@ -15,8 +16,8 @@ def _checked(found: object) -> AgentKind:
 
 AGENTS = Seam("kpd.agents", _checked)
 UNNAMED = {
-    "baseline": AgentKind(lambda config, of: AsTheyAre(), operators=True),
-    "again": AgentKind(lambda config, of: Again(), operators=True),
+    BASELINE: AgentKind(lambda config, of: AsTheyAre(), operators=True),
+    AGAIN: AgentKind(lambda config, of: Again(), operators=True),
 }
 """Who proposes the iterations that kpd begins by itself; no run may name them."""
 
@@ -38,6 +39,11 @@ def is_operators(name: str) -> bool:
 def asks_models(names: str) -> bool:
     """Whether any of the agents that are named, with commas between them, asks a model."""
     return any((found := _known(name)) is not None and found.models for name in names.split(","))
+
+
+def traits(names: str) -> dict[str, AgentTraits]:
+    """What the agents that are named, with commas between them, are to a run that has them."""
+    return {name: found.traits for name in names.split(",") if (found := _known(name)) is not None}
 
 
 def choices() -> str:

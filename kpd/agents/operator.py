@@ -37,7 +37,7 @@ def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
     return ", ".join(changed) or "the incumbent again"
 
 
-AGENT = AgentKind(lambda config, of: AsTheyAre(), alone=True, operators=True)
+AGENT = AgentKind(lambda config, of: AsTheyAre(), alone=True, operators=True, waits=True)
 """It proposes nothing by itself: the run waits for edits of the task folder."""
 
 

@@ -126,4 +126,4 @@ def _log_time(it: Iteration, chained: dict[int, float]) -> float | None:
     return chained.get(it.parent, 0.0) + math.log1p(-it.verdict.gain.pct / 100)
 
 
-AGENT = AgentKind(lambda config, of: Sweep())
+AGENT = AgentKind(lambda config, of: Sweep(), explores=True)

@@ -18,13 +18,13 @@ import argcomplete
 from argcomplete.completers import BaseCompleter
 from argcomplete.lexers import split_line
 
+from kpd.cli.operate import agents
 from kpd.cli.outcome import CliError
 from kpd.cli.parser import Parser, add_workspace
 from kpd.cli.text import line
 from kpd.client import ask
 from kpd.wire import DaemonError, NoDaemon
 from kpd.workspace.paths import NoWorkspace, Workspace, WorkspaceError
-from kpd.workspace.seams import Seam
 from kpd.workspace.shipped import shipped
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Names:
     def agents(self, prefix: str) -> Found:
         """Several take turns, with commas between them: those before the last comma stand."""
         before = "".join(prefix.rpartition(",")[:2])
-        return {f"{before}{name}": "" for name in Seam("kpd.agents", lambda found: found).names()}
+        return {f"{before}{name}": "" for name in agents()}
 
     def rules(self) -> Found:
         """Without a daemon none: a rule is pinned and banned in a run that is under way."""

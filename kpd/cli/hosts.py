@@ -12,7 +12,9 @@ from kpd.cli.text import clean, columns, narrate, out, out_json, wrapped
 from kpd.client import ask
 from kpd.hosts.preflight.gpus import listed
 from kpd.wire import DaemonError
+from kpd.workspace.config import LOCAL
 from kpd.workspace.paths import Workspace
+from kpd.workspace.transports import TRANSPORTS
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -23,7 +25,7 @@ def arguments(parser: ArgumentParser) -> None:
         "address", metavar="[USER@]HOST[:PORT]", help="an address as for ssh, or an alias of ~/.ssh/config"
     )
     add.add_argument("--name", help="the host's name in kpd (default: the first part of the address)")
-    add.add_argument("--transport", choices=("ssh", "controlmaster"), default="ssh", help="see config.toml.example")
+    add.add_argument("--transport", choices=elsewhere(), default="ssh", help="see config.toml.example")
     add.add_argument("--accept-new", action="store_true", help="trust an unknown host key")
     add.add_argument("--no-check", action="store_true", help="do not connect")
     trust = verbs.add_parser("trust", help="trust the key that a host offers")
@@ -32,6 +34,11 @@ def arguments(parser: ArgumentParser) -> None:
     trust.add_argument("--yes", action="store_true", help="trust the offered key without asking")
     retry = verbs.add_parser("retry", help="connect to a host again now")
     retry.add_argument("name", metavar="HOST")
+
+
+def elsewhere() -> list[str]:
+    """The transports to other machines, as they are installed; imports none of them. Raises PlugInError."""
+    return [name for name in TRANSPORTS.names() if name != LOCAL]
 
 
 def execute(args: Namespace) -> int:

@@ -6,6 +6,7 @@ import re
 import tempfile
 from argparse import Namespace
 from collections.abc import Container
+from dataclasses import replace
 from pathlib import Path
 
 from kpd.cli.hosts_trust import Refusal, ask_and_trust, settled
@@ -86,7 +87,7 @@ def write(ws: Workspace, name: str, host: HostConfig) -> None:
     except ConfigError as err:
         message = f"{ws.config} cannot take a table {head} at its end: {err.what}"
         raise CliError(message, "write it where it belongs") from err
-    if loaded.hosts.get(name) != host:
+    if name not in loaded.hosts or replace(loaded.hosts[name], options=None) != host:
         raise CliError(f"{ws.config} would not read as meant with {head} at its end", "write it where it belongs")
     write_atomic(ws.config.resolve(), new)
 

@@ -7,8 +7,10 @@ from kpd.cli.ask import command, workspace
 from kpd.cli.outcome import OK
 from kpd.cli.parser import amount, count
 from kpd.cli.text import narrate, plain
+from kpd.operations.arguments import Arg
 from kpd.operations.catalogue import KEYS, OPERATIONS
 from kpd.operations.operation import Operation, fields, spoken
+from kpd.workspace.seams import Seam
 
 
 def declared(verb: str) -> tuple[type[Operation[Any]], dict[str, Any]]:
@@ -35,7 +37,7 @@ def _add(parser: ArgumentParser, name: str, hint: Any, needed: bool) -> None:
     if bool in known and said.option:
         parser.add_argument(said.option, dest=name, action="store_true", default=None, help=said.help)
         return
-    how: dict[str, Any] = {"help": said.help, "metavar": said.metavar}
+    how: dict[str, Any] = {"help": _help(said), "metavar": said.metavar}
     if choices := [part for part in known if isinstance(part, str)] or (["on", "off"] if bool in known else []):
         how |= {"choices": choices, "metavar": None}
     elif number := count if int in known else amount if float in known else None:
@@ -45,6 +47,15 @@ def _add(parser: ArgumentParser, name: str, hint: Any, needed: bool) -> None:
     else:
         how["nargs"] = ("+" if needed else "*") if said.words else None if needed else "?"
         parser.add_argument(name, **how)
+
+
+def _help(said: Arg) -> str:
+    return said.help.replace("{agents}", ", ".join(agents())) if "{agents}" in said.help else said.help
+
+
+def agents() -> tuple[str, ...]:
+    """The names of all agents that are installed; imports none of them. Raises PlugInError."""
+    return Seam("kpd.agents", lambda found: found).names()
 
 
 def _parts(hint: Any) -> list[Any]:

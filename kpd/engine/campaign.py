@@ -25,6 +25,7 @@ from kpd.measure.bench import Bench
 from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
+from kpd.model.agents import EDIT
 from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
 from kpd.model.notices import NotWritten
 from kpd.model.nouns import Run
@@ -190,7 +191,7 @@ class Campaign:
     def _begin(self, step: plan.Iterate, held: Agent) -> None:
         run = self.run
         parent = step.number if run.incumbent is None else run.incumbent
-        edit = edits.name_of(run.pending_edit) if step.agent == "operator" else ""
+        edit = edits.name_of(run.pending_edit) if step.agent == EDIT else ""
         begun = e.IterationStarted(self.run_id, step.number, step.agent, parent, edit, step.of, step.thorough)
         self.journal.emit(begun)
         waiting = tuple(line.note for line in run.steering if line.consumed_by is None)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from math import prod
 
-from kpd.agents.catalogue import is_operators
 from kpd.model import scores
+from kpd.model.agents import AGAIN, BASELINE, EDIT
 from kpd.model.causes import (
     AgentsDone,
     BaselineFaulty,
@@ -52,10 +52,8 @@ class End:
     cause: RunCause
 
 
-SWEEP = "sweep"
-AGAIN = "again"
 MOST_EXPLORED = 8
-"""Points of one iteration's parameters that a sweep tries before the next agent's turn."""
+"""Points of one iteration's parameters that are searched before the next agent's turn."""
 
 
 def next_of(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
@@ -67,16 +65,16 @@ def next_of(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
         return Iterate(current.number, current.agent, resumed=True)
     number = run.iterations[-1].number + 1 if run.iterations else 0
     if run.incumbent is None:
-        if any(it.agent == "baseline" and it.outcome in ("failed", "rejected") for it in run.iterations):
+        if any(it.agent == BASELINE and it.outcome in ("failed", "rejected") for it in run.iterations):
             return End("failed", BaselineFaulty(_fault_of(run.iterations[-1])))
-        return Iterate(number, "baseline")
+        return Iterate(number, BASELINE)
     if run.pending_edit:
-        return Iterate(number, "operator")
+        return Iterate(number, EDIT)
     if run.again:
         return Iterate(number, AGAIN, of=run.again[0].of, thorough=run.again[0].thorough)
     if (cause := _spent(run, direction)) is not None:
         return End(result(run), cause)
-    if run.agent == "operator":
+    if run.waits_for_edits:
         return Wait(ForEdit())
     if (agent := _turn(run)) is None:
         return End(result(run), AgentsDone(tuple(_left(it) for it in run.iterations if it.exhausted)))
@@ -95,27 +93,28 @@ def _left(it: Iteration) -> Leaving:
 
 def explores(run: Run, agent: str) -> bool:
     """Whether the agent searches what others were unsure of, instead of having turns of its own."""
-    return agent == SWEEP and len(run.agents) > 1
+    return bool(run.explorer) and run.trait(agent).explores
 
 
 def explored(run: Run, number: int) -> Iteration | None:
-    """The iteration whose unsure parameters a sweep in iteration `number` explores: the newest of another agent.
+    """The iteration whose unsure parameters are explored in iteration `number`: the newest of another agent.
 
     None when that has left none, or could not be measured.
     """
     for it in reversed(run.iterations):
-        if it.number < number and it.agent != SWEEP and not is_operators(it.agent):
+        agent = run.trait(it.agent)
+        if it.number < number and not agent.explores and not agent.operators:
             return it if it.tune and it.score is not None else None
     return None
 
 
 def _turn(run: Run) -> str | None:
-    """Whose turn it is: a sweep goes on where another agent was unsure, the others propose one after another.
+    """Whose turn it is: one that explores goes on where another was unsure, the others propose one after another.
 
     One that had nothing left to propose has no turn any more; None when that is so of all.
     """
     if _exploring(run):
-        return SWEEP
+        return run.explorer
     others = [agent for agent in run.agents if not explores(run, agent)]
     last = next((it.agent for it in reversed(run.iterations) if it.agent in others), others[-1])
     after = others.index(last) + 1
@@ -128,17 +127,18 @@ def _exploring(run: Run) -> bool:
 
     It is over when a person rolls back behind it, or prefers something else.
     """
-    unsure = explored(run, run.iterations[-1].number + 1) if SWEEP in run.agents and explores(run, SWEEP) else None
+    unsure = explored(run, run.iterations[-1].number + 1) if run.explorer else None
     if unsure is None:
         return False
     since = [it for it in run.iterations if it.number >= unsure.number]
-    sweeps = [it for it in since if it.agent == SWEEP]
+    points_tried = [it for it in since if run.trait(it.agent).explores]
     won = {it.number for it in since if it.outcome == "accepted" or it.override}
-    own = {unsure.number, *(it.number for it in sweeps)}
+    own = {unsure.number, *(it.number for it in points_tried)}
     if not won <= own or run.incumbent not in (won or {unsure.parent}):
         return False
     points = prod(len(values) for values in unsure.tune.values())
-    return all(it.outcome != "skipped" for it in sweeps) and len(sweeps) < min(points - 1, MOST_EXPLORED)
+    tried = len(points_tried)
+    return all(it.outcome != "skipped" for it in points_tried) and tried < min(points - 1, MOST_EXPLORED)
 
 
 def result(run: Run) -> RunOutcome:
@@ -150,7 +150,7 @@ def result(run: Run) -> RunOutcome:
 
 
 def _spent(run: Run, direction: Direction) -> RunCause | None:
-    """Why the run may not go on. To its patience an iteration and what a sweep explores of it are one attempt.
+    """Why the run may not go on. To its patience an iteration and what is explored of it are one attempt.
 
     What is measured once more uses up neither iterations nor patience; a gain that it shows counts as any other.
     """

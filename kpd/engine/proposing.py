@@ -15,6 +15,7 @@ from kpd.engine.plan import explored, explores
 from kpd.engine.waiting import Reminder
 from kpd.measure.screen import protected_touched, spliced
 from kpd.model import events as e
+from kpd.model.agents import BASELINE
 from kpd.model.faults import NotMended, ProtectedFiles, ProtectedLines, UnusableReply, first
 from kpd.model.leaving import Leaving
 from kpd.text.faults import fault as told
@@ -65,7 +66,7 @@ def _fault(wrong: tuple[Wrong, ...]) -> e.Faulted | None:
 def context_of(at: Attempt, failure: Failure | None) -> Context:
     run = at.run
     known = at.detail_of(at.parent)
-    tried = [it for it in run.iterations if it.number < at.number and it.agent != "baseline" and it.bottleneck]
+    tried = [it for it in run.iterations if it.number < at.number and it.agent != BASELINE and it.bottleneck]
     moved = at.detail_of(tried[-1].number).explained if tried else None
     unsure = explored(run, at.number) if explores(run, at.iteration.agent) else None
     return Context(

@@ -1,7 +1,8 @@
 """What operators tell a run, ask of it and decide, and what kpd asks of them; `by` is who did it. Below, their fold."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from kpd.model.agents import AgentTraits
 from kpd.model.fact import Fact, IterationFact, RunFact
 from kpd.model.folders import folds, on_iteration, on_run
 from kpd.model.nouns import Again, Budget, Stand, State, Steering
@@ -45,6 +46,7 @@ class AgentChanged(RunFact):
     agent: str
     model: str = ""
     by: str = ""
+    traits: dict[str, AgentTraits] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,9 @@ def _budget_changed(state: State, at: float, fact: BudgetChanged) -> State:
 
 @folds(AgentChanged)
 def _agent_changed(state: State, at: float, fact: AgentChanged) -> State:
-    return on_run(state, fact.run, agent=fact.agent, model=fact.model)
+    run = state.runs.get(fact.run)
+    traits = {**run.traits, **fact.traits} if run is not None else {}
+    return on_run(state, fact.run, agent=fact.agent, model=fact.model, traits=traits)
 
 
 @folds(RuleSet)

@@ -22,6 +22,7 @@ from kpd.model.acts import (
     Steered as Steered,
     SteeringConsumed as SteeringConsumed,
 )
+from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
@@ -106,6 +107,7 @@ class RunQueued(RunFact):
     budget: Budget
     by: str = ""
     approve: bool = False
+    traits: dict[str, AgentTraits] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

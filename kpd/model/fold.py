@@ -111,7 +111,7 @@ def _playback_changed(state: State, at: float, fact: e.PlaybackChanged) -> State
 
 @folds(e.RunQueued)
 def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
-    run = Run(fact.run, fact.task, fact.agent, fact.host, fact.budget, queued=at, approve=fact.approve)
+    run = Run(fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits)
     return replace(state, runs={**state.runs, fact.run: run})
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, get_args
 
+from kpd.model.agents import KNOWN, NONE, AgentTraits
 from kpd.model.causes import IterationCause
 from kpd.model.kinds import Told
 from kpd.model.notices import Notice
@@ -165,8 +166,9 @@ class Run:
     if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
     `asked` counts its calls to models, of which `calls` are those under way. `approve`: candidates wait for a person.
     `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
-    are iterations to be measured once more, the next one first. `before` is the incumbent from before the last
-    decision of a person, to undo it. `turn` orders the queue, the lowest first.
+    are iterations to be measured once more, the next one first. `traits` are those of its agents, also of former ones,
+    by name: see `trait`. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders
+    the queue, the lowest first.
     """
 
     id: str
@@ -194,6 +196,7 @@ class Run:
     model: str = ""
     stands: dict[str, Stand] = field(default_factory=dict)
     again: tuple[Again, ...] = ()
+    traits: dict[str, AgentTraits] = field(default_factory=dict)
     before: int | None = None
     turn: int = 0
     started: float | None = None
@@ -232,6 +235,21 @@ class Run:
     def agents(self) -> tuple[str, ...]:
         """Those that take turns."""
         return tuple(self.agent.split(","))
+
+    def trait(self, agent: str) -> AgentTraits:
+        """What an agent of one of its iterations is."""
+        return self.traits.get(agent) or KNOWN.get(agent, NONE)
+
+    @property
+    def explorer(self) -> str:
+        """The one of its agents that searches what the others were unsure of; empty without one, or without others."""
+        explores = [agent for agent in self.agents if self.trait(agent).explores]
+        return explores[0] if explores and len(explores) < len(self.agents) else ""
+
+    @property
+    def waits_for_edits(self) -> bool:
+        """Whether none of its agents proposes anything."""
+        return all(self.trait(agent).waits for agent in self.agents)
 
     @property
     def reserved_usd(self) -> float:

@@ -12,7 +12,8 @@ from kpd.operations.references import run_ref
 if TYPE_CHECKING:
     from kpd.model.nouns import Run, State
 
-WHO = "who proposes: claude, sweep, mailbox, script:FOLDER, operator, a plug-in's; claude,sweep take turns"
+WHO = "who proposes: {agents}; claude,sweep take turns, script:FOLDER has its candidates in a folder"
+"""`{agents}` are the installed ones."""
 ITERATIONS = Arg("N", "number of attempts, without the baseline", "--iterations")
 PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--patience")
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")

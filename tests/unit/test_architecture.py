@@ -162,6 +162,18 @@ def test_the_reader_of_source_knows_nothing_of_kpd_and_one_module_its_grammars()
     assert "tree_sitter" not in {node.module for node in at_once if isinstance(node, ast.ImportFrom)}
 
 
+def test_agents_are_known_by_what_they_are_and_not_by_name() -> None:
+    """But where facts older than that are read, and for the agent of a run that names none."""
+    names = {"claude", "sweep", "mailbox", "script"}
+    users = {
+        module
+        for module, path in modules("kpd", "tui")
+        if room(module) != "agents"
+        and names & {node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)}
+    }
+    assert users == {"kpd.model.agents", "kpd.workspace.config"}
+
+
 def test_heavy_libraries_have_one_importing_module() -> None:
     importers = defaultdict(set)
     for module, path in modules("kpd", "tui"):

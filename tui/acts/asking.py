@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from kpd.model.agents import EDIT
 from kpd.model.nouns import Iteration, Run
 from kpd.operations.iterations import waiting
 from kpd.operations.operation import Key, OnIteration, Operation, fields, spoken, words_of
@@ -178,7 +179,7 @@ def memo_target(view: View) -> str:
 def memo_wanted(view: View) -> str:
     """The newest operator iteration without a person's memo, in a run that has begun; else in the selected one."""
     for run in view.begun or (view.run,):
-        newest = next((it for it in reversed(run.iterations) if it.agent == "operator"), None) if run else None
+        newest = next((it for it in reversed(run.iterations) if it.agent == EDIT), None) if run else None
         if run is not None and newest is not None and lacks_memo(newest):
             return f"{run.id}.{newest.number}"
     return ""

@@ -11,7 +11,7 @@ from kpd.text.endings import of_iteration, override
 from tui.acts.actions import key
 from tui.model.details import Problem, Show
 from tui.model.view import View
-from tui.panes.next import SWEEP, left_open
+from tui.panes.next import left_open
 from tui.panes.parts import heading, labelled, nothing_selected, sentence
 from tui.words import marks, money
 from tui.words.numbers import change, clock, count, figure, moved
@@ -184,7 +184,7 @@ def _particulars(run: Run, it: Iteration) -> Iterator[tuple[str, str]]:
         yield "aims at", ", ".join(map(clean, it.aims))
     if it.tune:
         names = "; ".join(f"{clean(name)} = {', '.join(map(clean, values))}" for name, values in it.tune.items())
-        explores = " (left to the sweep)" if SWEEP in run.agents and left_open(it) else ""
+        explores = f" (left to the {clean(run.explorer)})" if run.explorer and left_open(it) else ""
         yield "unsure of", names + explores
     if it.expected is not None:
         metric = describe(it.expected.metric)

@@ -4,6 +4,7 @@ from statistics import median
 
 from textual.content import Content
 
+from kpd.model.agents import BASELINE
 from kpd.model.nouns import Iteration, Run
 from kpd.model.standing import PausedBy
 from kpd.model.status import Ended, Paused, Queued
@@ -19,9 +20,6 @@ from tui.words.text import clean, clip, first_line, line, wrapped
 
 MOST_LINES = 5
 LABEL = 12
-SWEEP, OPERATOR = "sweep", "operator"
-NO_AGENTS = ("baseline", OPERATOR, "again")
-"""Whose iterations are a person's wish, or kpd's own."""
 TYPICAL = 20
 """So many iterations say how long one takes."""
 
@@ -59,7 +57,7 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
         return "waits", f"{wanted.text}; it goes on by itself", ""
     if (step := _step(view, run)) != "":
         return "next", step, ""
-    if run.agent == OPERATOR and run.incumbent is not None and not run.pending_edit:
+    if run.waits_for_edits and run.incumbent is not None and not run.pending_edit:
         return "waits", "for an edit of the task folder: save a file and it is measured", ""
     return "next", _iteration(run), ""
 
@@ -77,7 +75,7 @@ def _step(view: View, run: Run) -> str:
     if now is None or now.step is None or now.step == now.steps[-1]:
         return ""
     following = now.steps[now.steps.index(now.step) + 1]
-    if now.step != "propose" or now.agent == "baseline":
+    if now.step != "propose" or now.agent == BASELINE:
         return f"{following}, once {now.step} is done"
     written = any(one.run == run.id and one.iteration == now.number and one.channel == AGENT for one in view.output)
     live = f"; {key(view, 'tab_log')} shows it live" if written else ""
@@ -100,18 +98,26 @@ def _iteration(run: Run) -> str:
 
 
 def _turn(run: Run) -> str:
-    """Who proposes next: the agents in turn, but a sweep only what another one has left open."""
-    others = [agent for agent in run.agents if agent != SWEEP] or [SWEEP]
+    """Who proposes next: the agents in turn, but one that explores only what another one has left open."""
+    explorer = run.explorer
+    others = [agent for agent in run.agents if not (explorer and run.trait(agent).explores)]
     last = next((it.agent for it in reversed(run.iterations) if it.agent in others), others[-1])
     name = clean(others[(others.index(last) + 1) % len(others)])
-    unsure = next((it for it in reversed(run.iterations) if it.agent not in (SWEEP, *NO_AGENTS)), None)
-    if SWEEP in run.agents and unsure is not None and left_open(unsure):
-        return f"sweep, as long as {run.id}.{unsure.number} leaves it {_names(unsure)} to explore; then {name}"
+    unsure = next((it for it in reversed(run.iterations) if _proposes(run, it.agent)), None)
+    if explorer and unsure is not None and left_open(unsure):
+        left = f"as long as {run.id}.{unsure.number} leaves it {_names(unsure)} to explore"
+        return f"{clean(explorer)}, {left}; then {name}"
     return f"{name} proposes the next candidate"
 
 
+def _proposes(run: Run, agent: str) -> bool:
+    """Whether an agent has turns of its own: its iterations are no search, no person's wish, and not kpd's own."""
+    trait = run.trait(agent)
+    return not trait.explores and not trait.operators
+
+
 def left_open(it: Iteration) -> bool:
-    """Whether an iteration has parameters for a sweep: its agent was unsure of them, and it could be measured."""
+    """Whether an iteration has parameters to explore: its agent was unsure of them, and it could be measured."""
     return bool(it.tune) and it.score is not None
 
 

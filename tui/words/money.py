@@ -4,9 +4,6 @@ from kpd.model.nouns import Run
 from kpd.model.spending import Spend, dollars
 from tui.words.numbers import compact, percent
 
-PAID = "claude"
-"""The agent whose proposals cost money."""
-
 
 def cost(spend: Spend) -> str:
     """`$0.42`; `$0.42 + ?` where some calls have no known price, `?` where none has."""
@@ -32,7 +29,7 @@ def told(spend: Spend) -> str:
 
 def costs(run: Run) -> bool:
     """Whether the run pays for a model, or is to."""
-    return bool(run.spend.calls) or PAID in run.agents
+    return bool(run.spend.calls) or any(run.trait(agent).models for agent in run.agents)
 
 
 def of_limit(run: Run) -> str:

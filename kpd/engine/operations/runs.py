@@ -39,7 +39,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     budget = given.over(task.budget.over(config.budget()))
     approve = config.run.approve if op.approve is None else op.approve
     queued = _new_run(engine)
-    engine.journal.emit(e.RunQueued(queued, task.name, agent, host, budget, by, approve))
+    engine.journal.emit(e.RunQueued(queued, task.name, agent, host, budget, by, approve, catalogue.traits(agent)))
     engine.wake()
     return {"run": queued}
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import fields, replace
 from typing import Any
 
-from kpd.agents.catalogue import asks_models
+from kpd.agents.catalogue import asks_models, traits
 from kpd.claude.prices import price
 from kpd.engine.engine import Engine
 from kpd.engine.operations.runs import refuse_agents
@@ -53,7 +53,7 @@ def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
         _check_model(engine, target, names, op.model)
     chosen = target.model if op.model is None else op.model
     if (names, chosen) != (target.agent, target.model):
-        engine.journal.emit(e.AgentChanged(target.id, names, chosen, by))
+        engine.journal.emit(e.AgentChanged(target.id, names, chosen, by, traits(names)))
         engine.wake()
 
 

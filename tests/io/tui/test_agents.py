@@ -10,6 +10,7 @@ from textual.content import Content
 
 from kpd.engine.plan import Iterate, next_of
 from kpd.model import events as e
+from kpd.model.agents import AgentTraits
 from kpd.model.faults import NotBuilt
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Iteration
@@ -226,6 +227,12 @@ def test_the_header_says_what_a_run_has_cost_while_there_is_room_for_all_else() 
         one for one in plain(bars.header(writing, 120)).split() if one not in ("$0.0700", "of", "$2.50")
     ]
     assert "$" not in plain(bars.header(view_of(logs.running()), 120)), "a sweep costs nothing"
+
+
+def test_whatever_agent_asks_a_model_costs_money() -> None:
+    run = replace(logs.running().state.runs["r1"], agent="mine")
+    assert not money.costs(run)
+    assert money.costs(replace(run, traits={"mine": AgentTraits(models=True)}))
 
 
 def test_the_header_says_the_cost_of_the_run_that_it_speaks_of() -> None:

@@ -1,5 +1,6 @@
 """Entry points: kpd's own, those of plug-ins, and all that can be wrong with one."""
 
+import os
 import re
 import subprocess
 import sys
@@ -8,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kpd.agents.catalogue import AGENTS, UNNAMED, choices, refusal
+from kpd.agents.catalogue import AGENTS, UNNAMED, choices, refusal, traits
 from kpd.measure.catalogue import flags_of, prepare
+from kpd.model.agents import AgentTraits
 from kpd.profile.catalogue import RULE_LISTS, of_plug_ins, rule_lists, rules
 from kpd.workspace import languages, seams
 from kpd.workspace.config import HostConfig, load_config
@@ -71,6 +73,14 @@ def test_kpds_own_are_entry_points_like_any_other(seam: Seam[object]) -> None:
     assert not AGENTS.own().keys() & UNNAMED.keys()
 
 
+def help_of(*verb: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "kpd.cli.main", *verb, "--help"],
+        env={**os.environ, "PYTHONPATH": sys.path[0], "COLUMNS": "300"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
 async def test_all_that_a_language_refers_to_is_there(tmp_path: Path) -> None:
     for name in LANGUAGES.own():
         language = LANGUAGES.get(name)
@@ -92,8 +102,12 @@ def test_to_know_the_names_imports_nothing() -> None:
 def test_a_plug_in_is_known_by_its_name(plugged: Plugged, tmp_path: Path) -> None:
     plugged.add("kpd-mine", "kpd.agents", "mine = mine_agent:AGENT", mine_agent=AGENT)
     assert "mine" in AGENTS.names()
+    plugged.add("kpd-over", "kpd.transports", "over = over_transport:KIND")
+    assert "script, sweep, mine; claude,sweep take turns" in help_of("run")
+    assert "--transport {controlmaster,ssh,over}" in help_of("hosts", "add")
     assert "mine_agent" not in sys.modules, "nobody has used it"
     assert refusal("mine,sweep", Workspace(tmp_path)) == ("", "")
+    assert traits("mine,sweep,gone") == {"mine": AgentTraits(), "sweep": AgentTraits(explores=True)}
     assert "mine" in choices()
 
 

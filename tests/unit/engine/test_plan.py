@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kpd.engine.plan import End, Iterate, Wait, next_of, result
+from kpd.model.agents import AgentTraits
 from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
 from kpd.model.faults import NotBuilt
 from kpd.model.leaving import AgentSays
@@ -124,3 +125,16 @@ def test_one_that_has_nothing_left_leaves_the_rotation() -> None:
     last = turns(skipped, empty, poor, agent="claude,script:a")
     assert next_of(last) == End("no_gain", AgentsDone((AgentSays("all is proposed"), AgentSays("no money"))))
     assert next_of(replace(last, pending_edit={"kernel.c": "abc"})) == Iterate(4, "operator")
+
+
+def test_what_agents_are_goes_by_what_their_run_was_told_of_them() -> None:
+    mine, edits = AgentTraits(explores=True), AgentTraits(operators=True, waits=True)
+    traits = {"mine": mine, "asked": AgentTraits(), "edits": edits}
+    run = turns(it(0, "baseline", 2.0), replace(unsure(1), agent="asked"), agent="asked,mine", traits=traits)
+    assert next_of(run) == Iterate(2, "mine"), "it explores"
+    skipped = replace(it(2, "skipped"), agent="mine")
+    assert next_of(replace(run, iterations=(*run.iterations, skipped))) == Iterate(3, "asked")
+    assert isinstance(next_of(replace(run, agent="edits")), Wait)
+    assert next_of(replace(run, agent="mine")) == Iterate(2, "mine"), "alone it has turns as any other"
+    both = {**traits, "asked": AgentTraits(explores=True)}
+    assert next_of(replace(run, traits=both)) == Iterate(2, "mine"), "and so have those that all explore"

@@ -19,6 +19,7 @@ from kpd.daemon.views import Sources, answer
 from kpd.engine.engine import Engine
 from kpd.engine.plan import End, Iterate, Wait, next_of
 from kpd.model import events as e
+from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationsUsed, Stopped
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Gain, Verdict
@@ -137,11 +138,12 @@ async def test_another_agent_has_the_next_iteration_and_not_the_one_under_way(en
 
 async def test_a_model_is_the_run_s_own_until_it_is_the_config_s_again(engine: Engine) -> None:
     await told(engine, "agent", model="claude-haiku-5-5")
-    assert last(engine) == e.AgentChanged("r1", "claude", "claude-haiku-5-5", "ada")
+    models, explores = {"claude": AgentTraits(models=True)}, {"sweep": AgentTraits(explores=True)}
+    assert last(engine) == e.AgentChanged("r1", "claude", "claude-haiku-5-5", "ada", models)
     await told(engine, "agent", agent="claude,sweep")
-    assert last(engine) == e.AgentChanged("r1", "claude,sweep", "claude-haiku-5-5", "ada")
+    assert last(engine) == e.AgentChanged("r1", "claude,sweep", "claude-haiku-5-5", "ada", models | explores)
     await told(engine, "agent", model="")
-    assert last(engine) == e.AgentChanged("r1", "claude,sweep", "", "ada")
+    assert last(engine) == e.AgentChanged("r1", "claude,sweep", "", "ada", models | explores)
 
 
 @pytest.mark.parametrize(
