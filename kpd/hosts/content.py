@@ -29,25 +29,8 @@ class Content:
         """Trust nothing that was seen before."""
         self._held.clear()
 
-    async def put(self, blobs: Mapping[str, bytes]) -> None:
-        """Puts content, by its sha256, into the host's store. Only what the host lacks is sent."""
-        if blobs:
-            have = await self._ask("have", shas=sorted(blobs))
-            await self._send({sha: blobs[sha] for sha in have.fields["missing"]})
-            self._held.update(blobs)
-
-    async def tree(self, files: Mapping[str, str]) -> str:
-        """Makes `root/trees/<digest>/`, read-only, of content that the host has; `files` maps paths to sha256.
-
-        Returns the digest. A tree that exists is checked, and made anew if a job has tampered with it.
-        """
-        reply = await self._tree(files, {})
-        if "missing" in reply:
-            raise HostError("missing_blob", f"{self.name}: {len(reply['missing'])} of the tree's files were never put")
-        return str(reply["digest"])
-
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        """`put` and `tree` in one: one round trip while what is new is small. Returns the digest."""
+        """See `Host.stage`. One round trip while what is new is small."""
         manifest = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
         blobs = {manifest[path]: data for path, data in files.items()}
         new = {sha: data for sha, data in blobs.items() if sha not in self._held}
@@ -55,7 +38,9 @@ class Content:
         reply = await self._tree(manifest, along)
         if "missing" in reply:
             await self._send({sha: blobs[sha] for sha in reply["missing"]})
-            reply = {"digest": await self.tree(manifest)}
+            reply = await self._tree(manifest, {})
+        if "missing" in reply:
+            raise HostError("host", f"{self.name}: {len(reply['missing'])} files that were just sent are gone")
         self._held.update(blobs)
         return str(reply["digest"])
 

@@ -17,7 +17,6 @@ HostErrorKind = Literal[
     "no_space",  # the host's disk or quota is full
     "refused",  # a path, id or value that no request may carry
     "not_found",  # the file does not exist
-    "missing_blob",  # a tree names content that was never put
     "corrupt",  # content that does not hash to its name
     "too_large",  # more than the caller's limit, or than one message carries
     "running",  # the job still runs
@@ -36,7 +35,6 @@ REMEDIES: dict[HostErrorKind, str] = {
     "no_space": "free disk space on the host, then resume",
     "refused": "use ids of letters, digits, '.', '_' and '-', and plain relative paths",
     "not_found": "check that its folder is there and is the one meant; what a run had there, resume makes again",
-    "missing_blob": "put the content first, or use stage",
     "corrupt": "send the content again",
     "too_large": "ask for less at a time",
     "running": "kill the job, or wait for its end",

@@ -145,19 +145,11 @@ class Host:
         """The link itself, for what is not a single request."""
         return await self._keeper.linked()
 
-    async def put(self, blobs: Mapping[str, bytes]) -> None:
-        """Puts content, by its sha256, into the host's store. Only what the host lacks is sent."""
-        await self._content.put(blobs)
-
-    async def tree(self, files: Mapping[str, str]) -> str:
-        """Makes `root/trees/<digest>/`, read-only, of content that the host has; `files` maps paths to sha256.
+    async def stage(self, files: Mapping[str, bytes]) -> str:
+        """Makes `root/trees/<digest>/`, read-only, of these files; only content that the host lacks is sent.
 
         Returns the digest. A tree that exists is checked, and made anew if a job has tampered with it.
         """
-        return await self._content.tree(files)
-
-    async def stage(self, files: Mapping[str, bytes]) -> str:
-        """`put` and `tree` in one: one round trip while what is new is small. Returns the digest."""
         return await self._content.stage(files)
 
     async def run(self, script: str, limit_s: float) -> CommandResult:

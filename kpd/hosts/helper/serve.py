@@ -100,9 +100,6 @@ class Helper:
             "clock": time.time(),
         }
 
-    def op_have(self, request: int, body: bytes, shas: "list[str]") -> Header:
-        return {"missing": self.store.missing(shas)}
-
     def op_put(self, request: int, body: bytes, blobs: "list[tuple[str, int]]") -> Header:
         self.store.put(blobs, body)
         return {}

@@ -28,9 +28,6 @@ class Store:
         """A path in tmp/ that nobody else uses."""
         return self.tmp / f"{int(time.time() * 1000)}-{os.getpid()}-{next(self.serial)}"
 
-    def missing(self, shas: "list[str]") -> "list[str]":
-        return [sha for sha in shas if not (self.blobs / check_sha(sha)).is_file()]
-
     def put(self, blobs: "list[tuple[str, int]]", body: bytes) -> None:
         """Keeps blobs, given as (sha256, size) and their bytes in a row; one with the wrong hash is refused."""
         at = 0

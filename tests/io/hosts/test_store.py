@@ -80,16 +80,6 @@ async def test_a_staged_tree_is_complete_and_read_only(host: Host) -> None:
     assert names(host, "tmp") == []
 
 
-async def test_put_and_tree_are_the_two_halves_of_stage(host: Host) -> None:
-    blobs = {sha(data): data for data in (b"one", b"two")}
-    with pytest.raises(HostError) as caught:
-        await host.tree({"a": sha(b"one")})
-    assert caught.value.kind == "missing_blob"
-    await host.put(blobs)
-    digest = await host.tree({"a": sha(b"one"), "b": sha(b"two")})
-    assert digest == await host.stage({"a": b"one", "b": b"two"})
-
-
 async def test_only_what_the_host_lacks_is_sent(tmp_path: Path) -> None:
     big, small = bytes(300_000), b"small"
     async with host_at(tmp_path, Counting()) as first:
@@ -98,7 +88,6 @@ async def test_only_what_the_host_lacks_is_sent(tmp_path: Path) -> None:
     async with host_at(tmp_path, meter) as host:
         before = meter.writer.sent
         await host.stage({"big": big, "small": small, "new": b"x" * 1000})
-        await host.put({sha(big): big})
         assert 1000 < meter.writer.sent - before < 5000
         before, messages = meter.writer.sent, meter.writer.messages
         await host.stage({"big": big, "small": b"changed"})
@@ -138,12 +127,16 @@ async def test_one_path_as_file_and_folder_is_refused(host: Host, files: tuple[s
     assert [names(host, name) for name in ("trees", "tmp")] == [[], []]
 
 
+async def put(host: Host, name: str, data: bytes) -> None:
+    await (await host.linked()).ask("put", data, blobs=[(name, len(data))])
+
+
 async def test_content_under_a_wrong_name_is_refused(host: Host) -> None:
     with pytest.raises(HostError) as caught:
-        await host.put({sha(b"right"): b"wrong"})
+        await put(host, sha(b"right"), b"wrong")
     assert caught.value.kind == "corrupt"
     with pytest.raises(HostError) as caught:
-        await host.put({"../../x": b"x"})
+        await put(host, "../../x", b"x")
     assert caught.value.kind == "refused"
     assert names(host, "blobs") == []
 
@@ -229,7 +222,7 @@ async def test_a_full_disk_is_the_hosts_trouble_and_the_job_may_run_again(tmp_pa
     python.chmod(0o755)
     async with host_at(root, Local(str(python))) as host:
         with pytest.raises(HostError) as caught:
-            await host.put({sha(bytes(5 << 20)): bytes(5 << 20)})
+            await host.stage({"large": bytes(5 << 20)})
         assert caught.value.kind == "no_space"
         fill = spec("fill", "head -c 10000000 /dev/zero > out/big")
         for _ in range(2):  # it was forgotten, so it runs (and fails) again
