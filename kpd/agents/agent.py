@@ -113,16 +113,17 @@ class Proposal:
 
 class Agent(Protocol):
     """`repairs` says whether a failed build or check is worth sending back to it, `reads_steering` whether it heeds the
-    operator's notes: others leave them to the next agent that does."""
+    operator's notes: others leave them to the next agent that does. An agent may inherit from this what is usual."""
 
-    repairs: bool
-    reads_steering: bool
+    repairs: bool = False
+    reads_steering: bool = False
 
     async def propose(self, context: Context) -> Proposal:
         """The next candidate. Raises Exhausted or BadReply; of a model service also its Unavailable and OverBudget."""
 
     async def close(self) -> None:
         """Let go of whatever the agent holds (processes, connections)."""
+        return
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-from kpd.agents.agent import AgentKind, BadReply, Context, Proposal
+from kpd.agents.agent import Agent, AgentKind, BadReply, Context, Proposal
 from kpd.agents.knowing import proposal, whole_prompt
 from kpd.model.standing import ForReply
 from kpd.workspace.paths import Outside, inside
@@ -18,7 +18,7 @@ Seen = tuple[int, int, int] | None
 """A file as it was looked at last: its inode, size and time of change; None without one."""
 
 
-class Mailbox:
+class Mailbox(Agent):
     """`compose` writes the prompt, in a thread. Nothing is kept in memory that a restart would need.
 
     The first line of prompt.md names the question. A daemon that starts again finds it, leaves the prompt as it is and
@@ -39,9 +39,6 @@ class Mailbox:
             return await self._answer(context)
         finally:
             context.waits(None)
-
-    async def close(self) -> None:
-        """Holds nothing."""
 
     async def _ask(self, context: Context) -> None:
         mark, before = f"<!-- {_question(context)} -->", _first_line(context.home)

@@ -3,15 +3,12 @@
 import difflib
 
 from kpd.agents import space
-from kpd.agents.agent import AgentKind, Context, Proposal
+from kpd.agents.agent import Agent, AgentKind, Context, Proposal
 from kpd.workspace.runfolder import read_files
 
 
-class AsTheyAre:
+class AsTheyAre(Agent):
     """Proposes the files laid out for it: the task's own for the baseline, the saved edit for an operator iteration."""
-
-    repairs = False
-    reads_steering = False
 
     async def propose(self, context: Context) -> Proposal:
         files = read_files(context.folder, context.task.editable)
@@ -19,9 +16,6 @@ class AsTheyAre:
         if context.run.incumbent is None:
             return Proposal(files, "baseline: the task as it is", point=point)
         return Proposal(files, f"operator edit: {describe_edit(context.incumbent, files)}", point=point)
-
-    async def close(self) -> None:
-        """Holds nothing."""
 
 
 def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
@@ -41,11 +35,8 @@ AGENT = AgentKind(lambda config, of: AsTheyAre(), alone=True, operators=True, wa
 """It proposes nothing by itself: the run waits for edits of the task folder."""
 
 
-class Again:
+class Again(Agent):
     """Proposes to the letter what was proposed first of all by what its own iteration repeats."""
-
-    repairs = False
-    reads_steering = False
 
     async def propose(self, context: Context) -> Proposal:
         own = context.run.iteration(context.number)
@@ -57,6 +48,3 @@ class Again:
             first = found
         files = read_files(context.folder, context.task.editable)
         return Proposal(files, f"again: {first.memo}", first.expected, first.point)
-
-    async def close(self) -> None:
-        """Holds nothing."""

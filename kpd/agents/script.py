@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from kpd.agents import space
-from kpd.agents.agent import AgentKind, BadReply, Context, Exhausted, Proposal
+from kpd.agents.agent import Agent, AgentKind, BadReply, Context, Exhausted, Proposal
 from kpd.agents.remarks import remarks
 from kpd.measure.screen import protected_touched
 from kpd.workspace.paths import Outside, Workspace, inside
@@ -15,15 +15,12 @@ PREFIX = "script:"
 MEMO = "memo.md"
 
 
-class Script:
+class Script(Agent):
     """Each iteration of the run takes the next folder in `folder`, by name, whatever became of the one before.
 
     A folder holds editable files, the others stay the incumbent's; its `memo.md` may have the lines MEMO and EXPECT of
     a reply. `folder` is absolute, or within the workspace.
     """
-
-    repairs = False
-    reads_steering = False
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -36,9 +33,6 @@ class Script:
         if done >= len(candidates):
             raise Exhausted(f"all {len(candidates)} candidates of {base} have been proposed")
         return await asyncio.to_thread(_proposal, candidates[done], context)
-
-    async def close(self) -> None:
-        """Holds nothing."""
 
 
 def _candidates(base: Path) -> list[Path]:

@@ -66,11 +66,6 @@ class Store:
             self._db.close()
             raise
 
-    @property
-    def last(self) -> int:
-        """The number of the newest event, 0 in an empty log."""
-        return self._last
-
     def append(self, fact: Fact, at: float) -> Event:
         """Write one fact as the next event. When it raises StoreError, nothing was written and a later call may work.
 

@@ -11,12 +11,10 @@ from kpd.source.values import Dim3
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A launch's whole geometry. `site` is the place in the wrapper that says so; empty where only the table does."""
+    """A launch's whole geometry."""
 
     grid: Dim3
     block: Dim3
-    site: str
-    why: str = ""
 
 
 class Conflict(Exception):
@@ -65,8 +63,7 @@ class Shapes:
             )
         block = blocks.pop() if blocks else launch.block
         grid = grids.pop() if len(grids) == 1 else launch.grid
-        why = "; ".join(f"{site.place}: {block.why}" for site, _, block in fitting if block.why)
-        return Shape(grid, block, best[0][0].place if best and best[0][2].size else "", why)
+        return Shape(grid, block)
 
 
 def check(table: Table, shapes: Shapes) -> str:

@@ -27,8 +27,6 @@ class FunctionResources:
     spill_stores: int = 0
     spill_loads: int = 0
     shared: int = 0
-    constant: int = 0
-    barriers: int = 0
 
 
 def parse(said: str) -> tuple[FunctionResources, ...]:
@@ -50,8 +48,6 @@ def parse(said: str) -> tuple[FunctionResources, ...]:
                 found[entry],
                 registers=int(match[1]),
                 shared=_total(r"(\d+(?:\+\d+)*) bytes smem", match[2]),
-                constant=_total(r"(\d+(?:\+\d+)*) bytes cmem\[\d+\]", match[2]),
-                barriers=_total(r"used (\d+) barriers", match[2]),
             )
     return tuple(found.values())
 

@@ -94,7 +94,7 @@ def test_listeners_are_told_after_the_fact_is_durable_and_folded(journal: Journa
 
     def listen(message: Message) -> None:
         with Store(journal.store.path, read_only=True) as reader:
-            seen.append((message, journal.state.seq, reader.last))
+            seen.append((message, journal.state.seq, reader.tail(1)[-1].seq))
 
     journal.subscribe(listen)
     first = journal.emit(noticed("a"))

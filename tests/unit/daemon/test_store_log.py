@@ -31,7 +31,6 @@ def test_what_was_appended_is_read_after_reopening(
     assert [event.fact for event in written] == facts
     with Store(path) as store:
         assert list(store.read()) == written
-        assert store.last == len(facts)
 
 
 @settings(max_examples=25)
