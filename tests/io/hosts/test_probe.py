@@ -253,29 +253,29 @@ def test_no_output_passes_for_another_section(texts: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "usable", "words"),
+    ("said", "what", "words"),
     [
         (
             "812345,,cycles:u,9,100.00,,\n99,,instructions:u,9,100.00,,\n7,,cache-misses:u,9,100.00,,",
-            True,
+            "counts",
             "counts cycles",
         ),
         (
             "812345,,cycles,9,100.00,,\n99,,instructions,9,100,,\n<not supported>,,cache-misses,0,100,,",
-            True,
+            "counts",
             "counts only",
         ),
         (
             "<not supported>,,cycles,0,100.00,,\n<not supported>,,instructions,0,100.00,,",
-            False,
+            "unsupported",
             "does not support them",
         ),
-        ("Error:\nAccess to performance monitoring is limited.", False, "kernel.perf_event_paranoid = 4"),
+        ("Error:\nAccess to performance monitoring is limited.", "denied", "kernel.perf_event_paranoid = 4"),
     ],
 )
-def test_what_perf_stat_says(said: str, usable: bool, words: str) -> None:
+def test_what_perf_stat_says(said: str, what: str, words: str) -> None:
     answer = probe.counters_of("Linux", said, "4")
-    assert answer[0] is usable and words in answer[1]
+    assert answer[0] == what and words in answer[1]
 
 
 RECORDED = DATA / "hosts" / "h100_probe.txt"
