@@ -6,7 +6,7 @@ from typing import Any
 
 from kpd.cli import words
 from kpd.cli.ask import command, query, workspace
-from kpd.cli.operate import add_arguments, given
+from kpd.cli.operate import add_arguments, agents, given
 from kpd.cli.outcome import OK, CliError
 from kpd.cli.parser import add_json, count
 from kpd.cli.text import clean, columns, line, narrate, out, out_json, table
@@ -24,7 +24,7 @@ def arguments(parser: ArgumentParser) -> None:
             add_arguments(parser, ChangeBudget)
             add_json(parser)
         case _:
-            what = "claude, sweep, claude,sweep, …"
+            what = f"{', '.join(agents())}; several take turns, as in claude,sweep"
             parser.add_argument("words", nargs="*", metavar="[RUN] AGENT[,AGENT]", help=what)
             add_arguments(parser, ChangeAgent, "run", "agent")
 
