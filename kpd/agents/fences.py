@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from kpd.agents.agent import BadReply
-from kpd.hosts.plain import plain
+from kpd.text.foreign import plain
 
 MOST_BLOCKS = 200
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^\n]*)")

@@ -9,12 +9,12 @@ from itertools import islice
 
 from kpd.agents.agent import BadReply
 from kpd.agents.interface import broken, kernel_text
-from kpd.hosts.plain import plain
 from kpd.measure.omitted_code import elided
 from kpd.measure.screen import LONGEST_LINE, UNFINISHED, added, protected_touched, spliced
 from kpd.source import modules
 from kpd.source.functions import functions
 from kpd.source.text import language
+from kpd.text.foreign import plain
 from kpd.workspace.sections import ProtectedSection, SectionError
 from kpd.workspace.task import Task
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 
 from kpd.agents.agent import BadReply
 from kpd.agents.fences import Block
-from kpd.hosts.plain import plain
+from kpd.text.foreign import plain
 from kpd.workspace.languages import syntax_of
 from kpd.workspace.task import Task
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpd.agents.agent import BadReply
-from kpd.hosts.plain import plain
 from kpd.model.nouns import Expectation
 from kpd.profile.catalogue import rule_ids
+from kpd.text.foreign import plain
 
 LONGEST_MEMO = 300
 LONGEST_LINE = 1000

@@ -11,9 +11,9 @@ from kpd.agents.agent import BadReply
 from kpd.agents.fences import Block, take_apart
 from kpd.agents.naming import guessed, named, without_its_name
 from kpd.agents.remarks import begins, is_tune, remarks, tune, unfenced_tune
-from kpd.hosts.plain import plain
 from kpd.model.nouns import Expectation
 from kpd.source.text import plain_code
+from kpd.text.foreign import plain
 from kpd.workspace.sections import SectionError, marked, split
 from kpd.workspace.task import Task
 

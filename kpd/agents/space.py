@@ -8,7 +8,7 @@ import json
 import math
 import re
 
-from kpd.hosts.plain import plain
+from kpd.text.foreign import plain
 from kpd.workspace.task import Task
 
 Point = dict[str, str]

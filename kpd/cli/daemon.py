@@ -13,7 +13,8 @@ from pathlib import Path
 import kpd
 from kpd.cli.ask import command, workspace
 from kpd.cli.outcome import FAILED, INFRA, OK, CliError
-from kpd.cli.text import line, narrate, plain
+from kpd.cli.text import line, narrate
+from kpd.text.foreign import visible
 from kpd.wire import NoDaemon
 from kpd.workspace.paths import Workspace
 
@@ -124,7 +125,7 @@ def _tell_tail(ws: Workspace, begun: int) -> None:
         log.seek(begun)
         lines = log.read().decode(errors="replace").splitlines()
     for text in lines[-TAIL_LINES:]:
-        narrate(f"  {plain(text)}")
+        narrate(f"  {visible(text)}")
 
 
 GONE_WITHIN_S = 30.0

@@ -15,8 +15,9 @@ import kpd
 from kpd.cli.ask import workspace
 from kpd.cli.attach import require_terminal
 from kpd.cli.outcome import INFRA, OK, CliError
-from kpd.cli.text import narrate, out, plain
+from kpd.cli.text import narrate, out
 from kpd.model.playback import SPEEDS
+from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def played(recording: Path, speed: int | None) -> Iterator[Workspace]:
                 raise CliError("the player ended at once", said.read().decode(errors="replace")[-400:].strip(), INFRA)
             answer = json.loads(line)
             if "error" in answer:
-                raise CliError(plain(answer["error"]), OTHER, INFRA)
+                raise CliError(visible(answer["error"]), OTHER, INFRA)
             yield Workspace(Path(answer["workspace"]))
         finally:
             child.stdin.close()
@@ -100,7 +101,7 @@ def _headless(recording: Path, speed: int | None) -> int:
     try:
         play(recording, speed, _tell)
     except BadRecording as err:
-        raise CliError(plain(str(err)), OTHER, INFRA) from err
+        raise CliError(visible(str(err)), OTHER, INFRA) from err
     return OK
 
 

@@ -17,12 +17,13 @@ from kpd.cli.hosts_trust import known
 from kpd.cli.look import Card, look
 from kpd.cli.outcome import CliError
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, colours, columns, out, out_json, paint, plain
+from kpd.cli.text import clean, colours, columns, out, out_json, paint
 from kpd.daemon.library import plug_ins
 from kpd.hosts.preflight.checks import LEAST_DISK
 from kpd.hosts.preflight.gpu_checks import free
 from kpd.model import codec
 from kpd.model.places import Check, HostCard
+from kpd.text.foreign import visible
 from kpd.wire import DaemonError
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace, WorkspaceError
@@ -51,7 +52,7 @@ def execute(args: Namespace) -> int:
         out_json({"workspace": str(ws.root), "checks": own, "hosts": cards})
         return code
     limit, colour = columns(), colours()
-    out(f"{paint('workspace', 'bold', colour)}  {plain(str(ws.root))}")
+    out(f"{paint('workspace', 'bold', colour)}  {visible(str(ws.root))}")
     out(*checks.lines(own, limit, colour))
     for card in clean(cards):
         out("")

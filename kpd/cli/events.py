@@ -10,7 +10,8 @@ from typing import Any
 from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import OK
 from kpd.cli.parser import count
-from kpd.cli.text import columns, cut, line, out, plain
+from kpd.cli.text import columns, cut, line, out
+from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
 
 NEWEST = 50
@@ -61,7 +62,7 @@ def brief(entry: dict[str, Any], limit: int | None) -> str:
     where = ".".join(str(body.pop(key)) for key in ("run", "iteration") if key in body)
     rest = " ".join(f"{key}={_value(value)}" for key, value in body.items() if value not in (None, "", [], {}))
     clock = datetime.fromtimestamp(entry["at"]).strftime("%H:%M:%S")
-    text = plain(f"{entry['seq']:>6}  {clock}  {entry['kind']:<18}  {where:<8}  {line(rest)}")
+    text = visible(f"{entry['seq']:>6}  {clock}  {entry['kind']:<18}  {where:<8}  {line(rest)}")
     return cut(text, limit) if limit else text
 
 

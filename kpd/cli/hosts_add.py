@@ -12,7 +12,8 @@ from pathlib import Path
 from kpd.cli.hosts_trust import Refusal, ask_and_trust, settled
 from kpd.cli.look import look_from_here
 from kpd.cli.outcome import OK, CliError
-from kpd.cli.text import narrate, out, plain
+from kpd.cli.text import narrate, out
+from kpd.text.foreign import visible
 from kpd.workspace.address import Address
 from kpd.workspace.config import ANY, HOST_NAME, LOCAL, Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
@@ -44,7 +45,7 @@ def add(ws: Workspace, args: Namespace) -> int:
     if name in config.hosts:
         raise CliError(f"there is a host {name} already", "give another --name")
     write(ws, name, host)
-    narrate(f"added {name} to {plain(str(ws.config))}")
+    narrate(f"added {name} to {visible(str(ws.config))}")
     out(name)
     return OK if args.no_check else _look(ws, name, host)
 

@@ -10,8 +10,9 @@ from kpd.cli.ask import command
 from kpd.cli.look import look, trust_from_here
 from kpd.cli.outcome import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.parser import nearest
-from kpd.cli.text import colours, columns, narrate, out, plain
+from kpd.cli.text import colours, columns, narrate, out
 from kpd.client import DaemonError
+from kpd.text.foreign import visible
 from kpd.workspace.config import HostConfig, load_config
 from kpd.workspace.paths import Workspace
 
@@ -28,7 +29,7 @@ def trust(ws: Workspace, args: Namespace) -> int:
         if card["link"] == "up":
             narrate(f"{args.name} is up: there is no key to trust")
             return OK
-        raise CliError(f"{args.name} offers no new key: {plain(card['error'])}", code=INFRA)
+        raise CliError(f"{args.name} offers no new key: {visible(card['error'])}", code=INFRA)
     if args.fingerprint not in (None, offered):
         message = f"{args.name} offers {offered}, not {args.fingerprint}"
         raise CliError(message, "another machine may answer in its place: do not trust it", FAILED)
@@ -56,10 +57,10 @@ def known(ws: Workspace, *names: str) -> dict[str, HostConfig]:
 def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure: bool = False) -> None:
     """Have the host's key trusted if a person says so. Raises Refusal, HostError, DaemonError."""
     if not sure:
-        narrate(f"nobody has said yet that this is the key of {name} ({plain(host.address)}):")
-        narrate(f"  {plain(offered)}")
+        narrate(f"nobody has said yet that this is the key of {name} ({visible(host.address)}):")
+        narrate(f"  {visible(offered)}")
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            narrate(f"compare it with the host's own, then kpd hosts trust {name} --fingerprint {plain(offered)}")
+            narrate(f"compare it with the host's own, then kpd hosts trust {name} --fingerprint {visible(offered)}")
             raise Refusal()
         sys.stderr.write("on the host, ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub prints it. The same? [yes/no] ")
         sys.stderr.flush()

@@ -6,7 +6,8 @@ from typing import Any
 from kpd.cli.ask import command, query, workspace
 from kpd.cli.outcome import OK, CliError
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, columns, narrate, out, out_json, plain, table, wrapped
+from kpd.cli.text import clean, columns, narrate, out, out_json, table, wrapped
+from kpd.text.foreign import visible
 
 
 def skills_arguments(parser: ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def memory(args: Namespace) -> int:
     if args.json:
         out_json(answer)
     elif answer["text"].strip():
-        out(plain(answer["text"]).rstrip())
+        out(visible(answer["text"]).rstrip())
     else:
         narrate(f"nothing is remembered of {task} yet")
     return OK
@@ -70,7 +71,7 @@ def rules(args: Namespace) -> int:
             raise CliError(f"which rule to {args.stand}?", f"kpd rules {args.stand} RULE; kpd rules lists them")
         stand, means = STANDS[args.stand]
         done = command(workspace(args), "rule", rule=args.rule, stand=stand, run=args.run)
-        narrate(f"{plain(args.rule)} is {stand} in {done['run']}: from its next iteration on {means}")
+        narrate(f"{visible(args.rule)} is {stand} in {done['run']}: from its next iteration on {means}")
         return OK
     rules = query(workspace(args), "rules", run=args.run)
     if args.json:

@@ -11,7 +11,7 @@ from kpd.cli import words
 from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import OK, CliError
 from kpd.cli.parser import add_json, nearest
-from kpd.cli.text import columns, cut, line, narrate, out, out_json, pad, plain
+from kpd.cli.text import columns, cut, line, narrate, out, out_json, pad
 from kpd.model import codec
 from kpd.model.events import Event, IterationEnded, RunEnded
 from kpd.model.fold import fold
@@ -19,6 +19,7 @@ from kpd.model.nouns import Run, State
 from kpd.subscription import Client
 from kpd.text import briefs
 from kpd.text.endings import of_run, run_ended
+from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
 
 WIDTHS = (8, 18, 12, 26, 9)
@@ -100,7 +101,7 @@ def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:
 
 def row(texts: tuple[str, ...], limit: int | None) -> str:
     """Fixed columns, so that rows which come later line up with those that stand."""
-    fixed = [pad(plain(text), cells, name == "SCORE") for text, cells, name in zip(texts, WIDTHS, HEAD, strict=False)]
+    fixed = [pad(visible(text), cells, name == "SCORE") for text, cells, name in zip(texts, WIDTHS, HEAD, strict=False)]
     full = "  ".join([*fixed, line(texts[-1])])
     return cut(full, limit).rstrip() if limit else full.rstrip()
 

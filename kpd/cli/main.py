@@ -12,10 +12,11 @@ from typing import NamedTuple, NoReturn, TextIO, cast
 from kpd import __version__
 from kpd.cli.outcome import DAEMON_CODES, INFRA, INTERRUPTED, OK, USAGE, CliError
 from kpd.cli.parser import Parser, add_workspace, nearest
-from kpd.cli.text import narrate, plain
+from kpd.cli.text import narrate
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.operation import help_of
 from kpd.operations.runs import MoveRun
+from kpd.text.foreign import visible
 
 
 class Verb(NamedTuple):
@@ -181,7 +182,7 @@ def _top_parser() -> Parser:
 
 def _complain(message: str, remedy: str, code: int) -> int:
     line = f"{message}; {remedy}" if remedy else message
-    narrate(f"kpd: {plain(line)}")
+    narrate(f"kpd: {visible(line)}")
     return code
 
 

@@ -6,10 +6,11 @@ from typing import Any, get_args, get_origin
 from kpd.cli.ask import command, workspace
 from kpd.cli.outcome import OK
 from kpd.cli.parser import amount, count
-from kpd.cli.text import narrate, plain
+from kpd.cli.text import narrate
 from kpd.operations.arguments import Arg
 from kpd.operations.catalogue import KEYS, OPERATIONS
 from kpd.operations.operation import Operation, fields, spoken
+from kpd.text.foreign import visible
 from kpd.workspace.seams import Seam
 
 
@@ -82,5 +83,5 @@ def execute(args: Namespace) -> int:
     kind, fixed = declared(args.verb)
     op = kind(**given(args, kind), **fixed)
     told = op.told(command(workspace(args), kind.name, **op.args()))
-    narrate(plain(f"{told}; {kind.then}" if kind.then else told))
+    narrate(visible(f"{told}; {kind.then}" if kind.then else told))
     return OK

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from kpd.agents.prompt.record import RECORD, Asked, Record
 from kpd.cli.ask import query
 from kpd.cli.outcome import FAILED, OK, CliError
-from kpd.cli.text import columns, narrate, out, out_json, plain, table
+from kpd.cli.text import columns, narrate, out, out_json, table
 from kpd.model.codec import CodecError, decode, jsonable
+from kpd.text.foreign import visible
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 
@@ -25,7 +26,7 @@ def show(ws: Workspace, iteration: str, as_json: bool) -> int:
         for line in _told(prompt):
             out(line)
         if text is not None:
-            out(f"\n{plain(text)}")
+            out(f"\n{visible(text)}")
     if any(text is None for _, text in asked):
         narrate(f"kpd: no text was kept; {KEEP}")
     return OK

@@ -9,8 +9,9 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.outcome import FAILED, OK
 from kpd.cli.parser import add_json
 from kpd.cli.report import advice, report
-from kpd.cli.text import clean, colours, columns, narrate, out, out_json, paint, plain, wrapped
+from kpd.cli.text import clean, colours, columns, narrate, out, out_json, paint, wrapped
 from kpd.client import ask
+from kpd.text.foreign import visible
 
 PROFILE_S = 1800.0
 """For the profiler to end, and before it a run that measures on the same device."""
@@ -86,8 +87,8 @@ def diff(args: Namespace) -> int:
     if args.json:
         out_json(answer)
         return OK
-    narrate(f"{plain(answer['from'])} → {plain(answer['to'])}")
-    for text in plain(answer["text"]).splitlines():
+    narrate(f"{visible(answer['from'])} → {visible(answer['to'])}")
+    for text in visible(answer["text"]).splitlines():
         out(paint(text, _tint(text), colours()))
     if not answer["text"]:
         narrate("no difference")

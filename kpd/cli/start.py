@@ -11,8 +11,9 @@ from kpd.cli.init import make_first
 from kpd.cli.operate import add_arguments
 from kpd.cli.outcome import OK
 from kpd.cli.run import enqueue, held, task_name
-from kpd.cli.text import narrate, out, plain
+from kpd.cli.text import narrate, out
 from kpd.operations.runs import QueueRun
+from kpd.text.foreign import visible
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 
@@ -66,4 +67,4 @@ def _enqueue_when_ready(ws: Workspace, args: Namespace, tasks: list[str]) -> Non
     try:
         _enqueue(ws, args, tasks)
     except DaemonError as err:
-        narrate(f"kpd: {plain(str(err))}")
+        narrate(f"kpd: {visible(str(err))}")

@@ -8,7 +8,8 @@ from kpd.cli.ask import workspace, workspace_to_be
 from kpd.cli.diagnosis import problems
 from kpd.cli.outcome import OK, USAGE, CliError
 from kpd.cli.parser import add_json, nearest
-from kpd.cli.text import columns, narrate, out, out_json, plain, table
+from kpd.cli.text import columns, narrate, out, out_json, table
+from kpd.text.foreign import visible
 from kpd.workspace.languages import LANGUAGES
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import write_atomic
@@ -80,9 +81,9 @@ def _check(ws: Workspace, args: Namespace) -> int:
         out_json([{"task": name, "ok": not wrong, "problems": wrong} for name, wrong in found.items()])
     else:
         for name, wrong in found.items():
-            out(f"{'✗' if wrong else '✓'} {plain(name)}")
+            out(f"{'✗' if wrong else '✓'} {visible(name)}")
             for problem in wrong:
-                out(f"    {plain(problem)}")
+                out(f"    {visible(problem)}")
     return USAGE if any(found.values()) else OK
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from kpd.cli.outcome import FAILED, INFRA, OK, CliError
 from kpd.cli.parser import count
-from kpd.cli.text import narrate, out, out_json, plain
+from kpd.cli.text import narrate, out, out_json
 from kpd.model.spending import Spend, dollars
+from kpd.text.foreign import visible
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 
@@ -92,16 +93,16 @@ async def _make(ws: Workspace, args: Namespace, facts: "Facts", purse: "Purse") 
     if not os.environ.get(config.api_key_env, "").strip():
         message = f"there is no API key: {config.api_key_env} is not set"
         raise CliError(message, "set it; --facts prints what can be told without a model", INFRA)
-    hooks = Hooks(lambda text: None, lambda why: narrate(plain(wait(why))) if why else None, purse, at_once)
+    hooks = Hooks(lambda text: None, lambda why: narrate(visible(wait(why))) if why else None, purse, at_once)
     async with AsyncExitStack() as stack:
         service = Service(config, os.environ)
         stack.push_async_callback(service.close)
         try:
             here = await stack.enter_async_context(compiler(nvcc(), args.arch)) if nvcc() else None
-            maker = Maker(service, config, hooks, problems, here, lambda text: narrate(plain(text)))
+            maker = Maker(service, config, hooks, problems, here, lambda text: narrate(visible(text)))
             return await maker.make(ws.tasks, args.name, facts, args.tries)
         except GivenUp as err:
-            raise CliError(plain(err.message), err.remedy, FAILED) from err
+            raise CliError(visible(err.message), err.remedy, FAILED) from err
         except OverBudget as err:
             raise CliError(err.message, "raise max_usd_per_run in [claude] of config.toml", FAILED) from err
         except Unavailable as err:

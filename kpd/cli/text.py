@@ -1,4 +1,4 @@
-"""Text on its way to a terminal: made harmless, put in columns, cut to the width there is."""
+"""Text on its way to a terminal: put in columns, cut to the width there is."""
 
 import contextlib
 import json
@@ -8,45 +8,27 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
+from kpd.text.foreign import visible
+
 COLOURS = {"green": "32", "red": "31", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
 WIDTH = 100
-
-
-def plain(text: str) -> str:
-    """`text` without anything that could drive a terminal: memos, logs and task files come from others.
-
-    Newlines and tabs stay; other control characters turn into their visible pictures, and characters that reorder
-    text (a diff could be made to read as another one) into U+FFFD.
-    """
-    return text if text.isascii() and text.isprintable() else "".join(map(_harmless, text))
-
-
-def _harmless(char: str) -> str:
-    if char in "\n\t" or char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if unicodedata.category(char) == "Zs":
-        return " "
-    return "\u2421" if code == 0x7F else "\ufffd"
 
 
 def clean(value: Any) -> Any:
     """Any answer of the daemon with every string in it made harmless."""
     match value:
         case str():
-            return plain(value)
+            return visible(value)
         case list():
             return [clean(item) for item in value]
         case dict():
-            return {plain(key): clean(item) for key, item in value.items()}
+            return {visible(key): clean(item) for key, item in value.items()}
     return value
 
 
 def line(text: str) -> str:
     """`text` on one line."""
-    return " ".join(plain(text).split())
+    return " ".join(visible(text).split())
 
 
 def out(*lines: str) -> None:
@@ -131,5 +113,5 @@ def wrapped(text: str, limit: int | None, indent: str = "") -> list[str]:
     import textwrap
 
     room = max((limit or WIDTH) - len(indent), 20)
-    lines = (textwrap.wrap(part, room, break_long_words=False) or [""] for part in plain(text).splitlines())
+    lines = (textwrap.wrap(part, room, break_long_words=False) or [""] for part in visible(text).splitlines())
     return [f"{indent}{row}".rstrip() for part in lines for row in part]

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from kpd.knowledge.efficacy import aimed_at
-from kpd.knowledge.markdown import plain
 from kpd.model.causes import IterationCause
 from kpd.model.metrics import describe
 from kpd.model.nouns import Expectation, Iteration, Outcome, Run
 from kpd.text.endings import iteration_ended, override
+from kpd.text.foreign import escaped
 
 
 def heading(run: Run, arch: str = "") -> str:
-    where = plain(f"{run.host}/{run.device}" if run.device else run.host)
-    built_for = f" · {plain(arch)}" if arch else ""
+    where = escaped(f"{run.host}/{run.device}" if run.device else run.host)
+    built_for = f" · {escaped(arch)}" if arch else ""
     return f"## Run {run.id} · {when(run.started or run.queued)[:10]} · {where}{built_for}"
 
 
@@ -36,9 +36,9 @@ def measured(
     after: Mapping[str, float],
 ) -> Iterable[str]:
     """The lines of an iteration that has ended; `before` and `after` are its parent's metrics and its own."""
-    yield f"- memo: {plain(iteration.memo) or '(none)'}"
-    marked = f"{outcome} by hand: {plain(override(iteration.override))}" if iteration.override else outcome
-    reason = "" if iteration.override else plain(iteration_ended(cause))
+    yield f"- memo: {escaped(iteration.memo) or '(none)'}"
+    marked = f"{outcome} by hand: {escaped(override(iteration.override))}" if iteration.override else outcome
+    reason = "" if iteration.override else escaped(iteration_ended(cause))
     yield f"- outcome: {marked}" + (f": {reason}" if reason else "")
     if iteration.verdict is not None:
         gain = iteration.verdict.gain
@@ -63,7 +63,7 @@ def lineage(run: Run, number: int | None) -> set[int]:
 
 def _expected(expected: Expectation) -> str:
     gain = "" if expected.gain_pct is None else f", gain {expected.gain_pct:+.1f} %"
-    name = expected.metric if describe(expected.metric) else plain(expected.metric)
+    name = expected.metric if describe(expected.metric) else escaped(expected.metric)
     return f"{name} {expected.direction}{gain}"
 
 

@@ -1,14 +1,9 @@
-"""Markdown that kpd and people write into the same file: words made harmless, headings found."""
+"""Markdown that kpd and people write into the same file: headings and fences found."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-LONGEST_LINE = 400
-_MARKS = r"[\\`*_{}\[\]<>#|~!&]"
-_MARK = re.compile(f"({_MARKS})")
-_ESCAPED = re.compile(rf"\\({_MARKS})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
@@ -20,20 +15,6 @@ class MarkdownLine:
     text: str
     level: int = 0
     title: str = ""
-
-
-def plain(text: str, longest: int = LONGEST_LINE) -> str:
-    """Other people's words as one line of harmless markdown, free of control and invisible characters."""
-    kept = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in text)
-    line = " ".join(kept.split())
-    if len(line) > longest:
-        line = line[: longest - 1] + "…"
-    return _MARK.sub(r"\\\1", line)
-
-
-def bare(text: str) -> str:
-    """What `plain` was given, where it is about a line of words: without the escapes."""
-    return _ESCAPED.sub(r"\1", text)
 
 
 def lines(text: str, own: re.Pattern[str]) -> Iterator[MarkdownLine]:

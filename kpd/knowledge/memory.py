@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from kpd.knowledge import entries
-from kpd.knowledge.markdown import cut, plain
+from kpd.knowledge.markdown import cut
 from kpd.knowledge.memory_file import MemoryEntry, MemoryFile, read_notebook
 from kpd.knowledge.summary import read_summary
 from kpd.model.causes import IterationCause
 from kpd.model.nouns import Iteration, Outcome, Run
+from kpd.text.foreign import escaped
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_words
 
@@ -58,7 +59,7 @@ def overruled(workspace: Workspace, run: Run, chosen: Iteration, reason: str, at
         if iteration is None or iteration.outcome == "baseline":
             continue
         title = f"{entries.title(run, iteration)} · {word} {entries.when(at)}"
-        _add(workspace, run.task, entries.heading(run, arch), title, (f"- {word} by hand: {plain(reason) or '-'}",))
+        _add(workspace, run.task, entries.heading(run, arch), title, (f"- {word} by hand: {escaped(reason) or '-'}",))
 
 
 def read(workspace: Workspace, task: str, limit: int) -> str:

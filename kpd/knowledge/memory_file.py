@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kpd.knowledge.markdown import MarkdownLine, bare, lines
+from kpd.knowledge.markdown import MarkdownLine, lines
+from kpd.text.foreign import bare
 
 RUN = re.compile(r"## (Run (r\d+) · .*)")
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from kpd.knowledge.markdown import bare, plain
 from kpd.knowledge.memory import notebook
 from kpd.knowledge.memory_file import MemoryEntry
+from kpd.text.foreign import bare, escaped
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_words, write_atomic
 from kpd.workspace.task import NAME
@@ -39,7 +39,7 @@ class TriedIteration:
 
     def line(self) -> str:
         gain = "" if self.gain is None else f" {self.gain:+.1f} %"
-        return f"- {self.word}{gain}: {plain(self.memo, LONGEST_MEMO)} ({plain(self.name)})"
+        return f"- {self.word}{gain}: {escaped(self.memo, LONGEST_MEMO)} ({escaped(self.name)})"
 
 
 def regenerate(workspace: Workspace) -> bool:
@@ -68,7 +68,7 @@ def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int, 
     told: list[str] = []
     for rule in dict.fromkeys(rules):
         found = sections.get(rule, ())
-        others = [f"{line} on {plain(there)}" for there, line in found if there != arch and _task(line) != besides]
+        others = [f"{line} on {escaped(there)}" for there, line in found if there != arch and _task(line) != besides]
         own = [line for there, line in found if there == arch and _task(line) != besides]
         if chosen := (own + others)[:MATCHING]:
             told += [f"{rule}:", *chosen]
@@ -113,9 +113,9 @@ def _rendered(found: Iterable[TriedIteration]) -> str:
     parts = [MARK, "# What was tried, by the finding it aimed at"]
     for rule, by_arch in sorted(by_rule.items()):
         counts = Counter(one.word for one in chain.from_iterable(by_arch.values()))
-        parts += [f"## {plain(rule)}", ", ".join(f"{word} {counts[word]}" for word in _WORDS if counts[word])]
+        parts += [f"## {escaped(rule)}", ", ".join(f"{word} {counts[word]}" for word in _WORDS if counts[word])]
         for arch, those in sorted(by_arch.items()):
-            parts += [f"### {plain(arch)}", "\n".join(one.line() for one in _telling(those))]
+            parts += [f"### {escaped(arch)}", "\n".join(one.line() for one in _telling(those))]
     return "\n\n".join(parts) + "\n"
 
 

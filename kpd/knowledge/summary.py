@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kpd.knowledge.markdown import bare, lines, plain
+from kpd.knowledge.markdown import lines
+from kpd.text.foreign import bare, escaped
 from kpd.workspace.paths import Workspace
 from kpd.workspace.runfolder import read_words
 
@@ -108,4 +109,4 @@ def _section(title: str) -> str:
 def _words(text: str) -> str:
     """A line of a reply without its list mark. It may have been escaped before, as what it summarises is."""
     stripped = _ITEM.sub("", text.strip(), count=1)
-    return "" if stripped.startswith(("```", "~~~")) else plain(bare(stripped))
+    return "" if stripped.startswith(("```", "~~~")) else escaped(bare(stripped))

@@ -80,7 +80,10 @@ def review() -> logs.Log:
 
 def talk_nonsense(patch: pytest.MonkeyPatch) -> int:
     """Put a function that says something else in the place of every renderer, wherever it has been imported to."""
-    written = {f"kpd.text.{found.name}" for found in pkgutil.iter_modules(kpd.text.__path__)} - {"kpd.text.briefs"}
+    written = {f"kpd.text.{found.name}" for found in pkgutil.iter_modules(kpd.text.__path__)} - {
+        "kpd.text.briefs",
+        "kpd.text.foreign",
+    }
     replaced = 0
     for module in [found for name, found in sys.modules.items() if name.startswith(("kpd.", "tui."))]:
         for name, value in list(vars(module).items()):

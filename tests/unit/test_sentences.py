@@ -1,6 +1,7 @@
 """No product code decides by reading a sentence: facts carry data, and what is rendered is shown and nothing else."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Reader(ast.NodeVisitor):
         self.renderers = {
             alias.asname or alias.name
             for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kpd.text.")
+            if isinstance(node, ast.ImportFrom) and re.match(r"kpd\.text\.(?!foreign)", node.module or "")
             for alias in node.names
         }
         self.names: set[str] = set()

@@ -1,8 +1,10 @@
-"""Which iterations the tree shows: words, and `verdict:` `outcome:` `rule:` `agent:` in front of what is looked for."""
+"""Which iterations the tree shows: words, and `verdict:`, `fault:` and others in front of what is looked for."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kpd.model.faults import CandidateFault, IsIncorrect, first
+from kpd.model.kinds import Told
 from kpd.model.nouns import Iteration, Run
 from tui.words import marks
 
@@ -16,7 +18,17 @@ def _verdict(run: Run, it: Iteration, value: str) -> bool:
 
 
 def _outcome(run: Run, it: Iteration, value: str) -> bool:
-    return (it.outcome or "running").startswith(value)
+    """By the outcome, or by the kind of what ended it (`outcome:superseded`)."""
+    words = [it.outcome or "running", *([it.cause.name] if it.cause else [])]
+    return any(word.startswith(value) for word in words)
+
+
+def _fault(run: Run, it: Iteration, value: str) -> bool:
+    """By the kind of what is wrong with it, or of what it did (`fault:build`, `fault:incorrect`, `fault:crashed`)."""
+    if not isinstance(it.cause, CandidateFault) or isinstance(fault := first(it.cause), Told):
+        return False
+    words = [fault.name, *([fault.wrong.what.name] if isinstance(fault, IsIncorrect) else [])]
+    return any(word.startswith(value) for word in words)
 
 
 def _rule(run: Run, it: Iteration, value: str) -> bool:
@@ -27,7 +39,13 @@ def _agent(run: Run, it: Iteration, value: str) -> bool:
     return value in it.agent.lower()
 
 
-PREFIXES: Mapping[str, Matches] = {"verdict": _verdict, "outcome": _outcome, "rule": _rule, "agent": _agent}
+PREFIXES: Mapping[str, Matches] = {
+    "verdict": _verdict,
+    "outcome": _outcome,
+    "fault": _fault,
+    "rule": _rule,
+    "agent": _agent,
+}
 KNOWN = " ".join(f"{prefix}:" for prefix in PREFIXES)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kpd.subscription import Live
-from tui.words.text import LONGEST, clean
+from tui.words.text import LONGEST_LINE, clean
 
 MOST_LINES = 5_000
 MOST_CHARACTERS = 2_000_000
@@ -38,7 +38,7 @@ class _Open:
 
     def grow(self, text: str) -> None:
         whole = self.text + text
-        self.text = whole[:LONGEST]
+        self.text = whole[:LONGEST_LINE]
         self.lost += len(whole) - len(self.text)
 
     @property
@@ -48,7 +48,7 @@ class _Open:
 
 def shortened(text: str, lost: int = 0) -> str:
     """A line made safe, and cut with a word on how much is missing."""
-    lost += max(0, len(text) - LONGEST)
+    lost += max(0, len(text) - LONGEST_LINE)
     return clean(text) + (f" … {lost:,} more characters" if lost else "")
 
 

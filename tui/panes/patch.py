@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tui.words.text import LONGEST, clean
+from tui.words.text import LONGEST_LINE, clean
 
 MOST_LINES = 20_000
 """Lines that are shown at all."""
@@ -139,7 +139,7 @@ class _Reader:
             self._in_hunk(raw)
         elif sign == "\\" and self._lines:
             self._keep(raw, None, None)
-        elif (found := _HUNK.match(raw[:LONGEST])) is not None:
+        elif (found := _HUNK.match(raw[:LONGEST_LINE])) is not None:
             self._end()
             self._old, self._new = int(found[1]), int(found[3])
             self._old_left, self._new_left = int(found[2] or 1), int(found[4] or 1)
@@ -179,7 +179,7 @@ class _Reader:
         self._kept += 1
         sign = _SIGNS.get(raw[:1], " ")
         text = raw if sign == "\\" else raw[1:]
-        self._lines.append(Line(sign, clean(text), old, new, max(0, len(text) - LONGEST)))
+        self._lines.append(Line(sign, clean(text), old, new, max(0, len(text) - LONGEST_LINE)))
 
     def _end(self) -> None:
         """What was read since the last header is a hunk."""

@@ -1,21 +1,12 @@
-"""Text from elsewhere made safe for a cell grid, and lines of it laid side by side."""
+"""Lines for a grid of cells: cut, wrapped, laid side by side."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-LONGEST = 2_000
-"""Characters of one line that are looked at at all: a 10 MB line costs no more than a long one."""
-
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
-_PRINTABLE_ASCII = re.compile(r"[ -~]*\Z")
-# Cc and Cf hold controls, bidirectional overrides and zero-width joiners; Mn and Me stack on the cell before them, and
-# terminals disagree on how wide the result is. Cs, Co, Cn and the line separators have no agreed width at all.
-_DROPPED = frozenset({"Cc", "Cf", "Mn", "Me"})
-_UNKNOWN = frozenset({"Cs", "Co", "Cn", "Zl", "Zp"})
+from kpd.text.foreign import LONGEST_LINE as LONGEST_LINE, clean as clean
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|min|h|[KMG]i?B(?:/s)?|GFLOP/s|MHz|W|°C)(?!\w))")
 _TIE = "\ue000"
@@ -26,25 +17,9 @@ Part = str | tuple[str, str]
 BLANK = Content("")
 
 
-def clean(text: str) -> str:
-    """`text` as one line of characters that each take the cells we count for them; control sequences are gone."""
-    head = text[:LONGEST]
-    if _PRINTABLE_ASCII.match(head):
-        return head
-    head = _ESCAPES.sub("", head).replace("\r\n", " ").replace("\n", " ").replace("\t", "    ")
-    return "".join(_safe(char) for char in unicodedata.normalize("NFC", head))
-
-
-def _safe(char: str) -> str:
-    category = unicodedata.category(char)
-    if category in _DROPPED:
-        return ""
-    return "�" if category in _UNKNOWN else char
-
-
 def lines_of(text: str, most: int) -> list[str]:
     """The lines of `text`, each made safe, at most `most` of them."""
-    return [clean(line) for line in text[: most * LONGEST].splitlines()[:most]]
+    return [clean(line) for line in text[: most * LONGEST_LINE].splitlines()[:most]]
 
 
 def first_line(text: str) -> str:

@@ -6,11 +6,11 @@ from itertools import islice
 from kpd.agents.agent import Context
 from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import fenced
-from kpd.hosts.plain import plain
 from kpd.model.nouns import Iteration, Run
 from kpd.model.profiles import Change
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
+from kpd.text.foreign import plain
 from kpd.workspace.task import Task
 
 LONGEST_MEMO = 160

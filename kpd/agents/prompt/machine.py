@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from kpd.hosts.plain import plain
+from kpd.text.foreign import plain
 from kpd.workspace.sections import SectionError, split
 from kpd.workspace.task import Task
 

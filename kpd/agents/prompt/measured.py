@@ -4,10 +4,10 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kpd.agents.prompt.fences import fenced
-from kpd.hosts.plain import plain
 from kpd.knowledge.efficacy import NEVER, Efficacy, by_efficacy
 from kpd.model.metrics import METRICS, grouped, of_case, parted
 from kpd.model.profiles import Advice, Finding
+from kpd.text.foreign import plain
 
 ALWAYS = (
     "sm_pct", "dram_pct", "l2_pct", "sectors_per_load", "sectors_per_store", "shared_conflict_pct", "occupancy_pct",

@@ -15,11 +15,11 @@ from kpd.agents.prompt.anchor import Anchored
 from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import closed, fenced, legible, quoted
 from kpd.agents.prompt.known import Known, pinned
-from kpd.hosts.plain import plain
 from kpd.knowledge.markdown import cut
 from kpd.knowledge.skills import SECTIONS, Skill
 from kpd.measure.cuda.nvcc import STANDARD
 from kpd.measure.flags import BUILD_FILE
+from kpd.text.foreign import plain
 from kpd.workspace.languages import syntax_of
 from kpd.workspace.paths import inside
 

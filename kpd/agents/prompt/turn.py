@@ -9,8 +9,8 @@ from kpd.agents.prompt.blocks import Block
 from kpd.agents.prompt.fences import fenced, legible, quoted
 from kpd.agents.prompt.known import Known, pinned
 from kpd.agents.prompt.system import source
-from kpd.hosts.plain import plain
 from kpd.knowledge.markdown import cut
+from kpd.text.foreign import plain
 
 LONGEST_LOG = 4000
 SHORT_LOG = 1500

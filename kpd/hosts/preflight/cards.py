@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kpd.hosts.errors import LOST, REMEDIES, HostError, UnknownHostKey
-from kpd.hosts.plain import plain
 from kpd.hosts.preflight.checks import checks, compiler_of
 from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.gpus import usable
 from kpd.hosts.preflight.probe import HostFacts, measuring_cpu
 from kpd.model.places import Check, Device, HostCard, Telemetry
+from kpd.text.foreign import plain
 from kpd.workspace.config import LOCAL, HostConfig
 from kpd.workspace.transports import is_here
 

@@ -10,9 +10,9 @@ from typing import Literal
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.job import JobResult, JobSpec, LeaseRequest
-from kpd.hosts.plain import plain
 from kpd.hosts.preflight.gpus import GpuInfo, usable
 from kpd.hosts.preflight.probe import HostFacts
+from kpd.text.foreign import plain
 
 LIMIT_S = 60.0
 METRIC = "smsp__inst_executed.sum"

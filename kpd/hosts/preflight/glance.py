@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from kpd.hosts.job import CommandResult
-from kpd.hosts.plain import plain
 from kpd.model import clocks
 from kpd.model.places import Computes, Telemetry, Whose
+from kpd.text.foreign import plain
 
 LIMIT_S = 10.0
 """nvidia-smi wakes every GPU of a box first when persistence mode is off."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kpd.hosts.plain import plain
+from kpd.text.foreign import plain
 
 COLUMNS = ("index", "uuid", "pci.bus_id", "name", "compute_cap", "memory.total", "driver_version", "persistence_mode",
            "mig.mode.current")  # fmt: skip

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict
 
-from kpd.hosts.plain import plain
 from kpd.hosts.preflight import gpus
 from kpd.hosts.preflight.gpus import GpuInfo
+from kpd.text.foreign import plain
 
 LIMIT_S = 20.0
 PATIENCE_S = 15

@@ -14,10 +14,10 @@ import asyncssh
 
 from kpd.hosts.child import KEPT
 from kpd.hosts.errors import CLOSED, HostError, HostErrorKind, HostKey, UnknownHostKey
-from kpd.hosts.plain import plain
 from kpd.hosts.ssh import known_hosts
 from kpd.hosts.ssh.hop import NOT_BY_ITSELF, Hop, OnlyOpenSsh, usual_config_files
 from kpd.hosts.ssh.session import Session
+from kpd.text.foreign import plain
 from kpd.workspace.address import Address
 
 LET_GO_S = 1.0  # for a connection to say goodbye

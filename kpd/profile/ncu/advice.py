@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kpd.hosts.plain import plain
 from kpd.model.profiles import Advice
 from kpd.profile.ncu.launches import ProfiledLaunch, VendorAdvice
+from kpd.text.foreign import plain
 
 LONGEST = 700
 """Characters of one piece. The longest of NVIDIA's have some 600."""

@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from kpd.hosts.plain import plain
 from kpd.measure.bench import LaunchFilter
 from kpd.model.metrics import of_case
 from kpd.model.profiles import Advice
 from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.profile.ncu.metrics import CURATED, DURATION, Counter
+from kpd.text.foreign import plain
 
 NONE = "the kernel makes no such request"
 CHECK = "LaunchCheck"

@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from kpd.hosts.plain import plain
 from kpd.model.codec import CodecError, decode
 from kpd.profile.ncu.launches import ProfiledLaunch
+from kpd.text.foreign import plain
 from kpd.workspace.environment import passed
 
 LIMIT_S = 60.0

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kpd.hosts.host import JobResult
-from kpd.hosts.plain import plain
 from kpd.hosts.preflight.counter_trial import TAKEN, TAKEN_MARK
 from kpd.hosts.preflight.gpu_checks import FOR_ADMINS, FOR_GUESTS, FOR_TAKEN
 from kpd.measure.bench import LaunchFilter
 from kpd.measure.jobs import words
 from kpd.profile.ncu.metrics import asked
 from kpd.profile.ncu.read import DETAILS, RAW, REPORT
+from kpd.text.foreign import plain
 
 SECTIONS = ("SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats", "MemoryWorkloadAnalysis")
 """What NVIDIA's own rules need for their advice; all of them together take 0.7 s more for five launches (H100).

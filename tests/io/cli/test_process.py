@@ -164,6 +164,7 @@ def test_help_and_usage_errors_import_nothing_heavy(kpd: Kpd, tmp_path: Path) ->
         kpds = {name for name in loaded if name.split(".")[0] in ("kpd", "tui")}
         rooms = {"main", "outcome", "parser", "text"}
         operations = {name for name in kpds if name.startswith("kpd.operations")}
-        assert kpds == {"kpd", "kpd.cli", "kpd.wire", *(f"kpd.cli.{room}" for room in rooms), *operations}
+        cleaner = {"kpd.text", "kpd.text.foreign"}
+        assert kpds == {"kpd", "kpd.cli", "kpd.wire", *(f"kpd.cli.{room}" for room in rooms), *operations, *cleaner}
         assert "kpd.operations.checking" not in operations, "the codec is for those who take them"
         assert not loaded & {"asyncio", "socket", "dataclasses", "msgspec", "sqlite3", "tomli", "logging", "subprocess"}

@@ -19,7 +19,7 @@ from tui.model.outline import Place
 from tui.model.output import MOST_CHARACTERS, MOST_LINES, Output
 from tui.panes import log
 from tui.widgets.pane import LogPane
-from tui.words.text import LONGEST
+from tui.words.text import LONGEST_LINE
 
 
 def printed(*texts: str, channel: str = "job") -> Output:
@@ -40,8 +40,8 @@ def test_output_is_bounded_in_lines_and_in_characters() -> None:
     output = printed("".join(f"{n}\n" for n in range(3 * MOST_LINES)))
     assert len(output.lines()) == MOST_LINES
     assert output.lines()[-1].text == str(3 * MOST_LINES - 1)
-    output = printed(*["x" * LONGEST + "\n"] * (2 * MOST_CHARACTERS // LONGEST))
-    assert MOST_CHARACTERS - LONGEST <= sum(len(one.text) for one in output.lines()) <= MOST_CHARACTERS
+    output = printed(*["x" * LONGEST_LINE + "\n"] * (2 * MOST_CHARACTERS // LONGEST_LINE))
+    assert MOST_CHARACTERS - LONGEST_LINE <= sum(len(one.text) for one in output.lines()) <= MOST_CHARACTERS
 
 
 @pytest.mark.parametrize("pieces", [["x" * 10_000_000 + "\n"], ["x" * 10_000] * 1000 + ["\n"], ["x" * 10_000_000]])

@@ -48,6 +48,12 @@ def some() -> logs.Log:
         ("verdict:not", [6]),
         ("outcome:accepted", [4, 1]),
         ("outcome:base", [0]),
+        ("outcome:noise", [0]),
+        ("outcome:incorrect", [2]),
+        ("fault:incorrect", [2]),
+        ("fault:wrong_value", [2]),
+        ("fault:build", []),
+        ("fault:incorrect unroll", []),
         ("rule:vectorised", [5, 4, 3, 1, 0]),
         ("rule:vectorised outcome:acc tile", []),
         ("agent:operator", [6]),
@@ -63,7 +69,7 @@ def test_an_unknown_prefix_is_named_and_narrows_nothing() -> None:
     assert parsed("foo:bar unroll").unknown == "foo"
     assert numbers(some(), "foo:bar unroll") == [4, 1]
     view = replace(view_of(some()), filter="foo:bar", outline=outline(some().state, {}, RUN, parsed("foo:bar")))
-    assert "no filter is called foo: verdict: outcome: rule: agent:" in plain(bars.prompt(view, 120))
+    assert "no filter is called foo: verdict: outcome: fault: rule: agent:" in plain(bars.prompt(view, 120))
 
 
 def test_what_has_nothing_that_is_looked_for_is_left_out_and_what_has_is_unfolded() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kpd.cli import words
-from kpd.cli.text import clean, cut, line, pad, paint, plain, table, width, wrapped
+from kpd.cli.text import clean, cut, line, pad, paint, table, width, wrapped
+from kpd.text.foreign import visible
 
 hostile = st.text(st.characters(codec=None), max_size=60)
 
@@ -15,17 +16,17 @@ hostile = st.text(st.characters(codec=None), max_size=60)
 @given(hostile)
 @example("\x1b]0;title\x07\x1b[2J\x9b31m\u202eevil\u2066\r\x7f\u2028\ufeff")
 def test_plain_text_cannot_drive_a_terminal(text: str) -> None:
-    made = plain(text)
+    made = visible(text)
     for char in made:
         assert char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Zl", "Zp"), repr(char)
     made.encode(errors="replace")
-    assert plain(made) == made
+    assert visible(made) == made
     assert len(made) == len(text)
 
 
 def test_what_is_harmless_stays() -> None:
-    assert plain("gain ▲ +3 %\n\tüber µs") == "gain ▲ +3 %\n\tüber µs"
-    assert plain("\x1b[31m") == "␛[31m"
+    assert visible("gain ▲ +3 %\n\tüber µs") == "gain ▲ +3 %\n\tüber µs"
+    assert visible("\x1b[31m") == "␛[31m"
     assert clean({"memo": ["\x07", {"a\x00": "\x1b"}], "n": 1.5, "x": None}) == {
         "memo": ["␇", {"a␀": "␛"}],
         "n": 1.5,

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.hosts.plain import plain
 from kpd.hosts.preflight import gpus
 from kpd.hosts.preflight.gpus import GpuInfo
+from kpd.text.foreign import plain
 from tests.support.hosts.gpu_listings import B200, H100, NCU, NVCC
 
 GB10 = (

@@ -6,30 +6,31 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.knowledge.markdown import LONGEST_LINE, bare, cut, lines, plain
+from kpd.knowledge.markdown import cut, lines
+from kpd.text.foreign import bare, escaped
 
 OWN = re.compile(r"## Run .*")
 
 
 @given(st.text(max_size=600))
 def test_words_of_others_are_one_harmless_line(text: str) -> None:
-    line = plain(text)
+    line = escaped(text)
     assert len(line.splitlines()) <= 1
     assert all(unicodedata.category(char)[0] != "C" for char in line)
     left = re.sub(r"\\.", "", line)
     assert not re.search(r"[`*_\[\]<>#|]", left)
-    assert len(left) <= LONGEST_LINE
+    assert len(left) <= 400
 
 
 @given(st.text())
 def test_a_line_made_harmless_twice_is_the_same(text: str) -> None:
-    once = plain(text)
-    assert plain(bare(once)) == once
+    once = escaped(text)
+    assert escaped(bare(once)) == once
 
 
-@given(st.text(st.characters(blacklist_categories=("C", "Z")), max_size=LONGEST_LINE))
+@given(st.text(st.characters(blacklist_categories=("C", "Z")), max_size=400))
 def test_what_was_said_can_be_had_back(text: str) -> None:
-    assert bare(plain(text)) == text
+    assert bare(escaped(text)) == text
 
 
 @pytest.mark.parametrize(

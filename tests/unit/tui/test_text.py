@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from tui.words import numbers
 from tui.words.table import Column, table
-from tui.words.text import LONGEST, clean, clip, fit, lines_of, wrapped
+from tui.words.text import LONGEST_LINE, clean, clip, fit, lines_of, wrapped
 
 HOSTILE = st.text(st.characters(codec="utf-8") | st.sampled_from("\x1b[]\x07\x00\r\n\t\u202e\u200d\u0301[bold]שلم日🇩"))
 
@@ -45,7 +45,7 @@ def test_control_sequences_go_and_markup_stays_text(raw: str, safe: str) -> None
 
 
 def test_of_an_endless_line_only_the_beginning_is_looked_at() -> None:
-    assert len(clean("x" * 10_000_000)) == LONGEST
+    assert len(clean("x" * 10_000_000)) == LONGEST_LINE
     assert len(lines_of("x\n" * 10_000_000, 100)) == 100
 
 

@@ -1,0 +1,71 @@
+"""Words of others made safe to show: programs, hosts, models and people may write whatever they like.
+
+Which cleaning it takes depends on where the words go: one line of a message (`plain`), a terminal (`visible`), a grid
+of cells (`clean`), or a markdown file (`escaped`, and `bare` for the way back). None of it changes plain ASCII words.
+"""
+
+import re
+import unicodedata
+
+LONGEST = 200
+LONGEST_LINE = 2_000
+"""Characters of one line of cells that are looked at at all: a 10 MB line costs no more than a long one."""
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_PRINTABLE_ASCII = re.compile(r"[ -~]*\Z")
+# Cc and Cf hold controls, bidirectional overrides and zero-width joiners; Mn and Me stack on the cell before them, and
+# terminals disagree on how wide the result is. Cs, Co, Cn and the line separators have no agreed width at all.
+_DROPPED = frozenset({"Cc", "Cf", "Mn", "Me"})
+_UNKNOWN = frozenset({"Cs", "Co", "Cn", "Zl", "Zp"})
+_MARKS = r"[\\`*_{}\[\]<>#|~!&]"
+_MARK, _ESCAPED = re.compile(f"({_MARKS})"), re.compile(rf"\\({_MARKS})")
+
+
+def plain(text: str, most: int = LONGEST) -> str:
+    """`text` on one line of printable characters, not longer than `most`."""
+    words = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * most]).split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
+def visible(text: str) -> str:
+    """`text` without anything that could drive a terminal; newlines and tabs stay.
+
+    Other control characters turn into their visible pictures, and characters that reorder text (a diff could be made to
+    read as another one) into U+FFFD.
+    """
+    return text if text.isascii() and text.isprintable() else "".join(map(_pictured, text))
+
+
+def _pictured(char: str) -> str:
+    if char in "\n\t" or char.isprintable():
+        return char
+    if unicodedata.category(char) == "Zs":
+        return " "
+    code = ord(char)
+    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
+
+
+def clean(text: str) -> str:
+    """`text` as one line of characters that each take the cells we count for them; control sequences are gone."""
+    head = text[:LONGEST_LINE]
+    if _PRINTABLE_ASCII.match(head):
+        return head
+    head = _ESCAPES.sub("", head).replace("\r\n", " ").replace("\n", " ").replace("\t", "    ")
+    return "".join(_cell(char) for char in unicodedata.normalize("NFC", head))
+
+
+def _cell(char: str) -> str:
+    category = unicodedata.category(char)
+    if category in _DROPPED:
+        return ""
+    return "�" if category in _UNKNOWN else char
+
+
+def escaped(text: str, most: int = 400) -> str:
+    """`text` as one line of harmless markdown."""
+    return _MARK.sub(r"\\\1", plain(text, most))
+
+
+def bare(text: str) -> str:
+    """What `escaped` was given, where it is about a line of words: without the escapes."""
+    return _ESCAPED.sub(r"\1", text)
