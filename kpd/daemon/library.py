@@ -1,14 +1,12 @@
-"""What kpd knows apart from any run, as answers: the rules, the skills, a task's memory, whether it may ask models."""
+"""What kpd knows apart from any run, as answers: the rules, the skills, a task's memory, whether it may ask models.
+
+What they read is imported when it is asked for: `kpd status` without a daemon imports this module, too.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kpd.agents.catalogue import AGENTS
-from kpd.knowledge import memory
-from kpd.knowledge.efficacy import NEVER, efficacy
-from kpd.knowledge.skills import load_skills
 from kpd.model.nouns import Run, Stand
-from kpd.profile import catalogue
 from kpd.wire import DaemonError
 from kpd.workspace.config import load_config
 from kpd.workspace.languages import LANGUAGES
@@ -25,6 +23,9 @@ def rules(runs: Iterable[Run], stands: Mapping[str, Stand]) -> list[dict[str, An
 
     `median_gain_pct` is null where nothing was measured.
     """
+    from kpd.knowledge.efficacy import NEVER, efficacy
+    from kpd.profile import catalogue
+
     known = efficacy(runs)
     found = []
     for rule in catalogue.rules():
@@ -47,12 +48,16 @@ def rules(runs: Iterable[Run], stands: Mapping[str, Stand]) -> list[dict[str, An
 
 
 def skills(workspace: Workspace) -> list[dict[str, str]]:
+    from kpd.knowledge.skills import load_skills
+
     found = load_skills(workspace).by_id
     return [{"id": skill.id, "signal": skill.signal} for _, skill in sorted(found.items())]
 
 
 def skill(workspace: Workspace, id: str) -> dict[str, str]:
     """Raises DaemonError (unknown), with the reason when its file is there and cannot be used."""
+    from kpd.knowledge.skills import load_skills
+
     loaded = load_skills(workspace)
     if id not in loaded.by_id:
         why = loaded.bad.get(f"{id}.md", f"there is no skill {id!r}")
@@ -63,6 +68,8 @@ def skill(workspace: Workspace, id: str) -> dict[str, str]:
 
 def memory_of(workspace: Workspace, task: str) -> dict[str, str]:
     """Empty for a task of which nothing is remembered. Raises DaemonError."""
+    from kpd.knowledge import memory
+
     try:
         inside(workspace.memory, f"{task}.md")
         return {"text": memory.read(workspace, task, MOST_MEMORY)}
@@ -90,6 +97,9 @@ def plug_ins() -> Iterator[tuple[str, PlugInError | None]]:
 
     Raises PlugInError when kpd's own entries are not installed.
     """
+    from kpd.agents.catalogue import AGENTS
+    from kpd.profile import catalogue
+
     for entries in (AGENTS.plug_ins(), TRANSPORTS.plug_ins(), LANGUAGES.plug_ins(), catalogue.of_plug_ins()):
         for told, found in entries:
             yield told, found if isinstance(found, PlugInError) else None
