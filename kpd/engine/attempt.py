@@ -9,7 +9,8 @@ from pathlib import Path
 from kpd.agents.agent import Agent
 from kpd.engine.control import Control
 from kpd.engine.journal import Journal, run_of
-from kpd.hosts.host import Host, claims, worked
+from kpd.hosts.host import Host
+from kpd.hosts.job import claims, worked
 from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail

@@ -19,7 +19,7 @@ from kpd.engine.placing import Place
 from kpd.engine.record import write_report
 from kpd.engine.turns import Turns, claim_of
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import claims, worked
+from kpd.hosts.job import claims, worked
 from kpd.knowledge import patterns
 from kpd.measure.bench import Bench
 from kpd.measure.catalogue import prepare

@@ -4,43 +4,38 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextvars import ContextVar
 from pathlib import PurePosixPath
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from kpd.hosts.content import Content
 from kpd.hosts.errors import LOST, HostError, HostKey
-from kpd.hosts.job import CommandResult, JobNotes, JobResult, JobSpec, LeaseRequest, OutputChunk, Stream, Tail, waiting
+from kpd.hosts.job import (
+    Claim,
+    CommandResult,
+    JobNotes,
+    JobResult,
+    JobSpec,
+    LeaseRequest,
+    OutputChunk,
+    Stream,
+    Tail,
+    claims,
+    note_work,
+    waiting,
+)  # fmt: skip
 from kpd.hosts.link import Frame, Link, Transport
 from kpd.hosts.preflight import glance, probe
 from kpd.hosts.reconnect import USUAL, LinkTiming, Reconnector
 from kpd.model.places import Telemetry
 
-__all__ = ["Claim", "CommandResult", "Host", "JobResult", "JobSpec", "LeaseRequest", "OutputChunk"]
+__all__ = ["CommandResult", "Host", "JobResult", "JobSpec", "LeaseRequest", "OutputChunk"]
 
 KILL_WAIT_S = 8.0  # what a cancelled job waits for its group's end: TERM, KILL, and some if it hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
 BOOT = "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime"
 BOOT_S = 5.0
 LEASES = "/tmp/kpd-leases"
-
-worked: ContextVar[list[float]] = ContextVar("worked")
-"""Where the seconds are noted that hosts work on jobs for this context: what is not kpd's own overhead."""
-
-
-class Claim(Protocol):
-    """On whose behalf the jobs of a context have leases."""
-
-    def turn(self, host: str, device: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Until others of this process leave the device; kept within. At once for who has it already."""
-
-    def waits(self, reason: str) -> None:
-        """What a job waits for before it has its lease, in words; empty when it does not wait any more."""
-
-
-claims: ContextVar[Claim] = ContextVar("claims")
-"""Who asks for the devices that jobs of this context have leases on. Without one, a job only waits for its lease."""
 
 
 class Host:
@@ -215,7 +210,7 @@ class Host:
                         async for frame in frames:
                             if frame.final:
                                 runs = False
-                                _note_work(begun, frame.fields["cached"] and not asked)
+                                note_work(begun, frame.fields["cached"] and not asked)
                                 yield await self._result(spec.id, frame.fields, tails, asked)
                                 return
                             piece = OutputChunk(frame.fields["stream"], frame.fields["offset"], frame.body)
@@ -234,7 +229,7 @@ class Host:
             if claim is not None:
                 claim.waits("")
             if runs:
-                _note_work(begun, cached=False)
+                note_work(begun, cached=False)
                 self._doom(spec.id)
 
     async def forget(self, id: str) -> None:
@@ -334,8 +329,3 @@ class Host:
             id, end["rc"], stdout, stderr, end["seconds"], end["reason"], end["cached"] and not asked, stdout_cut,
             stderr_cut, end["token"], end["taint"], end["lease_lost"],
         )  # fmt: skip
-
-
-def _note_work(begun: float, cached: bool) -> None:
-    if not cached and (noted := worked.get(None)) is not None:
-        noted.append(time.monotonic() - begun)

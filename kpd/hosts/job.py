@@ -1,9 +1,12 @@
-"""What a host is asked to run, and what it answers."""
+"""What a host is asked to run and what it answers; on whose behalf, and how long that takes."""
 
 import json
+import time
 from collections import deque
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from kpd.hosts.helper.wire import KEPT
 
@@ -139,3 +142,27 @@ def waiting(note: dict[str, Any]) -> str | None:
 def processes(others: list[Any]) -> str:
     """Processes of a note in words: "python (1234), train (77)"."""
     return ", ".join(f"{str(p.get('name'))[:60]} ({p.get('pid')})" for p in others if isinstance(p, dict))
+
+
+worked: ContextVar[list[float]] = ContextVar("worked")
+"""Where the seconds are noted that hosts work on jobs for this context: what is not kpd's own overhead."""
+
+
+class Claim(Protocol):
+    """On whose behalf the jobs of a context have leases."""
+
+    def turn(self, host: str, device: str) -> AbstractAsyncContextManager[None]:
+        """Until others of this process leave the device; kept within. At once for who has it already."""
+
+    def waits(self, reason: str) -> None:
+        """What a job waits for before it has its lease, in words; empty when it does not wait any more."""
+
+
+claims: ContextVar[Claim] = ContextVar("claims")
+"""Who asks for the devices that jobs of this context have leases on. Without one, a job only waits for its lease."""
+
+
+def note_work(begun: float, cached: bool) -> None:
+    """A host has worked for this context since `begun`, by the monotonic clock; not if its answer was there already."""
+    if not cached and (noted := worked.get(None)) is not None:
+        noted.append(time.monotonic() - begun)

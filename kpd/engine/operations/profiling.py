@@ -5,7 +5,7 @@ from typing import Any
 from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.engine.turns import DeviceClaim
-from kpd.hosts.host import claims
+from kpd.hosts.job import claims
 from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model.codec import encode

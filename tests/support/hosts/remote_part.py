@@ -15,7 +15,8 @@ from kpd.engine.control import Control
 from kpd.hosts.bundle import bundle
 from kpd.hosts.errors import HostKey
 from kpd.hosts.helper.wire import LENGTHS
-from kpd.hosts.host import Host, worked
+from kpd.hosts.host import Host
+from kpd.hosts.job import worked
 from kpd.hosts.link import Channel, Reader, Transport, Writer
 from kpd.measure.bench import Bench
 from kpd.model import events as e
