@@ -76,11 +76,11 @@ def _leaves_at(run: Run, waits: bool) -> float:
 
     `waits`: it has nothing to do until a person acts.
     """
-    now = run.current
+    now = run.current.under_way if run.current is not None else None
     if run.paused:
         return inf if run.measures else 0.0
     if now is not None:
-        return now.step_started + GRACE_S if now.use == "thinks" else inf
+        return now.since + GRACE_S if now.use == "thinks" else inf
     return (run.iterations[-1].ended or 0.0) + GRACE_S if waits and run.iterations else inf
 
 

@@ -20,7 +20,7 @@ from kpd.model.leaving import Leaving
 from kpd.model.nouns import Iteration, Run
 from kpd.model.scores import Direction
 from kpd.model.standing import ForEdit
-from kpd.model.status import RunOutcome
+from kpd.model.status import Done, RunOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,17 @@ def next_of(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
     if run.waits_for_edits:
         return Wait(ForEdit())
     if (agent := _turn(run)) is None:
-        return End(result(run), AgentsDone(tuple(_left(it) for it in run.iterations if it.exhausted)))
+        return End(result(run), AgentsDone(tuple(_left(it) for it in run.iterations if _exhausted(it))))
     return Iterate(number, agent)
 
 
 def _fault_of(it: Iteration) -> CandidateFault:
     assert isinstance(it.cause, CandidateFault)
     return it.cause
+
+
+def _exhausted(it: Iteration) -> bool:
+    return isinstance(it.status, Done) and it.status.exhausted
 
 
 def _left(it: Iteration) -> Leaving:
@@ -118,7 +122,7 @@ def _turn(run: Run) -> str | None:
     others = [agent for agent in run.agents if not explores(run, agent)]
     last = next((it.agent for it in reversed(run.iterations) if it.agent in others), others[-1])
     after = others.index(last) + 1
-    done = {it.agent for it in run.iterations if it.exhausted}
+    done = {it.agent for it in run.iterations if _exhausted(it)}
     return next((agent for agent in (*others[after:], *others[:after]) if agent not in done), None)
 
 

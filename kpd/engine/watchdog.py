@@ -52,12 +52,12 @@ def standing(state: State) -> list[Standing]:
     thinks: dict[DeviceRef, float] = {}  # where runs think: since when the last of them does
     for run in state.begun:
         cause, keeps = _kept_by(state, run)
-        now = run.current
+        now = run.current.under_way if run.current is not None else None
         if keeps is not None:
             one = found.setdefault(run.place, Standing(run.host, run.device, run.place[1], cause, keeps))
             one.runs.append(run.id)
         elif now is not None and now.use == "thinks" and isinstance(run.status, Running):
-            thinks[run.place] = max(now.step_started, thinks.get(run.place, 0.0))
+            thinks[run.place] = max(now.since, thinks.get(run.place, 0.0))
         elif not _left(state, run):
             used.add(run.place)
     tasks = {run.task for run in state.begun}
@@ -110,8 +110,9 @@ def under_way(state: State) -> Iterator[tuple[Run, Key]]:
     for run in state.begun:
         current = run.current
         goes_on = isinstance(run.status, Running) and not run.waiting and not state.held
-        if goes_on and current is not None and current.step is not None:
-            yield run, ("step", run.id, str(current.number), str(current.attempt), current.step)
+        now = current.under_way if goes_on and current is not None else None
+        if current is not None and now is not None and now.step is not None:
+            yield run, ("step", run.id, str(current.number), str(now.attempt), now.step)
 
 
 class Watchdog:

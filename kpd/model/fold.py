@@ -12,7 +12,7 @@ from kpd.model.notices import Idle, Notice, Stalled
 from kpd.model.nouns import Iteration, Run, State
 from kpd.model.spending import Call, day_of
 from kpd.model.standing import Wait
-from kpd.model.status import Ended, Paused, Running
+from kpd.model.status import Done, Ended, Paused, Running, Stepping
 
 NOTICES_KEPT = 50
 _BESIDES = (acts,)
@@ -192,14 +192,16 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
 
 @folds(e.StepStarted)
 def _step_started(state: State, at: float, fact: e.StepStarted) -> State:
-    return on_iteration(state, fact, step=fact.step, step_started=at, attempt=fact.attempt, use=fact.use)
+    return on_iteration(state, fact, status=Stepping(fact.step, at, fact.use, fact.attempt))
 
 
 def _step_over(state: State, fact: e.IterationFact) -> State:
     """Whatever step it was, it has nothing to do with a device any more."""
     run = state.runs.get(fact.run)
     found = run.iteration(fact.iteration) if run is not None else None
-    return state if found is None or not found.use else on_iteration(state, fact, use="")
+    if found is None or found.under_way is None or not found.under_way.use:
+        return state
+    return on_iteration(state, fact, status=structs.replace(found.under_way, use=""))
 
 
 @folds(e.Proposed)
@@ -240,8 +242,7 @@ def _faulted(state: State, at: float, fact: e.Faulted) -> State:
 @folds(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
     """An iteration that was given up gives back the operator's notes that it took: the next one reads them."""
-    ended = {"outcome": fact.outcome, "cause": fact.cause, "exhausted": fact.exhausted}
-    state = on_iteration(state, fact, step=None, ended=at, **ended)
+    state = on_iteration(state, fact, status=Done(fact.outcome, fact.cause, at, fact.exhausted))
     run = state.runs.get(fact.run)
     if run is None or fact.outcome not in ("skipped", "interrupted"):
         return state

@@ -5,7 +5,7 @@ Everything here crosses the socket and the event log, so fields hold only JSON's
 
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Literal, get_args
+from typing import Literal
 
 from kpd.model.agents import KNOWN, NONE, AgentTraits
 from kpd.model.causes import IterationCause
@@ -16,18 +16,23 @@ from kpd.model.playback import Playback
 from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Call, Spend, day_of
 from kpd.model.standing import EditedDuring, Hold, Wait
-from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
+from kpd.model.status import (
+    STEPS as STEPS,
+    DeviceUse as DeviceUse,
+    Done,
+    Ended,
+    IterationStatus,
+    Outcome as Outcome,
+    Paused,
+    Queued,
+    Running,
+    RunStatus,
+    StepName as StepName,
+    Stepping,
+)
 from kpd.model.verdicts import Gain as Gain, Verdict as Verdict
 
-StepName = Literal[
-    "propose", "screen", "review", "stage", "build", "check", "time", "judge", "profile", "explain", "record"
-]
-STEPS: tuple[StepName, ...] = get_args(StepName)
-
-DeviceUse = Literal["", "measures", "thinks"]
-"""What a step has to do with the run's device: it measures there, or leaves it to others while somebody thinks."""
 VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
-Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
 COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
 """Outcomes that use up a run's budget; infrastructure trouble, skips and interruptions do not."""
 Stand = Literal["pinned", "banned", "plain"]
@@ -108,21 +113,16 @@ class Iteration:
     `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `memo_given`: a person has
     written its memo. `aims` are the rules that its
     agent meant to silence; `tune` are parameters of its files that the agent was unsure of, for a sweep to explore.
-    `exhausted`: the agent had nothing left to propose, for the rest of its run. `again` is the iteration whose files it
+    `again` is the iteration whose files it
     measures once more, `thorough` with all processes. `review` is what has become of a candidate that waited for a
-    person; empty where none was asked. `use` is that of the step under way, empty once it is done.
+    person; empty where none was asked.
     """
 
     number: int
     agent: str
     parent: int
     started: float
-    step: StepName | None = None
-    step_started: float = 0.0
-    use: DeviceUse = ""
-    attempt: int = 1
-    outcome: Outcome | None = None
-    cause: IterationCause | None = None
+    status: IterationStatus = field(default_factory=Stepping)
     memo: str = ""
     memo_given: bool = False
     edit: str = ""
@@ -138,11 +138,32 @@ class Iteration:
     bottleneck: str = ""
     rules: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    exhausted: bool = False
     again: int | None = None
     thorough: bool = False
     review: Literal["", "waits", "approved", "declined"] = ""
-    ended: float | None = None
+
+    @property
+    def under_way(self) -> Stepping | None:
+        """Where it is; None once it has ended."""
+        return self.status if isinstance(self.status, Stepping) else None
+
+    @property
+    def step(self) -> StepName | None:
+        """The step under way; None before the first one, and once it has ended."""
+        return self.status.step if isinstance(self.status, Stepping) else None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.status.outcome if isinstance(self.status, Done) else None
+
+    @property
+    def cause(self) -> IterationCause | None:
+        """Why it ended; None while it is under way."""
+        return self.status.cause if isinstance(self.status, Done) else None
+
+    @property
+    def ended(self) -> float | None:
+        return self.status.at if isinstance(self.status, Done) else None
 
     @property
     def steps(self) -> tuple[StepName, ...]:
@@ -229,7 +250,8 @@ class Run:
         """Whether it measures now, unless the queue is held. Who waits for the device, or for its lease, does not."""
         if not self.begun or self.waiting or (isinstance(self.status, Paused) and self.status.infra):
             return False
-        return self.current is not None and self.current.use == "measures"
+        now = self.current.under_way if self.current is not None else None
+        return now is not None and now.use == "measures"
 
     @property
     def agents(self) -> tuple[str, ...]:

@@ -1,11 +1,19 @@
-"""Where a run stands: one class a status, each with the data that it alone has."""
+"""Where a run or an iteration stands: one class a status, each with the data that it alone has."""
 
-from typing import Literal
+from typing import Literal, get_args
 
-from kpd.model.causes import RunCause
+from kpd.model.causes import IterationCause, RunCause
 from kpd.model.kinds import Kind
 from kpd.model.standing import Pause, Wait
 
+StepName = Literal[
+    "propose", "screen", "review", "stage", "build", "check", "time", "judge", "profile", "explain", "record"
+]
+STEPS: tuple[StepName, ...] = get_args(StepName)
+
+DeviceUse = Literal["", "measures", "thinks"]
+"""What a step has to do with the run's device: it measures there, or leaves it to others while somebody thinks."""
+Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
 RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 
 
@@ -36,3 +44,24 @@ class Ended(Kind, frozen=True):
 
 
 RunStatus = Queued | Running | Paused | Ended
+
+
+class Stepping(Kind, frozen=True):
+    """At `step` since the Unix time `since`, or before the first; `use` is the step's, empty once that is done."""
+
+    step: StepName | None = None
+    since: float = 0.0
+    use: DeviceUse = ""
+    attempt: int = 1
+
+
+class Done(Kind, frozen=True):
+    """`at` is Unix time. `exhausted`: its agent had nothing left to propose, for the rest of the run."""
+
+    outcome: Outcome
+    cause: IterationCause
+    at: float
+    exhausted: bool = False
+
+
+IterationStatus = Stepping | Done

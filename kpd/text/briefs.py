@@ -7,7 +7,7 @@ from kpd.model import codec, events as e
 from kpd.model.detail import Detail
 from kpd.model.notices import Notice
 from kpd.model.nouns import Iteration, Run
-from kpd.model.status import Ended, Paused
+from kpd.model.status import Done, Ended, Paused, Stepping
 from kpd.model.verdicts import Verdict
 from kpd.text.changes import change
 from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
@@ -48,12 +48,24 @@ def _status(found: Run) -> Json:
 
 def iteration(found: Iteration) -> Json:
     """`reason`: why it ended, in words; so has an `override` its `text`."""
-    body = codec.jsonable(found)
+    body = codec.jsonable(found) | _stands(found)
     if found.override is not None:
         body["override"]["text"] = override(found.override)
     if found.verdict is not None:
         body["verdict"] = judged(found.verdict)
     return {**body, "reason": of_iteration(found)}
+
+
+def _stands(found: Iteration) -> Json:
+    """The data of its status as fields of the iteration, empty where its status has none."""
+    body: Json = {"step": None, "use": "", "attempt": 1, "step_started": 0.0}
+    body |= {"outcome": None, "cause": None, "ended": None, "exhausted": False}
+    match found.status:
+        case Stepping(step=step, since=since, use=use, attempt=attempt):
+            body |= {"step": step, "step_started": since, "use": use, "attempt": attempt}
+        case Done(outcome=outcome, cause=cause, at=at, exhausted=exhausted):
+            body |= {"outcome": outcome, "cause": codec.jsonable(cause), "ended": at, "exhausted": exhausted}
+    return body
 
 
 def event(found: e.Event) -> Json:

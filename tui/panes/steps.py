@@ -55,7 +55,7 @@ def down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> lis
 
 def elapsed(view: View, it: Iteration) -> float:
     """Seconds that the step under way has taken so far."""
-    return max(0.0, view.moment - it.step_started)
+    return max(0.0, view.moment - (it.under_way.since if it.under_way is not None else 0.0))
 
 
 def usual(view: View, run: Run, it: Iteration, step: StepName) -> float | None:
@@ -115,7 +115,8 @@ def _heading(view: View, run: Run, it: Iteration, detail: Detail, width: int) ->
         took = f"{done} of {len(it.steps)} done in {seconds(it.ended - it.started)}" if it.ended else "about to begin"
         return heading("Steps", (took, ".muted"))
     place = f"{it.step}, {it.steps.index(it.step) + 1} of {len(it.steps)}"
-    again = f", attempt {it.attempt}" if it.attempt > 1 else ""
+    attempt = it.under_way.attempt if it.under_way is not None else 1
+    again = f", attempt {attempt}" if attempt > 1 else ""
     found = heading("Steps", (place + again, ".accent"))
     if marks.of_iteration(it, run, bool(view.state.held)) is not marks.RUNNING:
         return as_fits(found, [("  waiting", ".warn")], width)

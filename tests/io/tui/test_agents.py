@@ -17,7 +17,7 @@ from kpd.model.nouns import Budget, Iteration
 from kpd.model.spending import Spend, Usage, dollars
 from kpd.model.standing import ForReply
 from kpd.subscription import DaemonError, Live
-from tests.support.model.samples import run_of
+from tests.support.model.samples import done, run_of
 from tests.support.tui import agents, logs
 from tests.support.tui.drawn import screen
 from tests.support.tui.feed import CannedFeed, app_on, settled
@@ -331,7 +331,7 @@ def turns(draw: st.DrawFn) -> tuple[str, tuple[Iteration, ...]]:
     """A run of several agents as the engine would lead it: what each left open, and whether it could be measured."""
     names = draw(st.permutations(("claude", "mailbox", "sweep")))[: draw(st.integers(1, 3))]
     agent = ",".join(names)
-    found = [Iteration(0, "baseline", 0, 0.0, outcome="baseline", score=400.0)]
+    found = [Iteration(0, "baseline", 0, 0.0, status=done("baseline"), score=400.0)]
     for number in range(1, draw(st.integers(1, 14))):
         turn = next_of(run_with(agent, tuple(found)))
         assert isinstance(turn, Iterate)
@@ -340,7 +340,7 @@ def turns(draw: st.DrawFn) -> tuple[str, tuple[Iteration, ...]]:
         measured = draw(st.booleans())
         found.append(
             Iteration(
-                number, who, 0, 0.0, outcome=draw(st.sampled_from(("rejected", "accepted", "skipped"))),
+                number, who, 0, 0.0, status=done(draw(st.sampled_from(("rejected", "accepted", "skipped")))),
                 tune={"UNROLL": ("4", "8")} if open_ else {}, score=390.0 if measured else None,
             )
         )  # fmt: skip

@@ -10,6 +10,7 @@ from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.nouns import Budget, Outcome
 from kpd.model.profiles import CaseTime
+from tests.support.model.samples import done
 from tests.support.tui import agents, fleet, gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.gpu_views import view_of as gpu_view
@@ -241,5 +242,5 @@ async def test_time_goes_on_only_while_a_step_is_under_way_and_in_sight() -> Non
     ],
 )
 def test_where_no_case_is_shown_it_says_why(score: float | None, outcome: Outcome | None, why: str) -> None:
-    it = replace(logs.some().state.runs["r1"].iterations[1], score=score, outcome=outcome)
+    it = replace(logs.some().state.runs["r1"].iterations[1], score=score, status=done(outcome))
     assert plain(cases(it, Detail(), 60)) == f"Cases  {why}"

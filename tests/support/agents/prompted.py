@@ -17,6 +17,7 @@ from kpd.profile import gpu
 from kpd.workspace.runfolder import IterationFolder
 from tests.places import DATA
 from tests.support.agents.asked import asked, shipped
+from tests.support.model.samples import NO_CAUSE, done
 
 MEASURED = json.loads((DATA / "gpu" / "h100_transpose.json").read_text())
 TRANSPOSE = "transpose_cuda"
@@ -44,13 +45,14 @@ def rules(which: str) -> tuple[str, ...]:
     return tuple(finding.rule for finding in measured(which)["findings"])
 
 
-BASELINE = Iteration(0, "baseline", 0, 0.0, outcome="baseline", score=160.0, rules=rules("naive"))
+BASELINE = Iteration(0, "baseline", 0, 0.0, status=done("baseline"), score=160.0, rules=rules("naive"))
 
 
 def attempt(number: int, parent: int = 0, outcome: Any = None, **given: Any) -> Iteration:
     """One of the model's; without an outcome it is the one that is asked for now."""
     verdict = {"accepted": WON, "rejected": LOST}.get(outcome)
-    return Iteration(number, "claude", parent, 0.0, outcome=outcome, **{"verdict": verdict, **given})
+    status = done(outcome, given.pop("cause", NO_CAUSE))
+    return Iteration(number, "claude", parent, 0.0, status=status, **{"verdict": verdict, **given})
 
 
 def context(root: Path, *iterations: Iteration, kernel: str = "naive", files: Any = None, **given: Any) -> Context:

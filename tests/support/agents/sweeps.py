@@ -5,6 +5,7 @@ from dataclasses import replace
 from kpd.agents.agent import Context
 from kpd.model.nouns import Gain, Iteration, Run, Verdict
 from tests.support.agents.asked import asked
+from tests.support.model.samples import done
 
 
 def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-def]
@@ -16,4 +17,4 @@ def iteration(number: int, parent: int, outcome, gain: float | None, point: dict
     verdict = (
         None if gain is None else Verdict("same", Gain(gain, gain, gain), 5, outcome == "accepted", "told", told="")
     )
-    return Iteration(number, "sweep", parent, 0.0, outcome=outcome, verdict=verdict, point=point)
+    return Iteration(number, "sweep", parent, 0.0, status=done(outcome), verdict=verdict, point=point)

@@ -2,11 +2,20 @@
 
 from pathlib import Path
 
-from kpd.model.nouns import Budget, Iteration, Run
+from kpd.model.causes import IterationCause
+from kpd.model.kinds import Told
+from kpd.model.nouns import Budget, Iteration, Outcome, Run
 from kpd.model.places import Need
-from kpd.model.status import Running
+from kpd.model.status import Done, IterationStatus, Running, Stepping
 from kpd.workspace.specs import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec
 from kpd.workspace.task import Task
+
+NO_CAUSE = Told("")
+
+
+def done(outcome: Outcome | None, cause: IterationCause = NO_CAUSE, at: float = 0.0) -> IterationStatus:
+    """The status of an iteration with this outcome; without one it has not come to its first step yet."""
+    return Stepping() if outcome is None else Done(outcome, cause, at)
 
 
 def task_of(folder: Path, tune: dict[str, tuple[str, ...]], editable: tuple[str, ...] = ("kernel.c",)) -> Task:

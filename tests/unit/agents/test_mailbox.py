@@ -14,6 +14,7 @@ from kpd.model.nouns import Iteration
 from kpd.model.standing import ForReply
 from kpd.text.standing import wait
 from tests.support.agents.asked import Heard, asked, shipped
+from tests.support.model.samples import done
 
 TASK, INCUMBENT = shipped("transpose_cuda")
 OLD = INCUMBENT["kernel.cu"].decode()
@@ -30,7 +31,7 @@ class Box:
 
     def __init__(self, root: Path, heard: Heard | None = None, failure: Failure | None = None) -> None:
         self.heard = heard or Heard()
-        iterations = (Iteration(0, "baseline", 0, 0.0, outcome="baseline"), Iteration(1, "mailbox", 0, 0.0))
+        iterations = (Iteration(0, "baseline", 0, 0.0, status=done("baseline")), Iteration(1, "mailbox", 0, 0.0))
         self.context = asked(root, TASK, INCUMBENT, *iterations, heard=self.heard, failure=failure)
         self.home = self.context.home
         self.composed = 0

@@ -17,9 +17,10 @@ from kpd.model.nouns import Iteration, Override, TaskCard
 from kpd.model.places import Device, HostCard
 from kpd.model.profiles import Advice, Scope
 from kpd.model.standing import DiskTrouble
-from kpd.model.status import Paused, Queued
+from kpd.model.status import Paused, Queued, Stepping
 from kpd.text import briefs
 from tests.support.cli.shown import ACCEPTED, AT, DETAIL, OWN, RUN, as_json, brief_run, shown
+from tests.support.model.samples import done
 from tests.support.tui import gpu as tui_gpu
 
 
@@ -116,7 +117,7 @@ def test_colour_only_where_it_is_wanted_and_never_alone() -> None:
 
 
 def test_an_iteration_that_has_only_begun() -> None:
-    begun = Iteration(4, "sweep", 3, AT, step="build")
+    begun = Iteration(4, "sweep", 3, AT, status=Stepping("build"))
     lines = report(shown(begun, Detail()), 80, colour=False)
     assert lines[0] == "r3.4  ● build"
     assert lines[2] == "memo        none"
@@ -124,11 +125,11 @@ def test_an_iteration_that_has_only_begun() -> None:
 
 
 def test_a_rejected_one_and_one_by_hand() -> None:
-    wrong = replace(ACCEPTED, outcome="rejected", cause=Told("incorrect: out[3] is nan"), verdict=None, score=None)
+    wrong = replace(ACCEPTED, status=done("rejected", Told("incorrect: out[3] is nan")), verdict=None, score=None)
     lines = report(shown(wrong, Detail()), 80, colour=False)
     assert lines[0] == "r3.3  ✗ rejected"
     assert "reason      incorrect: out[3] is nan" in lines
-    by_hand = replace(ACCEPTED, outcome="rejected", override=Override("ada", "reads better"))
+    by_hand = replace(ACCEPTED, status=done("rejected"), override=Override("ada", "reads better"))
     assert report(shown(by_hand), 80, colour=False)[0] == "r3.3  ✓ accepted by hand"
 
 
@@ -161,7 +162,7 @@ r4   … queued   transpose_cpu  sweep  local   0/6
 
 
 def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
-    at_work = Iteration(4, "sweep", 3, AT, step="time", step_started=AT - 12, attempt=2)
+    at_work = Iteration(4, "sweep", 3, AT, status=Stepping("time", AT - 12, attempt=2))
     running = replace(RUN, iterations=(*RUN.iterations, at_work))
     told = "\n".join(status.report(canned_status(runs={"r3": brief_run(running)}), AT, None, colour=False))
     assert "iteration 4: time for 12 s, attempt 2" in told
@@ -180,7 +181,7 @@ def test_a_row_of_the_log_lines_up_with_its_head() -> None:
     assert made == "r3.3*     ✓ accepted                 12.50  ▲ +3.1 % [+2.4, +3.8]       sweep      wider tiles ␛[2J"
     assert head.index("GAIN") == made.index("▲")
     assert width(log.row(log.cells("r3", as_json(briefs.iteration(ACCEPTED)), True), 50)) == 50
-    broken = replace(ACCEPTED, outcome="failed", cause=Told("does not build"), verdict=None, score=None)
+    broken = replace(ACCEPTED, status=done("failed", Told("does not build")), verdict=None, score=None)
     assert log.row(log.cells("r3", as_json(briefs.iteration(broken)), False), None).endswith("does not build")
 
 

@@ -12,13 +12,13 @@ from kpd.model import events as e
 from kpd.model.fold import fold, fold_all
 from kpd.model.nouns import Again, Budget, Iteration, Outcome, Override, Run, State
 from tests.support.measure.canned import Canned
-from tests.support.model.samples import run_of
+from tests.support.model.samples import done, run_of
 
 WISH = (Again(1, True, "me"), Again(0, False, "me"))
 
 
 def it(number: int, outcome: Outcome | None, agent: str = "sweep", again: int | None = None) -> Iteration:
-    return Iteration(number, agent if number else "baseline", 0, 0.0, outcome=outcome, again=again)
+    return Iteration(number, agent if number else "baseline", 0, 0.0, status=done(outcome), again=again)
 
 
 def test_what_is_wanted_again_comes_after_an_edit_and_before_the_end() -> None:

@@ -17,15 +17,15 @@ from kpd.model import events as e
 from kpd.model.nouns import Budget, Iteration, Outcome, Run, State
 from kpd.model.spending import Usage
 from kpd.model.standing import Wait
-from kpd.model.status import Running
+from kpd.model.status import Running, Stepping
 from kpd.workspace.config import ClaudeConfig
-from tests.support.model.samples import run_of
+from tests.support.model.samples import done, run_of
 
-BASELINE = Iteration(0, "baseline", 0, 0.0, outcome="baseline", score=100.0)
+BASELINE = Iteration(0, "baseline", 0, 0.0, status=done("baseline"), score=100.0)
 
 
 def tried(number: int, outcome: Outcome = "rejected", agent: str = "sweep", score: float = 90.0) -> Iteration:
-    return Iteration(number, agent, 0, 0.0, outcome=outcome, score=score)
+    return Iteration(number, agent, 0, 0.0, status=done(outcome), score=score)
 
 
 # ── what next ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,7 +115,7 @@ def test_the_last_cent_may_be_spent_and_no_more(journal: Journal, day: float, sc
 
 
 def at_step(waiting: Wait | None = None) -> State:
-    step = Iteration(3, "sweep", 0, 0.0, step="time")
+    step = Iteration(3, "sweep", 0, 0.0, status=Stepping("time"))
     run = Run("r1", "t", "sweep", "local", Budget(), 0.0, status=Running(waiting), iterations=(step,))
     return State(runs={"r1": replace(run, started=1.0, device="EPYC", device_id="cpu")})
 

@@ -13,8 +13,9 @@ from kpd.model.fold import fold_all
 from kpd.model.nouns import Budget, Iteration, Run, State
 from kpd.model.places import Device, HostCard, Need
 from kpd.model.standing import AtHost, ForDevice, ForService, ForTurn, PausedBy
-from kpd.model.status import Paused, Running
+from kpd.model.status import Paused, Running, Stepping
 from kpd.text.standing import wait
+from tests.support.model.samples import done
 from tests.support.model.strategies import logs
 
 CPU = Device("cpu", "cpu", "EPYC", "x86_64")
@@ -106,13 +107,13 @@ THERE = ("box", "GPU-1")
 
 def there(use: str = "", since: float = NOW, **more: Any) -> Run:
     """A run on THERE that is at a step of this use; without a number, between two iterations."""
-    at = Iteration(3, "claude", 0, 0.0, step="propose", step_started=since, use=use)  # type: ignore[arg-type]
+    at = Iteration(3, "claude", 0, 0.0, status=Stepping("propose", since, use))  # type: ignore[arg-type]
     return replace(begun(host="box", device=H100.name, device_id="GPU-1"), iterations=(at,), incumbent=0, **more)
 
 
 def edited(since: float) -> Run:
     """Of an operator, whose edit it has waited for since then."""
-    baseline = Iteration(0, "baseline", 0, 0.0, outcome="baseline", ended=since)
+    baseline = Iteration(0, "baseline", 0, 0.0, status=done("baseline", at=since))
     return replace(there(), agent="operator", iterations=(baseline,))
 
 

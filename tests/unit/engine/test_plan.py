@@ -8,11 +8,12 @@ from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUs
 from kpd.model.faults import NotBuilt
 from kpd.model.leaving import AgentSays
 from kpd.model.nouns import Budget, Iteration, Outcome, Override, Run
-from tests.support.model.samples import run_of
+from kpd.model.status import Done
+from tests.support.model.samples import done, run_of
 
 
 def it(number: int, outcome: Outcome | None, score: float | None = None, agent: str = "sweep") -> Iteration:
-    return Iteration(number, agent if number else "baseline", 0, 0.0, outcome=outcome, score=score)
+    return Iteration(number, agent if number else "baseline", 0, 0.0, status=done(outcome), score=score)
 
 
 def test_the_baseline_comes_first() -> None:
@@ -21,7 +22,7 @@ def test_the_baseline_comes_first() -> None:
 
 
 def test_a_baseline_that_fails_ends_the_run() -> None:
-    step = next_of(run_of(replace(it(0, "failed"), cause=NotBuilt("no ;"))))
+    step = next_of(run_of(replace(it(0, "failed"), status=done("failed", NotBuilt("no ;")))))
     assert isinstance(step, End)
     assert step.outcome == "failed"
 
@@ -115,13 +116,23 @@ def test_another_incumbent_ends_an_exploration() -> None:
     assert next_of(turns(unsure(1), own, incumbent=2)) == Iterate(3, "sweep"), "a point of its own"
 
 
+def exhausted(why: str) -> Done:
+    return Done("skipped", NothingLeft(AgentSays(why)), 0.0, exhausted=True)
+
+
 def test_one_that_has_nothing_left_leaves_the_rotation() -> None:
-    empty = replace(it(2, "skipped", agent="script:a"), exhausted=True, cause=NothingLeft(AgentSays("all is proposed")))
+    empty = replace(
+        it(2, "skipped", agent="script:a"),
+        status=exhausted("all is proposed"),
+    )
     skipped = it(1, "skipped", agent="claude")
     assert next_of(turns(skipped, empty, agent="claude,script:a")) == Iterate(3, "claude")
     later = it(3, "rejected", agent="claude")
     assert next_of(turns(skipped, empty, later, agent="claude,script:a")) == Iterate(4, "claude")
-    poor = replace(it(3, "skipped", agent="claude"), exhausted=True, cause=NothingLeft(AgentSays("no money")))
+    poor = replace(
+        it(3, "skipped", agent="claude"),
+        status=exhausted("no money"),
+    )
     last = turns(skipped, empty, poor, agent="claude,script:a")
     assert next_of(last) == End("no_gain", AgentsDone((AgentSays("all is proposed"), AgentSays("no money"))))
     assert next_of(replace(last, pending_edit={"kernel.c": "abc"})) == Iterate(4, "operator")

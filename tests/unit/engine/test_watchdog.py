@@ -21,10 +21,11 @@ from kpd.model.notices import QueueIsHeld, Said
 from kpd.model.nouns import Budget, Iteration, Run, State, TaskCard
 from kpd.model.places import Device, HostCard
 from kpd.model.standing import DiskTrouble, ForApproval, ForTurn, PausedBy
-from kpd.model.status import Paused, Queued, Running
+from kpd.model.status import Paused, Queued, Running, Stepping
 from kpd.text.notices import notice, watched
 from kpd.text.standing import keeps
 from kpd.workspace.config import NotifyConfig
+from tests.support.model.samples import done
 from tests.support.model.strategies import logs
 
 CPU = Device("cpu", "cpu", "EPYC", "x86_64")
@@ -54,12 +55,12 @@ def state(*runs: Run, **more: Any) -> State:
 
 def for_edits(name: str) -> Run:
     """Of an operator, with nothing to measure until they edit."""
-    baseline = Iteration(0, "baseline", 0, 0.0, outcome="baseline")
+    baseline = Iteration(0, "baseline", 0, 0.0, status=done("baseline"))
     return replace(begun(name), agent="operator", iterations=(baseline,), incumbent=0)
 
 
 def at_step(run: Run, step: str = "time", number: int = 3, use: str = "") -> Run:
-    return replace(run, iterations=(Iteration(number, "sweep", 0, 0.0, step=step, use=use),))  # type: ignore[arg-type]
+    return replace(run, iterations=(Iteration(number, "sweep", 0, 0.0, status=Stepping(step, use=use)),))  # type: ignore[arg-type]
 
 
 def unknown(run: str, step: str) -> None:
@@ -166,7 +167,8 @@ def test_agents_that_begin_to_think_again_and_again_leave_no_device_idle() -> No
     waits = queued("r2", "u", host="local")
     for minute in range(30):
         thinks = at_step(begun("r1"), use="thinks")
-        since = replace(thinks.iterations[0], step_started=60.0 * minute if minute < 15 else 900.0)
+        began = Stepping("propose", 60.0 * minute if minute < 15 else 900.0, "thinks")
+        since = replace(thinks.iterations[0], status=began)
         news = dog.look(state(replace(thinks, iterations=(since,)), waits), 60 * minute, IDLE_S, unknown)
         told += sum(isinstance(one, e.DeviceIdle) for one in news)
         assert told == (minute >= 25), "only who thinks for so long without an end keeps it idle"

@@ -13,9 +13,10 @@ from kpd.knowledge.efficacy import Efficacy, aimed_at, by_efficacy, efficacy
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Outcome, Override, Run, Verdict
 from kpd.model.profiles import Finding, Severity
 from kpd.profile.catalogue import rules
+from tests.support.model.samples import done
 
 RULE_IDS = [rule.id for rule in rules()]
-PARENT = Iteration(0, "baseline", 0, 0.0, outcome="baseline", rules=("poor_coalescing", "low_l2_hit"))
+PARENT = Iteration(0, "baseline", 0, 0.0, status=done("baseline"), rules=("poor_coalescing", "low_l2_hit"))
 
 
 def verdict(gain: float, accepted: bool) -> Verdict:
@@ -24,7 +25,7 @@ def verdict(gain: float, accepted: bool) -> Verdict:
 
 def attempt(number: int, gain: float | None, *aims: str, outcome: Outcome = "rejected") -> Iteration:
     measured = None if gain is None else verdict(gain, outcome == "accepted")
-    return Iteration(number, "claude", 0, 0.0, outcome=outcome, aims=aims, verdict=measured)
+    return Iteration(number, "claude", 0, 0.0, status=done(outcome), aims=aims, verdict=measured)
 
 
 def run_of(*iterations: Iteration) -> Run:
@@ -57,7 +58,7 @@ def test_fired_tried_accepted_and_the_gains() -> None:
         attempt(1, None, "poor_coalescing", outcome="skipped"),
         attempt(1, None, "poor_coalescing", outcome="infra"),
         attempt(1, None, "poor_coalescing", outcome="interrupted"),
-        replace(attempt(1, 5.0, "poor_coalescing"), outcome=None),
+        replace(attempt(1, 5.0, "poor_coalescing"), status=done(None)),
         attempt(1, 5.0, "tail_effect"),
         attempt(1, 5.0, "no_such_rule"),
         attempt(1, 5.0),
@@ -70,7 +71,7 @@ def test_what_is_no_try_of_a_rule_that_had_fired(iteration: Iteration) -> None:
 
 def test_a_candidate_that_is_measured_again_is_no_second_try() -> None:
     first = replace(attempt(1, 1.0, "poor_coalescing"), rules=("low_l2_hit",))
-    again = replace(first, number=2, again=1, verdict=verdict(9.0, True), outcome="accepted")
+    again = replace(first, number=2, again=1, verdict=verdict(9.0, True), status=done("accepted"))
     assert efficacy([run_of(first, again)]) == efficacy([run_of(first)])
 
 
@@ -97,7 +98,7 @@ ITERATIONS = st.lists(
         agent=st.just("claude"),
         parent=st.integers(0, 5),
         started=st.just(0.0),
-        outcome=st.sampled_from((None, "baseline", "accepted", "rejected", "failed", "skipped", "infra")),
+        status=st.sampled_from((None, "baseline", "accepted", "rejected", "failed", "skipped", "infra")).map(done),
         verdict=st.none() | st.builds(verdict, st.floats(-100, 100), st.booleans()),
         rules=st.lists(st.sampled_from(RULE_IDS[:6]), max_size=3).map(tuple),
         aims=st.lists(st.sampled_from(["nonsense", *RULE_IDS[:6]]), max_size=3).map(tuple),

@@ -13,9 +13,10 @@ from kpd.knowledge.patterns import tried
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Override, Run, Verdict
 from kpd.workspace.paths import Workspace
+from tests.support.model.samples import done
 
 NOON = 1763726400.0
-PARENT = Iteration(0, "baseline", 0, NOON, outcome="baseline", rules=("not_vectorised", "call_in_loop"))
+PARENT = Iteration(0, "baseline", 0, NOON, status=done("baseline"), rules=("not_vectorised", "call_in_loop"))
 VERDICT = Verdict("faster", Gain(3.1, 2.2, 4.0), 7, True, "told", told="faster by 3.1 %")
 ITERATION = Iteration(
     1, "sweep", 0, NOON + 60, memo="eight lanes", verdict=VERDICT, expected=Expectation("hot_vector_pct", "up", 5.0),

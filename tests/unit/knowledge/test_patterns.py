@@ -12,9 +12,10 @@ from kpd.knowledge.patterns import MARK, matching, regenerate, tried
 from kpd.model.kinds import Told
 from kpd.model.nouns import Budget, Gain, Iteration, Outcome, Run, Verdict
 from kpd.workspace.paths import Workspace
+from tests.support.model.samples import done
 
 NOON = 1763726400.0
-PARENT = Iteration(0, "baseline", 0, NOON, outcome="baseline")
+PARENT = Iteration(0, "baseline", 0, NOON, status=done("baseline"))
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def remember(
         else Verdict("same", Gain(gain, gain - 1, gain + 1), 7, outcome == "accepted", "told", told="")
     )
     iteration = Iteration(
-        number, "claude", number - 1, NOON + number, outcome=outcome, memo=memo or f"idea {number}", aims=aims,
+        number, "claude", number - 1, NOON + number, status=done(outcome), memo=memo or f"idea {number}", aims=aims,
         verdict=verdict,
     )  # fmt: skip
     run = Run("r3", task, "claude", "box", Budget(), NOON, device="NVIDIA H100 80GB HBM3", started=NOON)

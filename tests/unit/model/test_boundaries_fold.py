@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kpd.model import acts, events as e
-from kpd.model.causes import Stopped
+from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
 from kpd.model.fold import fold
 from kpd.model.kinds import Told
@@ -29,7 +29,8 @@ from kpd.model.places import HostCard
 from kpd.model.profiles import Finding
 from kpd.model.spending import Call, Spend, Usage
 from kpd.model.standing import DiskTrouble, EditedDuring, ForTask, ForTurn, PausedBy
-from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
+from kpd.model.status import Done, Ended, Paused, Queued, Running, RunStatus, Stepping
+from tests.support.model.samples import done
 
 AT = 50.0
 VERDICT = Verdict("faster", Gain(5.0, 4.0, 6.0, 0.99), 7, True, "told", told="")
@@ -42,7 +43,10 @@ RUN = Run(
     steering=(NOTE,), stands={"low_ipc": "pinned", "tail_effect": "banned"}, again=(Again(1, False, "ada"),),
     pending_edit={"kernel.c": "new"}, conflict=EditedDuring(2), folder={"kernel.c": "old"}, approve=True,
     calls=(Call(3, 2, "propose", "m1", 0.5),),
-    iterations=(Iteration(1, "baseline", 0, 1.0, outcome="baseline"), Iteration(2, "claude", 1, 2.0, attempt=3)),
+    iterations=(
+        Iteration(1, "baseline", 0, 1.0, status=done("baseline")),
+        Iteration(2, "claude", 1, 2.0, status=Stepping(attempt=3)),
+    ),
 )  # fmt: skip
 BOX, FAR = HostCard("box", "ssh"), HostCard("far", "ssh")
 CARD, OTHER_CARD = TaskCard("t"), TaskCard("u")
@@ -104,13 +108,17 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
         (e.RunResumed("r1"), {}),
         (e.RunEnded("r1", "stopped", Stopped("ada")), {"status": Ended("stopped", Stopped("ada"), AT)}),
         # an iteration's
-        (e.StepStarted("r1", 2, "build", 4), {".step": "build", ".step_started": AT, ".attempt": 4}),
+        (e.StepStarted("r1", 2, "build", 4), {".status": Stepping("build", AT, attempt=4)}),
         (
             e.Proposed("r1", 2, 1, 0.1, {}, "memo", Expectation("ipc", "up"), {"U": "2"}, ("low_ipc",), {"V": ()}),
             {
                 ".memo": "memo", ".expected": Expectation("ipc", "up"), ".point": {"U": "2"}, ".aims": ("low_ipc",),
                 ".tune": {"V": ()},
             },
+        ),
+        (
+            e.IterationEnded("r1", 2, "skipped", Skipped("ada"), exhausted=True),
+            {".status": Done("skipped", Skipped("ada"), AT, exhausted=True)},
         ),
         (e.Screened("r1", 2, 1, 0.1, ("odd",)), {".flags": ("odd",)}),
         (e.Timed("r1", 2, 1, 0.1, 12.5, 7, (), roofline_pct=40.0), {".score": 12.5, ".roofline_pct": 40.0}),
@@ -139,6 +147,13 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
 )  # fmt: skip
 def test_a_fact_changes_what_it_says_and_nothing_else(fact: Fact, changes: dict[str, Any]) -> None:
     assert changed(fact) == changes
+
+
+@pytest.mark.parametrize("fact", [e.Screened("r1", 2, 1, 0.1), e.Faulted("r1", 2, "time", 1, Told("wrong"))])
+def test_a_step_that_is_over_leaves_the_device_and_keeps_its_place(fact: Fact) -> None:
+    at = replace(RUN.iterations[1], status=Stepping("time", 7.0, "measures", 2))
+    state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, iterations=(RUN.iterations[0], at))})
+    assert changed(fact, state) == {".status": Stepping("time", 7.0, "", 2)}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +210,7 @@ def test_bills_are_counted_by_day_and_a_refused_call_costs_nothing() -> None:
 
 def test_a_fault_takes_what_was_measured_and_leaves_what_the_agent_said() -> None:
     measured = {"score": 1.0, "verdict": VERDICT, "bottleneck": "memory", "rules": ("low_ipc",), "flags": ("odd",)}
-    more = {"roofline_pct": 9.0, "review": "waits", "memo": "tiles", "step": "check"}
+    more = {"roofline_pct": 9.0, "review": "waits", "memo": "tiles", "status": Stepping("check")}
     found = replace(RUN.iterations[1], **measured, **more)
     state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, iterations=(RUN.iterations[0], found))})
     assert changed(e.Faulted("r1", 2, "check", 1, Told("wrong")), state) == {

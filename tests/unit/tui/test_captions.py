@@ -15,6 +15,7 @@ from kpd.model.faults import (
 )
 from kpd.model.leaving import AgentSays
 from kpd.model.nouns import Iteration
+from tests.support.model.samples import done
 from tui.panes.captions import _outcome
 
 WRONG = Wrong(Complaint("out[3] is 1"))
@@ -32,5 +33,5 @@ WRONG = Wrong(Complaint("out[3] is 1"))
     ],
 )
 def test_a_rejection_without_a_verdict_says_when_it_was(cause: IterationCause, words: str) -> None:
-    it = Iteration(3, "sweep", 0, 0.0, outcome="rejected", cause=cause)
+    it = Iteration(3, "sweep", 0, 0.0, status=done("rejected", cause))
     assert _outcome(it) == f"Iteration 3 {words}"

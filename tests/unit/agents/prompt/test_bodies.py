@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from kpd.agents.prompt.bodies import MOST, ROOM, Shown, following, shown, wanted
 from kpd.model.nouns import Iteration
 from tests.support.agents.prompted import BASELINE, attempt, rules
-from tests.support.model.samples import run_of
+from tests.support.model.samples import done, run_of
 
 SIZES = dict.fromkeys("abcdefgh", 100)
 names = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
@@ -83,7 +83,7 @@ def test_bodies_have_room_for_so_much_and_no_more() -> None:
 
 
 def test_another_agents_iterations_were_shown_nothing() -> None:
-    swept = Iteration(1, "sweep", 0, 0.0, outcome="accepted", rules=TILED)
+    swept = Iteration(1, "sweep", 0, 0.0, status=done("accepted"), rules=TILED)
     found = shown(run_of(BASELINE, swept, attempt(2, 1)), 2, TILED, SKILLS, 2)
     assert found == Shown(("smem_bank_conflicts", "low_waves_per_sm", "stall_long_scoreboard", "low_occupancy",
                            "register_limited"), ())  # fmt: skip
