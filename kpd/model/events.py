@@ -1,7 +1,8 @@
 """Every fact kpd records. An `Event` is a fact with its place in the log; the log is the truth, all else is a fold.
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
-What operators do is in `acts`, what a person should look at in `watched`; both stand here beside all else.
+What steps find is in `steps`, what operators do in `acts`, what a person should look at in `watched`; all of it stands
+here, too.
 """
 
 from dataclasses import dataclass, field
@@ -28,13 +29,25 @@ from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact
 from kpd.model.faults import CandidateFault
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
-from kpd.model.nouns import Budget, DeviceUse, Expectation, Outcome, Override, StepName, TaskCard, Verdict
+from kpd.model.nouns import Budget, DeviceUse, Outcome, Override, StepName, TaskCard
 from kpd.model.places import HostCard
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
-from kpd.model.profiles import Advice, CaseTime, Change, Finding
 from kpd.model.spending import Purpose, Usage
 from kpd.model.standing import EditedDuring, Hold, Pause, Wait
 from kpd.model.status import RunOutcome
+from kpd.model.steps import (
+    STEP_OF as STEP_OF,
+    Built as Built,
+    Checked as Checked,
+    Explained as Explained,
+    Judged as Judged,
+    Profiled as Profiled,
+    Proposed as Proposed,
+    Reviewed as Reviewed,
+    Screened as Screened,
+    Staged as Staged,
+    Timed as Timed,
+)
 from kpd.model.watched import DeviceIdle as DeviceIdle, StepStalled as StepStalled
 
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
@@ -238,92 +251,6 @@ class Billed(IterationFact):
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed(StepFact):
-    """Candidate files (path → sha256) are in the iteration's folder. `point` is a sweep's parameters.
-
-    `aims` and `tune` are as in `Iteration`.
-    """
-
-    files: dict[str, str]
-    memo: str
-    expected: Expectation | None = None
-    point: dict[str, str] = field(default_factory=dict)
-    aims: tuple[str, ...] = ()
-    tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Screened(StepFact):
-    """Tripwires explain and flag; they do not reject."""
-
-    flags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reviewed(StepFact):
-    """A person has let the candidate pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class Staged(StepFact):
-    tree: str
-
-
-@dataclass(frozen=True, slots=True)
-class Built(StepFact):
-    """`job` names the build job on the host, whose `out/` folder holds the object."""
-
-    job: str
-    cached: bool
-    flags: str = ""
-    warnings: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Checked(StepFact):
-    """`worst` is the largest error as a multiple of the tolerance, at `where`."""
-
-    comparisons: int
-    worst: float
-    where: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Timed(StepFact):
-    """`score` is the geometric mean of the cases' medians, `samples` the sha256 of timing.json with the raw samples."""
-
-    score: float
-    processes: int
-    cases: tuple[CaseTime, ...]
-    retaken: int = 0
-    roofline_pct: float | None = None
-    samples: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged(StepFact):
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Profiled(StepFact):
-    """`missing` says for each metric that could not be had, why; `advice` is a vendor's profiler's own, best first."""
-
-    metrics: dict[str, float]
-    missing: dict[str, str] = field(default_factory=dict)
-    advice: tuple[Advice, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Explained(StepFact):
-    """`changes` are what moved against the incumbent, the largest change first."""
-
-    bottleneck: str
-    findings: tuple[Finding, ...] = ()
-    changes: tuple[Change, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Faulted(IterationFact):
     """A candidate's fault went back to its agent for attempt `attempt + 1`.
 
@@ -375,8 +302,3 @@ FACTS: dict[str, type[Fact]] = {
     for cls in [*globals().values(), *vars(acts).values()]
     if isinstance(cls, type) and issubclass(cls, Fact) and cls not in ABSTRACT
 }
-
-STEP_OF: dict[type[StepFact], StepName] = {
-    Proposed: "propose", Screened: "screen", Reviewed: "review", Staged: "stage", Built: "build", Checked: "check",
-    Timed: "time", Judged: "judge", Profiled: "profile", Explained: "explain",
-}  # fmt: skip

@@ -126,8 +126,6 @@ class HostCard:
     counters: str = ""
     bandwidth_gbs: float | None = None
     peak_gflops: float | None = None
-    driver: str = ""
-    cuda: str = ""
     error: str = ""
     address: str = ""
     trouble: str = ""
@@ -136,3 +134,5 @@ class HostCard:
     rtt_ms: float | None = None
     devices: tuple[Device, ...] = ()
     checks: tuple[Check, ...] = ()
+    driver: str = ""
+    cuda: str = ""

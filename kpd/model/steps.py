@@ -1,0 +1,99 @@
+"""What the steps of an iteration find, a fact a step."""
+
+from dataclasses import dataclass, field
+
+from kpd.model.fact import StepFact
+from kpd.model.nouns import Expectation, StepName, Verdict
+from kpd.model.profiles import Advice, CaseTime, Change, Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed(StepFact):
+    """Candidate files (path → sha256) are in the iteration's folder. `point` is a sweep's parameters.
+
+    `aims` and `tune` are as in `Iteration`.
+    """
+
+    files: dict[str, str]
+    memo: str
+    expected: Expectation | None = None
+    point: dict[str, str] = field(default_factory=dict)
+    aims: tuple[str, ...] = ()
+    tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Screened(StepFact):
+    """Tripwires explain and flag; they do not reject."""
+
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed(StepFact):
+    """A person has let the candidate pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged(StepFact):
+    tree: str
+
+
+@dataclass(frozen=True, slots=True)
+class Built(StepFact):
+    """`job` names the build job on the host, whose `out/` folder holds the object."""
+
+    job: str
+    cached: bool
+    flags: str = ""
+    warnings: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(StepFact):
+    """`worst` is the largest error as a multiple of the tolerance, at `where`."""
+
+    comparisons: int
+    worst: float
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed(StepFact):
+    """`score` is the geometric mean of the cases' medians, `samples` the sha256 of timing.json with the raw samples."""
+
+    score: float
+    processes: int
+    cases: tuple[CaseTime, ...]
+    retaken: int = 0
+    roofline_pct: float | None = None
+    samples: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(StepFact):
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Profiled(StepFact):
+    """`missing` says for each metric that could not be had, why; `advice` is a vendor's profiler's own, best first."""
+
+    metrics: dict[str, float]
+    missing: dict[str, str] = field(default_factory=dict)
+    advice: tuple[Advice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explained(StepFact):
+    """`changes` are what moved against the incumbent, the largest change first."""
+
+    bottleneck: str
+    findings: tuple[Finding, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+STEP_OF: dict[type[StepFact], StepName] = {
+    Proposed: "propose", Screened: "screen", Reviewed: "review", Staged: "stage", Built: "build", Checked: "check",
+    Timed: "time", Judged: "judge", Profiled: "profile", Explained: "explain",
+}  # fmt: skip
