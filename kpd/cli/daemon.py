@@ -12,7 +12,7 @@ from pathlib import Path
 
 import kpd
 from kpd.cli.ask import command, workspace
-from kpd.cli.outcome import FAILED, INFRA, OK, CliError
+from kpd.cli.outcome import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.text import line, narrate
 from kpd.text.foreign import visible
 from kpd.wire import NoDaemon
@@ -112,7 +112,11 @@ def start_daemon(ws: Workspace) -> None:
         code = child.poll()
         if code is not None and released(ws.lock) and not listens(ws):
             _tell_tail(ws, begun)
-            raise CliError(f"the daemon ended at once with code {code}", f"its log is {ws.log}", INFRA)
+            raise CliError(
+                f"the daemon did not start: it ended with code {code}",
+                f"its log is {ws.log}",
+                USAGE if code == USAGE else INFRA,
+            )
         if time.monotonic() > deadline:
             _tell_tail(ws, begun)
             message = f"the daemon (process {child.pid}) does not listen after {READY_WITHIN_S:g} s"

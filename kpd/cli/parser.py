@@ -32,7 +32,7 @@ def nearest(word: str, known: list[str]) -> str:
     """A remedy that names the closest of `known`, or all of them."""
     import difflib  # only an error needs it
 
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]}?"
     return f"known are {', '.join(known)}" if known else ""

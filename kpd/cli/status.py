@@ -70,23 +70,23 @@ def _runs(status: dict[str, Any], now: float, limit: int | None) -> Iterator[str
         yield "no runs; kpd run TASK queues one"
         return
     yield ""
-    yield from runs_table([*ended, *live], status["tasks"], now, limit)
+    yield from runs_table([*ended, *live], status["tasks"], now, limit, bool(status["held"]))
     yield ""
 
 
 def runs_table(
-    runs: list[dict[str, Any]], tasks: Mapping[str, dict[str, Any]], now: float, limit: int | None
+    runs: list[dict[str, Any]], tasks: Mapping[str, dict[str, Any]], now: float, limit: int | None, held: bool = False
 ) -> list[str]:
     """Runs in brief, one a line: state, spent budget, best against the baseline, what is under way or why it ended.
 
-    `tasks` are the cards of their tasks, as far as they are there.
+    `tasks` are the cards of their tasks, as far as they are there. `held`: the queue is.
     """
     rows = []
     for run in runs:
         spent = f"{max(run['count'] - 1, 0)}/{run['budget']['iterations']}"
-        doing = run["reason"] if run["status"] == "ended" else words.now(run, now)
+        doing = run["reason"] if run["status"] == "ended" else words.now(run, now, held)
         won = best(run, tasks.get(run["task"], {}))
-        rows.append((run["id"], words.run_state(run), run["task"], run["agent"], run["host"], spent, won, doing))
+        rows.append((run["id"], words.run_state(run, held), run["task"], run["agent"], run["host"], spent, won, doing))
     head = ("RUN", "STATE", "TASK", "AGENT", "HOST", "ITER", "BEST", "NOW")
     return table(head, rows, limit, right="ITER")
 
@@ -118,7 +118,7 @@ def queue(args: Namespace) -> int:
         out(*wrapped(f"⏸ held: {answer['held']}; kpd resume releases the queue", columns()))
     runs = [*answer["begun"], *answer["queued"]]
     if runs:
-        out(*runs_table(runs, answer["tasks"], clock(answer), columns()))
+        out(*runs_table(runs, answer["tasks"], clock(answer), columns(), bool(answer["held"])))
     else:
         narrate("the queue is empty; kpd run TASK queues a run")
     return OK

@@ -11,7 +11,7 @@ from kpd.model.fold import fold
 from kpd.model.nouns import Run, State
 from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.text.endings import iteration_ended, of_run
-from kpd.text.standing import hold, pause
+from kpd.text.standing import hold, pause, wait
 from kpd.workspace.paths import Workspace
 
 CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED, "infra": INFRA}
@@ -64,6 +64,8 @@ def _narrate(fact: e.Fact, run_id: str) -> None:
             narrate(f"the queue is held: {line(hold(cause))}; kpd resume releases it")
         case e.RunStarted(run=run, device=device) if run == run_id:
             narrate(f"{run} started on {line(device)}")
+        case e.RunWaits(run=run, wait=waits) if run == run_id and waits is not None:
+            narrate(f"{run} waits: {line(wait(waits))}")
         case e.RunPaused(run=run, cause=why) if run == run_id:
             narrate(f"{run} paused: {line(pause(why))}")
         case e.RunResumed(run=run) if run == run_id:

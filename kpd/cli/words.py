@@ -21,6 +21,7 @@ RUN_OUTCOMES = {
     "stopped": ("■ stopped", "yellow"),
     "infra": ("! infra", "yellow"),
 }
+HELD = "⏸ held"
 STATUSES = {"queued": ("… queued", "dim"), "running": ("● running", "green"), "paused": ("⏸ paused", "yellow")}
 WAITING = "◔ waiting"
 NO_DAEMON = "○ no daemon; kpd start, or kpd daemon to keep it in the foreground"
@@ -87,8 +88,8 @@ def outcome(iteration: dict[str, Any]) -> str:
     return "✓ accepted by hand" if iteration["override"] else OUTCOMES[iteration["outcome"]][0]
 
 
-def now(run: dict[str, Any], at: float) -> str:
-    """What the run is doing: its iteration's step and for how long, or why it waits."""
+def now(run: dict[str, Any], at: float, held: bool = False) -> str:
+    """What the run is doing: its iteration's step and for how long, or why it waits; `held`: with the whole queue."""
     current = run["current"]
     asks = approval(run["id"], current) if current else ""
     if run["status"] == "paused":
@@ -102,7 +103,7 @@ def now(run: dict[str, Any], at: float) -> str:
     if current is None:
         return "between iterations" if run["count"] else "making the task ready"
     attempt = f", attempt {current['attempt']}" if current["attempt"] > 1 else ""
-    since = f" for {duration(at - current['step_started'])}" if current["step"] else ""
+    since = f" for {duration(at - current['step_started'])}" if current["step"] and not held else ""
     return f"iteration {current['number']}: {current['step'] or 'starting'}{since}{attempt}"
 
 
@@ -115,9 +116,12 @@ def approval(run_id: str, iteration: dict[str, Any]) -> str:
     return told(run_id, iteration["number"])
 
 
-def run_state(run: dict[str, Any]) -> str:
+def run_state(run: dict[str, Any], held: bool = False) -> str:
+    """`held`: the queue is, so what has begun stands still."""
     if run["status"] == "ended":
         return RUN_OUTCOMES.get(run["outcome"] or "", ("ended", ""))[0]
     if run["status"] == "running" and run["waiting"] is not None:
         return WAITING
+    if run["status"] == "running" and held:
+        return HELD
     return STATUSES[run["status"]][0]

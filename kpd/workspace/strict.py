@@ -23,6 +23,7 @@ MOST_BYTES = 64 * 1024
 MOST_FOUND = 60  # characters of a value that does not fit
 LONGEST_STATEMENT = 200  # lines of one value that are searched for its end
 _MANY_DIGITS = re.compile(r"(?<![0-9_])[0-9](?:_?[0-9]){4300}")
+_DECLARED = re.compile(r"Cannot declare \((.*?),?\) twice")
 _SMALLER = "write a smaller number"
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -68,8 +69,11 @@ class Document:
         try:
             document = cls(path, text, tomli.loads(text))
         except tomli.TOMLDecodeError as err:
-            what = f"not TOML: {err.msg[:1].lower()}{err.msg[1:]} at column {err.colno}"
-            raise ConfigError(path, err.lineno, what, "strings need quotes, and a key may stand once") from err
+            twice = _DECLARED.fullmatch(err.msg)
+            name = ".".join(re.findall(r"'([^']*)'", twice[1])) if twice else ""
+            what = f"[{name}] stands twice" if twice else f"{err.msg[:1].lower()}{err.msg[1:]} at column {err.colno}"
+            remedy = "put both into one" if twice else "strings need quotes, and a key may stand once"
+            raise ConfigError(path, err.lineno, f"not TOML: {what}", remedy) from err
         except RecursionError as err:
             raise ConfigError(path, 0, "nested too deeply", "no value needs more than three levels") from err
         except ValueError as err:  # Python reads no decimal number of more than 4300 digits

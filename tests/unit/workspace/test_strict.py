@@ -66,6 +66,7 @@ def test_defaults_and_values(tmp_path: Path) -> None:
         ('name = "x"\nmany = { one = { count = 0 } }\n', 2, "'count' in [many.one] must be", ""),
         ("# only\n[inner]\n", 0, "'name' is missing", "give a string"),
         ('name = "x"\nname = "y"\n', 2, "not TOML: cannot overwrite a value", "a key may stand once"),
+        ('name = "x"\n[many.one]\ncount = 1\n[many.one]\n', 4, "not TOML: [many.one] stands twice", "put both"),
         ("name = x\n", 1, "not TOML", "strings need quotes"),
         (b'name = "x"\n# \xff\n', 2, "not UTF-8", "save the file as UTF-8"),
         (f"name = {'[' * 5000}", 0, "nested too deeply", ""),
