@@ -143,7 +143,7 @@ async def test_questions_as_text_and_as_json(served: Served) -> None:
     assert out.startswith("● local (local, up)")
     assert out.endswith("  now        1,980 MHz, lease: me␛[2J\n")
     code, out, err = await served.kpd("log", "r9")
-    assert (code, out, err) == (64, "", "kpd: no run 'r9'; did you mean r1?\n")
+    assert (code, out, err) == (64, "", "kpd: no run 'r9'; known are r1\n")
 
 
 async def test_diff_between_iterations(served: Served) -> None:

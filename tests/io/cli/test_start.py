@@ -14,9 +14,9 @@ def test_a_config_that_is_wrong_keeps_the_daemon_from_starting_and_says_where(pl
     assert done.returncode == 64
     assert f"{place.ws.config}:2: unknown key 'itterations' in [run]; did you mean 'iterations'?" in done.stderr
     terminal = Terminal(place, "start", "axpy")
-    terminal.until("the daemon ended at once with code 64")
+    terminal.until("the daemon did not start: it ended with code 64")
     assert "did you mean 'iterations'?" in terminal.said
-    assert terminal.code() == 3
+    assert terminal.code() == 64
 
 
 def test_start_attaches_and_q_leaves_the_daemon_going(place: Place) -> None:
