@@ -23,7 +23,7 @@ from typing import Any
 from terminal import terminal
 from wire import write_log
 
-from kpd.cli.far import Far, reached
+from kpd.cli.remote_daemon import RemoteDaemon, remote_daemon
 from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
 from tests.support.hosts.local import until
@@ -111,7 +111,7 @@ def first_view(workspace: Workspace, repetitions: int) -> dict[str, float]:
 
 async def linked(far: Box, workspace: Workspace, repetitions: int) -> dict[str, Any]:
     """What a UI that is up sees, without the painting."""
-    async with reached("box", str(workspace.root)) as at, watched(at).going() as ui:
+    async with remote_daemon("box", str(workspace.root)) as at, watched(at).going() as ui:
         acts = [await timed(lambda: ui.feed.command("memo", iteration="r1.1", text="noted")) for _ in range(ACTS)]
         before = far.network(lambda network: (network.passed, network.returned))
         await asyncio.sleep(IDLE_S)
@@ -148,7 +148,7 @@ async def linked(far: Box, workspace: Workspace, repetitions: int) -> dict[str, 
         }
 
 
-def watched(at: Far) -> Watched:
+def watched(at: RemoteDaemon) -> Watched:
     dial = dialling(lambda: at.socket, explain=at.explain)
 
     async def connect() -> Feed:

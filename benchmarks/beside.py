@@ -28,8 +28,8 @@ from kpd.measure.c import build, toolchain
 from kpd.measure.catalogue import prepare
 from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import ProcessSample
-from kpd.model.places import Device
-from kpd.workspace.runfolder import read_files
+from kpd.model.hosts import Device
+from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
 

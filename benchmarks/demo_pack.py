@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from kpd import __version__
-from kpd.daemon.store import Store
-from kpd.demo.recording import FORMAT, About, Recording, save
+from kpd.daemon.store import EventStore
+from kpd.demo.recording import FORMAT, Recording, RecordingInfo, save
 from kpd.model import codec, events as e
 from kpd.model.faults import IsIncorrect, NotBuilt
 from kpd.model.fold import fold_all
-from kpd.model.nouns import Run
-from kpd.model.places import HostCard, Telemetry
-from kpd.model.standing import ForLease
+from kpd.model.hosts import HostCard, Telemetry
+from kpd.model.state import Run
+from kpd.model.waits import ForLease
 from kpd.workspace.paths import Workspace
 from tests.support.cassette.scrub import LEAST, REPLAYED_GPU, Scrub
 
@@ -85,7 +85,7 @@ def pack(workspace: Workspace, id: str, words: Iterable[str], command: str = "")
 
     Raises NotFit, StoreError, OSError.
     """
-    with Store(workspace.store, read_only=True) as store:
+    with EventStore(workspace.store, read_only=True) as store:
         events = list(store.read())
     run = fold_all(events).runs.get(id)
     if run is None:
@@ -134,10 +134,10 @@ _KINDS = {
 }
 
 
-def _about(run: Run, card: HostCard, command: str) -> About:
+def _about(run: Run, card: HostCard, command: str) -> RecordingInfo:
     day = datetime.fromtimestamp(run.queued, UTC).date().isoformat()
     command = command or f"kpd run {run.task} --agent {run.agent} --iterations {run.budget.iterations}"
-    return About(
+    return RecordingInfo(
         FORMAT,
         __version__,
         day,

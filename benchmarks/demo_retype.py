@@ -20,9 +20,9 @@ from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec, events as e
 from kpd.model.causes import ByVerdict, IterationCause, Noise
-from kpd.model.faults import Complaint, Incorrect, NotBuilt, Wrong
+from kpd.model.faults import Complaint, Incorrect, NotBuilt, WrongResult
 from kpd.model.fold import fold
-from kpd.model.nouns import Iteration, State
+from kpd.model.state import Iteration, State
 from kpd.profile.changes import changes
 
 
@@ -55,7 +55,7 @@ def _events(old: Recording, files: dict[str, bytes]) -> Iterator[e.Event]:
             folder = f"runs/{old.about.task}/{run.id}/iter_{it.number:04d}"
             fact = replace(fact, cause=_cause(it, fact, folder, files))
         elif isinstance(fact, e.RunEnded) and run is not None:
-            end = plan.next_of(run, state.direction(run))
+            end = plan.next_action(run, state.direction(run))
             assert isinstance(end, plan.End)
             fact = replace(fact, cause=end.cause)
         typed = replace(event, fact=fact)
@@ -69,7 +69,7 @@ def _cause(it: Iteration, ended: e.IterationEnded, folder: str, files: dict[str,
     if it.step == "record" and (found := files.get(f"{folder}/check.json")) is not None:
         report = json.loads(found)
         if report.get("ok") is False:
-            return Incorrect(Wrong(Complaint(report["problem"])))
+            return Incorrect(WrongResult(Complaint(report["problem"])))
     if ended.outcome == "failed" and (log := files.get(f"{folder}/build.log", b"").decode()):
         return NotBuilt(first_error(log), kind_of(log))
     return ended.cause

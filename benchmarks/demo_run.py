@@ -26,7 +26,7 @@ from kpd.agents.catalogue import AGENTS
 from kpd.agents.script import Script
 from kpd.client import ask
 from kpd.model import events as e
-from kpd.text import endings, standing
+from kpd.text import endings, waits
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 
@@ -77,7 +77,7 @@ async def run(workspace: Workspace, names: list[str]) -> list[e.Fact]:
         await daemon.command("run", task=TASK, agent=f"script:{FOLDER}", iterations=len(names), patience=len(names) + 1)
         await daemon.until(e.RunEnded, e.RunPaused)
         await asyncio.gather(*acts)
-    if trouble := [standing.pause(fact.cause) for fact in daemon.facts if isinstance(fact, e.RunPaused)]:
+    if trouble := [waits.pause(fact.cause) for fact in daemon.facts if isinstance(fact, e.RunPaused)]:
         sys.exit(f"the run did not come to its end: {trouble[0]}")
     return daemon.facts
 

@@ -32,7 +32,7 @@ from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import ProcessSample, samples_from_json
 from kpd.model import events as e
 from kpd.model.profiles import CaseTime
-from kpd.text import endings, standing
+from kpd.text import endings, waits
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 
@@ -128,7 +128,7 @@ def progress(fact: e.Fact) -> None:
     if isinstance(fact, e.IterationEnded):
         say(f"{fact.kind()}: {endings.iteration_ended(fact.cause)}")
     if isinstance(fact, e.RunPaused):
-        say(f"{fact.kind()}: {standing.pause(fact.cause)}")
+        say(f"{fact.kind()}: {waits.pause(fact.cause)}")
     if isinstance(fact, e.RunEnded):
         say(f"{fact.kind()}: {endings.run_ended(fact.cause)}")
 

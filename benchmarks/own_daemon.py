@@ -9,9 +9,9 @@ from typing import Any, Literal
 from kpd.client import ask
 from kpd.daemon.process import serve
 from kpd.model import events as e
-from kpd.model.nouns import State
-from kpd.model.standing import Hold
-from kpd.text import standing
+from kpd.model.state import State
+from kpd.model.waits import Hold
+from kpd.text import waits
 from kpd.workspace.paths import Workspace
 
 LONGEST_S = 4 * 3600.0
@@ -40,7 +40,7 @@ class OwnDaemon:
         async with asyncio.timeout(LONGEST_S):
             while not any(isinstance(fact, kinds) for fact in self.facts):
                 if self._held is not None:  # as it does after an error of its own, or of `told`
-                    raise RuntimeError(standing.hold(self._held))
+                    raise RuntimeError(waits.hold(self._held))
                 self._more.clear()
                 more = asyncio.ensure_future(self._more.wait())
                 await asyncio.wait([more, self.serving], return_when=asyncio.FIRST_COMPLETED)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from textual.pilot import Pilot
 
 from kpd.cli.demo import SHIPPED
+from kpd.demo.playback_journal import temporary_workspace
 from kpd.demo.player import Player
 from kpd.demo.recording import Recording, load
-from kpd.demo.stage import scratch
 from kpd.model import events as e
 from kpd.workspace.config import TuiConfig
 from tui.app import KpdApp
@@ -61,7 +61,7 @@ def main() -> None:
 
 async def drawn(recording: Recording, picture: Picture, size: tuple[int, int]) -> str:
     """The screen as SVG."""
-    with scratch() as workspace, Player(workspace, recording) as player:
+    with temporary_workspace() as workspace, Player(workspace, recording) as player:
         ready = asyncio.Event()
         serving = asyncio.create_task(player.serve(ready.set))
         await ready.wait()

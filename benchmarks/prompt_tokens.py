@@ -29,11 +29,11 @@ from typing import Any
 
 from kpd.agents.agent import Context, Failure
 from kpd.agents.claude import Claude
-from kpd.agents.prompt.record import RECORD, Record
+from kpd.agents.prompt.record import RECORD, PromptRecord
 from kpd.claude.prices import known
 from kpd.claude.tokens import BYTES_A_TOKEN, tokens
 from kpd.model.codec import decode
-from kpd.model.nouns import Budget, Iteration
+from kpd.model.state import Budget, Iteration
 from kpd.profile.changes import changes
 from kpd.workspace.config import ClaudeConfig
 from tests.support.agents.prompted import attempt, context, measured as profile_of, proposed, rules
@@ -189,7 +189,7 @@ class Run:
             self._incumbent, self._source = number, turn.source
 
     def _weigh(self, of: Context) -> None:
-        record = decode((of.home / RECORD).read_bytes(), Record).prompts[0]
+        record = decode((of.home / RECORD).read_bytes(), PromptRecord).prompts[0]
         weights: defaultdict[str, int] = defaultdict(int)
         for block in record.blocks:
             weights[block.name.partition(":")[0]] += block.tokens

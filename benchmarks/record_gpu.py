@@ -36,9 +36,9 @@ from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal
 from kpd.agents.catalogue import AGENTS
 from kpd.hosts.preflight.gpus import QUERY, GpuInfo, chosen, cuda_of, gpus_of, ncu_of
 from kpd.model import events as e
-from kpd.text import endings, standing
+from kpd.text import endings, waits
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import IterationFolder, read_files
+from kpd.workspace.run_files import IterationFolder, read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
 from tests.support.cassette.calls import OUTSIDE
@@ -182,7 +182,7 @@ def told(fact: e.Fact) -> None:
     if isinstance(fact, e.IterationEnded):
         print(f"{fact.run}.{fact.iteration} {fact.outcome}: {endings.iteration_ended(fact.cause)}", flush=True)
     elif isinstance(fact, e.RunPaused):
-        print(f"{fact.run} paused: {standing.pause(fact.cause)}", flush=True)
+        print(f"{fact.run} paused: {waits.pause(fact.cause)}", flush=True)
     elif isinstance(fact, e.RunEnded):
         print(f"{fact.run} {fact.outcome}: {endings.run_ended(fact.cause)}", flush=True)
     elif isinstance(fact, e.Timed) and fact.retaken:

@@ -20,7 +20,7 @@ from typing import Any
 from own_daemon import own_daemon
 
 from kpd.model import events as e
-from kpd.text import endings, standing, verdicts
+from kpd.text import endings, verdicts, waits
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import load_task
 from tests.support.cassette import plug_in
@@ -57,7 +57,7 @@ def replay(task: Path, cassette: Path) -> Gist:
         folder = json.dumps(str(cassette.resolve()))
         workspace.config.write_text(f'[hosts.player]\ntransport = "cassette"\ncassette = {folder}\n')
         facts = asyncio.run(_run(workspace, name, count))
-    if paused := [standing.pause(fact.cause) for fact in facts if isinstance(fact, e.RunPaused)]:
+    if paused := [waits.pause(fact.cause) for fact in facts if isinstance(fact, e.RunPaused)]:
         raise RuntimeError(paused[0])
     return gist(facts)
 

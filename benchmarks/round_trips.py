@@ -26,9 +26,9 @@ from kpd.hosts.ssh.transport import Ssh
 from kpd.measure.catalogue import prepare
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
-from kpd.model.nouns import Verdict
-from kpd.model.places import Device
-from kpd.workspace.runfolder import read_files
+from kpd.model.hosts import Device
+from kpd.model.state import Verdict
+from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
 from tests.support.hosts.remote_part import Counted, Iterations, remote_part

@@ -27,12 +27,12 @@ from terminal import COLUMNS, ROWS, Terminal, terminal
 from wire import ITERATIONS_A_RUN, whole_iteration, write_log
 
 from kpd.daemon import views
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.model import events as e
 from kpd.model.fold import fold_all
-from kpd.model.nouns import STEPS, Budget, State
+from kpd.model.state import STEPS, Budget, State
 from kpd.subscription import Live
 from kpd.workspace.paths import Workspace
 
@@ -96,7 +96,7 @@ def attach(root: str, iterations: int) -> dict[str, float]:
     took = []
     for _ in range(5):
         begun = time.perf_counter()
-        with terminal(cockpit(root)) as ui:
+        with terminal(ui_command(root)) as ui:
             ui.until(newest_run(iterations), 20)
             took.append(1000 * (time.perf_counter() - begun))
     return {"median": round(median(took)), "worst": round(max(took))}
@@ -104,7 +104,7 @@ def attach(root: str, iterations: int) -> dict[str, float]:
 
 def idle(root: str, iterations: int) -> int:
     """What is written within ten seconds in which nothing happens."""
-    with terminal(cockpit(root)) as ui:
+    with terminal(ui_command(root)) as ui:
         ui.until(newest_run(iterations), 20)
         ui.count(3)
         return ui.count(10)
@@ -113,7 +113,7 @@ def idle(root: str, iterations: int) -> int:
 def poured(root: str, iterations: int, *options: str) -> dict[str, int]:
     """What each of two tabs writes to the terminal while news pours in."""
     found = {}
-    with terminal([*cockpit(root), *options]) as ui:
+    with terminal([*ui_command(root), *options]) as ui:
         ui.until(newest_run(iterations), 20)
         for tab, key in (("overview", b"1"), ("log", b"6")):
             ui.type(key)
@@ -135,7 +135,7 @@ def demo() -> dict[str, Any]:
 
 
 def under_load(root: str, iterations: int, seconds: float) -> dict[str, Any]:
-    with terminal(cockpit(root)) as ui:
+    with terminal(ui_command(root)) as ui:
         ui.until(newest_run(iterations), 20)
         ui.count(3)
         took: list[float] = []
@@ -171,7 +171,7 @@ def newest_run(iterations: int) -> bytes:
 # ── the UI, as the measured process ───────────────────────────────────────────────────────────────────────────────
 
 
-def cockpit(root: str) -> list[str]:
+def ui_command(root: str) -> list[str]:
     return ["-m", "kpd.cli.main", "-w", root, "attach"]
 
 
@@ -241,7 +241,7 @@ class Flood:
 async def serve(root: Path) -> None:
     """Serve the log; from the first line of stdin until its end, pour."""
     workspace = Workspace(root)
-    journal = Journal(Store(workspace.store))
+    journal = EventJournal(EventStore(workspace.store))
     last = max((int(run[1:]) for run in journal.state.runs), default=0)
     run = f"r{last + 1}"
     for fact in begun_run(run):
@@ -262,7 +262,7 @@ async def serve(root: Path) -> None:
     journal.store.close()
 
 
-async def pour(journal: Journal, run: str, over: "asyncio.Task[str]") -> None:
+async def pour(journal: EventJournal, run: str, over: "asyncio.Task[str]") -> None:
     """Iterations and output at their rates; what could not be sent in time is made up for."""
     begun, ticks = time.monotonic(), 0
     facts = (fact for number in itertools.count() for fact in whole_iteration(run, number))

@@ -61,7 +61,7 @@ def show(workspace: str | None) -> None:
     """The UI, as the measured process."""
     if workspace:
         from kpd.workspace.paths import Workspace
-        from tui.cockpit import run
+        from tui.main import run
 
         run(Workspace.find(Path(workspace)))
         return

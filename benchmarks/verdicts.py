@@ -29,9 +29,9 @@ from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.contest import contest
 from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
-from kpd.model.nouns import Verdict
-from kpd.model.places import Device
-from kpd.workspace.runfolder import read_files
+from kpd.model.hosts import Device
+from kpd.model.state import Verdict
+from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
 

@@ -20,14 +20,14 @@ from typing import Any
 import psutil
 
 from kpd.client import ask
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.model import codec, events as e
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.nouns import Budget, Gain, State, Verdict
 from kpd.model.profiles import CaseTime, Finding
+from kpd.model.state import Budget, Gain, State, Verdict
 from kpd.subscription import Client
 
 ITERATIONS_A_RUN = 100
@@ -49,7 +49,7 @@ def main() -> None:
 
 def append(path: Path) -> dict[str, float]:
     """One durable event: written, flushed, folded."""
-    journal = Journal(Store(path))
+    journal = EventJournal(EventStore(path))
     took = [timed(lambda: journal.emit(e.Noticed("info", Said("x" * 200)))) for _ in range(ASKED)]
     journal.close()
     return {"emit_median_us": 1e6 * median(took), "emit_p99_us": 1e6 * sorted(took)[int(0.99 * len(took))]}
@@ -141,7 +141,7 @@ class Daemon:
 
 async def serve(path: Path, store: Path) -> None:
     begun = time.perf_counter()
-    journal = Journal(Store(store))
+    journal = EventJournal(EventStore(store))
     load_s = time.perf_counter() - begun
     ending = asyncio.Event()
 
@@ -166,7 +166,7 @@ async def serve(path: Path, store: Path) -> None:
 
 def write_log(path: Path, iterations: int) -> int:
     """A log of whole runs, written in one go."""
-    Store(path).close()
+    EventStore(path).close()
     rows = [
         (
             n,

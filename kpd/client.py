@@ -1,4 +1,4 @@
-"""Ask the daemon one thing and go: the cheap end of the socket, for command-line verbs. No asyncio, no model.
+"""Sends one request to the daemon, for command-line verbs. Imports neither asyncio nor the model, so it starts fast.
 
 To follow what happens, use kpd.subscription.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from kpd import __version__
-from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon, named
+from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon, clean_name
 
 __all__ = ["DaemonError", "NoDaemon", "ask", "operator", "own_socket"]
 
@@ -71,7 +71,7 @@ def ask(
 
 def operator() -> str:
     """Who is at this terminal, as all others are told: $KPD_OPERATOR, or as in ada@laptop:pts/3."""
-    if chosen := named(os.environ.get("KPD_OPERATOR", "")):
+    if chosen := clean_name(os.environ.get("KPD_OPERATOR", "")):
         return chosen
     user = os.environ.get("USER") or os.environ.get("LOGNAME") or str(os.getuid())
     terminal = ""
@@ -79,7 +79,7 @@ def operator() -> str:
         with contextlib.suppress(OSError):  # a pipe, a file, or closed
             terminal = f":{os.ttyname(stream).removeprefix('/dev/')}"
             break
-    return named(f"{user}@{socket.gethostname().partition('.')[0]}{terminal}")
+    return clean_name(f"{user}@{socket.gethostname().partition('.')[0]}{terminal}")
 
 
 def own_socket(path: Path) -> None:

@@ -1,11 +1,11 @@
-"""The lines of the socket as checked values, and back. kpd.wire describes them."""
+"""Encodes and decodes the messages of the socket; kpd.wire describes them."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kpd.model import codec
 from kpd.model.events import Event
-from kpd.model.nouns import State
+from kpd.model.state import State
 from kpd.wire import PROTOCOL, DaemonError, ErrorCode, LiveOutput
 
 # ── client to daemon ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -82,7 +82,7 @@ class Welcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ErrorReply:
     code: ErrorCode
     message: str
     remedy: str = ""
@@ -95,13 +95,13 @@ class Reply:
     id: int | None
     ok: bool
     result: Any = None
-    error: Fault | None = None
+    error: ErrorReply | None = None
 
     def value(self) -> Any:
         """The result. Raises DaemonError when the reply is an error."""
         if self.ok:
             return self.result
-        fault = self.error or Fault("protocol", "the daemon sent an error without a reason")
+        fault = self.error or ErrorReply("protocol", "the daemon sent an error without a reason")
         raise DaemonError(fault.code, fault.message, fault.remedy)
 
 
@@ -116,7 +116,7 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class Heartbeat:
     """The daemon lives, and its newest event is `seq`."""
 
     seq: int
@@ -129,7 +129,7 @@ class Dropped:
     count: int
 
 
-Push = State | Event | Live | Beat | Dropped
+Push = State | Event | Live | Heartbeat | Dropped
 
 
 def reply_line(id: int, result: Any) -> bytes:
@@ -138,7 +138,7 @@ def reply_line(id: int, result: Any) -> bytes:
 
 
 def error_line(id: int | None, error: DaemonError) -> bytes:
-    fault = Fault(error.code, error.message, error.remedy)
+    fault = ErrorReply(error.code, error.message, error.remedy)
     return codec.encode({"id": id, "ok": False, "error": fault}) + b"\n"
 
 
@@ -150,7 +150,7 @@ def push_line(message: Push) -> bytes:
             return b'{"snapshot":' + codec.encode(message) + b"}\n"
         case Live():
             return b'{"live":' + codec.encode(message) + b"}\n"
-        case Beat():
+        case Heartbeat():
             return b'{"beat":%d}\n' % message.seq
         case Dropped():
             return b'{"dropped":%d}\n' % message.count
@@ -167,7 +167,7 @@ def received(line: bytes) -> Reply | Push:
             case b"live":
                 return codec.decode(body, Live)
             case b"beat":
-                return Beat(codec.decode(body, int))
+                return Heartbeat(codec.decode(body, int))
             case b"snapshot":
                 return codec.decode(body, State)
             case b"dropped":

@@ -1,4 +1,4 @@
-"""Follow the daemon: the asyncio end of the socket, for the UI and for `kpd log -f`."""
+"""Subscribes to the daemon with asyncio, for the UI and for `kpd log -f`."""
 
 import asyncio
 import contextlib
@@ -11,11 +11,11 @@ from typing import Any
 
 from kpd import __version__, messages as m
 from kpd.client import own_socket
-from kpd.messages import Beat, Dropped, Live, Welcome
+from kpd.messages import Dropped, Heartbeat, Live, Welcome
 from kpd.model import codec
 from kpd.wire import MAX_REQUEST, PROTOCOL, SILENCE_S, DaemonError, LiveOutput, NoDaemon
 
-__all__ = ["Beat", "Client", "DaemonError", "Dropped", "Live", "NoDaemon", "Welcome"]
+__all__ = ["Client", "DaemonError", "Dropped", "Heartbeat", "Live", "NoDaemon", "Welcome"]
 
 MAX_PUSH = 512 * 1024 * 1024  # bytes of a daemon's line: a snapshot may be large
 MAX_LIVE = 1000  # live messages that may wait for a reader that does not come

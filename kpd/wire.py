@@ -1,4 +1,4 @@
-"""What both ends of the daemon's socket agree on. The messages themselves are in kpd.messages.
+"""Defines the protocol of the daemon's socket. The messages themselves are in kpd.messages.
 
 One JSON object a line, UTF-8. The client speaks first, and its first line is a `hello`:
 
@@ -8,7 +8,7 @@ One JSON object a line, UTF-8. The client speaks first, and its first line is a 
     {"id": 4, "op": "command", "verb": "pause", "args": {}}
 
 Only `protocol` of hello and `id` are needed; what a daemon does not know, it ignores. `by` is who the facts of this
-connection's commands are put down to (without it, the client's name), as `named` leaves it. To a `read_only`
+connection's commands are put down to (without it, the client's name), as `clean_name` leaves it. To a `read_only`
 connection every command is refused. `live` is how much output comes: "full", "brief" (of each stream the last line
 every BRIEF_S, for thin lines), or "none".
 
@@ -36,7 +36,7 @@ SILENCE_S = 3 * HEARTBEAT_S  # after which a client takes its daemon for hung
 BRIEF_S = 2.0  # between two lines of one stream of brief output
 MOST_NAME = 64  # characters of an operator's name
 
-DIARY = "daemon"
+DAEMON_LOG = "daemon"
 """The channel of live output, of no run, on which the daemon says that there is one more line in its own log."""
 
 LiveOutput = Literal["full", "brief", "none"]
@@ -49,7 +49,7 @@ ErrorCode = Literal[
 ]  # fmt: skip
 
 
-def named(text: str) -> str:
+def clean_name(text: str) -> str:
     """An operator's or a client's name, fit for one line anywhere; empty if nothing is left of it, or it is kpd's own.
 
     Letters, digits and ._@:/+- stay: no markup, no control characters, and nothing that stacks or reorders.

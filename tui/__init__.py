@@ -1,1 +1,1 @@
-"""The terminal UI: shows one frozen state and sends commands. Nothing here decides anything."""
+"""The terminal UI: shows one frozen state and sends commands. It decides nothing."""

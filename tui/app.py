@@ -1,4 +1,4 @@
-"""The terminal UI: one frozen view, redrawn at most twice a second by news and at once by keys."""
+"""The application: one frozen view, redrawn at most twice a second for news and at once for keys."""
 
 import asyncio
 import math
@@ -17,29 +17,29 @@ from textual.widget import Widget
 
 from kpd.messages import Push
 from kpd.model.events import Event
-from kpd.model.nouns import State
+from kpd.model.state import State
 from kpd.workspace.config import TuiConfig
-from tui import editing, keeping, looking, sending, themes
-from tui.acts.actions import ACTIONS, BY_ID, key, reason
-from tui.acts.keymap import keymap
-from tui.model.desk import Desk
-from tui.model.details import Question
-from tui.model.feed import FIRST_WAIT_S, Connect, Feed, Link, follow
-from tui.model.glances import Glances
+from tui import commands, copying, editing, navigation, themes
+from tui.actions.keymap import keymap
+from tui.actions.table import ACTIONS, BY_ID, key, reason
+from tui.format.operator_acts import OperatorAct, operator_act
+from tui.format.text import clean
+from tui.model.details import DetailQuery
+from tui.model.device_status import DeviceStatusPoller
+from tui.model.feed import FIRST_WAIT_S, Connect, Feed, LinkState, follow
 from tui.model.outline import newest
-from tui.model.view import TABS, Said, View
-from tui.screens.box import Ground
+from tui.model.view import TABS, StatusMessage, View
+from tui.model.view_model import ViewModel
+from tui.screens.dialog import BaseScreen
 from tui.widgets.board import Board
 from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
-from tui.words.deeds import Deed, deed
-from tui.words.text import clean
 
 SAID_S = 5.0
 """How long the answer to an act stays in spite of news."""
 
 
-class Calm(Ground):
+class BoardScreen(BaseScreen):
     """The screen that is not painted as a whole whenever the keyboard moves, as Textual's own is."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
@@ -86,16 +86,16 @@ class KpdApp(App[int]):
         self._me = me
         self._tidy = tidy
         self._whole = False
-        self._desk = Desk()
-        self._glances = Glances()
-        self._deed: Deed | None = None
+        self._desk = ViewModel()
+        self._glances = DeviceStatusPoller()
+        self._deed: OperatorAct | None = None
         self._last_publish = 0.0
         self._said_at = math.inf
         self._due: Timer | None = None
         self._fades: Timer | None = None
         keys, refused = keymap(self._config.keys)
         complaint = complaint or self._dress() or refused
-        said = Said(clean(complaint), good=False) if complaint else None
+        said = StatusMessage(clean(complaint), good=False) if complaint else None
         view = View(workspace=workspace, elsewhere=elsewhere, read_only=read_only, zone=zone, said=said, keys=keys)
         self.set_reactive(KpdApp.view, view)
 
@@ -104,7 +104,7 @@ class KpdApp(App[int]):
         return dict(themes.DARK.variables)
 
     def get_default_screen(self) -> Screen[None]:
-        return Calm(id="_default")
+        return BoardScreen(id="_default")
 
     def compose(self) -> ComposeResult:
         yield Board().data_bind(KpdApp.view)
@@ -126,7 +126,7 @@ class KpdApp(App[int]):
     # ── news ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _hear(self, message: Push) -> None:
-        if isinstance(message, Event) and (found := deed(message.fact)) is not None and found.by != self._me:
+        if isinstance(message, Event) and (found := operator_act(message.fact)) is not None and found.by != self._me:
             self._deed = found
         if isinstance(message, State):
             self._desk.hear(message)
@@ -135,7 +135,7 @@ class KpdApp(App[int]):
         elif self._desk.hear(message):
             self._publish_soon()
 
-    def _linked(self, link: Link, feed: Feed | None) -> None:
+    def _linked(self, link: LinkState, feed: Feed | None) -> None:
         self.feed = feed
         if self._desk.linked(link, feed):
             self._publish_soon()
@@ -154,7 +154,7 @@ class KpdApp(App[int]):
         left = self._said_at + SAID_S - self._last_publish
         said = self.view.said if left > 0 else None
         if self._deed is not None and (said is None or said.others):
-            said, self._said_at, left = Said(str(self._deed), others=True), self._last_publish, SAID_S
+            said, self._said_at, left = StatusMessage(str(self._deed), others=True), self._last_publish, SAID_S
             self._deed = None
         if said is not None and left < math.inf and self._fades is None:
             # While nothing happens an answer stays, and is still true: an idle screen is not painted.
@@ -174,7 +174,7 @@ class KpdApp(App[int]):
         if feed is not None and (wanted := self._desk.wanted(self.view)):
             self.run_worker(self._ask(feed, wanted), group="ask")
 
-    async def _ask(self, feed: Feed, questions: Sequence[Question]) -> None:
+    async def _ask(self, feed: Feed, questions: Sequence[DetailQuery]) -> None:
         """Show the answers together: each for itself would cost a paint."""
         first = await asyncio.gather(*(self._desk.details.ask(feed, question) for question in questions))
         here = [
@@ -192,9 +192,9 @@ class KpdApp(App[int]):
             self._publish_soon()
 
     def say(self, text: str, good: bool = True) -> None:
-        self.show_said(Said(clean(text), good))
+        self.show_said(StatusMessage(clean(text), good))
 
-    def show_said(self, said: Said) -> None:
+    def show_said(self, said: StatusMessage) -> None:
         self._said_at = time.monotonic()
         self.change(said=said)
 
@@ -215,7 +215,7 @@ class KpdApp(App[int]):
         if id in OWN:
             OWN[id](self)
         else:
-            sending.take(self, action)
+            commands.take(self, action)
 
     async def action_quit(self) -> None:
         """Textual's own ctrl+q means the same as q."""
@@ -252,40 +252,40 @@ class KpdApp(App[int]):
 
 
 def _tab(nth: int) -> Callable[[KpdApp], None]:
-    return lambda app: looking.tab(app, TABS[nth])
+    return lambda app: navigation.tab(app, TABS[nth])
 
 
 OWN: Mapping[str, Callable[[KpdApp], None]] = {
     **{f"tab_{tab}": _tab(nth) for nth, tab in enumerate(TABS)},
-    "next_tab": looking.next_tab,
-    "previous_tab": looking.previous_tab,
+    "next_tab": navigation.next_tab,
+    "previous_tab": navigation.previous_tab,
     "focus_left": lambda app: app.board.focus_left(),
     "focus_right": lambda app: app.board.focus_right(),
     "zoom": lambda app: app.board.zoom(),
-    "follow": looking.follow,
-    "mark": looking.mark,
-    "compare": looking.compare,
-    "against": looking.against,
-    "split": looking.split,
-    "next_hunk": looking.next_hunk,
-    "previous_hunk": looking.previous_hunk,
-    "find": looking.find,
-    "clear": looking.clear,
-    "sort": looking.sort,
-    "theme": looking.theme,
-    "palette": looking.palette,
-    "help": looking.help,
+    "follow": navigation.follow,
+    "mark": navigation.mark,
+    "compare": navigation.compare,
+    "against": navigation.against,
+    "split": navigation.split,
+    "next_hunk": navigation.next_hunk,
+    "previous_hunk": navigation.previous_hunk,
+    "find": navigation.find,
+    "clear": navigation.clear,
+    "sort": navigation.sort,
+    "theme": navigation.theme,
+    "palette": navigation.palette,
+    "help": navigation.help,
     "detach": lambda app: app.exit(0),
-    "steer": sending.steer,
-    "rollback": sending.rollback,
-    "skill": sending.skill,
-    "pin": sending.pin,
-    "ban": sending.ban,
+    "steer": commands.steer,
+    "rollback": commands.rollback,
+    "skill": commands.skill,
+    "pin": commands.pin,
+    "ban": commands.ban,
     "edit": editing.edit,
-    "copy_path": keeping.copy_path,
-    "copy_text": keeping.copy_text,
-    "copy_kernel": keeping.copy_kernel,
-    "screenshot": keeping.screenshot,
-    "open_folder": keeping.open_folder,
+    "copy_path": copying.copy_path,
+    "copy_text": copying.copy_text,
+    "copy_kernel": copying.copy_kernel,
+    "screenshot": copying.screenshot,
+    "open_folder": copying.open_folder,
 }
 """What the app does itself, by the action's id; all else is a command to the daemon as the table has it."""

@@ -1,4 +1,4 @@
-"""The kernel in the operator's own editor, and back to the daemon as an edit of theirs."""
+"""Opens the kernel in the operator's editor and submits the edit."""
 
 import asyncio
 import shutil
@@ -15,11 +15,11 @@ from kpd.operations.iterations import EditKernel
 from kpd.subscription import DaemonError
 from kpd.workspace.environment import REMEDY, editor
 from kpd.workspace.paths import WorkspaceError
-from tui.acts.action import no_link
-from tui.acts.actions import BY_ID
+from tui.actions.action import no_link
+from tui.actions.table import BY_ID
+from tui.commands import refusal
 from tui.model.selected import source_of
 from tui.screens.form import ChoiceScreen
-from tui.sending import refusal
 
 if TYPE_CHECKING:
     from tui.app import KpdApp

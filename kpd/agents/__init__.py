@@ -1,1 +1,1 @@
-"""Who proposes: anything that turns a `Context` into a `Proposal`. The engine knows only the protocol in `agent`."""
+"""Agents propose candidates: a `Context` in, a `Proposal` out. The engine knows only the protocol in `agent`."""

@@ -1,4 +1,4 @@
-"""What the engine asks of an agent, and what it gets back."""
+"""Defines the interface between the engine and agents."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import Protocol
 
 from kpd.claude.question import Ledger
 from kpd.model.agents import AgentTraits
-from kpd.model.leaving import AgentSays, Leaving
-from kpd.model.nouns import Expectation, Iteration, Run, Steering, StepName
+from kpd.model.exhaustion import AgentSays, ExhaustionReason
 from kpd.model.profiles import Advice, Change, Finding
-from kpd.model.standing import Wait
-from kpd.text.standing import leaving
+from kpd.model.state import Expectation, Iteration, Run, Steering, StepName
+from kpd.model.waits import Wait
+from kpd.text.waits import exhausted
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
@@ -23,9 +23,9 @@ class Exhausted(Exception):
     The run ends when that holds for all agents.
     """
 
-    def __init__(self, why: str | Leaving) -> None:
-        self.why: Leaving = AgentSays(why) if isinstance(why, str) else why
-        super().__init__(leaving(self.why))
+    def __init__(self, why: str | ExhaustionReason) -> None:
+        self.why: ExhaustionReason = AgentSays(why) if isinstance(why, str) else why
+        super().__init__(exhausted(self.why))
 
 
 class BadReply(Exception):
@@ -48,7 +48,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class SweepBase:
     """Where a sweep starts, and what it varies: an iteration's files and the parameters its agent was unsure of."""
 
     number: int
@@ -92,7 +92,7 @@ class Context:
     runs: tuple[Run, ...] = ()
     steering: tuple[Steering, ...] = ()
     failure: Failure | None = None
-    base: Base | None = None
+    base: SweepBase | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""The agents by name: kpd's own and those of plug-ins, each an entry point of the group `kpd.agents`."""
+"""Finds agents by name: kpd's own and those of plug-ins, all entry points of the group `kpd.agents`."""
 
 from kpd.agents.agent import Agent, AgentKind
-from kpd.agents.operator import Again, AsTheyAre
+from kpd.agents.operator import OperatorEdit, RemeasureAgent
 from kpd.model.agents import AGAIN, BASELINE, AgentTraits
 from kpd.workspace.config import Config
+from kpd.workspace.entry_points import EntryPointGroup, PlugInError
 from kpd.workspace.paths import Workspace
-from kpd.workspace.seams import PlugInError, Seam
 
 
 def _checked(found: object) -> AgentKind:
@@ -14,15 +14,15 @@ def _checked(found: object) -> AgentKind:
     return found
 
 
-AGENTS = Seam("kpd.agents", _checked)
+AGENTS = EntryPointGroup("kpd.agents", _checked)
 UNNAMED = {
-    BASELINE: AgentKind(lambda config, of: AsTheyAre(), operators=True),
-    AGAIN: AgentKind(lambda config, of: Again(), operators=True),
+    BASELINE: AgentKind(lambda config, of: OperatorEdit(), operators=True),
+    AGAIN: AgentKind(lambda config, of: RemeasureAgent(), operators=True),
 }
 """Who proposes the iterations that kpd begins by itself; no run may name them."""
 
 
-def agent(name: str, config: Config) -> Agent:
+def make_agent(name: str, config: Config) -> Agent:
     """The agent that a run calls `name`. Raises PlugInError."""
     kind, _, of = name.partition(":")
     found = UNNAMED.get(kind) or AGENTS.get(kind)

@@ -1,13 +1,13 @@
-"""Claude as an agent: findings become the next kernel, in one fresh, self-contained conversation an iteration."""
+"""Asks Claude for candidates, in one new conversation per iteration."""
 
 import asyncio
 import os
 
 from kpd.agents.agent import AgentKind, BadReply, Context, Exhausted, Failure, Proposal
-from kpd.agents.knowing import known, past, proposal
 from kpd.agents.prompt.blocks import Prompt, shorter
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.record import artefacts
+from kpd.agents.prompting import earlier_runs, gather_background, proposal_of
 from kpd.claude.backoff import Backoff
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart, Stop
@@ -52,7 +52,7 @@ class Claude:
         answer = await self._answer(context, prompt)
         if answer.stop in UNUSABLE:
             raise BadReply(UNUSABLE[answer.stop])
-        return await asyncio.to_thread(proposal, answer.text, context)
+        return await asyncio.to_thread(proposal_of, answer.text, context)
 
     async def close(self) -> None:
         await self._service.close()
@@ -113,12 +113,12 @@ class Claude:
 def _told(context: Context) -> str:
     """Raises OSError."""
     patterns.regenerate(context.workspace)
-    return past(context)
+    return earlier_runs(context)
 
 
 def _composed(context: Context, earlier: str) -> Prompt:
     """Raises OSError."""
-    return compose(context, known(context, earlier))
+    return compose(context, gather_background(context, earlier))
 
 
 def _without(prompt: Prompt, part: float) -> Prompt | None:

@@ -1,4 +1,4 @@
-"""A text in Markdown taken apart: fenced blocks, to the character, and the lines around them."""
+"""Splits Markdown into fenced code blocks, exact to the character, and the lines around them."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^\n]*)")
 
 
 @dataclass(slots=True)
-class Block:
+class FencedBlock:
     """`info` stands behind the opening fence, in line `line`; `above` is the last line with words before it."""
 
     line: int
@@ -28,28 +28,28 @@ class Block:
 
 
 @dataclass(slots=True)
-class Taken:
+class FencedText:
     """`around` are the lines outside of all blocks, in order."""
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[FencedBlock] = field(default_factory=list)
     around: list[str] = field(default_factory=list)
 
 
-def take_apart(text: str) -> Taken:
+def split_fences(text: str) -> FencedText:
     """The blocks in order. A block ends at a fence of its own kind, at least as long, and nothing behind it.
 
     An indented fence has as much less of every line's indentation. Raises BadReply for a block that does not end, or in
     which another seems to begin: nobody can say what is in it.
     """
-    taken = Taken()
-    block: Block | None = None
+    taken = FencedText()
+    block: FencedBlock | None = None
     inside: list[str] = []
     indent, above = 0, ""
     for number, line in enumerate(text.split("\n"), 1):
         fence = _FENCE.fullmatch(line)
         if block is None:
             if fence is not None and not (fence[2][0] == "`" and "`" in fence[3]):
-                block, inside, indent = Block(number, fence[3].strip(), above, fence[2]), [], len(fence[1])
+                block, inside, indent = FencedBlock(number, fence[3].strip(), above, fence[2]), [], len(fence[1])
                 above = ""
             else:
                 taken.around.append(line)
@@ -75,5 +75,5 @@ def take_apart(text: str) -> Taken:
     return taken
 
 
-def _name(block: Block) -> str:
+def _name(block: FencedBlock) -> str:
     return f"the block that begins in line {block.line} ({plain(block.info, 60) or 'unnamed'})"

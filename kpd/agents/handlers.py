@@ -1,4 +1,4 @@
-"""Extra handling for some forms of kernels: hints for the prompt, and a reply's files without what is surely not meant.
+"""Handles some forms of kernels: adds hints to the prompt, and removes from a reply's files what is surely not meant.
 
 The same input gives the same answer, and nothing is kept. What is doubtful stays for the gate to name.
 """

@@ -1,4 +1,4 @@
-"""What the rest of a task calls in the editable files, and what of it a candidate has lost or made another.
+"""Finds what the rest of a task calls in the editable files, and what of it a candidate has removed or changed.
 
 Only what is found in the incumbent is asked of a candidate, so that a text that cannot be made out asks for nothing.
 """
@@ -11,13 +11,13 @@ from kpd.source import modules
 from kpd.source.functions import Function, functions
 from kpd.source.text import language, parts
 from kpd.workspace import sections
-from kpd.workspace.paths import Outside, inside
-from kpd.workspace.runfolder import read_plain
+from kpd.workspace.paths import OutsideFolder, inside
+from kpd.workspace.run_files import read_plain
 from kpd.workspace.task import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class InterfaceFunction:
     """A function of the incumbent that others call: `of` are its definitions, `where` the file that calls it."""
 
     name: str
@@ -36,19 +36,19 @@ def kernel_text(task: Task, files: Mapping[str, bytes]) -> dict[str, str]:
     return texts
 
 
-def entries(task: Task, incumbent: Mapping[str, bytes]) -> tuple[Entry, ...]:
+def entries(task: Task, incumbent: Mapping[str, bytes]) -> tuple[InterfaceFunction, ...]:
     """The functions in C, C++ and CUDA that protected text declares or calls. Raises SectionError."""
     kernel = kernel_text(task, incumbent)
     known = [(path, each) for path, text in kernel.items() if language(path) == "c" for each in functions(path, text)]
-    found: dict[str, Entry] = {}
+    found: dict[str, InterfaceFunction] = {}
     for where, text in protected_text(task, incumbent).items():
         called = _called(where, text)
         for path, each in known:
             unseen = each.static and task.language != "cuda"  # where kernel and harness are compiled as one
             if each.name in called and each.defined and each.type and not each.member and not unseen:
-                known_before = found.get(each.name, Entry(each.name, path, where, ()))
+                known_before = found.get(each.name, InterfaceFunction(each.name, path, where, ()))
                 if each not in known_before.of:
-                    found[each.name] = Entry(each.name, path, known_before.where, (*known_before.of, each))
+                    found[each.name] = InterfaceFunction(each.name, path, known_before.where, (*known_before.of, each))
     return tuple(found.values())
 
 
@@ -59,7 +59,7 @@ def instances(task: Task, incumbent: Mapping[str, bytes]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def broken(task: Task, incumbent: Mapping[str, bytes], candidate: Mapping[str, bytes]) -> Iterator[str]:
+def lost_interface(task: Task, incumbent: Mapping[str, bytes], candidate: Mapping[str, bytes]) -> Iterator[str]:
     """What the candidate no longer offers as it did, a sentence each. Raises SectionError."""
     kernel = kernel_text(task, candidate)
     now = {path: functions(path, text) for path, text in kernel.items() if language(path) == "c"}
@@ -79,7 +79,7 @@ def protected_text(task: Task, incumbent: Mapping[str, bytes]) -> dict[str, str]
     for path in sorted(filter(language, task.protected), key=lambda path: not path.endswith((".h", ".cuh", ".hpp"))):
         try:
             found[path] = read_plain(inside(task.folder, path)).decode(errors="replace")
-        except (OSError, Outside):
+        except (OSError, OutsideFolder):
             continue  # the build finds that it is missing
     if task.sectioned in incumbent:
         whole = sections.split(incumbent[task.sectioned])
@@ -100,7 +100,7 @@ def _called(where: str, text: str) -> set[str]:
     return named - own
 
 
-def _lost(entry: Entry, now: list[tuple[str, Function]]) -> Iterator[str]:
+def _lost(entry: InterfaceFunction, now: list[tuple[str, Function]]) -> Iterator[str]:
     same = [(path, each) for path, each in now if each.name == entry.name]
     if not same:
         yield f"{entry.path} no longer defines `{entry.name}`, which {entry.where} needs: keep `{entry.of[0]}`"

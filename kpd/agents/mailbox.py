@@ -1,4 +1,4 @@
-"""A folder as an agent: whoever answers `prompt.md` with `reply.md` proposes: a chat window, a script, a person."""
+"""Makes an agent of a folder: whoever answers `prompt.md` with `reply.md` proposes (a script, a person)."""
 
 import asyncio
 import os
@@ -7,10 +7,10 @@ from itertools import count
 from pathlib import Path
 
 from kpd.agents.agent import Agent, AgentKind, BadReply, Context, Proposal
-from kpd.agents.knowing import proposal, whole_prompt
-from kpd.model.standing import ForReply
-from kpd.workspace.paths import Outside, inside
-from kpd.workspace.runfolder import read_plain
+from kpd.agents.prompting import proposal_of, whole_prompt
+from kpd.model.waits import ForReply
+from kpd.workspace.paths import OutsideFolder, inside
+from kpd.workspace.run_files import read_plain
 
 PROMPT, REPLY, REJECTED = "prompt.md", "reply.md", "reply.rejected.md"
 EVERY_S = 0.5
@@ -101,14 +101,14 @@ def _text(home: Path) -> str:
     """Raises BadReply for what is no plain file, which would be read for ever or from elsewhere."""
     try:
         return read_plain(inside(home, REPLY)).decode(errors="replace")
-    except Outside as err:
+    except OutsideFolder as err:
         raise BadReply(f"{err}; put the file itself there") from err
     except OSError as err:
         raise BadReply(f"{REPLY}: {err.strerror}") from err
 
 
 def _proposal(context: Context) -> Proposal:
-    return proposal(_text(context.home), context)
+    return proposal_of(_text(context.home), context)
 
 
 def _rejected(home: Path, reason: str) -> str:

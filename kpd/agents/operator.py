@@ -1,13 +1,13 @@
-"""Agents that propose files as they are: the operator's own edit, and a candidate that is to be measured again."""
+"""Proposes files as they are: the operator's own edit, or a candidate that is measured again."""
 
 import difflib
 
 from kpd.agents import space
 from kpd.agents.agent import Agent, AgentKind, Context, Proposal
-from kpd.workspace.runfolder import read_files
+from kpd.workspace.run_files import read_files
 
 
-class AsTheyAre(Agent):
+class OperatorEdit(Agent):
     """Proposes the files laid out for it: the task's own for the baseline, the saved edit for an operator iteration."""
 
     async def propose(self, context: Context) -> Proposal:
@@ -31,11 +31,11 @@ def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
     return ", ".join(changed) or "the incumbent again"
 
 
-AGENT = AgentKind(lambda config, of: AsTheyAre(), alone=True, operators=True, waits=True)
+AGENT = AgentKind(lambda config, of: OperatorEdit(), alone=True, operators=True, waits=True)
 """It proposes nothing by itself: the run waits for edits of the task folder."""
 
 
-class Again(Agent):
+class RemeasureAgent(Agent):
     """Proposes to the letter what was proposed first of all by what its own iteration repeats."""
 
     async def propose(self, context: Context) -> Proposal:

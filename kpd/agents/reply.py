@@ -1,4 +1,4 @@
-"""An agent's answer in words, read: strictly where a mistake would be measured, forgivingly elsewhere.
+"""Parses an agent's reply: strictly where a mistake would be measured, tolerantly elsewhere.
 
 Whatever the text claims besides its files, its memo and its expectation is not read: times are measured here.
 """
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from kpd.agents import space
 from kpd.agents.agent import BadReply
-from kpd.agents.fences import Block, take_apart
-from kpd.agents.naming import guessed, named, without_its_name
-from kpd.agents.remarks import begins, is_tune, remarks, tune, unfenced_tune
-from kpd.model.nouns import Expectation
+from kpd.agents.block_paths import guess_paths, named_path, without_path_comment
+from kpd.agents.fences import FencedBlock, split_fences
+from kpd.agents.reply_notes import begins, is_tune, read_notes, tune, unfenced_tune
+from kpd.model.state import Expectation
 from kpd.source.text import plain_code
 from kpd.text.foreign import plain
 from kpd.workspace.sections import SectionError, marked, split
@@ -51,7 +51,7 @@ LARGEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ParsedReply:
     """`files` are whole editable files, or of one in sections the kernel section alone; `tune` is left to a sweep."""
 
     memo: str
@@ -61,7 +61,9 @@ class Reply:
     tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def parse(text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[str, bytes] | None = None) -> Reply:
+def parse(
+    text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[str, bytes] | None = None
+) -> ParsedReply:
     """The reply's files, with LF line endings: over `incumbent`, or over the candidate that `failed` and is repaired.
 
     Raises BadReply, which says what to do instead.
@@ -69,12 +71,12 @@ def parse(text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping
     if len(text) > LONGEST:
         raise BadReply(f"the reply has {len(text)} characters; {LONGEST} are the most")
     text = text.encode(errors="replace").decode().removeprefix("\ufeff").replace("\r\n", "\n")
-    taken = take_apart(text)
+    taken = split_fences(text)
     around, left = list(taken.around), unfenced_tune(taken.around)
-    known: list[tuple[str, Block]] = []
-    unnamed: list[Block] = []
+    known: list[tuple[str, FencedBlock]] = []
+    unnamed: list[FencedBlock] = []
     for block in taken.blocks:
-        if (path := named(block, task)) is not None:
+        if (path := named_path(block, task)) is not None:
             known.append((path, block))
         elif begins(block.content):
             around += block.content.split("\n")
@@ -82,7 +84,7 @@ def parse(text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping
             left = block.content
         else:
             unnamed.append(block)
-    known += guessed(unnamed, {path for path, _ in known}, task)
+    known += guess_paths(unnamed, {path for path, _ in known}, task)
     start = {**incumbent, **(failed or {})}
     files = dict(_files(known, start))
     if not files:
@@ -93,9 +95,9 @@ def parse(text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping
     if _unchanged(task, whole, incumbent):
         mend = ": mend the candidate instead of giving it up" if failed else ""
         raise BadReply(f"nothing is changed: the files are the incumbent's own{mend}")
-    said, space_left = remarks(around), tune(left) if left else {}
+    said, space_left = read_notes(around), tune(left) if left else {}
     _findable(task, whole, space_left)
-    return Reply(said.memo, said.aims, said.expected, files, space_left)
+    return ParsedReply(said.memo, said.aims, said.expected, files, space_left)
 
 
 def _no_file(task: Task) -> str:
@@ -105,11 +107,11 @@ def _no_file(task: Task) -> str:
     )
 
 
-def _files(known: list[tuple[str, Block]], incumbent: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+def _files(known: list[tuple[str, FencedBlock]], incumbent: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """Each file once, as it will be built. Raises BadReply."""
     seen: dict[str, tuple[int, bytes]] = {}
     for path, block in known:
-        content = without_its_name(path, block.content, incumbent.get(path, b"")).removeprefix("\ufeff")
+        content = without_path_comment(path, block.content, incumbent.get(path, b"")).removeprefix("\ufeff")
         data = plain_code(path, content).encode()
         if not data.strip():
             raise BadReply(f"{path} (line {block.line}) is empty; give the whole file")

@@ -1,14 +1,14 @@
-"""Prepared candidates as an agent: `script:FOLDER`, for demonstrations, regressions and experiments."""
+"""Proposes prepared candidates, `script:FOLDER`, for demonstrations, regression tests and experiments."""
 
 import asyncio
 from pathlib import Path
 
 from kpd.agents import space
 from kpd.agents.agent import Agent, AgentKind, BadReply, Context, Exhausted, Proposal
-from kpd.agents.remarks import remarks
+from kpd.agents.reply_notes import read_notes
 from kpd.measure.screen import protected_touched
-from kpd.workspace.paths import Outside, Workspace, inside
-from kpd.workspace.runfolder import read_plain
+from kpd.workspace.paths import OutsideFolder, Workspace, inside
+from kpd.workspace.run_files import read_plain
 from kpd.workspace.task import TaskError, ignored, task_files
 
 PREFIX = "script:"
@@ -53,7 +53,7 @@ def _proposal(folder: Path, context: Context) -> Proposal:
         files = {path: read_plain(inside(folder, path)) for path in task_files(folder)}
     except OSError as err:
         raise BadReply(f"{err.filename} cannot be read: {err.strerror}") from err
-    except (TaskError, Outside) as err:
+    except (TaskError, OutsideFolder) as err:
         raise BadReply(f"{folder}: {err}") from err
     memo = files.pop(MEMO, b"").decode(errors="replace")
     if strangers := protected_touched(task.editable, files):
@@ -61,7 +61,7 @@ def _proposal(folder: Path, context: Context) -> Proposal:
         raise BadReply(f"{folder / strangers[0]} is not an editable file; editable are {editable}")
     if not files:
         raise BadReply(f"{folder} holds no editable file; put {task.editable[0]} into it")
-    said = remarks([*memo.splitlines(), folder.name])
+    said = read_notes([*memo.splitlines(), folder.name])
     point = space.point_of(task, {**context.incumbent, **files})
     return Proposal(files, said.memo, said.expected, point, said.aims)
 

@@ -1,4 +1,4 @@
-"""A task's `[tune]` space, and how a point of it is written into the editable files.
+"""Reads and writes points of a task's `[tune]` space in the editable files.
 
 A parameter is, in this order: a JSON key of an editable `.json` file, a `#define NAME value` of a C or CUDA file, or a
 `NAME = value` constant at the start of a line of any other file.

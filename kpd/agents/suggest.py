@@ -1,4 +1,4 @@
-"""Optuna behind a pipe: one JSON request a line on stdin, one JSON point a line on stdout; ends with its stdin.
+"""Runs Optuna behind a pipe: a JSON request per line on stdin, a JSON point per line on stdout.
 
 Optuna and numpy take a second to import and some 90 MB; a child that lives as long as the run keeps the daemon small.
 Nothing is remembered between requests: the study is rebuilt from the history, so a restart changes nothing.

@@ -1,4 +1,4 @@
-"""The sweep agent: the task's declared `[tune]` space, searched by Optuna in a child process (see `suggest`)."""
+"""Searches a task's `[tune]` space with Optuna, which runs in a child process (see `suggest`)."""
 
 import asyncio
 import json
@@ -9,9 +9,9 @@ import zlib
 from dataclasses import replace
 
 from kpd.agents import space
-from kpd.agents.agent import AgentKind, Base, Context, Exhausted, Proposal
-from kpd.model.nouns import Iteration, Run
-from kpd.workspace.environment import passed
+from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal, SweepBase
+from kpd.model.state import Iteration, Run
+from kpd.workspace.environment import child_environment
 
 Tune = dict[str, tuple[str, ...]]
 
@@ -29,7 +29,7 @@ class Sweep:
         self._child: asyncio.subprocess.Process | None = None
 
     async def propose(self, context: Context) -> Proposal:
-        base = context.base or Base(0, context.incumbent, context.task.tune)
+        base = context.base or SweepBase(0, context.incumbent, context.task.tune)
         if not base.tune:
             raise Exhausted("the task declares no [tune] space; add one to task.toml or choose another agent")
         try:
@@ -79,7 +79,7 @@ class Sweep:
             self._child = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "kpd.agents.suggest",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
-                env=passed(),
+                env=child_environment(),
             )  # fmt: skip
         return self._child
 

@@ -1,1 +1,1 @@
-"""The model service: one question, one answer, and what it cost. Only `service` knows the vendor's library."""
+"""The client of the model service: questions, answers, costs. Only `service` imports the vendor's library."""

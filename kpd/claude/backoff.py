@@ -1,4 +1,4 @@
-"""How patient the client is: pauses between attempts, how long none may fail, and what is said meanwhile."""
+"""Defines the client's patience: pauses between attempts, time limits, and what is said meanwhile."""
 
 import asyncio
 import email.utils
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kpd.model.standing import Silent, Wait
+from kpd.model.waits import Silent, Wait
 
 
 @dataclass(frozen=True, slots=True)

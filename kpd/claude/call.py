@@ -1,4 +1,4 @@
-"""One request to the service, as plain data: a question, and what has been written of its answer so far."""
+"""Represents one request to the service as plain data: a question, and the part of the answer that has arrived."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""An answer that came in pieces, joined as if it had come in one.
+"""Joins an answer that came in several parts.
 
 A model cannot be made to go on with the very next character: it often types the last line again, or opens its code
 block anew. So it is asked for that: to repeat the end of what it has written first, which shows where the pieces meet.

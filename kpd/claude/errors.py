@@ -1,7 +1,7 @@
-"""What ends a question to the model service without an answer. What time heals is waited for, while it is worth it."""
+"""Defines the errors that end a question without an answer. Temporary errors are retried, within limits."""
 
-from kpd.model.leaving import Overspent
-from kpd.text.standing import overspent
+from kpd.model.exhaustion import Overspent
+from kpd.text.waits import overspent
 
 
 class Unavailable(Exception):

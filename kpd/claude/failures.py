@@ -1,4 +1,4 @@
-"""What a failed call means: time heals it, the prompt is too long, or a person is needed."""
+"""Classifies failed calls: temporary, the prompt is too long, or a person is needed."""
 
 import re
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class PromptTooLong:
 Trouble = Transient | PromptTooLong | Unavailable
 
 
-def judged(failure: ServiceError, model: str, key_env: str, asked_s: float | None) -> Trouble:
+def classify(failure: ServiceError, model: str, key_env: str, asked_s: float | None) -> Trouble:
     """What an error of the service means for a call to `model` with the key in the variable `key_env`.
 
     Its words decide only where one status stands for many things, a refused request; those of a rate limit never do.
@@ -102,7 +102,7 @@ def _excess(words: str) -> float:
     return 1 - most / length if 0 < most < length else 0.0
 
 
-def harmless(text: object, key: str) -> str:
+def without_key(text: object, key: str) -> str:
     """A stranger's words for a person to read: one short line without the key and without control characters."""
     words = str(text or "").replace(key, "…") if key else str(text or "")
     line = " ".join("".join(char if char.isprintable() else " " for char in words).split())

@@ -1,4 +1,4 @@
-"""What models cost and what they can do: a dated table (prices.toml), and the operator's own prices before it."""
+"""Knows prices and limits of models: a dated table (prices.toml), overridden by the operator's own prices."""
 
 import functools
 import re

@@ -1,11 +1,11 @@
-"""What is asked of the model service and what comes back, without a word of any vendor's library."""
+"""Defines questions to the model service and their answers, independent of a vendor's library."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from kpd.model.spending import Purpose, Usage
-from kpd.model.standing import Wait
+from kpd.model.waits import Wait
 
 MOST_BREAKPOINTS = 4
 """How many cache breakpoints the service takes in one request."""

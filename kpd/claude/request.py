@@ -1,4 +1,4 @@
-"""A question until it has its answer: attempts that fail are made again, pieces are joined, every call is settled."""
+"""Carries one question to its answer: retries failed attempts, joins parts, and settles the bill of every call."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ from kpd.claude.prices import Price, cost, known
 from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, Stop
 from kpd.claude.stream import MalformedEvent, StreamedReply
 from kpd.model.spending import Usage
-from kpd.model.standing import ForService
+from kpd.model.waits import ForService
 
 MOST_PIECES = 5
 """An answer in more pieces than this is given up."""

@@ -1,4 +1,4 @@
-"""The model service over Anthropic's library: the only module that imports it, when the first question is asked.
+"""Talks to Anthropic's service. The only module that imports its library, when the first question is asked.
 
 The library's own retries are off: it repeats only what fails before a stream begins, obeys a `retry-after` of any
 length and tells nobody. See `asking` for what is done instead.
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from kpd.claude.backoff import Backoff, retry_after
 from kpd.claude.call import ModelCall
 from kpd.claude.errors import Unavailable
-from kpd.claude.failures import ServiceError, Transient, harmless, judged
+from kpd.claude.failures import ServiceError, Transient, classify, without_key
 from kpd.claude.prices import price
 from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion
 from kpd.claude.request import CallFailed, ModelRequest
@@ -120,25 +120,25 @@ class Service:
                     async for event in stream:
                         yield event.to_dict(warnings=False) if isinstance(event, anthropic.BaseModel) else event
                 except ValueError as err:  # not JSON, or not UTF-8
-                    words = harmless(err, key)
+                    words = without_key(err, key)
                     raise CallFailed(
                         Transient(f"the model service sends what cannot be read ({words})"), True
                     ) from None
         except anthropic.APIStatusError as err:
-            words = harmless(err.api_message, key)
+            words = without_key(err.api_message, key)
             failure = ServiceError(err.status_code, str(err.type or ""), err.error_code or "", words)
             asked_s = retry_after(err.response.headers)
-            raise CallFailed(judged(failure, call.question.model, self._config.api_key_env, asked_s), False) from None
+            raise CallFailed(classify(failure, call.question.model, self._config.api_key_env, asked_s), False) from None
         except (anthropic.APIConnectionError, httpx2.HTTPError) as err:
             cause = err if isinstance(err, httpx2.HTTPError) else err.__cause__
             words = "the model service does not answer in time"
             if not isinstance(cause, httpx2.TimeoutException):
-                words = f"no connection to the model service ({harmless(cause, key)})"
+                words = f"no connection to the model service ({without_key(cause, key)})"
             never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
             raise CallFailed(Transient(words), not isinstance(cause, never_sent)) from None
         except (anthropic.AnthropicError, httpx2.InvalidURL) as err:
             remedy = "correct [claude] in config.toml, or update the package anthropic, then resume"
-            words = f"the model service cannot be asked ({harmless(err, key)})"
+            words = f"the model service cannot be asked ({without_key(err, key)})"
             raise CallFailed(Unavailable(words, remedy), True) from None
 
 

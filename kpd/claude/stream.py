@@ -1,4 +1,4 @@
-"""One reply as it comes in: its text, why it ended, and what it used."""
+"""Reads one reply from a stream: its text, its stop reason, and its usage."""
 
 from collections.abc import Mapping
 from typing import Any

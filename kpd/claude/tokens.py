@@ -1,4 +1,4 @@
-"""How many tokens a text is, without asking the service: by its size, as a rule and at most."""
+"""Estimates the tokens of a text from its size, without asking the service."""
 
 import math
 

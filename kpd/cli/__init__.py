@@ -1,1 +1,1 @@
-"""The `kpd` command: one small module a verb. stdout is data, stderr is narration, exit codes are an API."""
+"""The `kpd` command. Data goes to stdout, messages to stderr; exit codes are an API."""

@@ -1,11 +1,11 @@
-"""How a verb asks: the daemon over its socket, or the log itself when no daemon runs."""
+"""Asks the daemon over its socket, or reads the log itself when no daemon runs."""
 
 import os
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from kpd.cli.outcome import INFRA, CliError
+from kpd.cli.exit_codes import INFRA, CliError
 from kpd.client import NoDaemon, ask, operator
 from kpd.workspace.paths import NoWorkspace, Workspace
 
@@ -15,7 +15,7 @@ def workspace(args: Namespace) -> Workspace:
     return Workspace.find(Path(args.workspace) if args.workspace else None)
 
 
-def workspace_to_be(args: Namespace) -> Workspace:
+def planned_workspace(args: Namespace) -> Workspace:
     """As `workspace`; where nobody has named one and there is none, that of a first run, which may not be there yet."""
     try:
         return workspace(args)

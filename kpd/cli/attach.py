@@ -1,4 +1,4 @@
-"""kpd attach: the UI on a running daemon, here or on another machine."""
+"""kpd attach: opens the UI on a running daemon, here or on another machine."""
 
 import importlib
 import os
@@ -8,8 +8,8 @@ from argparse import ArgumentParser, Namespace
 
 from kpd.cli.ask import workspace
 from kpd.cli.daemon import listens
-from kpd.cli.outcome import CliError
-from kpd.cli.text import narrate
+from kpd.cli.exit_codes import CliError
+from kpd.cli.terminal_text import narrate
 from kpd.wire import NoDaemon
 from kpd.workspace.paths import Workspace
 
@@ -49,7 +49,7 @@ def require_terminal(remedy: str) -> None:
 
 def open_ui(ws: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
     """Show the UI until the operator leaves it, then say what goes on."""
-    from tui.cockpit import run
+    from tui.main import run
 
     code = run(ws, read_only, low_bandwidth)
     if code == HUNG_UP:
@@ -65,12 +65,12 @@ async def _over_ssh(args: Namespace) -> int:
     """The link is made before the UI has the terminal, so that what is wrong with it is said in plain lines."""
     import asyncio
 
-    from kpd.cli.far import reached
+    from kpd.cli.remote_daemon import remote_daemon
 
-    drawing = asyncio.create_task(asyncio.to_thread(importlib.import_module, "tui.cockpit"))  # meanwhile
-    async with reached(args.ssh, args.workspace or os.environ.get("KPD_WORKSPACE"), args.accept_new) as far:
+    drawing = asyncio.create_task(asyncio.to_thread(importlib.import_module, "tui.main"))  # meanwhile
+    async with remote_daemon(args.ssh, args.workspace or os.environ.get("KPD_WORKSPACE"), args.accept_new) as far:
         await drawing
-        from tui.cockpit import cockpit
+        from tui.main import terminal_app
         from tui.model.feed import Feed, dialling
 
         tui = far.config.tui.thin() if args.low_bandwidth else far.config.tui
@@ -80,7 +80,7 @@ async def _over_ssh(args: Namespace) -> int:
             await far.linked()
             return await dial()
 
-        app = cockpit(connect, far.name, tui, args.read_only, far.complaint, args.ssh)
+        app = terminal_app(connect, far.name, tui, args.read_only, far.complaint, args.ssh)
         await app.run_async()
     if app.return_code != HUNG_UP:
         narrate(f"detached: the daemon on {args.ssh} goes on.")

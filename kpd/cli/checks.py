@@ -1,11 +1,11 @@
-"""A preflight as people read it: each check with its sign, what was found, and below it what to do about it."""
+"""Prints the checks of hosts: each with its sign, its result and a remedy."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kpd.cli.outcome import FAILED, INFRA, OK
-from kpd.cli.text import line, pad, paint
+from kpd.cli.exit_codes import FAILED, INFRA, OK
+from kpd.cli.terminal_text import line, pad, paint
 
 SIGNS = {"ok": ("✓", "green"), "bad": ("✗", "red"), "off": ("–", "dim")}
 NAME = 12

@@ -1,4 +1,4 @@
-"""kpd completion: the script that has a shell ask kpd for what may come next on its command line.
+"""kpd completion: prints the script that lets a shell complete kpd's command lines.
 
 The script of bash is argcomplete's. Those of zsh and fish are here: they pass on what stands before the cursor in the
 command itself, and complete files where kpd has nothing to say.
@@ -6,8 +6,8 @@ command itself, and complete files where kpd has nothing to say.
 
 from argparse import ArgumentParser, Namespace
 
-from kpd.cli.outcome import OK
-from kpd.cli.text import out
+from kpd.cli.exit_codes import OK
+from kpd.cli.terminal_text import out
 
 ZSH = """\
 #compdef kpd

@@ -1,14 +1,14 @@
-"""kpd cost: what models have cost, in tokens and dollars: all runs, or one by iteration, purpose and model."""
+"""kpd cost: prints the cost of models in tokens and dollars, of all runs, or of one by iteration, purpose and model."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from kpd.cli import words
+from kpd.cli import labels
 from kpd.cli.ask import query, workspace
-from kpd.cli.outcome import OK
+from kpd.cli.exit_codes import OK
 from kpd.cli.parser import add_json
-from kpd.cli.text import columns, narrate, out, out_json, table
+from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.model.spending import dollars
 from kpd.workspace.config import load_config
 
@@ -48,7 +48,7 @@ def _run(found: dict[str, Any]) -> None:
         out("")
     _table(("RUN",), [((found["run"],), found["spend"])])
     if found["cut"]:
-        narrate(f"{words.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted")
+        narrate(f"{labels.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted")
 
 
 def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Spend]]) -> None:

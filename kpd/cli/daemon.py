@@ -1,4 +1,4 @@
-"""kpd daemon and kpd shutdown: the daemon in the foreground, started in the background, and ended."""
+"""kpd daemon and kpd shutdown: run the daemon in the foreground or the background, and end it."""
 
 import fcntl
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import kpd
 from kpd.cli.ask import command, workspace
-from kpd.cli.outcome import FAILED, INFRA, OK, USAGE, CliError
-from kpd.cli.text import line, narrate
+from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
+from kpd.cli.terminal_text import line, narrate
 from kpd.text.foreign import visible
 from kpd.wire import NoDaemon
 from kpd.workspace.paths import Workspace

@@ -1,4 +1,4 @@
-"""kpd demo: a recorded run on a real GPU through the same screens, for who has none, or has two minutes."""
+"""kpd demo: plays a recorded run on a real GPU in the same UI."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import kpd
 from kpd.cli.ask import workspace
 from kpd.cli.attach import require_terminal
-from kpd.cli.outcome import INFRA, OK, CliError
-from kpd.cli.text import narrate, out
+from kpd.cli.exit_codes import INFRA, OK, CliError
+from kpd.cli.terminal_text import narrate, out
 from kpd.model.playback import SPEEDS
 from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
@@ -42,10 +42,10 @@ def execute(args: Namespace) -> int:
         return _headless(path, args.speed)
     require_terminal("kpd demo --headless plays for kpd attach in another terminal")
     with played(path, args.speed) as ws:
-        from tui.cockpit import cockpit
+        from tui.main import terminal_app
         from tui.model.feed import dialling
 
-        app = cockpit(dialling(lambda: ws.socket), ws.root.name, _looks(args))
+        app = terminal_app(dialling(lambda: ws.socket), ws.root.name, _looks(args))
         app.run()
     narrate("That was a recording. kpd start rmsnorm_silu_cpu begins a run of your own, on this machine's CPU.")
     return app.return_code or 0

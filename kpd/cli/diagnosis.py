@@ -1,4 +1,4 @@
-"""Everything that is wrong with a task, as far as it can be told without compiling it."""
+"""Finds all errors in a task that can be found without compiling it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,7 +7,7 @@ from pathlib import Path
 from kpd.agents.space import SpaceError, read_point
 from kpd.measure.catalogue import flags_of
 from kpd.measure.flags import BUILD_FILE, FlagError
-from kpd.workspace.runfolder import read_files
+from kpd.workspace.run_files import read_files
 from kpd.workspace.strict import Document
 from kpd.workspace.task import TASK_FILE, Task, TaskError, load_task
 

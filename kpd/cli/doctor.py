@@ -1,4 +1,4 @@
-"""kpd doctor: what works in the workspace and on its hosts, what does not, and what to do about it."""
+"""kpd doctor: checks the workspace and its hosts, and prints a remedy for each problem."""
 
 import errno
 import shutil
@@ -12,22 +12,22 @@ from typing import Any
 from kpd.agents.catalogue import asks_models
 from kpd.cli import checks
 from kpd.cli.ask import query, workspace
+from kpd.cli.check_hosts import Card, check_hosts
 from kpd.cli.diagnosis import problems
+from kpd.cli.exit_codes import CliError
 from kpd.cli.hosts_trust import known
-from kpd.cli.look import Card, look
-from kpd.cli.outcome import CliError
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, colours, columns, out, out_json, paint
-from kpd.daemon.library import plug_ins
+from kpd.cli.terminal_text import clean, colours, columns, out, out_json, paint
+from kpd.daemon.knowledge_views import plug_ins
 from kpd.hosts.preflight.checks import LEAST_DISK
 from kpd.hosts.preflight.gpu_checks import free
 from kpd.model import codec
-from kpd.model.places import Check, HostCard
+from kpd.model.hosts import Check, HostCard
 from kpd.text.foreign import visible
 from kpd.wire import DaemonError
 from kpd.workspace.config import Config, load_config
+from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.paths import Workspace, WorkspaceError
-from kpd.workspace.seams import PlugInError
 from kpd.workspace.task import find_tasks
 
 
@@ -43,7 +43,7 @@ def execute(args: Namespace) -> int:
     found = [config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws), *_model_key(ws, settings), *_plug_ins()]
     cards = []
     try:
-        cards = [_with_use(card) for card in look(ws, hosts)] if hosts else []
+        cards = [_with_use(card) for card in check_hosts(ws, hosts)] if hosts else []
     except (WorkspaceError, DaemonError, OSError) as err:
         found.append(Check("hosts", "bad", f"none was looked at: {_words(err)}", "correct the state, then look again"))
     own = [asdict(check) for check in found]

@@ -1,4 +1,4 @@
-"""kpd edit: the operator's own candidate, in the operator's own editor."""
+"""kpd edit: opens the kernel in the operator's editor and submits the edit."""
 
 import re
 import shutil
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from kpd.cli.ask import command, query, workspace
-from kpd.cli.outcome import DAEMON_CODES, FAILED, INFRA, OK, CliError
+from kpd.cli.exit_codes import DAEMON_CODES, FAILED, INFRA, OK, CliError
 from kpd.cli.parser import nearest
-from kpd.cli.text import line, narrate
+from kpd.cli.terminal_text import line, narrate
 from kpd.client import DaemonError
 from kpd.workspace.environment import REMEDY, editor
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import read_files
+from kpd.workspace.run_files import read_files
 
 _PLACE = re.compile(r"r[1-9][0-9]*(\.[0-9]+)?|[0-9]+")
 

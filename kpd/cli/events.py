@@ -1,4 +1,4 @@
-"""kpd events: the log itself, one event a line."""
+"""kpd events: prints the event log, one event per line."""
 
 import asyncio
 import json
@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from kpd.cli.ask import query, workspace
-from kpd.cli.outcome import OK
+from kpd.cli.exit_codes import OK
 from kpd.cli.parser import count
-from kpd.cli.text import columns, cut, line, out
+from kpd.cli.terminal_text import columns, cut, line, out
 from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
 
@@ -43,10 +43,10 @@ def execute(args: Namespace) -> int:
 
 async def _follow(ws: Workspace, args: Namespace, after: int) -> None:
     from kpd.cli.log import follow
-    from kpd.text import briefs
+    from kpd.text import json_views
 
     async for event in follow(ws, after):
-        entry = briefs.event(event)
+        entry = json_views.event(event)
         if args.run is None or entry["body"].get("run") == args.run:
             _tell(entry, args.json)
             sys.stdout.flush()

@@ -1,14 +1,14 @@
-"""kpd hosts: each host as it was last seen, and what its GPUs do now; add, trust and retry them."""
+"""kpd hosts: lists hosts with the state of their GPUs; adds, trusts and retries them."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kpd.cli import checks, words
+from kpd.cli import checks, labels
 from kpd.cli.ask import query, workspace
-from kpd.cli.outcome import INFRA, OK, USAGE, CliError
+from kpd.cli.exit_codes import INFRA, OK, USAGE, CliError
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, columns, narrate, out, out_json, wrapped
+from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, wrapped
 from kpd.client import ask
 from kpd.hosts.preflight.gpus import listed
 from kpd.wire import DaemonError
@@ -106,7 +106,7 @@ def report(
 def _peaks(measured: dict[str, Any]) -> str:
     """What a GPU, or the host's CPU, can do at best; empty where that was not measured."""
     units = (("bandwidth_gbs", "GB/s"), ("peak_gflops", "GFLOP/s"))
-    return ", ".join(f"{words.number(measured[key])} {unit}" for key, unit in units if measured[key] is not None)
+    return ", ".join(f"{labels.number(measured[key])} {unit}" for key, unit in units if measured[key] is not None)
 
 
 PATIENCE_S = 5.0

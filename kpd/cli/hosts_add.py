@@ -1,4 +1,4 @@
-"""kpd hosts add: a table for a host at the end of config.toml, which otherwise stays as its people wrote it."""
+"""kpd hosts add: appends a table for a host to config.toml and leaves the rest of the file as it is."""
 
 import contextlib
 import json
@@ -9,15 +9,15 @@ from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 
+from kpd.cli.check_hosts import check_directly
+from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.hosts_trust import Refusal, ask_and_trust, settled
-from kpd.cli.look import look_from_here
-from kpd.cli.outcome import OK, CliError
-from kpd.cli.text import narrate, out
+from kpd.cli.terminal_text import narrate, out
 from kpd.text.foreign import visible
 from kpd.workspace.address import Address
 from kpd.workspace.config import ANY, HOST_NAME, LOCAL, Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.run_files import write_atomic
 from kpd.workspace.strict import ConfigError
 
 LONGEST_NAME = 32
@@ -52,11 +52,11 @@ def add(ws: Workspace, args: Namespace) -> int:
 
 def _look(ws: Workspace, name: str, host: HostConfig) -> int:
     """Over a link of our own: a daemon, if one runs, is only about to read config.toml again."""
-    card = look_from_here(ws, {name: host})[0]
+    card = check_directly(ws, {name: host})[0]
     if card["offered"]:
         with contextlib.suppress(Refusal):
             ask_and_trust(ws, name, host, card["offered"])
-            card = look_from_here(ws, {name: host})[0]
+            card = check_directly(ws, {name: host})[0]
     return settled(card)
 
 

@@ -1,4 +1,4 @@
-"""kpd hosts trust and retry: what lets a link come up that waits for a person."""
+"""kpd hosts trust and retry: let a link continue that waits for a person."""
 
 import contextlib
 import sys
@@ -7,10 +7,10 @@ from typing import Any
 
 from kpd.cli import checks
 from kpd.cli.ask import command
-from kpd.cli.look import look, trust_from_here
-from kpd.cli.outcome import FAILED, INFRA, OK, USAGE, CliError
+from kpd.cli.check_hosts import check_hosts, trust_directly
+from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.parser import nearest
-from kpd.cli.text import colours, columns, narrate, out
+from kpd.cli.terminal_text import colours, columns, narrate, out
 from kpd.client import DaemonError
 from kpd.text.foreign import visible
 from kpd.workspace.config import HostConfig, load_config
@@ -23,7 +23,7 @@ class Refusal(Exception):
 
 def trust(ws: Workspace, args: Namespace) -> int:
     host = known(ws, args.name)[args.name]
-    card = look(ws, {args.name: host})[0]
+    card = check_hosts(ws, {args.name: host})[0]
     offered = card["offered"]
     if not offered:
         if card["link"] == "up":
@@ -37,7 +37,7 @@ def trust(ws: Workspace, args: Namespace) -> int:
         ask_and_trust(ws, args.name, host, offered, sure=args.yes or args.fingerprint is not None)
     except Refusal as err:
         raise CliError("not trusted", f"kpd hosts trust {args.name} --fingerprint {offered}", USAGE) from err
-    return settled(look(ws, {args.name: host})[0])
+    return settled(check_hosts(ws, {args.name: host})[0])
 
 
 def retry(ws: Workspace, name: str) -> int:
@@ -71,7 +71,7 @@ def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure
     except DaemonError as err:
         if err.code not in ("no_daemon", "refused"):  # a host that was just added may be news to the daemon
             raise
-        trust_from_here(ws, name, host, offered)
+        trust_directly(ws, name, host, offered)
         with contextlib.suppress(DaemonError):
             command(ws, "nudge", host=name)
 

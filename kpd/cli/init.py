@@ -1,4 +1,4 @@
-"""kpd init: a workspace in a folder, without touching what is there already; and the one that a first run makes."""
+"""kpd init: creates a workspace in a folder without changing what is there; also the one of a first run."""
 
 import secrets
 import shutil
@@ -6,10 +6,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from kpd.cli.daemon import end_orphan
-from kpd.cli.outcome import OK, CliError
-from kpd.cli.text import narrate, out
+from kpd.cli.exit_codes import OK, CliError
+from kpd.cli.terminal_text import narrate, out
 from kpd.workspace.paths import FIRST, Workspace, expanded, is_source, is_workspace
-from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.run_files import write_atomic
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import copy_task, ignored
 

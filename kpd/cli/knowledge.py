@@ -1,12 +1,12 @@
-"""kpd skills, memory, rules: what kpd knows, what it found before, and what it concludes from a profile."""
+"""kpd skills, memory, rules: print kpd's knowledge, and pin or ban rules."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from kpd.cli.ask import command, query, workspace
-from kpd.cli.outcome import OK, CliError
+from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, columns, narrate, out, out_json, table, wrapped
+from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table, wrapped
 from kpd.text.foreign import visible
 
 

@@ -1,4 +1,4 @@
-"""kpd log: a run's iterations with their verdicts, as they were recorded and as they come."""
+"""kpd log: lists a run's iterations with their verdicts, and follows new ones."""
 
 import asyncio
 import json
@@ -7,17 +7,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from kpd.cli import words
+from kpd.cli import labels
 from kpd.cli.ask import query, workspace
-from kpd.cli.outcome import OK, CliError
+from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.parser import add_json, nearest
-from kpd.cli.text import columns, cut, line, narrate, out, out_json, pad
+from kpd.cli.terminal_text import columns, cut, line, narrate, out, out_json, pad
 from kpd.model import codec
 from kpd.model.events import Event, IterationEnded, RunEnded
 from kpd.model.fold import fold
-from kpd.model.nouns import Run, State
+from kpd.model.state import Run, State
 from kpd.subscription import Client
-from kpd.text import briefs
+from kpd.text import json_views
 from kpd.text.endings import of_run, run_ended
 from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
@@ -54,10 +54,10 @@ def execute(args: Namespace) -> int:
         if not run.over:
             asyncio.run(_follow(ws, state, run_id, args.json))
     elif args.json:
-        out_json({"run": run_id, "iterations": [briefs.iteration(it) for it in run.iterations]})
+        out_json({"run": run_id, "iterations": [json_views.iteration(it) for it in run.iterations]})
     else:
         _tell(run, [it.number for it in run.iterations], False, head)
-        told = f"{run_id} of {run.task}: {words.run_state(briefs.run(run))}"
+        told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}"
         why = of_run(run)
         narrate(line(f"{told}, {why}" if why else told))
     return OK
@@ -70,13 +70,13 @@ async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> No
             case IterationEnded(run=run, iteration=number) if run == run_id:
                 _tell(state.runs[run_id], [number], as_json)
             case RunEnded(run=run, cause=cause) if run == run_id:
-                narrate(f"{run_id} {words.run_state(briefs.run(state.runs[run_id]))}: {line(run_ended(cause))}")
+                narrate(f"{run_id} {labels.run_state(json_views.run(state.runs[run_id]))}: {line(run_ended(cause))}")
                 return
 
 
 def _head(card: dict[str, Any]) -> tuple[str, ...]:
     """The columns' names, with what the task's scores are in."""
-    score = cut(f"SCORE {line(words.unit(card))}", WIDTHS[HEAD.index("SCORE")])
+    score = cut(f"SCORE {line(labels.unit(card))}", WIDTHS[HEAD.index("SCORE")])
     return tuple(score if name == "SCORE" else name for name in HEAD)
 
 
@@ -86,7 +86,7 @@ def _tell(run: Run, numbers: list[int], as_json: bool, head: tuple[str, ...] = (
         out(row(head, limit))
     for it in run.iterations:
         if it.number in numbers:
-            brief = briefs.iteration(it)
+            brief = json_views.iteration(it)
             out(json.dumps(brief) if as_json else row(cells(run.id, brief, it.number == run.incumbent), limit))
     sys.stdout.flush()
 
@@ -94,9 +94,9 @@ def _tell(run: Run, numbers: list[int], as_json: bool, head: tuple[str, ...] = (
 def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:
     """One iteration as a row; * marks the incumbent."""
     name = f"{run_id}.{it['number']}{'*' if incumbent else ''}"
-    gain = "" if it["outcome"] == "baseline" else words.gain(it["verdict"])
+    gain = "" if it["outcome"] == "baseline" else labels.gain(it["verdict"])
     why = it["reason"] if it["outcome"] in ("failed", "infra") and it["reason"] else it["memo"]
-    return name, words.outcome(it), words.number(it["score"]), gain, it["agent"], why
+    return name, labels.outcome(it), labels.number(it["score"]), gain, it["agent"], why
 
 
 def row(texts: tuple[str, ...], limit: int | None) -> str:

@@ -1,4 +1,4 @@
-"""The entry point: a table of verbs, of which only the chosen one is imported."""
+"""Starts kpd: a table of verbs, of which only the requested one is imported."""
 
 import argparse
 import errno
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn, TextIO, cast
 
 from kpd import __version__
-from kpd.cli.outcome import DAEMON_CODES, INFRA, INTERRUPTED, OK, USAGE, CliError
+from kpd.cli.exit_codes import DAEMON_CODES, INFRA, INTERRUPTED, OK, USAGE, CliError
 from kpd.cli.parser import Parser, add_workspace, nearest
-from kpd.cli.text import narrate
+from kpd.cli.terminal_text import narrate
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.operation import help_of
 from kpd.operations.runs import MoveRun
@@ -90,15 +90,15 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Expected errors become one line on stderr."""
-    make_whole()
+    open_missing()
     try:
         if "_ARGCOMPLETE" in os.environ:
-            from kpd.cli.candidates import complete
+            from kpd.cli.completions import complete
 
             complete([verb for _, group in VERBS for verb in group], prepare)
         return _run(list(sys.argv[1:] if argv is None else argv))
     finally:
-        let_go_of_stderr()
+        discard_stderr()
 
 
 def _run(argv: list[str]) -> int:
@@ -186,25 +186,25 @@ def _complain(message: str, remedy: str, code: int) -> int:
     return code
 
 
-class Closed(io.TextIOBase):
+class ClosedStdout(io.TextIOBase):
     """Stands for a stdout that was closed before kpd began: to write to it fails as on a full disk."""
 
     def write(self, text: str) -> NoReturn:
         raise OSError(errno.EBADF, "it is closed", "stdout")
 
 
-def make_whole() -> None:
+def open_missing() -> None:
     """Have all three streams there. A closed one's number is taken, or kpd's next file would get it."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
     if sys.stdout is None:
         os.open(os.devnull, os.O_WRONLY)
-        sys.stdout = cast(TextIO, Closed())
+        sys.stdout = cast(TextIO, ClosedStdout())
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
-def let_go_of_stderr() -> None:
+def discard_stderr() -> None:
     """What could not be narrated is dropped: Python would try once more, and its failure would be the exit code."""
     try:
         sys.stderr.flush()

@@ -1,17 +1,17 @@
-"""Verbs that are one operation and no more: their arguments and their words come from its declaration."""
+"""Makes verbs of operations, with arguments and help from their declarations."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any, get_args, get_origin
 
 from kpd.cli.ask import command, workspace
-from kpd.cli.outcome import OK
+from kpd.cli.exit_codes import OK
 from kpd.cli.parser import amount, count
-from kpd.cli.text import narrate
+from kpd.cli.terminal_text import narrate
 from kpd.operations.arguments import Arg
 from kpd.operations.catalogue import KEYS, OPERATIONS
 from kpd.operations.operation import Operation, fields, spoken
 from kpd.text.foreign import visible
-from kpd.workspace.seams import Seam
+from kpd.workspace.entry_points import EntryPointGroup
 
 
 def declared(verb: str) -> tuple[type[Operation[Any]], dict[str, Any]]:
@@ -56,7 +56,7 @@ def _help(said: Arg) -> str:
 
 def agents() -> tuple[str, ...]:
     """The names of all agents that are installed; imports none of them. Raises PlugInError."""
-    return Seam("kpd.agents", lambda found: found).names()
+    return EntryPointGroup("kpd.agents", lambda found: found).names()
 
 
 def _parts(hint: Any) -> list[Any]:

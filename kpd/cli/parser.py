@@ -1,10 +1,10 @@
-"""Argument parsing that ends with exit code 64 and one line, as every other usage error does."""
+"""Parses arguments; an error ends with exit code 64 and one line."""
 
 import argparse
 import math
 from typing import NoReturn
 
-from kpd.cli.outcome import CliError
+from kpd.cli.exit_codes import CliError
 
 
 class Parser(argparse.ArgumentParser):

@@ -1,11 +1,11 @@
-"""For `kpd show --prompt`: what an iteration's agent told its model, block by block, and the text if it was kept."""
+"""Prints the prompt of an iteration for `kpd show --prompt`: its blocks, and the text if it was kept."""
 
 from collections.abc import Iterator
 
-from kpd.agents.prompt.record import RECORD, Asked, Record
+from kpd.agents.prompt.record import RECORD, PromptRecord, PromptSummary
 from kpd.cli.ask import query
-from kpd.cli.outcome import FAILED, OK, CliError
-from kpd.cli.text import columns, narrate, out, out_json, table
+from kpd.cli.exit_codes import FAILED, OK, CliError
+from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.model.codec import CodecError, decode, jsonable
 from kpd.text.foreign import visible
 from kpd.wire import DaemonError
@@ -32,9 +32,9 @@ def show(ws: Workspace, iteration: str, as_json: bool) -> int:
     return OK
 
 
-def _asked(ws: Workspace, iteration: str) -> tuple[Asked, ...]:
+def _asked(ws: Workspace, iteration: str) -> tuple[PromptSummary, ...]:
     try:
-        return decode(_file(ws, iteration, RECORD).encode(), Record).prompts
+        return decode(_file(ws, iteration, RECORD).encode(), PromptRecord).prompts
     except DaemonError as err:
         if err.code != "no_file":
             raise
@@ -48,7 +48,7 @@ def _file(ws: Workspace, iteration: str, name: str) -> str:
     return text
 
 
-def _told(prompt: Asked) -> Iterator[str]:
+def _told(prompt: PromptSummary) -> Iterator[str]:
     cached = sum(block.tokens for block in prompt.blocks if block.cached)
     share = 100 * cached / prompt.tokens if prompt.tokens else 0
     yield f"{prompt.purpose}: about {prompt.tokens:,} tokens, {share:.0f} % of them for the cache"

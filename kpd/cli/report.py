@@ -1,12 +1,12 @@
-"""One iteration as text: what was tried, what came of it, and why. Pure: answers in, lines out."""
+"""Formats one iteration as text: what was tried, the result, and why. Pure: answers in, lines out."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from kpd.cli import words
-from kpd.cli.text import line, paint, table, wrapped
+from kpd.cli import labels
+from kpd.cli.terminal_text import line, paint, table, wrapped
 from kpd.model.metrics import describe, parted
-from kpd.model.missing import lacks
+from kpd.model.missing import missing_by_reason
 from kpd.model.profiles import ESTIMATED
 from kpd.model.spending import dollars
 from kpd.profile.changes import changes
@@ -49,14 +49,14 @@ def _field(label: str, text: str, limit: int | None) -> list[str]:
 
 def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     run, it, detail = shown["run"], shown["iteration"], shown["detail"]
-    tint = "green" if it["override"] else words.OUTCOMES.get(it["outcome"] or "", ("", "bold"))[1]
-    yield f"{run['id']}.{it['number']}  {paint(words.outcome(it), tint, colour)}"
+    tint = "green" if it["override"] else labels.OUTCOMES.get(it["outcome"] or "", ("", "bold"))[1]
+    yield f"{run['id']}.{it['number']}  {paint(labels.outcome(it), tint, colour)}"
     against = "" if it["parent"] == it["number"] else f", against {run['id']}.{it['parent']}"
     yield from _field("task", f"{run['task']} on {run['host']}, proposed by {it['agent']}{against}", limit)
     if run["device"]:
         yield from _field("device", run["device"], limit)
     yield from _field("memo", it["memo"] or "none", limit)
-    if asks := words.approval(run["id"], it):
+    if asks := labels.approval(run["id"], it):
         yield from _field("waits", asks, limit)
     if it["again"] is not None:
         thorough = ", with as many processes as a verdict can use" if it["thorough"] else ""
@@ -75,13 +75,13 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("cost", _cost(it["spend"]), limit)
     if verdict := it["verdict"]:
         confidence = f"{100 * verdict['gain']['confidence']:g} %, {verdict['processes']} processes"
-        yield from _field("verdict", f"{verdict['word']}: {words.gain(verdict)} at {confidence}", limit)
+        yield from _field("verdict", f"{verdict['word']}: {labels.gain(verdict)} at {confidence}", limit)
         yield from _field("", verdict["reason"], limit)
     if it["override"]:
         yield from _field("override", it["override"]["text"], limit)
     if it["score"] is not None:
         roofline = f", {it['roofline_pct']:.0f} % of the roofline" if it["roofline_pct"] is not None else ""
-        score = f"{words.number(it['score'])} {words.unit(_card(shown))}"
+        score = f"{labels.number(it['score'])} {labels.unit(_card(shown))}"
         yield from _field("score", f"{score}{roofline}{_since_baseline(shown)}", limit)
     if it["cause"] and it["cause"]["kind"] != "verdict":
         yield from _field("reason", it["reason"], limit)
@@ -94,17 +94,17 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
 def _cost(spend: Answer) -> str:
     tokens = sum(spend["usage"].values())
     unknown = " + ?" if spend["unpriced"] else ""
-    return f"{dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {words.counted(spend['calls'], 'call')}"
+    return f"{dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {labels.counted(spend['calls'], 'call')}"
 
 
 def _since_baseline(shown: Answer) -> str:
     baseline = _score(shown["baseline"])
-    unit = words.unit(_card(shown))
-    factor = words.speedup(_card(shown), baseline, shown["iteration"]["score"])
+    unit = labels.unit(_card(shown))
+    factor = labels.speedup(_card(shown), baseline, shown["iteration"]["score"])
     if baseline is None or factor is None or shown["iteration"]["outcome"] == "baseline":
         return ""
-    better = "fast" if unit == words.unit({}) else "good"
-    return f", the baseline's was {words.number(baseline)} {unit} ({factor:.2f} times as {better})"
+    better = "fast" if unit == labels.unit({}) else "good"
+    return f", the baseline's was {labels.number(baseline)} {unit} ({factor:.2f} times as {better})"
 
 
 def _card(shown: Answer) -> Answer:
@@ -121,13 +121,13 @@ def _expected(shown: Answer) -> str:
     name = expected["metric"]
     text = f"{_label(name)} {expected['direction']}"
     if expected["gain_pct"] is not None:
-        text += f", gain {words.signed(expected['gain_pct'])} %"
+        text += f", gain {labels.signed(expected['gain_pct'])} %"
     before, after = _metrics(shown["parent"]).get(name), _metrics(shown["detail"]).get(name)
     if before is None or after is None:
         return f"{text}: not measured"
     went = "up" if after > before else "down" if after < before else "nowhere"
     held = "as expected" if went == expected["direction"] else "not as expected"
-    return f"{text}: it went {went}, {words.number(before)} → {words.number(after)}, {held}"
+    return f"{text}: it went {went}, {labels.number(before)} → {labels.number(after)}, {held}"
 
 
 def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
@@ -142,13 +142,13 @@ def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
 
 
 def _on_cpu(case: Answer) -> tuple[str, ...]:
-    times = words.number(case["candidate_us"]), words.number(case["incumbent_us"])
-    return (case["case"], *times, _gain(case), words.number(case["roofline_us"]), _of_roofline(case))
+    times = labels.number(case["candidate_us"]), labels.number(case["incumbent_us"])
+    return (case["case"], *times, _gain(case), labels.number(case["roofline_us"]), _of_roofline(case))
 
 
 def _on_gpu(case: Answer) -> tuple[str, ...]:
     event, device, warm, before = (
-        words.number(case[name]) for name in ("candidate_us", "device_us", "warm_us", "incumbent_us")
+        labels.number(case[name]) for name in ("candidate_us", "device_us", "warm_us", "incumbent_us")
     )
     return case["case"], event, device, _launching(case), warm, before, _gain(case), _of_roofline(case)
 
@@ -161,7 +161,7 @@ def _launching(case: Answer) -> str:
 
 def _gain(case: Answer) -> str:
     sign = "▲" if case["gain_pct"] > 0 else "▼" if case["gain_pct"] < 0 else "="
-    return f"{sign} {words.signed(case['gain_pct'])} %"
+    return f"{sign} {labels.signed(case['gain_pct'])} %"
 
 
 def _of_roofline(case: Answer) -> str:
@@ -226,7 +226,7 @@ def _moved(shown: Answer, limit: int | None) -> Iterator[str]:
     for change in moved:
         metric = describe(change.metric)
         unit = metric.unit if metric else ""
-        rows.append((_label(change.metric), words.number(change.before), words.number(change.after), unit))
+        rows.append((_label(change.metric), labels.number(change.before), labels.number(change.after), unit))
     if rows:
         head = ("METRIC", f"ITERATION {shown['iteration']['parent']}", "NOW", "UNIT")
         yield from table(head, rows, limit, right=f"ITERATION_{shown['iteration']['parent']} NOW")
@@ -235,7 +235,7 @@ def _moved(shown: Answer, limit: int | None) -> Iterator[str]:
 def _troubles(detail: Answer, limit: int | None) -> Iterator[str]:
     for fault in detail["faults"]:
         yield from wrapped(f"✗ attempt {fault['attempt']}, {fault['step']}: {fault['message']}", limit)
-    for lack in lacks(detail["profiled"]["missing"] if detail["profiled"] else {}):
+    for lack in missing_by_reason(detail["profiled"]["missing"] if detail["profiled"] else {}):
         yield from wrapped(f"– not measured: {line(lack.what or 'all')} ({lack.reason})", limit)
 
 

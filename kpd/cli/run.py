@@ -1,16 +1,16 @@
-"""kpd run: queue one run, with the daemon if none runs, and with --wait see it to its end."""
+"""kpd run: queues a run, starts the daemon if none runs, and waits for the end with --wait."""
 
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from kpd.cli.ask import command, query, workspace_to_be
+from kpd.cli.ask import command, planned_workspace, query
 from kpd.cli.daemon import ensure_daemon
+from kpd.cli.exit_codes import INFRA, INTERRUPTED, OK, CliError
 from kpd.cli.init import make_first
 from kpd.cli.operate import add_arguments, given
-from kpd.cli.outcome import INFRA, INTERRUPTED, OK, CliError
 from kpd.cli.parser import nearest
-from kpd.cli.text import line, narrate, out
+from kpd.cli.terminal_text import line, narrate, out
 from kpd.operations.runs import QueueRun
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
@@ -55,7 +55,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    ws = workspace_to_be(args)
+    ws = planned_workspace(args)
     task = task_name(ws, args.task)
     make_first(ws)
     if ensure_daemon(ws):

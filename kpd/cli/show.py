@@ -1,15 +1,15 @@
-"""kpd show and kpd diff: one iteration in full, and what it changed."""
+"""kpd show and kpd diff: print one iteration in full, and what it changed."""
 
 import json
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from kpd.cli import words
+from kpd.cli import labels
 from kpd.cli.ask import query, workspace
-from kpd.cli.outcome import FAILED, OK
+from kpd.cli.exit_codes import FAILED, OK
 from kpd.cli.parser import add_json
 from kpd.cli.report import advice, report
-from kpd.cli.text import clean, colours, columns, narrate, out, out_json, paint, wrapped
+from kpd.cli.terminal_text import clean, colours, columns, narrate, out, out_json, paint, wrapped
 from kpd.client import ask
 from kpd.text.foreign import visible
 
@@ -69,7 +69,9 @@ def _rederive(answer: dict[str, Any], as_json: bool) -> int:
         return OK if same else FAILED
     for name, verdict in clean({"recorded": answer["recorded"], "rederived": answer["rederived"]}).items():
         told = (
-            "none" if verdict is None else f"{verdict['word']}: {words.gain(verdict)}, {verdict['processes']} processes"
+            "none"
+            if verdict is None
+            else f"{verdict['word']}: {labels.gain(verdict)}, {verdict['processes']} processes"
         )
         out(*wrapped(f"{name:<11}{told}", columns()))
     out("✓ the same verdict" if same else "✗ another verdict: the budget or this kpd's judge has changed since")

@@ -1,17 +1,17 @@
-"""kpd start: a daemon, the tasks in its queue, and the UI on top."""
+"""kpd start: starts the daemon, queues tasks, and opens the UI."""
 
 import threading
 import time
 from argparse import ArgumentParser, Namespace
 
-from kpd.cli.ask import workspace_to_be
+from kpd.cli.ask import planned_workspace
 from kpd.cli.attach import open_ui, require_terminal
 from kpd.cli.daemon import POLL_S, ensure_daemon, listens
+from kpd.cli.exit_codes import OK
 from kpd.cli.init import make_first
 from kpd.cli.operate import add_arguments
-from kpd.cli.outcome import OK
 from kpd.cli.run import enqueue, held, task_name
-from kpd.cli.text import narrate, out
+from kpd.cli.terminal_text import narrate, out
 from kpd.operations.runs import QueueRun
 from kpd.text.foreign import visible
 from kpd.wire import DaemonError
@@ -25,7 +25,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
-    ws = workspace_to_be(args)
+    ws = planned_workspace(args)
     tasks = [task_name(ws, given) for given in args.tasks]
     if args.headless:
         make_first(ws)

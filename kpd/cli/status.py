@@ -1,15 +1,15 @@
-"""kpd status and kpd queue: what runs where, what waits for its turn, and what needs a person."""
+"""kpd status and kpd queue: show what runs where, what is queued, and what needs a person."""
 
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kpd.cli import words
+from kpd.cli import labels
 from kpd.cli.ask import query, workspace
-from kpd.cli.outcome import OK
+from kpd.cli.exit_codes import OK
 from kpd.cli.parser import add_json
-from kpd.cli.text import clean, colours, columns, narrate, out, out_json, paint, table, wrapped
+from kpd.cli.terminal_text import clean, colours, columns, narrate, out, out_json, paint, table, wrapped
 
 NOTICES = 5
 ENDED = 3
@@ -41,7 +41,7 @@ def whose(status: Mapping[str, Any], colour: bool) -> str:
         label = Playback(**playback).label
         return f"▶ {label} · {playback['state']}, {playback['speed']}×, in {status['workspace']}"
     if status["pid"] is None:
-        return paint(words.NO_DAEMON, "yellow", colour)
+        return paint(labels.NO_DAEMON, "yellow", colour)
     return f"● kpd {status['version']}, process {status['pid']}, {status['workspace']}"
 
 
@@ -59,8 +59,8 @@ def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) 
         if task["error"]:
             yield from wrapped(f"✗ task {task['name']}: {task['error']}", limit)
     for notice in status["notices"][-NOTICES:]:
-        ago = words.duration(now - notice["at"])
-        yield from wrapped(f"{words.LEVELS[notice['level']]} {notice['text']} ({ago} ago)", limit)
+        ago = labels.duration(now - notice["at"])
+        yield from wrapped(f"{labels.LEVELS[notice['level']]} {notice['text']} ({ago} ago)", limit)
 
 
 def _runs(status: dict[str, Any], now: float, limit: int | None) -> Iterator[str]:
@@ -84,9 +84,9 @@ def runs_table(
     rows = []
     for run in runs:
         spent = f"{max(run['count'] - 1, 0)}/{run['budget']['iterations']}"
-        doing = run["reason"] if run["status"] == "ended" else words.now(run, now, held)
+        doing = run["reason"] if run["status"] == "ended" else labels.now(run, now, held)
         won = best(run, tasks.get(run["task"], {}))
-        rows.append((run["id"], words.run_state(run, held), run["task"], run["agent"], run["host"], spent, won, doing))
+        rows.append((run["id"], labels.run_state(run, held), run["task"], run["agent"], run["host"], spent, won, doing))
     head = ("RUN", "STATE", "TASK", "AGENT", "HOST", "ITER", "BEST", "NOW")
     return table(head, rows, limit, right="ITER")
 
@@ -96,10 +96,10 @@ def best(run: dict[str, Any], card: Mapping[str, Any]) -> str:
     found, baseline = run["best"], run["baseline"]
     if found is None or not found["score"]:
         return ""
-    score = f"{words.number(found['score'])} {words.unit(card)}"
+    score = f"{labels.number(found['score'])} {labels.unit(card)}"
     if baseline is None or found["number"] == baseline["number"]:
         return score
-    factor = words.speedup(card, baseline["score"], found["score"])
+    factor = labels.speedup(card, baseline["score"], found["score"])
     return score if factor is None else f"{score}, {factor:.2f}x"
 
 

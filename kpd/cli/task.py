@@ -1,18 +1,18 @@
-"""kpd task new, check, list: the tasks of a workspace, read from disk as they are now."""
+"""kpd task new, check, list: create, check and list the tasks of a workspace."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from kpd.cli import task_new
-from kpd.cli.ask import workspace, workspace_to_be
+from kpd.cli.ask import planned_workspace, workspace
 from kpd.cli.diagnosis import problems
-from kpd.cli.outcome import OK, USAGE, CliError
+from kpd.cli.exit_codes import OK, USAGE, CliError
 from kpd.cli.parser import add_json, nearest
-from kpd.cli.text import columns, narrate, out, out_json, table
+from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.text.foreign import visible
 from kpd.workspace.languages import LANGUAGES
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.run_files import write_atomic
 from kpd.workspace.task import NAME, Task, TaskError, card, find_tasks, load_task
 
 PLACEHOLDER = "@NAME@"
@@ -32,7 +32,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     if args.what == "list":
-        return _list(workspace_to_be(args), args)
+        return _list(planned_workspace(args), args)
     ws = workspace(args)
     return _new(ws, args) if args.what == "new" else _check(ws, args)
 

@@ -1,4 +1,4 @@
-"""kpd task new NAME --from … --wrapper … --observed …: a production kernel becomes a task."""
+"""kpd task new NAME --from … --wrapper … --observed …: creates a task from a production kernel."""
 
 import os
 import re
@@ -7,17 +7,17 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kpd.cli.outcome import FAILED, INFRA, OK, CliError
+from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
 from kpd.cli.parser import count
-from kpd.cli.text import narrate, out, out_json
+from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.model.spending import Spend, dollars
 from kpd.text.foreign import visible
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 
 if TYPE_CHECKING:
-    from kpd.onboarding.facts import Facts
-    from kpd.onboarding.generate import Purse
+    from kpd.onboarding.facts import KernelFacts
+    from kpd.onboarding.generate import ModelSpending
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -58,13 +58,13 @@ def execute(ws: Workspace, args: Namespace) -> int:
     import asyncio
 
     from kpd.onboarding.facts import as_json, findings
-    from kpd.onboarding.generate import Purse
+    from kpd.onboarding.generate import ModelSpending
 
     facts = findings(args.source, args.wrapper, args.observed, args.top)
     if args.facts:
         out_json(as_json(facts))
         return OK
-    purse = Purse(load_config(ws).claude.max_usd_per_run)
+    purse = ModelSpending(load_config(ws).claude.max_usd_per_run)
     try:
         folder = asyncio.run(_make(ws, args, facts, purse))
     finally:
@@ -79,15 +79,15 @@ async def at_once() -> None:
     """Nobody can pause a command."""
 
 
-async def _make(ws: Workspace, args: Namespace, facts: "Facts", purse: "Purse") -> Path:
+async def _make(ws: Workspace, args: Namespace, facts: "KernelFacts", purse: "ModelSpending") -> Path:
     from kpd.claude.errors import OverBudget, Unavailable
     from kpd.claude.question import Hooks
     from kpd.claude.service import Service
     from kpd.cli.diagnosis import problems
     from kpd.hosts.errors import HostError
     from kpd.onboarding.compiled import compiler, nvcc
-    from kpd.onboarding.generate import GivenUp, Maker
-    from kpd.text.standing import wait
+    from kpd.onboarding.generate import GivenUp, HarnessMaker
+    from kpd.text.waits import wait
 
     config = load_config(ws).claude
     if not os.environ.get(config.api_key_env, "").strip():
@@ -99,7 +99,7 @@ async def _make(ws: Workspace, args: Namespace, facts: "Facts", purse: "Purse") 
         stack.push_async_callback(service.close)
         try:
             here = await stack.enter_async_context(compiler(nvcc(), args.arch)) if nvcc() else None
-            maker = Maker(service, config, hooks, problems, here, lambda text: narrate(visible(text)))
+            maker = HarnessMaker(service, config, hooks, problems, here, lambda text: narrate(visible(text)))
             return await maker.make(ws.tasks, args.name, facts, args.tries)
         except GivenUp as err:
             raise CliError(visible(err.message), err.remedy, FAILED) from err

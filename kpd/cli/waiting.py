@@ -1,17 +1,17 @@
-"""Following one run to its end: narration on the way, an exit code at the end."""
+"""Follows one run to its end: prints progress, returns the exit code."""
 
 from collections.abc import AsyncIterator
 
-from kpd.cli import words
+from kpd.cli import labels
+from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, CliError
 from kpd.cli.log import follow, recorded
-from kpd.cli.outcome import FAILED, INFRA, NO_GAIN, OK, CliError
-from kpd.cli.text import line, narrate
+from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
 from kpd.model.fold import fold
-from kpd.model.nouns import Run, State
+from kpd.model.state import Run, State
 from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.text.endings import iteration_ended, of_run
-from kpd.text.standing import hold, pause, wait
+from kpd.text.waits import hold, pause, wait
 from kpd.workspace.paths import Workspace
 
 CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED, "infra": INFRA}
@@ -54,7 +54,7 @@ def _rolled_back(fact: e.Fact, run_id: str, before: bool) -> bool:
 
 
 def _verdict(run: Run, outcome: RunOutcome, rolled_back: bool) -> int:
-    narrate(f"{run.id} {words.RUN_OUTCOMES[outcome][0]}: {line(of_run(run))}")
+    narrate(f"{run.id} {labels.RUN_OUTCOMES[outcome][0]}: {line(of_run(run))}")
     return FAILED if rolled_back and outcome == "no_gain" else CODES[outcome]
 
 
@@ -71,4 +71,4 @@ def _narrate(fact: e.Fact, run_id: str) -> None:
         case e.RunResumed(run=run) if run == run_id:
             narrate(f"{run} goes on")
         case e.IterationEnded(run=run, iteration=number, outcome=outcome, cause=ended) if run == run_id:
-            narrate(f"{run}.{number}  {words.OUTCOMES[outcome][0]}  {line(iteration_ended(ended))}")
+            narrate(f"{run}.{number}  {labels.OUTCOMES[outcome][0]}  {line(iteration_ended(ended))}")

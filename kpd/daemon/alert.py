@@ -1,4 +1,4 @@
-"""`[notify] command`: tells a person that a run has ended, stands still or waits for them."""
+"""Runs `[notify] command` when a run has ended, is stuck or waits for a person."""
 
 import asyncio
 import os
@@ -6,10 +6,10 @@ import os
 from kpd.engine.journal import Journal
 from kpd.model import events as e
 from kpd.model.notices import NotifyFailed
-from kpd.model.standing import Hold
+from kpd.model.waits import Hold
 from kpd.text.endings import run_ended
-from kpd.text.notices import watched
-from kpd.text.standing import approval, hold, pause
+from kpd.text.notices import watchdog_notice
+from kpd.text.waits import approval, hold, pause
 
 LIMIT_S = 30
 
@@ -26,7 +26,7 @@ def worth_telling(fact: e.Fact) -> str | None:
         case e.QueueHeld(hold=cause):
             return held(cause)
         case e.DeviceIdle() | e.StepStalled():
-            return watched(fact)
+            return watchdog_notice(fact)
     return None
 
 

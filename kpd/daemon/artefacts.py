@@ -1,4 +1,4 @@
-"""An iteration's files as text for people: confined to its folder, capped in size, whatever they hold."""
+"""Reads an iteration's files as text: only inside its folder, limited in size."""
 
 import difflib
 import stat
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kpd.wire import DaemonError
-from kpd.workspace.paths import Outside, inside
+from kpd.workspace.paths import OutsideFolder, inside
 
 MOST_TEXT = 1024 * 1024  # bytes of one file that are shown
 MOST_DIFFED = 256 * 1024  # bytes of one file that are compared: difflib takes its time
@@ -16,7 +16,7 @@ def text(folder: Path, name: str, most: int = MOST_TEXT) -> tuple[str, bool]:
     """The file `name` of `folder`, and whether it had more than `most` bytes. Raises DaemonError (usage, no_file)."""
     try:
         path = inside(folder, name)
-    except Outside as err:
+    except OutsideFolder as err:
         raise DaemonError("usage", f"not a file of this iteration: {err}") from err
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

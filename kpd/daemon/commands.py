@@ -1,4 +1,4 @@
-"""What the engine is asked for clients: commands, each refused or carried out, and a glance at devices."""
+"""Carries out commands of clients, or refuses them; reads the status of devices."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from inspect import isawaitable
 from typing import Any
 
 from kpd.engine.engine import Engine
-from kpd.engine.fleet import Fleet
+from kpd.engine.host_pool import HostPool
 from kpd.engine.operations.effects import EFFECTS
 from kpd.hosts.errors import HostError
 from kpd.model.codec import jsonable
@@ -38,13 +38,13 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
     return {**op.answer(target), **(done or {})}
 
 
-async def answer(fleet: Fleet, args: Mapping[str, object]) -> list[Any]:
+async def device_status(pool: HostPool, args: Mapping[str, object]) -> list[Any]:
     """The looks as plain JSON values, all hosts at once. Raises DaemonError."""
     if strange := sorted(args.keys() - {"host"}):
         raise DaemonError("usage", f"query glance takes no {strange[0]!r}", "it takes: host")
     name = args.get("host")
-    if name is not None and not (isinstance(name, str) and name in fleet.hosts):
-        raise DaemonError("unknown", f"no host {name!r}", f"hosts: {', '.join(fleet.hosts) or 'none'}")
-    names = list(fleet.hosts) if name is None else [name]
-    looks = await asyncio.gather(*(fleet.glance(one) for one in names))
+    if name is not None and not (isinstance(name, str) and name in pool.hosts):
+        raise DaemonError("unknown", f"no host {name!r}", f"hosts: {', '.join(pool.hosts) or 'none'}")
+    names = list(pool.hosts) if name is None else [name]
+    looks = await asyncio.gather(*(pool.device_status(one) for one in names))
     return [jsonable(look) for look in looks if look is not None]

@@ -1,4 +1,4 @@
-"""The one way a fact enters the world: written to the log, folded into the state, told to those who listen."""
+"""Records facts, the only way to do so: appends to the log, folds into the state, publishes to subscribers."""
 
 import hashlib
 import logging
@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import kpd.model
-from kpd.daemon.store import Store, StoreError
+from kpd.daemon.store import EventStore, StoreError
 from kpd.messages import Live
 from kpd.model import codec
 from kpd.model.events import Event, Fact, QueueHeld, QueueReleased
 from kpd.model.fold import fold
-from kpd.model.nouns import State
-from kpd.model.standing import Hold
+from kpd.model.state import State
+from kpd.model.waits import Hold
 
 SNAPSHOT_EVERY = 2000  # events; that many are folded in about 0.1 s at a start
 LIVE_CHARACTERS = 16_384  # of one live message; longer text is cut into several
@@ -24,10 +24,10 @@ Listener = Callable[[Message], None]
 log = logging.getLogger(__name__)
 
 
-class Journal:
+class EventJournal:
     """The log and the state that it folds to. All calls come from the event loop's thread."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: EventStore) -> None:
         """Raises StoreError when the log cannot be read."""
         self.store = store
         self._fold = model_digest()
@@ -113,7 +113,7 @@ class Journal:
             self._publishing = False
 
 
-def load_state(store: Store) -> State:
+def load_state(store: EventStore) -> State:
     """The fold of all events in the log, from the newest usable snapshot on. Raises StoreError."""
     return _load(store, model_digest())[0]
 
@@ -126,7 +126,7 @@ def model_digest() -> str:
     return source.hexdigest()
 
 
-def _load(store: Store, digest: str) -> tuple[State, int]:
+def _load(store: EventStore, digest: str) -> tuple[State, int]:
     """The state now, and the event its snapshot ended with."""
     state = State()
     raw = store.snapshot(digest)

@@ -1,4 +1,4 @@
-"""What waits to be sent to one client, never in the daemon's way: all in order, or little of it for a thin line."""
+"""Queues messages to one client without blocking the daemon: all in order, or fewer with low bandwidth."""
 
 import asyncio
 import contextlib
@@ -109,7 +109,7 @@ MOST_STREAMS = 16  # that are kept between two sendings
 Stream = tuple[str, str, int]
 
 
-class Brief:
+class LiveSummary:
     """One client's: what it hears it sends on every BRIEF_S, cut short. What is left out was not asked for."""
 
     def __init__(self, outbox: Outbox) -> None:

@@ -1,4 +1,4 @@
-"""The process: one store, one journal, one engine, one server; signals; a clean start, after a crash too, and end."""
+"""Runs the daemon: store, journal, engine, server. Handles signals, recovers after a crash, ends cleanly."""
 
 import asyncio
 import logging
@@ -10,22 +10,22 @@ from pathlib import Path
 from typing import Literal
 
 from kpd import __version__
-from kpd.daemon import alert, commands, library, system, views
-from kpd.daemon.diary import NOTICED, Diary
-from kpd.daemon.journal import Journal, Listener
+from kpd.daemon import alert, commands, knowledge_views, system, views
+from kpd.daemon.journal import EventJournal, Listener
+from kpd.daemon.log_tail import NOTICED, LogTail
 from kpd.daemon.server import Server
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
+from kpd.daemon.watchdog_timer import WatchdogTimer
 from kpd.daemon.watcher import Watcher, survey_tasks
-from kpd.daemon.watching import Watching
 from kpd.engine import ledger
 from kpd.engine.engine import Engine
 from kpd.engine.journal import holding
 from kpd.messages import Live
 from kpd.model import events as e
 from kpd.model.notices import EditsUnseen, Finishing, Level, Said, SettingsRead, SettingsRefused, Subject
-from kpd.model.nouns import Run, State
-from kpd.model.standing import Hold, LeftAt, Unfinished
+from kpd.model.state import Run, State
 from kpd.model.status import Queued
+from kpd.model.waits import Hold, LeftAt, Unfinished
 from kpd.operations.checking import checked
 from kpd.operations.machines import ShutDown
 from kpd.text.notices import told
@@ -42,11 +42,11 @@ Ended = Literal["crashed", "cut", "rested"]
 class Daemon:
     """Everything that lives as long as the process."""
 
-    def __init__(self, workspace: Workspace, config: Config, journal: Journal) -> None:
+    def __init__(self, workspace: Workspace, config: Config, journal: EventJournal) -> None:
         self.workspace = workspace
         self.journal = journal
         self.engine = Engine(workspace, config, journal)
-        self.diary = Diary(journal)
+        self.diary = LogTail(journal)
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
@@ -60,7 +60,7 @@ class Daemon:
         if now:
             self.ending.set()
             return ()
-        left = self.engine.conductor.finish()
+        left = self.engine.scheduler.finish()
         if self._finishing is None:
             self._finishing = asyncio.create_task(self._finish())
             if left:
@@ -78,7 +78,7 @@ class Daemon:
             self._say("info", SettingsRead(changed=False))
 
     async def _finish(self) -> None:
-        await self.engine.conductor.finished()
+        await self.engine.scheduler.finished()
         self.rested = not self.ending.is_set()
         self.ending.set()
 
@@ -91,7 +91,7 @@ class Daemon:
         """Until `ending` is set. `ended` is how the daemon before this one did."""
         async with AsyncExitStack() as stack:
             survey_tasks(self.workspace, self.journal)
-            for _, wrong in await asyncio.to_thread(list, library.plug_ins()):
+            for _, wrong in await asyncio.to_thread(list, knowledge_views.plug_ins()):
                 if wrong is not None:
                     self._say("warning", Said(str(wrong)))
             hold_unfinished(self.journal, ended)
@@ -103,7 +103,7 @@ class Daemon:
             engine = asyncio.create_task(self.engine.serve())
             engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve
             stack.push_async_callback(self._end_engine, engine)
-            stack.callback(Watching(self.journal, lambda: self.engine.config.notify).close)
+            stack.callback(WatchdogTimer(self.journal, lambda: self.engine.config.notify).close)
             system.ready()
             await self.ending.wait()
             system.stopping()
@@ -117,7 +117,7 @@ class Daemon:
 
     async def _query(self, what: str, args: dict[str, object]) -> object:
         if what == "glance":
-            return await commands.answer(self.engine.fleet, args)
+            return await commands.device_status(self.engine.pool, args)
         if what == "diary":
             return self.diary.answer(args)
         return await asyncio.to_thread(views.answer, what, args, views.Sources(self.journal.state, self.workspace))
@@ -154,7 +154,7 @@ class Daemon:
     def _wait_no_more(self, message: e.Event | Live | State) -> None:
         """While the daemon ends: a step that has come to wait, perhaps for hours, is not waited for."""
         if self._finishing is not None and isinstance(message, e.Event) and isinstance(message.fact, e.RunWaits):
-            self.engine.conductor.finish()
+            self.engine.scheduler.finish()
 
     def _alert(self, message: e.Event | Live | State) -> None:
         command = self.engine.config.notify.command
@@ -179,8 +179,8 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
     """
     workspace.make_private()
     config = load_config(workspace)
-    with system.hold(workspace.lock):
-        journal = Journal(Store(workspace.store))
+    with system.hold_lock(workspace.lock):
+        journal = EventJournal(EventStore(workspace.store))
         ended = how_it_ended(journal)
         for listener in listeners:
             journal.subscribe(listener)
@@ -199,7 +199,7 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
     return 0
 
 
-def how_it_ended(journal: Journal) -> Ended:
+def how_it_ended(journal: EventJournal) -> Ended:
     """To be asked before this one says that it has started. Raises JournalError."""
     if journal.state.pid is not None:
         return "crashed"
@@ -208,7 +208,7 @@ def how_it_ended(journal: Journal) -> Ended:
     return "rested" if isinstance(fact, e.DaemonStopped) and fact.rested else "cut"
 
 
-def hold_unfinished(journal: Journal, ended: Ended) -> None:
+def hold_unfinished(journal: EventJournal, ended: Ended) -> None:
     """Hold the queue for a former daemon's runs until a person says `resume`, unless that one came to rest.
 
     Their jobs go on meanwhile: a step that is begun again follows its job, or reads what that has measured. What runs

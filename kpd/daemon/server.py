@@ -1,4 +1,4 @@
-"""The daemon's end of the socket: who may connect, what they are told, and that no client harms another."""
+"""Serves the socket: checks who may connect, answers requests, and isolates clients from each other."""
 
 import asyncio
 import contextlib
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from kpd import __version__, messages as m
-from kpd.daemon.journal import Journal, Message
-from kpd.daemon.outbox import GRACE_S, Brief, Outbox
+from kpd.daemon.journal import EventJournal, Message
+from kpd.daemon.outbox import GRACE_S, LiveSummary, Outbox
 from kpd.daemon.store import StoreError
 from kpd.daemon.system import peer_uid
-from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, named
+from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, clean_name
 
 CATCH_UP = 2000  # events; a subscriber further behind gets a snapshot
 MAX_OPEN = 32  # requests of one client under way; further ones wait unread
@@ -32,7 +32,7 @@ class Server:
     They are run to their end even when the client that asked is gone.
     """
 
-    def __init__(self, path: Path, journal: Journal, on_query: OnQuery, on_command: OnCommand) -> None:
+    def __init__(self, path: Path, journal: EventJournal, on_query: OnQuery, on_command: OnCommand) -> None:
         self._path = path
         self._journal = journal
         self._on_query = on_query
@@ -119,8 +119,8 @@ class Server:
             ours = f"this daemon is kpd {__version__} with protocol {PROTOCOL}"
             theirs = f"the client is kpd {hello.version} with protocol {hello.protocol}"
             raise DaemonError("protocol", f"{ours}, {theirs}", "kpd shutdown, then kpd start with the newer one")
-        client.name = named(hello.client) or "?"
-        client.by = named(hello.by) or client.name
+        client.name = clean_name(hello.client) or "?"
+        client.by = clean_name(hello.by) or client.name
         client.read_only = hello.read_only
         state = self._journal.state
         client.outbox.put(
@@ -190,7 +190,7 @@ class Server:
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT_S)
-            line = m.push_line(m.Beat(self._journal.state.seq))
+            line = m.push_line(m.Heartbeat(self._journal.state.seq))
             for client in self._clients:
                 if client.subscribed and client.outbox.idle:
                     client.outbox.put(line)
@@ -202,7 +202,7 @@ class _Client:
     def __init__(self, task: asyncio.Task[None], outbox: Outbox) -> None:
         self.task = task
         self.outbox = outbox
-        self.brief = Brief(outbox)
+        self.brief = LiveSummary(outbox)
         self.name = "?"
         self.by = "?"
         self.read_only = True

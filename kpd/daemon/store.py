@@ -1,4 +1,4 @@
-"""The event log on disk: one SQLite file in WAL mode that only ever grows.
+"""Stores the event log on disk: one SQLite file in WAL mode, append-only.
 
 Schema, version 1 (`PRAGMA user_version`):
 
@@ -42,7 +42,7 @@ class StoreError(JournalError):
         self.remedy = remedy
 
 
-class Store:
+class EventStore:
     """One open event log. Not for sharing between threads."""
 
     def __init__(self, path: Path, read_only: bool = False) -> None:

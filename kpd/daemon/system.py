@@ -1,4 +1,4 @@
-"""What the operating system does for a daemon: one a workspace, who connects to it, and how systemd is told."""
+"""Wraps the operating system's services: one daemon per workspace, the user of a connection, messages to systemd."""
 
 import fcntl
 import logging
@@ -21,7 +21,7 @@ class AlreadyRunning(Exception):
 
 
 @contextmanager
-def hold(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Be the only one inside this block. Raises AlreadyRunning, OSError.
 
     The kernel drops the lock with the process, so nothing is left to clean up after a crash. The file itself stays:

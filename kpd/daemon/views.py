@@ -1,4 +1,4 @@
-"""Answers to the questions that clients ask: read from the state, the log and the files, changing nothing.
+"""Answers queries of clients from the state, the log and the files; changes nothing.
 
 The same functions serve the socket and, when no daemon runs, a command-line verb; so the environment is the daemon's,
 or the verb's. Arguments may be left out or
@@ -28,7 +28,7 @@ data stand sentences: `reason`, why a run or an iteration ended or is paused, an
     memory    {text}                                   task
     model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
-Two more the daemon alone can answer: `glance` (glances.py) and `diary` (diary.py).
+Two more the daemon alone can answer: `glance` (device_status.py) and `diary` (log_tail.py).
 """
 
 import os
@@ -39,20 +39,20 @@ from functools import cache
 from inspect import signature
 from typing import Any
 
-from kpd.daemon import artefacts, library
+from kpd.daemon import artefacts, knowledge_views
+from kpd.daemon.accounting import account, rederived, terms
 from kpd.daemon.journal import load_state
-from kpd.daemon.reckoning import account, rederived, terms
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.model import codec
 from kpd.model.detail import Detail, detail
 from kpd.model.events import Billed
-from kpd.model.nouns import Iteration, Run, State
+from kpd.model.state import Iteration, Run, State
 from kpd.operations.references import iteration_ref, run_ref
-from kpd.text import briefs
-from kpd.text.standing import hold
+from kpd.text import json_views
+from kpd.text.waits import hold
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.run_files import IterationFolder
 from kpd.workspace.strict import misfit
 
 MOST_EVENTS = 10_000  # of one answer
@@ -70,7 +70,7 @@ class Sources:
         """The state as the log has it, for when no daemon runs. Raises StoreError."""
         if not workspace.store.exists():
             return cls(State(workspace=str(workspace.root)), workspace)
-        with Store(workspace.store, read_only=True) as store:
+        with EventStore(workspace.store, read_only=True) as store:
             return cls(replace(load_state(store), pid=None), workspace)
 
     def folder(self, run: Run, number: int) -> IterationFolder:
@@ -78,7 +78,7 @@ class Sources:
 
     def detail(self, run: Run, number: int) -> Detail:
         """Raises StoreError."""
-        with Store(self.workspace.store, read_only=True) as store:
+        with EventStore(self.workspace.store, read_only=True) as store:
             return detail(store.read(run=run.id, iteration=number))
 
 
@@ -122,18 +122,18 @@ def _status(sources: Sources) -> Any:
         "seq": state.seq,
         "at": state.at,
         **_queue(sources),
-        "runs": {run.id: briefs.run(run) for run in state.runs.values()},
+        "runs": {run.id: json_views.run(run) for run in state.runs.values()},
         "hosts": state.hosts,
         "tasks": state.tasks,
-        "notices": [briefs.noticed(one) for one in state.notices],
+        "notices": [json_views.noticed(one) for one in state.notices],
         "playback": state.playback,
     }
 
 
 def _queue(sources: Sources) -> dict[str, Any]:
     state = sources.state
-    active = None if state.active is None else briefs.run(state.active)
-    begun, queued = [briefs.run(run) for run in state.begun], [briefs.run(run) for run in state.queue]
+    active = None if state.active is None else json_views.run(state.active)
+    begun, queued = [json_views.run(run) for run in state.begun], [json_views.run(run) for run in state.queue]
     return {"held": hold(state.held), "hold": state.held, "active": active, "begun": begun, "queued": queued}
 
 
@@ -142,7 +142,7 @@ def _queue(sources: Sources) -> dict[str, Any]:
 
 def _log(sources: Sources, limit: int = 200, run: str | None = None) -> Any:
     with _log_of(sources, run) as log:
-        return [] if log is None else [briefs.event(event) for event in log.tail(_some(limit), run)]
+        return [] if log is None else [json_views.event(event) for event in log.tail(_some(limit), run)]
 
 
 def _events(
@@ -150,18 +150,18 @@ def _events(
 ) -> Any:
     with _log_of(sources, run) as log:
         found = () if log is None else log.read(after, _some(limit), run, iteration)
-        return [briefs.event(event) for event in found]
+        return [json_views.event(event) for event in found]
 
 
 @contextmanager
-def _log_of(sources: Sources, run: str | None) -> Iterator[Store | None]:
+def _log_of(sources: Sources, run: str | None) -> Iterator[EventStore | None]:
     """The log, or None where there is none yet. Raises DaemonError when `run` is given and does not exist."""
     if run is not None:
         run_ref(sources.state, run)
     if not sources.workspace.store.exists():
         yield None
         return
-    with Store(sources.workspace.store, read_only=True) as store:
+    with EventStore(sources.workspace.store, read_only=True) as store:
         yield store
 
 
@@ -181,11 +181,11 @@ def _show(sources: Sources, iteration: str) -> Any:
     run, it = iteration_ref(sources.state, iteration)
     parent, baseline = _parent(run, it), run.baseline
     return {
-        "run": briefs.run(run),
-        "iteration": briefs.iteration(it),
-        "detail": briefs.found(sources.detail(run, it.number)),
-        "parent": None if parent is None else briefs.found(sources.detail(run, parent.number)),
-        "baseline": None if baseline is None else briefs.found(sources.detail(run, baseline.number)),
+        "run": json_views.run(run),
+        "iteration": json_views.iteration(it),
+        "detail": json_views.found(sources.detail(run, it.number)),
+        "parent": None if parent is None else json_views.found(sources.detail(run, parent.number)),
+        "baseline": None if baseline is None else json_views.found(sources.detail(run, baseline.number)),
         "folder": str(sources.folder(run, it.number).folder),
     }
 
@@ -221,8 +221,8 @@ def _rederive(sources: Sources, iteration: str) -> Any:
     run, it = iteration_ref(sources.state, iteration)
     with _log_of(sources, run.id) as log:
         found = rederived(log, sources.folder(run, it.number), run, it.number)
-    recorded = None if it.verdict is None else briefs.judged(it.verdict)
-    return {"recorded": recorded, "rederived": briefs.judged(found)}
+    recorded = None if it.verdict is None else json_views.judged(it.verdict)
+    return {"recorded": recorded, "rederived": json_views.judged(found)}
 
 
 def _parent(run: Run, iteration: Iteration) -> Iteration | None:
@@ -233,7 +233,7 @@ def _parent(run: Run, iteration: Iteration) -> Iteration | None:
 def _rules(sources: Sources, run: str | None = None) -> Any:
     state = sources.state
     of = run_ref(state, run) if run else state.active
-    return library.rules(state.runs.values(), of.stands if of is not None else {})
+    return knowledge_views.rules(state.runs.values(), of.stands if of is not None else {})
 
 
 def _terms(sources: Sources, run: str | None = None) -> Any:
@@ -243,11 +243,11 @@ def _terms(sources: Sources, run: str | None = None) -> Any:
 
 
 def _skill(sources: Sources, id: str) -> Any:
-    return library.skill(sources.workspace, id)
+    return knowledge_views.skill(sources.workspace, id)
 
 
 def _memory(sources: Sources, task: str) -> Any:
-    return library.memory_of(sources.workspace, task)
+    return knowledge_views.memory_of(sources.workspace, task)
 
 
 # What is asked, and how it is answered: the arguments of a question are those of its view.
@@ -265,8 +265,8 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "tasks": lambda sources: list(sources.state.tasks.values()),
     "rules": _rules,
     "terms": _terms,
-    "skills": lambda sources: library.skills(sources.workspace),
+    "skills": lambda sources: knowledge_views.skills(sources.workspace),
     "skill": _skill,
     "memory": _memory,
-    "model_key": lambda sources: library.model_key(sources.workspace, os.environ),
+    "model_key": lambda sources: knowledge_views.model_key(sources.workspace, os.environ),
 }

@@ -1,4 +1,4 @@
-"""What people edit in the workspace, as one call for each edit: config.toml, tasks/, skills/, memory/.
+"""Watches the files that people edit, with one call per edit: config.toml, tasks/, skills/, memory/.
 
 The root is watched without its subfolders, and those three folders with theirs. Watching the root recursively would
 put a watch on every folder under runs/ and wake the daemon for each file that kpd itself writes there; watching the
@@ -19,7 +19,7 @@ from watchfiles import Change, awatch
 
 from kpd.engine.journal import Journal
 from kpd.model import events as e
-from kpd.model.nouns import TaskCard
+from kpd.model.state import TaskCard
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import TaskError, card, find_tasks, load_task
 

@@ -1,1 +1,1 @@
-"""A recorded run played again through the daemon's own screens: `kpd demo`."""
+"""Plays a recorded run again in the daemon's own UI: `kpd demo`."""

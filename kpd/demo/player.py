@@ -1,4 +1,4 @@
-"""A daemon without an engine: it says what a recording says, when it is time, and does nothing else."""
+"""Plays a recording: a daemon without an engine, which emits the recorded events at their times."""
 
 import asyncio
 import os
@@ -10,10 +10,10 @@ from typing import Any, Literal, Self
 from kpd import __version__
 from kpd.daemon import views
 from kpd.daemon.server import Server
-from kpd.demo.cues import ENDS_ITERATION, ENDS_STEP, cues, waits
+from kpd.demo.playback_journal import PlaybackJournal
 from kpd.demo.playhead import Playhead, own_speed
 from kpd.demo.recording import Recording
-from kpd.demo.stage import Stage
+from kpd.demo.timeline import ENDS_ITERATION, ENDS_STEP, timeline, waits
 from kpd.model import events as e
 from kpd.model.playback import SPEEDS, Playback, PlaybackState
 from kpd.operations.checking import checked
@@ -36,10 +36,10 @@ class Player:
 
         Raises StoreError, WorkspaceError."""
         self.recording = recording
-        self.cues = cues(recording)
+        self.cues = timeline(recording)
         before = waits(self.cues)
         self.head = Playhead(before, speed or own_speed(before), clock())
-        self.stage = Stage(workspace)
+        self.stage = PlaybackJournal(workspace)
         self._ended = False
         self._clock = clock
         self._changed = asyncio.Event()

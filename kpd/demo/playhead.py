@@ -1,4 +1,4 @@
-"""Where in a recording the playing stands. Time is given to it, so it is the same in a test as on a screen."""
+"""Keeps the position in a recording. Time is an argument, so a test and a screen get the same."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The player as a process: until a signal, or until the end of the screen that it plays for.
+"""Runs the player as a process, until a signal, or until the UI that it plays for ends.
 
     python -m kpd.demo.process RECORDING [SPEED]
 
@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kpd.daemon.store import StoreError
+from kpd.demo.playback_journal import temporary_workspace
 from kpd.demo.player import Player
 from kpd.demo.recording import BadRecording, load
-from kpd.demo.stage import scratch
 from kpd.workspace.paths import Workspace, WorkspaceError
 
 
@@ -24,7 +24,7 @@ def play(recording: Path, speed: int | None, ready: Callable[[Workspace], None],
 
     `ready` is given the workspace once clients may come. Raises BadRecording, StoreError, WorkspaceError, OSError.
     """
-    with scratch() as workspace, Player(workspace, load(recording), speed) as player:
+    with temporary_workspace() as workspace, Player(workspace, load(recording), speed) as player:
         asyncio.run(_serve(player, lambda: ready(workspace), with_input))
 
 

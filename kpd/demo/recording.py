@@ -1,4 +1,4 @@
-"""A recording: one run's events and the files of its workspace, as one archive that can be read on any machine.
+"""Reads and writes recordings: a run's events and the files of its workspace, in one portable archive.
 
 It is a tar.xz of plain files, so that anybody can look into it:
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kpd.model import codec
 from kpd.model.events import Event
-from kpd.workspace.paths import Outside, inside
+from kpd.workspace.paths import OutsideFolder, inside
 
 FORMAT = 1
 MOST_BYTES = 64 << 20
@@ -29,7 +29,7 @@ class BadRecording(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RecordingInfo:
     """`made` is the day of the run (2026-11-21, UTC), `kpd` the version it ran under, `command` what began it.
 
     `device`, `driver` and `cuda` are of the machine.
@@ -50,7 +50,7 @@ class About:
 class Recording:
     """`files` are those of the workspace: path → content."""
 
-    about: About
+    about: RecordingInfo
     events: tuple[Event, ...]
     files: Mapping[str, bytes]
 
@@ -86,7 +86,7 @@ def load(path: Path) -> Recording:
         if [event.seq for event in events] != list(range(1, len(events) + 1)) or not events:
             raise BadRecording(f"{path}: its events are not numbered from 1")
         files = {_own(path, name): data for name, data in held.items()}
-        return Recording(codec.decode(about, About), events, files)
+        return Recording(codec.decode(about, RecordingInfo), events, files)
     except KeyError as err:
         raise BadRecording(f"{path} holds no {err.args[0]}: it is no recording") from err
     except codec.CodecError as err:
@@ -121,7 +121,7 @@ def _own(path: Path, name: str) -> str:
     top = relative.partition("/")[0]
     try:
         inside(Path("/"), relative)
-    except Outside as err:
+    except OutsideFolder as err:
         raise BadRecording(f"{path} holds a file that it may not: {err}") from err
     if relative == name or top not in ("runs", "memory"):
         raise BadRecording(f"{path} holds {name!r}, which is no file of a run")

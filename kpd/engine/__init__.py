@@ -1,1 +1,1 @@
-"""One iteration as a straight list of steps; the run around it; the queue around that. Knows no UI and no socket."""
+"""Runs iterations as a list of steps, inside a run, inside the queue. Knows no UI and no socket."""

@@ -1,4 +1,4 @@
-"""All that the steps of one iteration share."""
+"""Holds what the steps of one iteration share."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,19 +10,19 @@ from kpd.agents.agent import Agent
 from kpd.engine.control import Control
 from kpd.engine.journal import Journal, run_of
 from kpd.hosts.host import Host
-from kpd.hosts.job import claims, worked
+from kpd.hosts.job import device_claim, job_seconds
 from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
 from kpd.model.faults import CandidateFault
-from kpd.model.nouns import Iteration, Run
+from kpd.model.state import Iteration, Run
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.run_files import IterationFolder
 from kpd.workspace.task import Task
 
 
-class Fault(Exception):
+class CandidateFailed(Exception):
     """The candidate's own fault `what`, and in `feedback` what else may help its agent to mend it.
 
     A `final` one ends the iteration: it is not for its agent to mend.
@@ -54,7 +54,7 @@ class Attempt:
     run_id: str
     number: int
     number_of_attempt: int = 1
-    fault: Fault | None = None
+    fault: CandidateFailed | None = None
     others_s: float = field(default=0.0)
 
     @property
@@ -63,12 +63,12 @@ class Attempt:
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """The run's turn on its device, which it waits for."""
-        return claims.get().turn(self.host.name, self.bench.device.id)
+        return device_claim.get().turn(self.host.name, self.bench.device.id)
 
     @property
     def elsewhere_s(self) -> float:
         """Seconds spent so far on the host's jobs, and by others: what is not kpd's own work."""
-        return sum(worked.get()) + self.others_s
+        return sum(job_seconds.get()) + self.others_s
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""How an operator reaches into a run: pause between steps, skip an iteration, stop now, end after the step."""
+"""Controls an active run for an operator: pause between steps, skip an iteration, stop now, end after the step."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -60,7 +60,7 @@ class Control:
         finally:
             self.in_step = False
 
-    async def boundary(self) -> None:
+    async def checkpoint(self) -> None:
         """Between steps: raise what was asked for, wait while the run is paused or the queue is held."""
         self._raise_wanted()
         if self._finishing:

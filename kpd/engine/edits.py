@@ -1,4 +1,4 @@
-"""Between a run and the operator's task folder: edits become iterations, the incumbent is shown, nothing is lost."""
+"""Connects a run with the operator's task folder: turns edits into iterations, writes the incumbent, loses nothing."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,14 +6,14 @@ from pathlib import Path
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
 from kpd.model.notices import EditUnreadable, NotWritten, ProtectedChanged
-from kpd.model.nouns import Run
-from kpd.model.standing import EditedDuring
+from kpd.model.state import Run
+from kpd.model.waits import EditedDuring
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import digest, read_plain, write_atomic
+from kpd.workspace.run_files import digest, read_plain, write_atomic
 from kpd.workspace.task import Task, TaskError, load_task, task_files
 
 
-class Conflict(Exception):
+class EditConflict(Exception):
     """The folder holds an edit that kpd has not measured; writing would lose it."""
 
 
@@ -30,7 +30,7 @@ def hashes(files: dict[str, bytes]) -> dict[str, str]:
     return {path: digest(data) for path, data in files.items()}
 
 
-def name_of(files: dict[str, str]) -> str:
+def edit_name(files: dict[str, str]) -> str:
     """A short name for a set of files by their content: the same edit has the same name."""
     return digest(repr(sorted(files.items())).encode())[:12]
 
@@ -65,13 +65,13 @@ def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
 
 
 def refuse_to_lose(folder: Path, files: dict[str, bytes], run: Run) -> None:
-    """Raises Conflict when writing `files` would overwrite what kpd has not measured."""
+    """Raises EditConflict when writing `files` would overwrite what kpd has not measured."""
     now = hashes(present(folder, tuple(files)))
     unmeasured = now if run.pending_edit else {path: it for path, it in now.items() if it != run.folder.get(path)}
     wanted = hashes(files)
     foreign = [path for path, it in unmeasured.items() if it != wanted[path] and it != run.files.get(path)]
     if foreign:
-        raise Conflict(f"{folder.name}/{', '.join(foreign)} was edited since; that edit is measured first")
+        raise EditConflict(f"{folder.name}/{', '.join(foreign)} was edited since; that edit is measured first")
 
 
 def write(folder: Path, files: dict[str, bytes]) -> None:
@@ -102,7 +102,7 @@ def is_open(run: Run) -> bool:
     return run.begun and bool(run.folder)
 
 
-def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None:
+def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None:
     """Record what a person, `by` if that is known, has changed in the task folder of an open run.
 
     A folder that cannot be read as a task is said, and looked at again at its next change. Raises JournalError.
@@ -117,7 +117,7 @@ def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None
         if hashes(edit.files) == run.files:
             journal.emit(e.FolderKnown(run.id, run.files))  # an edit taken back, or kpd's own write before a crash
             return
-        keep(workspace, run, edit.files)
+        keep_edit(workspace, run, edit.files)
     except (TaskError, OSError) as err:
         journal.emit(e.Noticed("warning", EditUnreadable(run.task, str(err))))
         return
@@ -125,15 +125,15 @@ def look(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None
     journal.emit(e.OperatorEdited(run.id, hashes(edit.files), conflict, by))
 
 
-def keep(workspace: Workspace, run: Run, files: dict[str, bytes]) -> Path:
+def keep_edit(workspace: Workspace, run: Run, files: dict[str, bytes]) -> Path:
     """Copy an edit's files into the run folder, under the edit's own name. Raises OSError."""
-    folder = edit_folder(workspace, run, name_of(hashes(files)))
+    folder = edit_folder(workspace, run, edit_name(hashes(files)))
     for path, data in files.items():
         write_atomic(folder / path, data)
     return folder
 
 
-def show(workspace: Workspace, journal: Journal, run_id: str, files: dict[str, bytes]) -> None:
+def show_incumbent(workspace: Workspace, journal: Journal, run_id: str, files: dict[str, bytes]) -> None:
     """Write the incumbent into the task folder, unless a person has changed it: then that edit is measured first.
 
     Said before and after by events, so that after a crash the folder is known by its content. Raises OSError.
@@ -142,7 +142,7 @@ def show(workspace: Workspace, journal: Journal, run_id: str, files: dict[str, b
     folder = workspace.tasks / run.task
     try:
         refuse_to_lose(folder, files, run)
-    except Conflict as err:
+    except EditConflict as err:
         journal.emit(e.Noticed("warning", NotWritten(run_id, str(err), run.incumbent)))
         return
     write(folder, files)

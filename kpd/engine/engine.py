@@ -1,11 +1,11 @@
-"""What holds the engine together: the hosts, the runs on them, and what changes on disk."""
+"""Combines the parts of the engine: the hosts, the runs on them, and changes on disk."""
 
 from pathlib import Path
 
 from kpd.engine import edits
-from kpd.engine.conductor import Conductor
-from kpd.engine.fleet import Fleet
+from kpd.engine.host_pool import HostPool
 from kpd.engine.journal import Journal
+from kpd.engine.scheduler import Scheduler
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 
@@ -17,27 +17,27 @@ class Engine:
         self.workspace = workspace
         self.config = config
         self.journal = journal
-        self.fleet = Fleet(workspace, journal, self.wake)
-        self.conductor = Conductor(workspace, config, journal, self.fleet)
+        self.pool = HostPool(workspace, journal, self.wake)
+        self.scheduler = Scheduler(workspace, config, journal, self.pool)
 
     async def serve(self) -> None:
         """Keep the hosts and conduct runs as they come, until cancelled or shut down."""
-        self.fleet.use(self.config.hosts)
-        await self.conductor.serve()
+        self.pool.use(self.config.hosts)
+        await self.scheduler.serve()
 
     def configure(self, config: Config) -> None:
         """New settings: for the next run, and for every host that no run is on."""
-        self.config = self.conductor.config = config
-        self.fleet.use(config.hosts)
+        self.config = self.scheduler.config = config
+        self.pool.use(config.hosts)
         self.wake()
 
     async def shut_down(self) -> None:
         """Cancel the steps under way, wait until their processes are gone, let go of the hosts."""
-        await self.conductor.shut_down()
-        await self.fleet.close()
+        await self.scheduler.shut_down()
+        await self.pool.close()
 
     def wake(self) -> None:
-        self.conductor.wake()
+        self.scheduler.wake()
 
     # ── the workspace changed on disk ─────────────────────────────────────────────────────────────────────────────
 
@@ -51,5 +51,5 @@ class Engine:
         """Look for edits of these tasks, or of all: those made while nobody was watching. Raises JournalError."""
         for run in tuple(self.journal.state.runs.values()):
             if edits.is_open(run) and (tasks is None or run.task in tasks):
-                edits.look(self.workspace, self.journal, run, by)
+                edits.detect_edit(self.workspace, self.journal, run, by)
         self.wake()

@@ -1,12 +1,12 @@
-"""What the engine needs of the event log: it emits facts, and reads the state they fold to."""
+"""Defines what the engine needs of the event log: emit facts, read the state."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from kpd.model.events import Event, Fact
-from kpd.model.nouns import Run, State
-from kpd.model.standing import Hold, LogTrouble
+from kpd.model.state import Run, State
+from kpd.model.waits import Hold, LogTrouble
 
 
 class JournalError(Exception):

@@ -1,4 +1,4 @@
-"""The accounts of one run: each call to a model is in the log before it is made and when it has ended.
+"""Keeps the accounts of one run: records each call to a model before it is made and when it has ended.
 
 So what may still be spent is known of calls under way, too, and of those whose end nobody saw.
 """
@@ -8,7 +8,7 @@ import time
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
-from kpd.model.leaving import Overspent
+from kpd.model.exhaustion import Overspent
 from kpd.model.notices import CallUnseen
 from kpd.model.spending import Purpose, Usage
 from kpd.workspace.config import ClaudeConfig

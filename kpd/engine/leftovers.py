@@ -1,4 +1,4 @@
-"""Jobs that run on a host for nobody: a crash left them, or the link was down when their end was asked for."""
+"""Ends jobs on a host that no run needs any more: left by a crash, or by a link that was down."""
 
 import re
 

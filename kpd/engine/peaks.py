@@ -1,8 +1,8 @@
-"""What was measured of a host's devices, on its card: of each GPU by itself, and of the CPU for the host."""
+"""Puts measured peaks of devices on the host's card: per GPU, and for the CPU on the host."""
 
 from dataclasses import replace
 
-from kpd.model.places import Device, HostCard
+from kpd.model.hosts import Device, HostCard
 
 Peaks = tuple[float | None, float | None]
 """Bandwidth in GB/s and arithmetic in GFLOP/s, where they are known."""

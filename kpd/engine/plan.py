@@ -1,4 +1,4 @@
-"""What a run does next: a pure function of the run, so that a restart decides the same."""
+"""Decides what a run does next: a pure function of the run, so that a restart decides the same."""
 
 from dataclasses import dataclass
 from math import prod
@@ -14,13 +14,13 @@ from kpd.model.causes import (
     RunCause,
     StopScoreReached,
 )
+from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import CandidateFault
 from kpd.model.kinds import Told
-from kpd.model.leaving import Leaving
-from kpd.model.nouns import Iteration, Run
 from kpd.model.scores import Direction
-from kpd.model.standing import ForEdit
+from kpd.model.state import Iteration, Run
 from kpd.model.status import Done, RunOutcome
+from kpd.model.waits import ForEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ MOST_EXPLORED = 8
 """Points of one iteration's parameters that are searched before the next agent's turn."""
 
 
-def next_of(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
+def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
     """An unfinished iteration first, then the baseline, then what the operator wants: an edit, something once more.
 
     Then the agent, within the budget.
@@ -90,7 +90,7 @@ def _exhausted(it: Iteration) -> bool:
     return isinstance(it.status, Done) and it.status.exhausted
 
 
-def _left(it: Iteration) -> Leaving:
+def _left(it: Iteration) -> ExhaustionReason:
     """Why its agent leaves the rotation."""
     return it.cause.why if isinstance(it.cause, NothingLeft) else it.cause if isinstance(it.cause, Told) else Told("")
 
@@ -165,12 +165,12 @@ def _spent(run: Run, direction: Direction) -> RunCause | None:
         return StopScoreReached(stop, score)
     if len(run.counted) >= budget.iterations:
         return IterationsUsed(budget.iterations)
-    without = in_vain(run)
+    without = without_gain(run)
     if without >= budget.patience and not _exploring(run):
         return PatienceUsed(without, budget.patience)
     return None
 
 
-def in_vain(run: Run) -> int:
+def without_gain(run: Run) -> int:
     """How much of the run's patience is used up."""
-    return sum(not explores(run, it.agent) for it in run.in_vain)
+    return sum(not explores(run, it.agent) for it in run.without_gain)

@@ -1,4 +1,4 @@
-"""The step of recording: what became of a candidate is made to last, and told in the run folder for people."""
+"""The step `record`: saves the result of a candidate and updates the run folder for people."""
 
 from kpd.engine import edits
 from kpd.engine.attempt import Attempt
@@ -8,43 +8,51 @@ from kpd.model.causes import AgainstItself, ByVerdict, IterationCause, Noise, Su
 from kpd.model.codec import encode
 from kpd.model.detail import Detail
 from kpd.model.faults import outcome_of
-from kpd.model.nouns import Iteration, Outcome, Run
 from kpd.model.scores import Direction, speedup
+from kpd.model.state import Iteration, Outcome, Run
 from kpd.model.status import Ended
 from kpd.text.endings import of_run, override
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.run_files import write_atomic
 
 
-async def record(at: Attempt, found: Detail) -> e.IterationEnded:
+async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
     """Write the incumbent, the task folder and the memory. Safe to repeat."""
-    found = at.detail_of(at.number)
-    outcome, cause = _outcome(at, found) if at.fault is None else (outcome_of(at.fault.what), at.fault.what)
+    found = attempt.detail_of(attempt.number)
+    outcome, cause = (
+        _outcome(attempt, found) if attempt.fault is None else (outcome_of(attempt.fault.what), attempt.fault.what)
+    )
     if outcome in ("baseline", "accepted") and found.accepted is None:
-        at.journal.emit(e.Accepted(at.run_id, at.number, edits.hashes(at.candidate())))
-    if at.run.incumbent == at.number:
-        edits.show(at.workspace, at.journal, at.run_id, at.candidate())
+        attempt.journal.emit(e.Accepted(attempt.run_id, attempt.number, edits.hashes(attempt.candidate())))
+    if attempt.run.incumbent == attempt.number:
+        edits.show_incumbent(attempt.workspace, attempt.journal, attempt.run_id, attempt.candidate())
     if outcome != "baseline":
-        before = at.detail_of(at.parent).profiled
+        before = attempt.detail_of(attempt.parent).profiled
         memory.append(
-            at.workspace, at.run, at.iteration, outcome, cause,
-            before.metrics if before else {}, found.profiled.metrics if found.profiled else {}, at.bench.device.arch,
-        )  # fmt: skip
-    write_report(at.workspace, at.run, at.task.bench.direction)
-    return e.IterationEnded(at.run_id, at.number, outcome, cause)
+            attempt.workspace,
+            attempt.run,
+            attempt.iteration,
+            outcome,
+            cause,
+            before.metrics if before else {},
+            found.profiled.metrics if found.profiled else {},
+            attempt.bench.device.arch,
+        )
+    write_report(attempt.workspace, attempt.run, attempt.task.bench.direction)
+    return e.IterationEnded(attempt.run_id, attempt.number, outcome, cause)
 
 
-def _outcome(at: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
+def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
     """What the verdict means now: the incumbent may have changed since it was judged."""
     assert found.judged is not None
     verdict = found.judged.verdict
-    if at.is_baseline:
+    if attempt.is_baseline:
         return "baseline", Noise(verdict.gain)
-    if at.iteration.again is not None and at.candidate() == at.files_of(at.parent):
+    if attempt.iteration.again is not None and attempt.candidate() == attempt.files_of(attempt.parent):
         return "rejected", AgainstItself(verdict)
-    now = at.run.incumbent
-    if verdict.accepted and found.accepted is None and now is not None and now != at.parent:
-        return "rejected", Superseded(verdict, at.run_id, now)
+    now = attempt.run.incumbent
+    if verdict.accepted and found.accepted is None and now is not None and now != attempt.parent:
+        return "rejected", Superseded(verdict, attempt.run_id, now)
     return "accepted" if verdict.accepted else "rejected", ByVerdict(verdict)
 
 

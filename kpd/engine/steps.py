@@ -1,4 +1,4 @@
-"""The steps of an iteration, in order. Each reads what the earlier ones found and returns its own fact."""
+"""Defines the steps of an iteration, in order. Each reads the results of earlier steps and returns its own fact."""
 
 import difflib
 from collections.abc import Awaitable, Callable
@@ -9,10 +9,10 @@ from msgspec import structs
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
 from kpd.engine import review
-from kpd.engine.attempt import Attempt, Fault
+from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
-from kpd.engine.waiting import tell
+from kpd.engine.waiting import set_waiting
 from kpd.measure import bench, judge as verdicts, score
 from kpd.measure.bench import BuiltObject
 from kpd.measure.compiling import BuildError
@@ -23,13 +23,13 @@ from kpd.measure.screen import tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
-from kpd.model.nouns import DeviceUse, StepName, Verdict
+from kpd.model.state import DeviceUse, StepName, Verdict
 from kpd.profile.catalogue import profiler_of
 from kpd.profile.changes import changes
 from kpd.profile.profile import Profile
-from kpd.workspace.runfolder import digest
+from kpd.workspace.run_files import digest
 
-Done = e.StepFact | e.IterationEnded
+StepResult = e.StepFact | e.IterationEnded
 """What a step comes to: its fact; the last one's is the end of the iteration."""
 BAD_REPLIES = 2
 MOST_CHANGES = 8
@@ -38,31 +38,31 @@ MOST_FEEDBACK = 4000
 TIMING = "timing.json"
 
 
-async def propose(at: Attempt, found: Detail) -> e.Proposed:
+async def propose(attempt: Attempt, found: Detail) -> e.Proposed:
     """Ask the agent, once more with the reason if its reply cannot be used."""
     try:
-        with at.elsewhere():
-            files, said = await _answer(at)
+        with attempt.elsewhere():
+            files, said = await _answer(attempt)
     finally:
-        tell(at.journal, at.run, None)
-    hashes = at.folder.write_candidate(files)
-    at.keep("memo.md", said.memo + "\n")
-    at.keep("diff.patch", "" if at.is_baseline else unified(at.files_of(at.parent), files))
-    return e.Proposed(*_blank(at), hashes, said.memo, said.expected, said.point, said.aims, said.tune)
+        set_waiting(attempt.journal, attempt.run, None)
+    hashes = attempt.folder.write_candidate(files)
+    attempt.keep("memo.md", said.memo + "\n")
+    attempt.keep("diff.patch", "" if attempt.is_baseline else unified(attempt.files_of(attempt.parent), files))
+    return e.Proposed(*_blank(attempt), hashes, said.memo, said.expected, said.point, said.aims, said.tune)
 
 
-async def _answer(at: Attempt) -> tuple[dict[str, bytes], Proposal]:
+async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
     """The first answer that can be used. Each that cannot is in the log: a restart goes on with the next question."""
     while True:
-        wrong = answers(at)
+        wrong = answers(attempt)
         bad = [one for one in wrong[-BAD_REPLIES:] if isinstance(one, e.Unusable)]
         if len(bad) == BAD_REPLIES:
-            raise Fault(UnusableReply(bad[-1].message))
-        failure = failure_of(at, wrong)
+            raise CandidateFailed(UnusableReply(bad[-1].message))
+        failure = failure_of(attempt, wrong)
         try:
-            return usable(at, await at.agent.propose(context_of(at, failure)))
+            return usable(attempt, await attempt.agent.propose(context_of(attempt, failure)))
         except BadReply as err:
-            at.journal.emit(e.Unusable(at.run_id, at.number, str(err)))
+            attempt.journal.emit(e.Unusable(attempt.run_id, attempt.number, str(err)))
         except (Exhausted, OverBudget) as err:
             if isinstance(err, OverBudget) and err.over.scope != "run":
                 raise
@@ -72,146 +72,154 @@ async def _answer(at: Attempt) -> tuple[dict[str, bytes], Proposal]:
             raise Exhausted(why) from err
 
 
-async def screen(at: Attempt, found: Detail) -> e.Screened:
+async def screen(attempt: Attempt, found: Detail) -> e.Screened:
     """Only a touched protected file rejects by itself; tripwires explain and flag."""
-    flags = tripwires(at.files_of(at.parent), at.candidate(), at.task.protected)
-    return e.Screened(*_blank(at), flags)
+    flags = tripwires(attempt.files_of(attempt.parent), attempt.candidate(), attempt.task.protected)
+    return e.Screened(*_blank(attempt), flags)
 
 
-async def stage(at: Attempt, found: Detail) -> e.Staged:
+async def stage(attempt: Attempt, found: Detail) -> e.Staged:
     """The pristine task with the candidate's files laid over it, on the host."""
-    tree = await at.bench.stage(at.candidate())
-    return e.Staged(*_blank(at), tree)
+    tree = await attempt.bench.stage(attempt.candidate())
+    return e.Staged(*_blank(attempt), tree)
 
 
-async def build(at: Attempt, found: Detail) -> e.Built:
+async def build(attempt: Attempt, found: Detail) -> e.Built:
     try:
-        built = await _object(at, at.candidate())
+        built = await _object(attempt, attempt.candidate())
     except BuildError as err:
-        at.keep("build.log", err.log)
-        raise Fault(err.fault, feedback(err.told)) from err
-    at.keep("build.log", built.log)
-    return e.Built(*_blank(at), built.job, built.cached, built.flags, built.warnings)
+        attempt.keep("build.log", err.log)
+        raise CandidateFailed(err.fault, feedback(err.told)) from err
+    attempt.keep("build.log", built.log)
+    return e.Built(*_blank(attempt), built.job, built.cached, built.flags, built.warnings)
 
 
-async def check(at: Attempt, found: Detail) -> e.Checked:
-    built = await _object(at, at.candidate())
+async def check(attempt: Attempt, found: Detail) -> e.Checked:
+    built = await _object(attempt, attempt.candidate())
     try:
-        checked = await at.bench.check(built.job, at.job("check"), at.say("job"))
-    except bench.Incorrect as err:
-        at.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
-        raise Fault(Incorrect(err.wrong)) from err
-    at.keep("check.json", checked)
-    return e.Checked(*_blank(at), checked.comparisons, checked.worst, checked.where)
+        checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
+    except bench.CheckFailed as err:
+        attempt.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
+        raise CandidateFailed(Incorrect(err.wrong)) from err
+    attempt.keep("check.json", checked)
+    return e.Checked(*_blank(attempt), checked.comparisons, checked.worst, checked.where)
 
 
-async def time(at: Attempt, found: Detail) -> e.Timed:
+async def time(attempt: Attempt, found: Detail) -> e.Timed:
     """Fresh processes until the verdict is clear, the candidate against the incumbent in each."""
-    candidate = await _object(at, at.candidate())
-    incumbent = await _object(at, at.files_of(at.parent))
+    candidate = await _object(attempt, attempt.candidate())
+    incumbent = await _object(attempt, attempt.files_of(attempt.parent))
     try:
         samples = await contest(
-            at.bench, incumbent.job, candidate.job, at.job, at.run.budget.min_gain_pct, at.say("job"),
-            lambda taken: at.keep(TIMING, samples_to_json(taken)), at.iteration.thorough,
-        )  # fmt: skip
-    except bench.Incorrect as err:
-        raise Fault(IncorrectTimed(err.wrong)) from err
-    cases = score.case_times(samples, at.bench.work)
-    if score.impossible(cases, at.bench.work):
-        await at.bench.remeasure()
-        cases = score.case_times(samples, at.bench.work)
-    if too_fast := score.impossible(cases, at.bench.work):
-        raise Fault(structs.replace(too_fast, of_baseline=at.is_baseline))
+            attempt.bench,
+            incumbent.job,
+            candidate.job,
+            attempt.job,
+            attempt.run.budget.min_gain_pct,
+            attempt.say("job"),
+            lambda taken: attempt.keep(TIMING, samples_to_json(taken)),
+            attempt.iteration.thorough,
+        )
+    except bench.CheckFailed as err:
+        raise CandidateFailed(IncorrectTimed(err.wrong)) from err
+    cases = score.case_times(samples, attempt.bench.work)
+    if score.impossible(cases, attempt.bench.work):
+        await attempt.bench.remeasure()
+        cases = score.case_times(samples, attempt.bench.work)
+    if too_fast := score.impossible(cases, attempt.bench.work):
+        raise CandidateFailed(structs.replace(too_fast, of_baseline=attempt.is_baseline))
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)
-    kept = digest(at.folder.read(TIMING))
-    value = score.score(samples, at.task.bench.direction)
-    return e.Timed(*_blank(at), value, len(samples) - tainted, cases, tainted, roofline, kept)
+    kept = digest(attempt.folder.read(TIMING))
+    value = score.score(samples, attempt.task.bench.direction)
+    return e.Timed(*_blank(attempt), value, len(samples) - tainted, cases, tainted, roofline, kept)
 
 
-async def judge(at: Attempt, found: Detail) -> e.Judged:
+async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     """The baseline is judged against itself: its interval is the noise of this machine."""
-    verdict = _verdict(at, found)
-    if _is_confirmed(at, found):
-        verdict = await _confirmed(at, verdict)
-    at.keep("verdict.json", verdict)
-    return e.Judged(*_blank(at), verdict)
+    verdict = _verdict(attempt, found)
+    if _is_confirmed(attempt, found):
+        verdict = await _confirmed(attempt, verdict)
+    attempt.keep("verdict.json", verdict)
+    return e.Judged(*_blank(attempt), verdict)
 
 
-def _verdict(at: Attempt, found: Detail) -> Verdict:
+def _verdict(attempt: Attempt, found: Detail) -> Verdict:
     """What the samples say. Raises OSError when they are not those that were measured."""
     assert found.timed is not None
-    raw = at.folder.read(TIMING)
+    raw = attempt.folder.read(TIMING)
     if digest(raw) != found.timed.samples:
-        raise OSError(f"{at.folder.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
-    return verdicts.judge(samples_from_json(raw), at.run.budget.min_gain_pct)
+        raise OSError(f"{attempt.folder.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
+    return verdicts.judge(samples_from_json(raw), attempt.run.budget.min_gain_pct)
 
 
-def _is_confirmed(at: Attempt, found: Detail) -> bool:
+def _is_confirmed(attempt: Attempt, found: Detail) -> bool:
     """Whether the task asks for more of the baseline and of what would be accepted. Raises OSError."""
-    wanted = at.task.check.sanitizer or at.task.final.command is not None
-    return wanted and (at.is_baseline or _verdict(at, found).accepted)
+    wanted = attempt.task.check.sanitizer or attempt.task.final.command is not None
+    return wanted and (attempt.is_baseline or _verdict(attempt, found).accepted)
 
 
-async def _confirmed(at: Attempt, verdict: Verdict) -> Verdict:
+async def _confirmed(attempt: Attempt, verdict: Verdict) -> Verdict:
     """What is only worth its time for the baseline and for what would be accepted: a memcheck, and held-out cases."""
-    candidate = await _object(at, at.candidate())
+    candidate = await _object(attempt, attempt.candidate())
     try:
-        await at.bench.memcheck(candidate.job, at.job("memcheck"), at.say("job"))
-    except bench.Incorrect as err:
-        raise Fault(Incorrect(err.wrong)) from err
-    return await _held_out(at, verdict, candidate)
+        await attempt.bench.memcheck(candidate.job, attempt.job("memcheck"), attempt.say("job"))
+    except bench.CheckFailed as err:
+        raise CandidateFailed(Incorrect(err.wrong)) from err
+    return await _held_out(attempt, verdict, candidate)
 
 
-async def _held_out(at: Attempt, verdict: Verdict, candidate: BuiltObject) -> Verdict:
+async def _held_out(attempt: Attempt, verdict: Verdict, candidate: BuiltObject) -> Verdict:
     """With the cases that the task holds out, if it does."""
-    incumbent = None if at.is_baseline else (await _object(at, at.files_of(at.parent))).job
+    incumbent = None if attempt.is_baseline else (await _object(attempt, attempt.files_of(attempt.parent))).job
     try:
-        final = await at.bench.final(incumbent, candidate.job, at.job("final"), at.say("job"))
-    except bench.Incorrect as err:
-        raise Fault(IncorrectHeldOut(err.wrong)) from err
+        final = await attempt.bench.final(incumbent, candidate.job, attempt.job("final"), attempt.say("job"))
+    except bench.CheckFailed as err:
+        raise CandidateFailed(IncorrectHeldOut(err.wrong)) from err
     if final is None:
         return verdict
-    at.keep(FINAL, final)
-    return held_out(verdict, final, at.run.budget.min_gain_pct)
+    attempt.keep(FINAL, final)
+    return held_out(verdict, final, attempt.run.budget.min_gain_pct)
 
 
-async def profile(at: Attempt, found: Detail) -> e.Profiled:
+async def profile(attempt: Attempt, found: Detail) -> e.Profiled:
     assert found.timed is not None
-    built = await _object(at, at.candidate())
-    profiler = profiler_of(at.bench.device.kind)
-    if _is_counted(at, found):
-        stays = _stays(at, found)
-        known = await profiler.measured(at.bench, built.job, found.timed, at.job("perf"), at.say("job"), advised=stays)
+    built = await _object(attempt, attempt.candidate())
+    profiler = profiler_of(attempt.bench.device.kind)
+    if _is_counted(attempt, found):
+        stays = _stays(attempt, found)
+        known = await profiler.measured(
+            attempt.bench, built.job, found.timed, attempt.job("perf"), attempt.say("job"), advised=stays
+        )
     else:
-        off = f'profiling is off for this candidate ([run] profile = "{at.config.run.profile}")'
-        known = Profile(await profiler.uncounted(at.bench, built.job, found.timed), {"counters": off})
+        off = f'profiling is off for this candidate ([run] profile = "{attempt.config.run.profile}")'
+        known = Profile(await profiler.uncounted(attempt.bench, built.job, found.timed), {"counters": off})
     for name, content in known.files.items():
-        at.keep(name, content)
-    at.keep("metrics.json", {"metrics": known.metrics, "missing": known.missing, "advice": known.advice})
-    return e.Profiled(*_blank(at), known.metrics, known.missing, known.advice)
+        attempt.keep(name, content)
+    attempt.keep("metrics.json", {"metrics": known.metrics, "missing": known.missing, "advice": known.advice})
+    return e.Profiled(*_blank(attempt), known.metrics, known.missing, known.advice)
 
 
-def _is_counted(at: Attempt, found: Detail) -> bool:
+def _is_counted(attempt: Attempt, found: Detail) -> bool:
     """Whether the candidate is worth a profiler's time."""
-    policy = at.config.run.profile
-    return policy != "never" and (policy != "accepted" or _stays(at, found))
+    policy = attempt.config.run.profile
+    return policy != "never" and (policy != "accepted" or _stays(attempt, found))
 
 
-def _stays(at: Attempt, found: Detail) -> bool:
+def _stays(attempt: Attempt, found: Detail) -> bool:
     """Whether it is the baseline, or better."""
-    return at.is_baseline or (found.judged is not None and found.judged.verdict.accepted)
+    return attempt.is_baseline or (found.judged is not None and found.judged.verdict.accepted)
 
 
-async def explain(at: Attempt, found: Detail) -> e.Explained:
+async def explain(attempt: Attempt, found: Detail) -> e.Explained:
     assert found.profiled is not None
-    profiler = profiler_of(at.bench.device.kind)
+    profiler = profiler_of(attempt.bench.device.kind)
     fired = profiler.findings(found.profiled.metrics)
-    at.keep("findings.json", fired)
-    before = None if at.is_baseline else at.detail_of(at.parent).profiled
+    attempt.keep("findings.json", fired)
+    before = None if attempt.is_baseline else attempt.detail_of(attempt.parent).profiled
     moved = changes(before.metrics, found.profiled.metrics) if before else ()
-    return e.Explained(*_blank(at), profiler.bottleneck(found.profiled.metrics), fired, moved[:MOST_CHANGES])
+    return e.Explained(*_blank(attempt), profiler.bottleneck(found.profiled.metrics), fired, moved[:MOST_CHANGES])
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,14 +231,14 @@ class Step:
     """
 
     name: StepName
-    take: Callable[[Attempt, Detail], Awaitable[Done]]
+    take: Callable[[Attempt, Detail], Awaitable[StepResult]]
     measures: Callable[[Attempt, Detail], bool] = lambda at, found: False
     thinks: bool = False
     wanted: Callable[[Attempt], bool] = lambda at: True
 
-    def use(self, at: Attempt, found: Detail) -> DeviceUse:
+    def use(self, attempt: Attempt, found: Detail) -> DeviceUse:
         """What it has to do with the run's device now. Raises OSError."""
-        return "thinks" if self.thinks else "measures" if self.measures(at, found) else ""
+        return "thinks" if self.thinks else "measures" if self.measures(attempt, found) else ""
 
 
 STEPS = (
@@ -248,14 +256,14 @@ STEPS = (
 )
 
 
-def _blank(at: Attempt) -> tuple[str, int, float, float]:
+def _blank(attempt: Attempt) -> tuple[str, int, float, float]:
     """Run, iteration, and the two durations that the loop fills in."""
-    return at.run_id, at.number, 0.0, 0.0
+    return attempt.run_id, attempt.number, 0.0, 0.0
 
 
-async def _object(at: Attempt, files: dict[str, bytes]) -> BuiltObject:
+async def _object(attempt: Attempt, files: dict[str, bytes]) -> BuiltObject:
     """The built files. The host has them already, unless its jobs were cleaned away. Raises BuildError, HostError."""
-    return await at.bench.build(await at.bench.stage(files), files, at.say("build"))
+    return await attempt.bench.build(await attempt.bench.stage(files), files, attempt.say("build"))
 
 
 def feedback(log: str) -> str:

@@ -1,4 +1,4 @@
-"""Whose turn it is to measure, among the runs of this daemon that share a device.
+"""Decides which run of this daemon measures next on a shared device.
 
 All of this is in memory: the lease on the host is the truth, also between daemons, and a crash leaves nothing behind.
 """
@@ -11,18 +11,18 @@ from itertools import count
 from math import inf
 
 from kpd.engine.journal import Journal
-from kpd.engine.waiting import Reminder
-from kpd.model.nouns import State
-from kpd.model.places import DeviceRef
-from kpd.model.standing import ForLease, ForTurn, Wait
+from kpd.engine.waiting import WaitReporter
+from kpd.model.hosts import DeviceRef
+from kpd.model.state import State
 from kpd.model.status import Running
+from kpd.model.waits import ForLease, ForTurn, Wait
 
 SHORT_S = 1.0
 """A wait for a lease that is not worth an event."""
 Say = Callable[[Wait | None], None]
 
 
-def whose(asking: Iterable[str], measured: Mapping[str, int], state: State) -> str | None:
+def next_to_measure(asking: Iterable[str], measured: Mapping[str, int], state: State) -> str | None:
     """Who measures next: who has done so longest ago; of those who have not done so yet, the oldest run.
 
     So nobody waits for more than one turn of each of the others. `measured` numbers the last turn of each. A run that
@@ -85,7 +85,7 @@ class Turns:
         """Give the devices that nobody has to those whose turn it is. To be called when a run may go on again."""
         for place, asking in self._asking.items():
             if place not in self._holds:
-                who = whose([one.who for one in asking], self._measured, self._journal.state)
+                who = next_to_measure([one.who for one in asking], self._measured, self._journal.state)
                 if who is not None:
                     self._holds[place] = next(one for one in asking if one.who == who)
             for one in asking:
@@ -130,4 +130,4 @@ class DeviceClaim:
 
 def claim_of(turns: Turns, journal: Journal, run: str) -> DeviceClaim:
     """A run's claim: what it waits for is said on the run."""
-    return DeviceClaim(turns, run, Reminder(journal, run))
+    return DeviceClaim(turns, run, WaitReporter(journal, run))

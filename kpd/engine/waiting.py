@@ -1,19 +1,19 @@
-"""What runs wait for without being paused for it: said on the run, and forgotten when it has come."""
+"""Records what a run waits for without being paused, and clears it afterwards."""
 
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.model import events as e
-from kpd.model.nouns import Run
-from kpd.model.standing import Wait
+from kpd.model.state import Run
+from kpd.model.waits import Wait
 
 
-def tell(journal: Journal, run: Run, wait: Wait | None) -> None:
+def set_waiting(journal: Journal, run: Run, wait: Wait | None) -> None:
     """Say what the run waits for, if that is news; None: it does not wait any more."""
     if run.waiting != wait:
         with holding(journal):
             journal.emit(e.RunWaits(run.id, wait))
 
 
-class Reminder:
+class WaitReporter:
     """What a step of a run waits for, to be said again and again: a link that comes back says that nothing is.
 
     It never takes the place of what somebody else says, such as a host's trouble.
@@ -31,4 +31,4 @@ class Reminder:
         if self._journal.state.held and wait == self._said:
             return  # the log may be out of reach, and each try would be told to all who listen
         self._said = wait
-        tell(self._journal, run, wait)
+        set_waiting(self._journal, run, wait)

@@ -1,4 +1,4 @@
-"""Work that could go on and does not: devices that nothing is measured on, steps that take far too long.
+"""Detects work that could go on but does not: idle devices, and steps that take far too long.
 
 All of it follows from the state and from when it was first seen so, by the caller's clock: nothing here waits.
 """
@@ -9,14 +9,14 @@ from statistics import median
 
 from kpd.engine import plan
 from kpd.engine.journal import Journal
-from kpd.engine.placing import could_have
+from kpd.engine.placement import fitting_devices
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
-from kpd.model.notices import HostDown, Keeps, NotBegun, QueueIsHeld
-from kpd.model.nouns import Run, State, StepName
-from kpd.model.places import DeviceRef
-from kpd.model.standing import PausedBy
+from kpd.model.hosts import DeviceRef
+from kpd.model.notices import HostDown, IdleReason, NotBegun, QueueIsHeld
+from kpd.model.state import Run, State, StepName
 from kpd.model.status import Paused, Running
+from kpd.model.waits import PausedBy
 
 STALL_TIMES = 10.0
 LEAST_STALL_S = 600.0
@@ -30,14 +30,14 @@ Usual = Callable[[str, StepName], float | None]
 
 
 @dataclass(slots=True)
-class Standing:
+class IdleDeviceWork:
     """A device that nothing is measured on. `cause` stays the same where `keeps` only counts other seconds."""
 
     host: str
     device: str
     device_id: str
     cause: str
-    keeps: Keeps
+    keeps: IdleReason
     runs: list[str] = field(default_factory=list)
 
     @property
@@ -45,16 +45,16 @@ class Standing:
         return "idle", self.host, self.device_id, self.cause
 
 
-def standing(state: State) -> list[Standing]:
+def idle_devices(state: State) -> list[IdleDeviceWork]:
     """The devices that work waits for although nothing is measured on them."""
-    found: dict[DeviceRef, Standing] = {}
+    found: dict[DeviceRef, IdleDeviceWork] = {}
     used = set()
     thinks: dict[DeviceRef, float] = {}  # where runs think: since when the last of them does
     for run in state.begun:
         cause, keeps = _kept_by(state, run)
         now = run.current.under_way if run.current is not None else None
         if keeps is not None:
-            one = found.setdefault(run.place, Standing(run.host, run.device, run.place[1], cause, keeps))
+            one = found.setdefault(run.place, IdleDeviceWork(run.host, run.device, run.place[1], cause, keeps))
             one.runs.append(run.id)
         elif now is not None and now.use == "thinks" and isinstance(run.status, Running):
             thinks[run.place] = max(now.since, thinks.get(run.place, 0.0))
@@ -65,12 +65,12 @@ def standing(state: State) -> list[Standing]:
         card = state.tasks.get(run.task)
         if run.task in tasks or card is None or card.error:
             continue
-        for host, device in could_have(run, device_of(card.language, card.need), card.need, state.hosts):
+        for host, device in fitting_devices(run, device_of(card.language, card.need), card.need, state.hosts):
             place = host, device.id
             keeps = _held(state) or run.waiting or _down(state, host) or NotBegun(run.id)
             since = f" while others think since {thinks[place]}" if place in thinks else ""
             cause = "held" if state.held else f"queued{since}"
-            found.setdefault(place, Standing(host, device.name, device.id, cause, keeps)).runs.append(run.id)
+            found.setdefault(place, IdleDeviceWork(host, device.name, device.id, cause, keeps)).runs.append(run.id)
     return [one for place, one in found.items() if place not in used]
 
 
@@ -78,10 +78,10 @@ def _left(state: State, run: Run) -> bool:
     """Whether a run that nothing keeps has nothing to do on its device: a person has paused it, or is to edit."""
     if run.paused:
         return not run.measures
-    return isinstance(plan.next_of(run, state.direction(run)), plan.Wait)
+    return isinstance(plan.next_action(run, state.direction(run)), plan.Wait)
 
 
-def _kept_by(state: State, run: Run) -> tuple[str, Keeps | None]:
+def _kept_by(state: State, run: Run) -> tuple[str, IdleReason | None]:
     """What keeps a run that has begun from going on, after a word for it; None where it goes on.
 
     What a person has paused waits for that person, who knows.
@@ -105,7 +105,7 @@ def _down(state: State, host: str) -> HostDown | None:
     return HostDown(error) if error else None
 
 
-def under_way(state: State) -> Iterator[tuple[Run, Key]]:
+def steps_under_way(state: State) -> Iterator[tuple[Run, Key]]:
     """The steps that are being taken, each with what tells it from all others."""
     for run in state.begun:
         current = run.current
@@ -126,8 +126,8 @@ class Watchdog:
 
     def look(self, state: State, at: float, idle_s: float, usual: Usual) -> list[e.DeviceIdle | e.StepStalled]:
         """What a person should know now and was not told yet. `at` is in seconds; no device is idle with `idle_s` 0."""
-        devices = {one.key: one for one in standing(state)} if idle_s else {}
-        steps = {key: run for run, key in under_way(state)}
+        devices = {one.key: one for one in idle_devices(state)} if idle_s else {}
+        steps = {key: run for run, key in steps_under_way(state)}
         self._note((*devices, *steps), at)
         news: list[e.DeviceIdle | e.StepStalled] = []
         for key, one in devices.items():

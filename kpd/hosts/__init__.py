@@ -1,1 +1,1 @@
-"""Where commands run: one helper over any byte pipe; jobs that outlive the connection; a content store."""
+"""Runs commands on hosts: one helper over any byte pipe, jobs that outlive the connection, a content store."""

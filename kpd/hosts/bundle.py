@@ -1,4 +1,4 @@
-"""The helper as bytes to send: its modules' source, for a one-line program on the host to load into memory."""
+"""Bundles the helper's source for sending; a one-line program on the host loads it into memory."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""A helper behind a child's pipes (the helper itself or an ssh that leads to it), and what it writes to its stderr."""
+"""Connects to a helper through the pipes of a child process, and keeps the last lines of its stderr."""
 
 import asyncio
 import contextlib

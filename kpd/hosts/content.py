@@ -1,4 +1,4 @@
-"""Content on a host, by its hash: what the host has is never sent again, and half a file is never used."""
+"""Sends content to a host by its hash: nothing is sent twice, and incomplete files are never used."""
 
 import hashlib
 from collections.abc import Awaitable, Mapping
@@ -11,7 +11,7 @@ ALONG = 64 << 10  # bytes of new content worth sending unasked: asking first wou
 BATCH = 8 << 20  # bytes of content a message carries, unless one blob alone is larger
 
 
-class Ask(Protocol):
+class AskHelper(Protocol):
     """One request to the host, and its answer."""
 
     def __call__(self, op: str, body: bytes = b"", **fields: Any) -> Awaitable[Frame]: ...
@@ -20,7 +20,7 @@ class Ask(Protocol):
 class Content:
     """The store of one host, as far as this link has seen it."""
 
-    def __init__(self, host: str, ask: Ask) -> None:
+    def __init__(self, host: str, ask: AskHelper) -> None:
         self.name = host
         self._ask = ask
         self._held: set[str] = set()

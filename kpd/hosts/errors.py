@@ -1,10 +1,10 @@
-"""Trouble with a host. It is never the candidate's fault, so it is never a verdict."""
+"""Defines the errors of hosts. They are never the candidate's fault, so they never become a verdict."""
 
 import re
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from kpd.model.standing import HostTrouble
+from kpd.model.waits import HostTrouble
 
 HostErrorKind = Literal[
     "unreachable",  # no link: nobody answers, the network is down, or the link was closed

@@ -1,4 +1,4 @@
-"""A unix socket on a host, reachable here: what a cockpit on another machine attaches through.
+"""Forwards a unix socket on a host to this machine, for a UI elsewhere.
 
 It goes over the helper's own channel, so it works over every transport and where the server forbids forwarding.
 """

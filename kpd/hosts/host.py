@@ -1,4 +1,4 @@
-"""What the rest of kpd sees of a host: stage files, run jobs by id, read back results."""
+"""The interface to a host: stage files, run jobs by id, read results."""
 
 import asyncio
 import contextlib
@@ -20,14 +20,14 @@ from kpd.hosts.job import (
     OutputChunk,
     Stream,
     Tail,
-    claims,
+    device_claim,
     note_work,
     waiting,
 )  # fmt: skip
 from kpd.hosts.link import Frame, Link, Transport
-from kpd.hosts.preflight import glance, probe
+from kpd.hosts.preflight import device_status, probe
 from kpd.hosts.reconnect import USUAL, LinkTiming, Reconnector
-from kpd.model.places import Telemetry
+from kpd.model.hosts import Telemetry
 
 __all__ = ["CommandResult", "Host", "JobResult", "JobSpec", "LeaseRequest", "OutputChunk"]
 
@@ -101,7 +101,7 @@ class Host:
         From then on `root` is the folder's resolved path on the host.
         """
         if self.trouble is not None:
-            self.nudge()
+            self.retry_now()
         self.start()
         await self._keeper.linked()
 
@@ -114,10 +114,10 @@ class Host:
         """Until more than `before` tries have ended."""
         await self._keeper.tried(before)
 
-    def nudge(self) -> None:
+    def retry_now(self) -> None:
         """If the link is down, try again now."""
         if not self.up:
-            self._keeper.nudge()
+            self._keeper.retry_now()
 
     async def renew(self) -> None:
         """Give the link up: the next one begins afresh, with a new helper and the host's folders made again."""
@@ -126,7 +126,7 @@ class Host:
     async def trust(self, key: HostKey) -> None:
         """A person says that `key` is this host's."""
         await self.transport.trust(key)
-        self.nudge()
+        self.retry_now()
 
     async def close(self) -> None:
         """Let go of the host. Its jobs go on, except those whose end was asked for."""
@@ -181,7 +181,7 @@ class Host:
         Closing the generator early ends the job without waiting for that. After a lost link the host is asked for the
         job, and it is followed from the last byte seen; only a host that has never heard of it is told to start it.
         """
-        claim = claims.get(None) if spec.lease is not None else None
+        claim = device_claim.get(None) if spec.lease is not None else None
         if spec.lease is None or claim is None:
             turn: contextlib.AbstractAsyncContextManager[None] = contextlib.nullcontext()
         else:
@@ -265,13 +265,13 @@ class Host:
         await self.forget(id)
         return probe.facts(facts, said.stdout.decode(errors="replace"), self.skew_s, self.rtt_s)
 
-    async def glance(self, devices: Sequence[str], gpus: bool) -> dict[str, Telemetry]:
+    async def device_status(self, devices: Sequence[str], gpus: bool) -> dict[str, Telemetry]:
         """What these devices do right now, by their ids: two round trips, one without `gpus`. Disturbs nothing."""
-        said = await self.run(glance.script(), glance.LIMIT_S) if gpus else None
-        figures = glance.figures(said)
+        said = await self.run(device_status.script(), device_status.LIMIT_S) if gpus else None
+        figures = device_status.figures(said)
         pids = [one.pid for seen in figures.values() for one in seen.computes]
         owners = (await self._ask("holders", devices=list(devices), pids=pids)).fields
-        return glance.telemetry(devices, figures, owners, self.tolerate, time.time(), self.skew_s)
+        return device_status.telemetry(devices, figures, owners, self.tolerate, time.time(), self.skew_s)
 
     async def _greet(self, link: Link) -> None:
         begun = time.time()

@@ -1,4 +1,4 @@
-"""What a host is asked to run and what it answers; on whose behalf, and how long that takes."""
+"""Defines jobs of a host and their results; on whose behalf they run, and how long they take."""
 
 import json
 import time
@@ -144,7 +144,7 @@ def processes(others: list[Any]) -> str:
     return ", ".join(f"{str(p.get('name'))[:60]} ({p.get('pid')})" for p in others if isinstance(p, dict))
 
 
-worked: ContextVar[list[float]] = ContextVar("worked")
+job_seconds: ContextVar[list[float]] = ContextVar("worked")
 """Where the seconds are noted that hosts work on jobs for this context: what is not kpd's own overhead."""
 
 
@@ -158,11 +158,11 @@ class Claim(Protocol):
         """What a job waits for before it has its lease, in words; empty when it does not wait any more."""
 
 
-claims: ContextVar[Claim] = ContextVar("claims")
+device_claim: ContextVar[Claim] = ContextVar("claims")
 """Who asks for the devices that jobs of this context have leases on. Without one, a job only waits for its lease."""
 
 
 def note_work(begun: float, cached: bool) -> None:
     """A host has worked for this context since `begun`, by the monotonic clock; not if its answer was there already."""
-    if not cached and (noted := worked.get(None)) is not None:
+    if not cached and (noted := job_seconds.get(None)) is not None:
         noted.append(time.monotonic() - begun)

@@ -1,4 +1,4 @@
-"""kpd's own transports as they are registered; what one needs is imported when a host first needs it."""
+"""Registers kpd's own transports; their libraries are imported when a host first needs them."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The near end of a helper's pipe: requests by id, any number in flight, one round trip each."""
+"""Sends requests to a helper over its pipe: by id, any number in flight, one round trip each."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The transport to this machine: the helper as a child process."""
+"""The transport to this machine: starts the helper as a child process."""
 
 import os
 import sys

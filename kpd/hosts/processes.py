@@ -1,4 +1,4 @@
-"""Processes of this machine, as the helper tells them apart."""
+"""Identifies processes of this machine, with the helper's code."""
 
 from kpd.hosts.helper.processes import exists
 

@@ -1,4 +1,4 @@
-"""One link to a host, kept for as long as the daemon lives: connected, watched, and connected again."""
+"""Keeps one link to a host for as long as the daemon lives: connects, watches, and reconnects."""
 
 import asyncio
 import contextlib
@@ -39,7 +39,8 @@ class Reconnector:
     """`greet` makes a new link ready for use; `changed` is called whenever the link has come up or gone down.
 
     While it is down, `trouble` says why. It is tried again by itself, for ever: soon after what time heals
-    (`errors.LOST`), seldom after anything else, and not at all after trouble with the host's key, which `nudge` ends.
+    (`errors.LOST`), seldom after anything else, and not at all after trouble with the host's key, which `retry_now`
+    ends.
     A link that has been up before is waited for; one that has not, and needs a person, is an error to whoever asks.
     """
 
@@ -81,7 +82,7 @@ class Reconnector:
         if self._link is not None:
             await self._link.close()
 
-    def nudge(self) -> None:
+    def retry_now(self) -> None:
         """Try again now, whatever went wrong before."""
         self.trouble = None
         self._nudged.set()
@@ -172,7 +173,7 @@ class Reconnector:
         return link
 
     async def _rest(self, seconds: float | None) -> None:
-        """So long, or until `nudge`; not to the second, so that not all daemons come back at once."""
+        """So long, or until `retry_now`; not to the second, so that not all daemons come back at once."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if seconds is None else seconds * random.uniform(0.9, 1.1)):
                 await self._nudged.wait()

@@ -1,4 +1,4 @@
-"""A host's table in config.toml as a host."""
+"""Makes a host of its table in config.toml."""
 
 import os
 import re
@@ -11,8 +11,8 @@ from kpd.hosts.errors import HostError, HostKey
 from kpd.hosts.host import Host
 from kpd.hosts.link import Channel, Transport
 from kpd.workspace.config import LOCAL, HostConfig
+from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.paths import Workspace
-from kpd.workspace.seams import PlugInError
 from kpd.workspace.transports import TRANSPORTS, is_here
 
 
@@ -31,7 +31,7 @@ def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class UnusableTransport:
     """In place of a transport that a plug-in should provide and does not: the host is down, with the reason."""
 
     kind: str
@@ -63,5 +63,5 @@ def _transport(name: str, config: HostConfig, workspace: Workspace) -> Transport
         if (found := TRANSPORTS.get(config.transport)) is None:
             raise PlugInError(f"no transport {config.transport!r}", "install what it comes from")
     except PlugInError as err:
-        return Unusable(config.transport, HostError("config", f"{name}: {err.message}", err.remedy))
+        return UnusableTransport(config.transport, HostError("config", f"{name}: {err.message}", err.remedy))
     return cast(Transport, found.make(name, config, workspace))

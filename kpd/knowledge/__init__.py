@@ -1,1 +1,1 @@
-"""What is known before a run and what is learnt from it: skills and memory."""
+"""Skills and memory: what kpd knows before a run and learns from it."""

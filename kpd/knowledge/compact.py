@@ -1,4 +1,4 @@
-"""A long memory in brief: older entries become a summary that stands for them. The memory itself is never touched."""
+"""Summarises the older entries of a long memory; the memory itself is not changed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from kpd.knowledge.memory import PAST, fitting, notebook
 from kpd.knowledge.memory_file import MemoryEntry
 from kpd.knowledge.summary import SECTIONS, Summary, read_summary, sections_of, summary_path
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.run_files import write_atomic
 
 AT_ONCE = 40_000
 LONGEST_ENTRY = 2_000

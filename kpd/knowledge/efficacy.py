@@ -1,12 +1,12 @@
-"""What has come of the rules so far: how often each fired, was aimed at, and what was then measured."""
+"""Computes the success of rules: how often each fired, was aimed at, and what was then measured."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from kpd.model.nouns import Expectation, Iteration, Run
 from kpd.model.profiles import Finding
+from kpd.model.state import Expectation, Iteration, Run
 from kpd.profile.catalogue import rule_ids, rules
 from kpd.profile.rules import ORDER
 

@@ -1,4 +1,4 @@
-"""The words of a memory file's entries. Whatever others wrote stands in them as one harmless line."""
+"""Writes the entries of a memory file. Text of others becomes one harmless line."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from kpd.knowledge.efficacy import aimed_at
 from kpd.model.causes import IterationCause
 from kpd.model.metrics import describe
-from kpd.model.nouns import Expectation, Iteration, Outcome, Run
+from kpd.model.state import Expectation, Iteration, Outcome, Run
 from kpd.text.endings import iteration_ended, override
 from kpd.text.foreign import escaped
 

@@ -1,4 +1,4 @@
-"""Markdown that kpd and people write into the same file: headings and fences found."""
+"""Finds headings and fences in Markdown that kpd and people write into the same file."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What was tried on a task before: `memory/<task>.md`, a section a run, an entry an iteration, open to people's edits.
+"""Reads and writes `memory/<task>.md`: a section per run, an entry per iteration, editable by people.
 
 kpd only ever appends. What people wrote, moved or struck out stays as they left it.
 """
@@ -14,10 +14,10 @@ from kpd.knowledge.markdown import cut
 from kpd.knowledge.memory_file import MemoryEntry, MemoryFile, read_notebook
 from kpd.knowledge.summary import read_summary
 from kpd.model.causes import IterationCause
-from kpd.model.nouns import Iteration, Outcome, Run
+from kpd.model.state import Iteration, Outcome, Run
 from kpd.text.foreign import escaped
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import read_words
+from kpd.workspace.run_files import read_words
 
 PAST = 2_500
 """Characters of earlier runs that a prompt takes: 1,000 tokens, some six entries. What is more is summarised."""

@@ -1,4 +1,4 @@
-"""A memory file as people may have left it: kpd's entries, what people want, and whatever else they wrote."""
+"""Parses a memory file that people may have edited: kpd's entries, people's notes, and everything else."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""`memory/PATTERNS.md`: what was tried on all tasks, by the finding it aimed at and the architecture it ran on."""
+"""Generates `memory/PATTERNS.md`: what was tried on all tasks, by finding and architecture."""
 
 import re
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ from kpd.knowledge.memory import notebook
 from kpd.knowledge.memory_file import MemoryEntry
 from kpd.text.foreign import bare, escaped
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import read_words, write_atomic
+from kpd.workspace.run_files import read_words, write_atomic
 from kpd.workspace.task import NAME
 
 MARK = "<!-- Written by kpd from the memories of all tasks, again and again: edit those, not this. -->"

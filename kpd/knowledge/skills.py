@@ -1,4 +1,4 @@
-"""Skills: one file a rule that tells what usually causes the finding, what helps, and what only seems to."""
+"""Reads skills: one file per rule, with usual causes of the finding, what helps, and what does not."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Literal
 
 from kpd.profile.catalogue import rule_lists, rules
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import read_plain
+from kpd.workspace.run_files import read_plain
 from kpd.workspace.shipped import shipped
 
 LARGEST = 64 * 1024

@@ -1,4 +1,4 @@
-"""`memory/<task>.summary.md`: the older entries of a task's memory in brief. People may edit it."""
+"""Reads and writes `memory/<task>.summary.md`, a summary of older entries. People may edit it."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 from kpd.knowledge.markdown import lines
 from kpd.text.foreign import bare, escaped
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import read_words
+from kpd.workspace.run_files import read_words
 
 SECTIONS = ("Resolved", "Pending", "Avoid")
 _TITLE = "# Summary of what was tried on {task}"

@@ -1,4 +1,4 @@
-"""What the engine needs to measure candidates of a task on a host, whatever the language."""
+"""Defines the interface by which the engine measures candidates on a host, for every language."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from kpd.hosts.host import JobResult
 from kpd.measure.judge import HeldOutResult
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
-from kpd.model.faults import Wrong
-from kpd.model.places import Device
+from kpd.model.faults import WrongResult
+from kpd.model.hosts import Device
 from kpd.text.faults import wrong as told
 
 Say = Callable[[str], None]
@@ -37,10 +37,10 @@ class CheckPassed:
     where: str
 
 
-class Incorrect(Exception):
+class CheckFailed(Exception):
     """The candidate computes something else, breaks, hangs, or writes where it must not: see `wrong`."""
 
-    def __init__(self, wrong: Wrong) -> None:
+    def __init__(self, wrong: WrongResult) -> None:
         super().__init__(told(wrong))
         self.wrong = wrong
 
@@ -105,7 +105,7 @@ class Bench(Protocol):
         """Raises BuildError, the candidate's fault."""
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
-        """Compare with the oracle on fresh secret seeds. `built` is an Object's job. Raises Incorrect."""
+        """Compare with the oracle on fresh secret seeds. `built` is an Object's job. Raises CheckFailed."""
 
     def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
@@ -113,16 +113,16 @@ class Bench(Protocol):
         """At most `processes` fresh processes, numbered from `first`, both objects in each, as they end.
 
         Closing the generator ends the job. What it yields stays true, and is the same when it is asked for again; there
-        are fewer when the job was ended before it was asked for. Raises Incorrect.
+        are fewer when the job was ended before it was asked for. Raises CheckFailed.
         """
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
-        """Look for accesses out of bounds that a check cannot see, if the task asks for that. Raises Incorrect."""
+        """Look for accesses out of bounds that a check cannot see, if the task asks for that. Raises CheckFailed."""
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:
         """The cases that the task holds out, for the baseline (no incumbent) or a candidate that is to be accepted.
 
-        None when it holds none out. Raises Incorrect.
+        None when it holds none out. Raises CheckFailed.
         """
 
     async def forget(self, job: str) -> None:

@@ -1,4 +1,4 @@
-"""What a bench has staged and built on its host, by content, so that asking for it again costs no round trip."""
+"""Remembers what was staged and built on a host, by content, to save round trips."""
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

@@ -1,13 +1,13 @@
-"""How a task is made ready on a host, whatever its language."""
+"""Prepares a task on a host, for every language."""
 
 from typing import Any, Literal, cast
 
 from kpd.hosts.host import Host
 from kpd.measure.bench import Bench, Say
 from kpd.measure.flags import AllowList
-from kpd.model.places import Device, Need
+from kpd.model.hosts import Device, Need
+from kpd.workspace.entry_points import PlugInError, referred
 from kpd.workspace.languages import LANGUAGES, Language
-from kpd.workspace.seams import PlugInError, referred
 from kpd.workspace.task import Task
 
 

@@ -1,4 +1,4 @@
-"""What a compiler said of a candidate: whose fault it is, and the few lines of it that matter."""
+"""Interprets a compiler's messages: whose fault an error is, and the relevant lines."""
 
 import re
 from typing import Literal

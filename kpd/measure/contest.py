@@ -1,4 +1,4 @@
-"""Candidate against incumbent in as many fresh processes as the verdict needs."""
+"""Times candidate against incumbent in as many fresh processes as the verdict needs."""
 
 from collections.abc import Callable
 from contextlib import aclosing

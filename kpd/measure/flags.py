@@ -1,4 +1,4 @@
-"""Which compiler flags a candidate may set: those that change how code is generated, and nothing else.
+"""Parses the compiler flags of a candidate: only those that change code generation are allowed.
 
 An allow-list, because compilers have many flags that read or write files, load plugins or change what is linked.
 """

@@ -1,4 +1,4 @@
-"""How far a mean over a few processes can be trusted: a cluster bootstrap, widened for few clusters.
+"""Computes confidence intervals of means over few processes: a cluster bootstrap, widened for few clusters.
 
 Plain Python: numpy would cost the daemon more memory than everything else it holds.
 """

@@ -1,4 +1,4 @@
-"""Jobs of a measurement: run once by id, and told apart from a host's own trouble."""
+"""Runs jobs of a measurement once by id, and separates their failures from the host's."""
 
 import hashlib
 import shlex

@@ -1,4 +1,4 @@
-"""From raw samples to a verdict. Pure: the same samples give the same verdict, now and from `timing.json` years later.
+"""Computes a verdict from raw samples. Pure: the same samples give the same verdict, also later from `timing.json`.
 
 The cases that a task holds out are judged at the end.
 

@@ -1,4 +1,4 @@
-"""A comment that stands for code left out, told from prose that only sounds like one.
+"""Recognises comments that stand for omitted code, as opposed to normal prose.
 
 `// ... rest of the kernel unchanged` leaves code out; `/* the rest of the row is unchanged by padding */` does not.
 """

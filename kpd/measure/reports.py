@@ -1,4 +1,4 @@
-"""What a job of many fresh processes reports, one line a process, each as soon as it is known to be good or tainted."""
+"""Reads the reports of a job that runs many processes: one line each, as soon as it is known to be good or tainted."""
 
 import contextlib
 import math

@@ -1,4 +1,4 @@
-"""What a device can do at best, and so what a case cannot be faster than."""
+"""Computes lower bounds of a case's time from the measured limits of a device."""
 
 from bisect import bisect_left
 from collections.abc import Mapping

@@ -1,11 +1,11 @@
-"""On what of a host a program of a measurement runs."""
+"""Decides the CPUs, lease and priority with which a program of a measurement runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kpd.hosts.host import JobSpec, LeaseRequest
 from kpd.hosts.preflight.probe import HostFacts, measuring_cpu, spare_cpus
-from kpd.model.places import Device
+from kpd.model.hosts import Device
 
 NICE = 10
 """Builds count a tenth to the kernel: else it would move other processes to the CPU that is timed on."""
@@ -27,13 +27,13 @@ class RunContext:
         )
 
 
-def timed_on(facts: HostFacts, device: Device, env: Mapping[str, str] = {}) -> RunContext:
+def timed_context(facts: HostFacts, device: Device, env: Mapping[str, str] = {}) -> RunContext:
     """Where candidates are timed: on one CPU, or on a GPU on which nobody else computes."""
     cpu = measuring_cpu(facts) if device.kind == "cpu" else None
     return RunContext(() if cpu is None else (cpu,), LeaseRequest(device.id, gpu=device.kind == "gpu"), env)
 
 
-def beside(facts: HostFacts, device: Device) -> RunContext:
+def untimed_context(facts: HostFacts, device: Device) -> RunContext:
     """Where programs run that must not disturb what is timed: on the other CPUs, or while nothing is timed.
 
     The second where the host has no other CPU, or cannot keep a program from one.

@@ -1,4 +1,4 @@
-"""Raw timing samples: what the driver measured, and whether a GPU ran at its usual clock meanwhile."""
+"""Defines raw timing samples, and checks from telemetry whether a GPU ran at its usual clock."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a person reads of the samples: the score, and the time of each case."""
+"""Computes from samples what people read: the score, and the time of each case."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Before anything is built: is only what may change changed, and does the change look like a known cheat?
+"""Screens a candidate before the build: protected files, and code that looks like a known cheat.
 
 A tripwire explains and flags; only a touched protected file rejects by itself. The patterns are the ways in which
 candidates have been seen to win a benchmark without computing faster (see KernelBench's and pygpubench's lists).

@@ -1,1 +1,1 @@
-"""The nouns, the events and the pure fold. Imports nothing of kpd."""
+"""State, events and the pure fold. Imports nothing of kpd."""

@@ -1,11 +1,11 @@
-"""What operators tell a run, ask of it and decide, and what kpd asks of them; `by` is who did it. Below, their fold."""
+"""Defines the facts of operators' acts, `by` whom, and their reducers."""
 
 from dataclasses import dataclass, field, replace
 
 from kpd.model.agents import AgentTraits
 from kpd.model.fact import Fact, IterationFact, RunFact
-from kpd.model.folders import folds, on_iteration, on_run
-from kpd.model.nouns import Again, Budget, Stand, State, Steering
+from kpd.model.reducers import on_iteration, on_run, reduces
+from kpd.model.state import Budget, Remeasure, RuleSetting, State, Steering
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class RuleSet(RunFact):
     """What agents are told of a rule from the next iteration on: first of all, never, or by its severity."""
 
     rule: str
-    stand: Stand
+    stand: RuleSetting
     by: str = ""
 
 
@@ -123,7 +123,7 @@ class Noted(RunFact):
 # ── what they change ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@folds(Steered)
+@reduces(Steered)
 def _steered(state: State, at: float, fact: Steered) -> State:
     run = state.runs.get(fact.run)
     if run is None:
@@ -136,7 +136,7 @@ def _steered(state: State, at: float, fact: Steered) -> State:
     return on_run(state, fact.run, steering=tuple(notes.values()))
 
 
-@folds(SteeringConsumed)
+@reduces(SteeringConsumed)
 def _steering_consumed(state: State, at: float, fact: SteeringConsumed) -> State:
     run = state.runs.get(fact.run)
     if run is None:
@@ -145,7 +145,7 @@ def _steering_consumed(state: State, at: float, fact: SteeringConsumed) -> State
     return on_run(state, fact.run, steering=tuple(lines))
 
 
-@folds(RolledBack)
+@reduces(RolledBack)
 def _rolled_back(state: State, at: float, fact: RolledBack) -> State:
     run = state.runs.get(fact.run)
     if run is None:
@@ -154,44 +154,44 @@ def _rolled_back(state: State, at: float, fact: RolledBack) -> State:
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
 
 
-@folds(MemoGiven)
+@reduces(MemoGiven)
 def _memo_given(state: State, at: float, fact: MemoGiven) -> State:
     return on_iteration(state, fact, memo=fact.text, memo_given=True)
 
 
-@folds(ReviewSet)
+@reduces(ReviewSet)
 def _review_set(state: State, at: float, fact: ReviewSet) -> State:
     return on_run(state, fact.run, approve=fact.on)
 
 
-@folds(ReviewAsked)
+@reduces(ReviewAsked)
 def _review_asked(state: State, at: float, fact: ReviewAsked) -> State:
     return on_iteration(state, fact, review="waits")
 
 
-@folds(Approved)
+@reduces(Approved)
 def _approved(state: State, at: float, fact: Approved) -> State:
     return on_iteration(state, fact, review="approved")
 
 
-@folds(Declined)
+@reduces(Declined)
 def _declined(state: State, at: float, fact: Declined) -> State:
     return on_iteration(state, fact, review="declined")
 
 
-@folds(BudgetChanged)
+@reduces(BudgetChanged)
 def _budget_changed(state: State, at: float, fact: BudgetChanged) -> State:
     return on_run(state, fact.run, budget=fact.budget)
 
 
-@folds(AgentChanged)
+@reduces(AgentChanged)
 def _agent_changed(state: State, at: float, fact: AgentChanged) -> State:
     run = state.runs.get(fact.run)
     traits = {**run.traits, **fact.traits} if run is not None else {}
     return on_run(state, fact.run, agent=fact.agent, model=fact.model, traits=traits)
 
 
-@folds(RuleSet)
+@reduces(RuleSet)
 def _rule_set(state: State, at: float, fact: RuleSet) -> State:
     run = state.runs.get(fact.run)
     if run is None:
@@ -202,14 +202,14 @@ def _rule_set(state: State, at: float, fact: RuleSet) -> State:
     return on_run(state, fact.run, stands=stands)
 
 
-@folds(AgainAsked)
+@reduces(AgainAsked)
 def _again_asked(state: State, at: float, fact: AgainAsked) -> State:
     run = state.runs.get(fact.run)
-    again = () if run is None else (*run.again, Again(fact.of, fact.thorough, fact.by))
+    again = () if run is None else (*run.again, Remeasure(fact.of, fact.thorough, fact.by))
     return on_run(state, fact.run, again=again)
 
 
-@folds(QueueOrdered)
+@reduces(QueueOrdered)
 def _queue_ordered(state: State, at: float, fact: QueueOrdered) -> State:
     """Those that are named come before all that are queued later."""
     for turn, run in enumerate(fact.runs, -len(fact.runs)):

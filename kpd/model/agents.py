@@ -1,4 +1,4 @@
-"""What agents are to their run, as a fact: who reads the log need not have the plug-ins that they come from."""
+"""Defines what agents are to their run, as a fact, so that a reader of the log needs no plug-ins."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
-"""Why an iteration or a run ended."""
+"""Defines why an iteration or a run ended."""
 
+from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import CandidateFault
 from kpd.model.kinds import Kind, Told
-from kpd.model.leaving import Leaving
 from kpd.model.verdicts import Gain, Verdict
 
 # ── of a run ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -27,7 +27,7 @@ class StopScoreReached(Kind, frozen=True):
 class AgentsDone(Kind, frozen=True):
     """None of its agents has anything left to propose."""
 
-    why: tuple[Leaving, ...]
+    why: tuple[ExhaustionReason, ...]
 
 
 class BaselineFaulty(Kind, frozen=True):
@@ -98,7 +98,7 @@ class Skipped(Kind, frozen=True):
 class NothingLeft(Kind, frozen=True):
     """Its agent had nothing left to propose."""
 
-    why: Leaving
+    why: ExhaustionReason
 
 
 class RunOver(Kind, frozen=True):

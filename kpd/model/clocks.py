@@ -1,4 +1,4 @@
-"""Why a GPU's clock is below its highest: the bits of nvmlClocksEventReasons in NVML's header, and words for them."""
+"""Explains why a GPU's clock is lowered: the bits of NVML's nvmlClocksEventReasons, and words for them."""
 
 IDLE = 0x01
 """Nothing runs on it."""

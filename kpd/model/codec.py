@@ -1,4 +1,4 @@
-"""Events and states as JSON and back, checked. One event is one object: seq, at, kind, and the fact's own fields."""
+"""Encodes events and states as JSON and decodes them, checked. One event is one object: seq, at, kind, body."""
 
 import json
 from typing import Any, TypeVar

@@ -1,11 +1,11 @@
-"""One iteration in full: what each of its steps found, folded from that iteration's own events."""
+"""Folds an iteration's events into its `Detail`: the results of all its steps."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kpd.model import events as e
-from kpd.model.nouns import StepName
+from kpd.model.state import StepName
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Every fact kpd records. An `Event` is a fact with its place in the log; the log is the truth, all else is a fold.
+"""Defines every fact that kpd records. An `Event` is a fact with its place in the log.
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
 What steps find is in `steps`, what operators do in `acts`, what a person should look at in `watched`; all of it stands
@@ -27,13 +27,12 @@ from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
+from kpd.model.hosts import HostCard
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
-from kpd.model.nouns import Budget, DeviceUse, Outcome, Override, StepName, TaskCard
-from kpd.model.places import HostCard
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.spending import Purpose, Usage
-from kpd.model.standing import EditedDuring, Hold, Pause, Wait
+from kpd.model.state import Budget, DeviceUse, Outcome, Override, StepName, TaskCard
 from kpd.model.status import RunOutcome
 from kpd.model.steps import (
     STEP_OF as STEP_OF,
@@ -48,7 +47,8 @@ from kpd.model.steps import (
     Staged as Staged,
     Timed as Timed,
 )
-from kpd.model.watched import DeviceIdle as DeviceIdle, StepStalled as StepStalled
+from kpd.model.waits import EditedDuring, Hold, Pause, Wait
+from kpd.model.watchdog import DeviceIdle as DeviceIdle, StepStalled as StepStalled
 
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,4 @@
-"""What all facts have in common."""
+"""Defines the base classes of facts."""
 
 import re
 from dataclasses import dataclass

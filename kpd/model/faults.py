@@ -1,11 +1,11 @@
-"""What is wrong with a candidate. A fault is the candidate's own; trouble with a host never is one."""
+"""Defines what can be wrong with a candidate. Errors of a host are never faults."""
 
 from typing import Literal
 
 import msgspec
 
+from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.kinds import Kind, Told
-from kpd.model.leaving import Leaving
 
 # ── what a check can see a kernel do ──────────────────────────────────────────────────────────────────────────────
 
@@ -73,7 +73,7 @@ class Complaint(Kind, frozen=True):
     text: str
 
 
-Misdeed = (
+Defect = (
     WrongValue
     | Crashed
     | NoReturn
@@ -87,14 +87,14 @@ Misdeed = (
 )
 
 
-class Wrong(msgspec.Struct, frozen=True):
+class WrongResult(msgspec.Struct, frozen=True):
     """What a kernel did wrong, and where: the case, the kind of its inputs, the moment (empty: its check).
 
     `by_incumbent`: it showed in the incumbent, which shares a process with the candidate. `combinations` are all cases
     and inputs for which values were wrong.
     """
 
-    what: Misdeed
+    what: Defect
     case: str = ""
     distribution: str = ""
     moment: str = ""
@@ -116,19 +116,19 @@ class NotBuilt(Kind, frozen=True, tag="build"):
 class Incorrect(Kind, frozen=True):
     """Found by the check, or by the memcheck before an acceptance."""
 
-    wrong: Wrong
+    wrong: WrongResult
 
 
 class IncorrectTimed(Kind, frozen=True):
     """Found while it was timed."""
 
-    wrong: Wrong
+    wrong: WrongResult
 
 
 class IncorrectHeldOut(Kind, frozen=True):
     """Found on the cases that the task holds out."""
 
-    wrong: Wrong
+    wrong: WrongResult
 
 
 class Impossible(Kind, frozen=True):
@@ -154,7 +154,7 @@ class ProtectedLines(Kind, frozen=True, tag="protected_section"):
     error: str
 
 
-class Declined(Kind, frozen=True):
+class DeclinedBy(Kind, frozen=True, tag="declined"):
     """A person has looked at it and does not want it built. `why` is in that person's words."""
 
     by: str
@@ -167,7 +167,7 @@ class UnusableReply(Kind, frozen=True):
     error: str
 
 
-Mendable = (
+RepairableFault = (
     NotBuilt
     | Incorrect
     | IncorrectTimed
@@ -175,7 +175,7 @@ Mendable = (
     | Impossible
     | ProtectedFiles
     | ProtectedLines
-    | Declined
+    | DeclinedBy
     | UnusableReply
     | Told
 )
@@ -184,11 +184,11 @@ Mendable = (
 class NotMended(Kind, frozen=True):
     """Its agent left, or may not be asked any more, before it had mended `fault`."""
 
-    fault: Mendable
-    why: Leaving
+    fault: RepairableFault
+    why: ExhaustionReason
 
 
-CandidateFault = Mendable | NotMended
+CandidateFault = RepairableFault | NotMended
 IsIncorrect = Incorrect | IncorrectTimed | IncorrectHeldOut
 
 
@@ -197,6 +197,6 @@ def outcome_of(fault: CandidateFault) -> Literal["failed", "rejected"]:
     return "failed" if isinstance(first(fault), NotBuilt | UnusableReply) else "rejected"
 
 
-def first(fault: CandidateFault) -> Mendable:
+def first(fault: CandidateFault) -> RepairableFault:
     """The fault itself, also of one that was not mended."""
     return fault.fault if isinstance(fault, NotMended) else fault

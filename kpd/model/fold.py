@@ -7,12 +7,12 @@ from typing import Any
 from msgspec import structs
 
 from kpd.model import acts, events as e
-from kpd.model.folders import FOLDERS, folds, on_iteration, on_run
 from kpd.model.notices import Idle, Notice, Stalled
-from kpd.model.nouns import Iteration, Run, State
-from kpd.model.spending import Call, day_of
-from kpd.model.standing import Wait
+from kpd.model.reducers import REDUCERS, on_iteration, on_run, reduces
+from kpd.model.spending import OpenCall, day_of
+from kpd.model.state import Iteration, Run, State
 from kpd.model.status import Done, Ended, Paused, Running, Stepping
+from kpd.model.waits import Wait
 
 NOTICES_KEPT = 50
 _BESIDES = (acts,)
@@ -23,7 +23,7 @@ def fold(state: State, event: e.Event) -> State:
     """The state after `event`. An event the state has already seen changes nothing."""
     if event.seq <= state.seq:
         return state
-    folder = FOLDERS.get(type(event.fact))
+    folder = REDUCERS.get(type(event.fact))
     after = folder(state, event.at, event.fact) if folder else state
     if isinstance(event.fact, e.StepFact | e.Faulted | e.IterationEnded):
         after = _step_over(after, event.fact)
@@ -40,28 +40,28 @@ def fold_all(events: Iterable[e.Event], state: State | None = None) -> State:
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
 
 
-@folds(e.DaemonStarted)
+@reduces(e.DaemonStarted)
 def _daemon_started(state: State, at: float, fact: e.DaemonStarted) -> State:
     return replace(state, version=fact.version, pid=fact.pid, workspace=fact.workspace)
 
 
-@folds(e.DaemonStopped)
+@reduces(e.DaemonStopped)
 def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
     return replace(state, pid=None)
 
 
-@folds(e.Noticed)
+@reduces(e.Noticed)
 def _noticed(state: State, at: float, fact: e.Noticed) -> State:
     return _with_notice(state, Notice(at, fact.level, fact.about))
 
 
-@folds(e.DeviceIdle)
+@reduces(e.DeviceIdle)
 def _device_idle(state: State, at: float, fact: e.DeviceIdle) -> State:
     idle = Idle(fact.host, fact.device, fact.seconds, fact.runs, fact.keeps)
     return _with_notice(state, Notice(at, "warning", idle))
 
 
-@folds(e.StepStalled)
+@reduces(e.StepStalled)
 def _step_stalled(state: State, at: float, fact: e.StepStalled) -> State:
     stalled = Stalled(fact.run, fact.iteration, fact.step, fact.seconds, fact.usual_s)
     return _with_notice(state, Notice(at, "warning", stalled))
@@ -71,37 +71,37 @@ def _with_notice(state: State, notice: Notice) -> State:
     return replace(state, notices=(*state.notices, notice)[-NOTICES_KEPT:])
 
 
-@folds(e.TaskLoaded)
+@reduces(e.TaskLoaded)
 def _task_loaded(state: State, at: float, fact: e.TaskLoaded) -> State:
     return replace(state, tasks={**state.tasks, fact.card.name: fact.card})
 
 
-@folds(e.TaskRemoved)
+@reduces(e.TaskRemoved)
 def _task_removed(state: State, at: float, fact: e.TaskRemoved) -> State:
     return replace(state, tasks={name: card for name, card in state.tasks.items() if name != fact.task})
 
 
-@folds(e.HostProbed)
+@reduces(e.HostProbed)
 def _host_probed(state: State, at: float, fact: e.HostProbed) -> State:
     return replace(state, hosts={**state.hosts, fact.card.name: fact.card})
 
 
-@folds(e.HostRemoved)
+@reduces(e.HostRemoved)
 def _host_removed(state: State, at: float, fact: e.HostRemoved) -> State:
     return replace(state, hosts={name: card for name, card in state.hosts.items() if name != fact.host})
 
 
-@folds(e.QueueHeld)
+@reduces(e.QueueHeld)
 def _queue_held(state: State, at: float, fact: e.QueueHeld) -> State:
     return replace(state, held=fact.hold)
 
 
-@folds(e.QueueReleased)
+@reduces(e.QueueReleased)
 def _queue_released(state: State, at: float, fact: e.QueueReleased) -> State:
     return replace(state, held=None)
 
 
-@folds(e.PlaybackChanged)
+@reduces(e.PlaybackChanged)
 def _playback_changed(state: State, at: float, fact: e.PlaybackChanged) -> State:
     return replace(state, playback=fact.playback)
 
@@ -109,13 +109,13 @@ def _playback_changed(state: State, at: float, fact: e.PlaybackChanged) -> State
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@folds(e.RunQueued)
+@reduces(e.RunQueued)
 def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
     run = Run(fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits)
     return replace(state, runs={**state.runs, fact.run: run})
 
 
-@folds(e.RunStarted)
+@reduces(e.RunStarted)
 def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     run = state.runs.get(fact.run)
     if run is None:
@@ -124,7 +124,7 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     return on_run(state, fact.run, status=Running(), started=at, **place)
 
 
-@folds(e.RunWaits)
+@reduces(e.RunWaits)
 def _run_waits(state: State, at: float, fact: e.RunWaits) -> State:
     run = state.runs.get(fact.run)
     if run is None or isinstance(run.status, Ended):
@@ -132,19 +132,19 @@ def _run_waits(state: State, at: float, fact: e.RunWaits) -> State:
     return on_run(state, fact.run, status=structs.replace(run.status, wait=fact.wait))
 
 
-@folds(e.RunPaused)
+@reduces(e.RunPaused)
 def _run_paused(state: State, at: float, fact: e.RunPaused) -> State:
     # A person's pause lets the step under way go on, with what it waits for.
     wait = None if fact.infra else _waiting(state, fact.run)
     return on_run(state, fact.run, status=Paused(fact.cause, fact.infra, wait))
 
 
-@folds(e.RunResumed)
+@reduces(e.RunResumed)
 def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
     return on_run(state, fact.run, status=Running(_waiting(state, fact.run)))
 
 
-@folds(e.RunEnded)
+@reduces(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
     return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at))
 
@@ -154,22 +154,22 @@ def _waiting(state: State, run_id: str) -> Wait | None:
     return run.waiting if run is not None else None
 
 
-@folds(e.OperatorEdited)
+@reduces(e.OperatorEdited)
 def _operator_edited(state: State, at: float, fact: e.OperatorEdited) -> State:
     return on_run(state, fact.run, pending_edit=fact.files, folder=fact.files, conflict=fact.conflict)
 
 
-@folds(e.TaskPinned)
+@reduces(e.TaskPinned)
 def _task_pinned(state: State, at: float, fact: e.TaskPinned) -> State:
     return on_run(state, fact.run, pinned=fact.protected, folder=fact.editable)
 
 
-@folds(e.FolderKnown)
+@reduces(e.FolderKnown)
 def _folder_known(state: State, at: float, fact: e.FolderKnown) -> State:
     return on_run(state, fact.run, folder=fact.files, pending_edit={}, conflict=None)
 
 
-@folds(e.BaselineStale)
+@reduces(e.BaselineStale)
 def _baseline_stale(state: State, at: float, fact: e.BaselineStale) -> State:
     return on_run(state, fact.run, stale=fact.files)
 
@@ -177,7 +177,7 @@ def _baseline_stale(state: State, at: float, fact: e.BaselineStale) -> State:
 # ── iterations ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@folds(e.IterationStarted)
+@reduces(e.IterationStarted)
 def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> State:
     run = state.runs.get(fact.run)
     if run is None:
@@ -190,7 +190,7 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
     return on_run(state, fact.run, iterations=(*run.iterations, begun), again=again, **edit)
 
 
-@folds(e.StepStarted)
+@reduces(e.StepStarted)
 def _step_started(state: State, at: float, fact: e.StepStarted) -> State:
     return on_iteration(state, fact, status=Stepping(fact.step, at, fact.use, fact.attempt))
 
@@ -204,34 +204,34 @@ def _step_over(state: State, fact: e.IterationFact) -> State:
     return on_iteration(state, fact, status=structs.replace(found.under_way, use=""))
 
 
-@folds(e.Proposed)
+@reduces(e.Proposed)
 def _proposed(state: State, at: float, fact: e.Proposed) -> State:
     of_agent = {"memo": fact.memo, "expected": fact.expected, "point": fact.point, "aims": fact.aims, "tune": fact.tune}
     return on_iteration(state, fact, **of_agent)
 
 
-@folds(e.Screened)
+@reduces(e.Screened)
 def _screened(state: State, at: float, fact: e.Screened) -> State:
     return on_iteration(state, fact, flags=fact.flags)
 
 
-@folds(e.Timed)
+@reduces(e.Timed)
 def _timed(state: State, at: float, fact: e.Timed) -> State:
     return on_iteration(state, fact, score=fact.score, roofline_pct=fact.roofline_pct)
 
 
-@folds(e.Judged)
+@reduces(e.Judged)
 def _judged(state: State, at: float, fact: e.Judged) -> State:
     return on_iteration(state, fact, verdict=fact.verdict)
 
 
-@folds(e.Explained)
+@reduces(e.Explained)
 def _explained(state: State, at: float, fact: e.Explained) -> State:
     rules = tuple(finding.rule for finding in fact.findings)
     return on_iteration(state, fact, bottleneck=fact.bottleneck, rules=rules)
 
 
-@folds(e.Faulted)
+@reduces(e.Faulted)
 def _faulted(state: State, at: float, fact: e.Faulted) -> State:
     """What the steps have found was of the candidate at fault; what its agent said of it holds until it says more."""
     return on_iteration(
@@ -239,7 +239,7 @@ def _faulted(state: State, at: float, fact: e.Faulted) -> State:
     )
 
 
-@folds(e.IterationEnded)
+@reduces(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
     """An iteration that was given up gives back the operator's notes that it took: the next one reads them."""
     state = on_iteration(state, fact, status=Done(fact.outcome, fact.cause, at, fact.exhausted))
@@ -250,7 +250,7 @@ def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
     return on_run(state, fact.run, steering=tuple(lines))
 
 
-@folds(e.Accepted)
+@reduces(e.Accepted)
 def _accepted(state: State, at: float, fact: e.Accepted) -> State:
     """What a person decided can be undone until kpd accepts something else."""
     run = state.runs.get(fact.run)
@@ -259,16 +259,16 @@ def _accepted(state: State, at: float, fact: e.Accepted) -> State:
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
 
 
-@folds(e.Asked)
+@reduces(e.Asked)
 def _asked(state: State, at: float, fact: e.Asked) -> State:
     run = state.runs.get(fact.run)
     if run is None:
         return state
-    call = Call(fact.call, fact.iteration, fact.purpose, fact.model, fact.most_usd)
+    call = OpenCall(fact.call, fact.iteration, fact.purpose, fact.model, fact.most_usd)
     return on_run(state, fact.run, asked=max(run.asked, fact.call), calls=(*run.calls, call))
 
 
-@folds(e.Billed)
+@reduces(e.Billed)
 def _billed(state: State, at: float, fact: e.Billed) -> State:
     run = state.runs.get(fact.run)
     found = run.iteration(fact.iteration) if run is not None else None

@@ -1,4 +1,4 @@
-"""Values of several kinds: each kind is a class with its own data, and a field of events or state holds one of them.
+"""Defines the base of values of several kinds: each kind is a class with its own data.
 
 Such a value is a JSON object whose `kind` says which it is; `match` tells them apart. None holds a sentence of kpd's
 own: `kpd.text` makes those. What others have said (a compiler, a host, a person) stands in a field named for that.

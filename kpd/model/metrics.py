@@ -1,4 +1,4 @@
-"""Every metric that a profile may hold: its name, what to call it, its unit, and which way is better."""
+"""Lists every metric of profiles: name, label, unit, and which direction is better."""
 
 import re
 from collections.abc import Iterable

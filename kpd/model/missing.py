@@ -1,4 +1,4 @@
-"""What a profile lacks, each reason once: sixty counters that ncu was denied are one sentence, not sixty."""
+"""Groups the metrics that a profile lacks by their reason."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class MissingMetrics:
     """`count` metrics are missing for one `reason`; `what` names them, empty where the reason says it all."""
 
     reason: str
@@ -18,12 +18,12 @@ class Lack:
     what: str
 
 
-def lacks(missing: Mapping[str, str]) -> tuple[Lack, ...]:
+def missing_by_reason(missing: Mapping[str, str]) -> tuple[MissingMetrics, ...]:
     """The reasons in `Profiled.missing`, the one with most metrics first. A metric of several cases counts once."""
     names: dict[str, dict[str, None]] = {}
     for name, reason in missing.items():
         names.setdefault(reason, {})[parted(name)[0]] = None
-    found = [Lack(reason, len(of), _named(tuple(of))) for reason, of in names.items()]
+    found = [MissingMetrics(reason, len(of), _named(tuple(of))) for reason, of in names.items()]
     return tuple(sorted(found, key=lambda lack: -lack.count))
 
 

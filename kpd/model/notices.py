@@ -1,10 +1,10 @@
-"""What a person should look at, one class a kind: files that cannot be read or written, and what stands still."""
+"""Defines what a person should look at, one class per kind."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from kpd.model.kinds import Kind, Told
-from kpd.model.standing import Hold, Pause, Wait
+from kpd.model.waits import Hold, Pause, Wait
 
 Level = Literal["info", "warning", "error"]
 
@@ -102,7 +102,7 @@ class HostDown(Kind, frozen=True):
     error: str
 
 
-Keeps = QueueIsHeld | NotBegun | HasDevice | HostDown | Wait | Pause
+IdleReason = QueueIsHeld | NotBegun | HasDevice | HostDown | Wait | Pause
 
 
 class Idle(Kind, frozen=True):
@@ -112,7 +112,7 @@ class Idle(Kind, frozen=True):
     device: str
     seconds: float
     runs: tuple[str, ...]
-    keeps: Keeps
+    keeps: IdleReason
 
 
 class Stalled(Kind, frozen=True):

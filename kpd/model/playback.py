@@ -1,4 +1,4 @@
-"""A recorded run that is played again for somebody to watch: what it is of, and how it is being played."""
+"""Describes a recorded run that is being played: its source, speed and position."""
 
 from dataclasses import dataclass
 from typing import Literal

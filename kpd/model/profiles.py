@@ -1,4 +1,4 @@
-"""What measuring and profiling say of a candidate: times of cases, findings of rules, a vendor's advice."""
+"""Defines results of measuring and profiling: times of cases, findings of rules, a vendor's advice."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -42,7 +42,7 @@ class Advice:
     scope: Scope = ""
 
 
-class Moved(Kind, frozen=True):
+class MetricChange(Kind, frozen=True, tag="moved"):
     """A metric that differs from the incumbent's."""
 
     metric: str
@@ -50,7 +50,7 @@ class Moved(Kind, frozen=True):
     after: float
 
 
-Change = Moved | Told
+Change = MetricChange | Told
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How a task's scores are read: their unit, and by how much one is better than another."""
+"""Interprets a task's scores: their unit, and how much better one is than another."""
 
 from typing import Literal
 

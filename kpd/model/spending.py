@@ -1,4 +1,4 @@
-"""What calls to models use and cost."""
+"""Defines usage and cost of calls to models."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -58,7 +58,7 @@ def day_of(at: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OpenCall:
     """A call to a model that is under way, and what it can cost at most: so much is taken to be spent already.
 
     `number` counts the calls of its run from 1 on; `most_usd` is None where the model has no known price.

@@ -1,10 +1,10 @@
-"""Where a run or an iteration stands: one class a status, each with the data that it alone has."""
+"""Defines the status of a run and of an iteration: one class per status, each with its own data."""
 
 from typing import Literal, get_args
 
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.kinds import Kind
-from kpd.model.standing import Pause, Wait
+from kpd.model.waits import Pause, Wait
 
 StepName = Literal[
     "propose", "screen", "review", "stage", "build", "check", "time", "judge", "profile", "explain", "record"

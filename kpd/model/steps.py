@@ -1,10 +1,10 @@
-"""What the steps of an iteration find, a fact a step."""
+"""Defines what the steps of an iteration find: one fact per step."""
 
 from dataclasses import dataclass, field
 
 from kpd.model.fact import StepFact
-from kpd.model.nouns import Expectation, StepName, Verdict
 from kpd.model.profiles import Advice, CaseTime, Change, Finding
+from kpd.model.state import Expectation, StepName, Verdict
 
 
 @dataclass(frozen=True, slots=True)

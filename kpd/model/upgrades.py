@@ -1,4 +1,4 @@
-"""Facts of older logs as today's: a function a kind, from the old JSON body to the new one.
+"""Upgrades facts of older logs: one function per kind, from the old JSON body to the new one.
 
 Where an older kpd wrote a sentence, that sentence stays as a value of kind `told`, which is shown and never read; the
 data that stood beside it stays. An upgrade is asked for a body that today's fact does not take.

@@ -1,4 +1,4 @@
-"""What the samples of an iteration support: a verdict with all that it follows from."""
+"""Defines a verdict, with all the data that it follows from."""
 
 from dataclasses import dataclass
 from typing import Literal

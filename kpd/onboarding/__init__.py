@@ -1,1 +1,1 @@
-"""From a production kernel to a task: what its source, its host wrapper and observed launches say, and a harness."""
+"""Makes a task of a production kernel, from its source, its host wrapper and observed launches."""

@@ -1,4 +1,4 @@
-"""The compiler of this machine, where it has one: does the kernel compile alone, and the task as a whole?"""
+"""Compiles the kernel alone and the whole task with this machine's compiler, if there is one."""
 
 import shutil
 import tempfile
@@ -13,7 +13,7 @@ from kpd.measure import jobs
 from kpd.measure.compiling import BuildError, readable, useful
 from kpd.measure.cuda.bench import COMPILED_S, harness
 from kpd.measure.cuda.nvcc import CudaToolchain, refuse_no_compiler
-from kpd.measure.driver.harness import Case
+from kpd.measure.driver.harness import HarnessCase
 from kpd.workspace.task import Task
 
 USUAL = "/usr/local/cuda/bin/nvcc"
@@ -40,7 +40,7 @@ class Compiler:
         await refuse_no_compiler(self.host, result, log)
         return useful(log) or "nvcc came to no end"
 
-    async def task(self, task: Task) -> tuple[Case, ...]:
+    async def task(self, task: Task) -> tuple[HarnessCase, ...]:
         """The cases of the task as its compiled harness describes them. Raises BuildError, HostError."""
         return (await harness(self.host, self.tools, task)).cases
 

@@ -1,22 +1,22 @@
-"""All that is known of a production kernel without asking a model."""
+"""Collects everything that is known of a production kernel without a model."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kpd.onboarding.configs import Config, Workload, representative, workload
 from kpd.onboarding.geometry import Shapes, check, sites
-from kpd.onboarding.observed import Table, read_table
+from kpd.onboarding.launch_configs import LaunchConfig, Workload, representative, workload
+from kpd.onboarding.observed import LaunchTable, read_table
 from kpd.onboarding.preprocess import Prepared, SourceError, beside, preprocess, read_source
 from kpd.onboarding.scalars import Scalar, scalars
 from kpd.source.kernels import Dependency, Kernel, dependencies, kernels
 from kpd.source.launches import Extent, Launch, resolve
-from kpd.source.macros import Unreadable
+from kpd.source.macros import UnreadableDirective
 from kpd.source.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class LaunchSite:
     """A place where the wrapper launches the kernel, and what can be told of it without any launch's scalars."""
 
     launch: Launch
@@ -25,7 +25,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class KernelFacts:
     """`conflict` is a contradiction between wrapper and table, for which no harness is made; empty without one.
 
     `shown` is the wrapper as text.
@@ -34,16 +34,16 @@ class Facts:
     prepared: Prepared
     kernel: Kernel
     dependencies: tuple[Dependency, ...]
-    sites: tuple[Site, ...]
-    table: Table
-    configs: tuple[Config, ...]
+    sites: tuple[LaunchSite, ...]
+    table: LaunchTable
+    configs: tuple[LaunchConfig, ...]
     scalars: tuple[Scalar, ...]
     workloads: tuple[Workload, ...]
     conflict: str
     wrapper: str
 
 
-def findings(source: Path, wrapper: Path, observed: Path, top: int) -> Facts:
+def findings(source: Path, wrapper: Path, observed: Path, top: int) -> KernelFacts:
     """Raises SourceError and ObservedError."""
     table = read_table(observed)
     prepared = preprocess(source)
@@ -65,11 +65,11 @@ def findings(source: Path, wrapper: Path, observed: Path, top: int) -> Facts:
         if conflict
         else representative(table, lambda one: (shapes.of(one).grid, shapes.of(one).block), top)
     )
-    return Facts(
+    return KernelFacts(
         prepared=prepared,
         kernel=kernel,
         dependencies=dependencies(kernel_source, kernel),
-        sites=tuple(Site(site, *resolve(host, site, {})) for site in found),
+        sites=tuple(LaunchSite(site, *resolve(host, site, {})) for site in found),
         table=table,
         configs=configs,
         scalars=scalars(kernel_source, kernel, configs),
@@ -82,7 +82,7 @@ def findings(source: Path, wrapper: Path, observed: Path, top: int) -> Facts:
 def _read(text: str, name: str, include: "_Beside | None") -> Source:
     try:
         return Source.of(text, name, include)
-    except Unreadable as err:
+    except UnreadableDirective as err:
         raise SourceError(f"{name}: {err}", "give a smaller source") from err
 
 
@@ -116,7 +116,7 @@ class _Beside:
         return None if path is None else (path.name, read_source(path))
 
 
-def as_json(facts: Facts) -> dict[str, Any]:
+def as_json(facts: KernelFacts) -> dict[str, Any]:
     """The findings as plain values, for `--facts`."""
     return {
         "kernel": {
@@ -147,7 +147,7 @@ def as_json(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _site(site: Site) -> dict[str, Any]:
+def _site(site: LaunchSite) -> dict[str, Any]:
     launch = site.launch
     return {
         "place": launch.place,
@@ -166,7 +166,7 @@ def _extent(extent: Extent, text: str) -> dict[str, Any]:
     return {"text": text, "size": list(extent.size) if extent.size else None, "why": extent.why}
 
 
-def _config(config: Config, work: Workload) -> dict[str, Any]:
+def _config(config: LaunchConfig, work: Workload) -> dict[str, Any]:
     return {
         "name": config.name,
         "grid": list(config.grid),

@@ -1,4 +1,4 @@
-"""The folder of a new task: it appears whole, or not at all."""
+"""Writes the folder of a new task: whole, or not at all."""
 
 import shutil
 import tempfile
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from kpd.onboarding.facts import Facts
+from kpd.onboarding.facts import KernelFacts
 from kpd.source.values import Dim3
 from kpd.workspace.paths import WorkspaceError
-from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.run_files import write_atomic
 from kpd.workspace.task import TASK_FILE
 
 _TOML = """\
@@ -24,14 +24,14 @@ quads = 20
 """
 
 
-def files(name: str, facts: Facts, whole: bytes) -> dict[str, bytes]:
+def files(name: str, facts: KernelFacts, whole: bytes) -> dict[str, bytes]:
     """The task's files; `whole` is the one with both sections."""
     file = source_name(facts)
     toml = _TOML.format(name=name, kernel=facts.kernel.name, configs=len(facts.configs), file=file)
     return {TASK_FILE: toml.encode(), file: whole, "task.md": _statement(facts).encode()}
 
 
-def source_name(facts: Facts) -> str:
+def source_name(facts: KernelFacts) -> str:
     """Named for its kernel; harness.cu would be the name of a harness alone."""
     return "kernel.cu" if facts.kernel.name == "harness" else f"{facts.kernel.name}.cu"
 
@@ -74,7 +74,7 @@ class Draft:
         return self._place
 
 
-def _statement(facts: Facts) -> str:
+def _statement(facts: KernelFacts) -> str:
     """What an agent that works on the kernel should know of its production."""
     rows = [
         f"| {one.name} | {_size(one.grid)} | {_size(one.block)} | {one.share:.1%} "

@@ -1,4 +1,4 @@
-"""A harness from a model, held against the facts, the task's rules and the compiler; what is refused goes back."""
+"""Lets a model write a harness, checks it, and returns what is wrong for another try."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from kpd.claude.errors import OverBudget, Unavailable
 from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion
 from kpd.claude.service import Service
 from kpd.measure.compiling import BuildError
-from kpd.model.leaving import Overspent
+from kpd.model.exhaustion import Overspent
 from kpd.model.spending import Purpose, Spend, Usage
 from kpd.onboarding import prompt
 from kpd.onboarding.compiled import Compiler, said
-from kpd.onboarding.facts import Facts
+from kpd.onboarding.facts import KernelFacts
 from kpd.onboarding.folder import Draft, drafted, files
 from kpd.onboarding.preprocess import SourceError
-from kpd.onboarding.reply import Unusable, harness_section
+from kpd.onboarding.reply import UnusableHarness, harness_section
 from kpd.onboarding.verify import assembled, problems
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import WorkspaceError
@@ -35,7 +35,7 @@ class GivenUp(WorkspaceError):
 
 
 @dataclass(slots=True)
-class Purse:
+class ModelSpending:
     """What one generation has spent, and may spend in dollars; 0 is no limit. See `claude.question.Ledger`."""
 
     limit_usd: float
@@ -58,7 +58,7 @@ class Purse:
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class HarnessMaker:
     """Makes tasks in the folder `tasks`. Without a `compiler` nothing is compiled; `tell` hears what goes on."""
 
     service: Service
@@ -68,7 +68,7 @@ class Maker:
     compiler: Compiler | None
     tell: Callable[[str], None]
 
-    async def make(self, tasks: Path, name: str, facts: Facts, tries: int = TRIES) -> Path:
+    async def make(self, tasks: Path, name: str, facts: KernelFacts, tries: int = TRIES) -> Path:
         """The folder of the new task.
 
         Raises GivenUp when no answer could be used, SourceError for what no harness can put right, Unavailable,
@@ -90,7 +90,7 @@ class Maker:
             "nothing was made: see what --facts says of it",
         )
 
-    async def _alone(self, facts: Facts) -> None:
+    async def _alone(self, facts: KernelFacts) -> None:
         """The kernel must compile by itself: a model could not put that right, and would be asked in vain."""
         if self.compiler is None:
             self.tell("nvcc is not on this machine: the task will be compiled when it first runs")
@@ -100,7 +100,7 @@ class Maker:
             remedy = "put what it needs beside it or into it, or say with --arch for which GPUs it is"
             raise SourceError(f"the kernel does not compile on its own: {log.strip()}", remedy)
 
-    async def _try(self, draft: Draft, name: str, facts: Facts, section: str, wrong: str) -> tuple[str, str]:
+    async def _try(self, draft: Draft, name: str, facts: KernelFacts, section: str, wrong: str) -> tuple[str, str]:
         """One question: the section that was answered, and what is wrong with it."""
         text = prompt.again(facts, section, wrong) if wrong else prompt.user(facts)
         answer = await self._ask(text)
@@ -110,7 +110,7 @@ class Maker:
             return "", "the answer was cut off where it became too long; write a shorter harness"
         try:
             section = harness_section(answer.text)
-        except Unusable as err:
+        except UnusableHarness as err:
             return "", str(err)
         if found := problems(facts, section):
             return section, "\n".join(found)
@@ -122,7 +122,7 @@ class Maker:
         question = ModelQuestion(prompt.system(), text, "harness", config.model, config.max_tokens, config.effort)
         return await self.service.ask(question, self.hooks)
 
-    async def _wrong(self, folder: Path, facts: Facts) -> str:
+    async def _wrong(self, folder: Path, facts: KernelFacts) -> str:
         """What the task's rules or the compiler have against the task in the folder."""
         if found := self.accept(folder):
             return "\n".join(found).replace(f"{folder}/", "")
@@ -143,7 +143,7 @@ class Maker:
         return "\n".join(_other_work(facts, {name: case.dims for name, case in cases.items()}))
 
 
-def _other_work(facts: Facts, dims: dict[str, dict[str, int]]) -> list[str]:
+def _other_work(facts: KernelFacts, dims: dict[str, dict[str, int]]) -> list[str]:
     """Where the compiled harness has another value than was observed: what it says counts, not its text."""
     return [
         f"case {name} has {scalar.name} = {dims[name].get(scalar.name)}, but {value} was observed"

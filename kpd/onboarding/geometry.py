@@ -1,9 +1,9 @@
-"""The block and grid that a kernel really has: what the wrapper says against what was observed."""
+"""Determines the block and grid of a kernel from the wrapper and the observed launches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kpd.onboarding.observed import Observed, Table
+from kpd.onboarding.observed import LaunchTable, Observed
 from kpd.source.launches import Extent, Launch, launches, resolve
 from kpd.source.source import Source
 from kpd.source.values import Dim3
@@ -17,7 +17,7 @@ class Shape:
     block: Dim3
 
 
-class Conflict(Exception):
+class GeometryConflict(Exception):
     """The wrapper and the observed launches contradict each other; the text says where."""
 
 
@@ -35,7 +35,7 @@ class Shapes:
         self._known: dict[object, Shape] = {}
 
     def of(self, launch: Observed) -> Shape:
-        """The shape of a launch: the wrapper's, where it says one, and else the table's. Raises Conflict."""
+        """The shape of a launch: the wrapper's, where it says one, and else the table's. Raises GeometryConflict."""
         key = (launch.grid, launch.block, tuple(launch.scalars.items()))
         if key not in self._known:
             self._known[key] = self._shape(launch)
@@ -50,13 +50,13 @@ class Shapes:
             and _may_be(grid, launch.grid, launch.grid_axes, False)
         ]
         if resolved and not fitting:
-            raise Conflict(_contradiction(launch, resolved))
+            raise GeometryConflict(_contradiction(launch, resolved))
         surest = max(((grid.size is not None) + 2 * (block.size is not None) for _, grid, block in fitting), default=0)
         best = [one for one in fitting if (one[1].size is not None) + 2 * (one[2].size is not None) == surest]
         blocks = {block.size for _, _, block in best if block.size is not None}
         grids = {grid.size for _, grid, _ in best if grid.size is not None}
         if len(blocks) > 1:
-            raise Conflict(
+            raise GeometryConflict(
                 f"a launch with {_seen(launch)} may be one of several: "
                 + ", ".join(f"{site.place} has blocks of {block.size}" for site, _, block in best)
                 + "; give block_x, block_y and block_z in the table"
@@ -66,12 +66,12 @@ class Shapes:
         return Shape(grid, block)
 
 
-def check(table: Table, shapes: Shapes) -> str:
+def check(table: LaunchTable, shapes: Shapes) -> str:
     """The first contradiction between the wrapper and any observed launch; empty where there is none."""
     for number, launch in enumerate(table.launches):
         try:
             shapes.of(launch)
-        except Conflict as err:
+        except GeometryConflict as err:
             return f"launches[{number}]: {err}"
     return ""
 

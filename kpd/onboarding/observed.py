@@ -1,4 +1,4 @@
-"""A table of a kernel's real launches, `<kernel>.observed.json`: hostile until checked, whatever has written it.
+"""Reads and checks a table of a kernel's real launches, `<kernel>.observed.json`, from any source.
 
     {"kernel": "leaf_hash", "captured_at": "2026-04-19T15:59:21",
      "launches": [{"grid_x": 32768, "block_x": 256, "n": 32768, "offset": 0, "duration_us": 81.5}, …]}
@@ -19,7 +19,7 @@ from typing import Any
 from kpd.source.launches import fits
 from kpd.source.values import Dim3
 from kpd.workspace.paths import WorkspaceError
-from kpd.workspace.runfolder import read_plain
+from kpd.workspace.run_files import read_plain
 
 MOST_LAUNCHES = 50_000
 MOST_KEYS = 64
@@ -56,7 +56,7 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LaunchTable:
     """All launches that were seen, in their order."""
 
     kernel: str
@@ -68,7 +68,7 @@ class Table:
         return self.launches[0].duration_us is not None
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> LaunchTable:
     """Raises ObservedError."""
     try:
         raw = read_plain(path)
@@ -82,7 +82,7 @@ def read_table(path: Path) -> Table:
         raise ObservedError(f"{path}: {err.message}", err.remedy) from err
 
 
-def parse_table(raw: bytes) -> Table:
+def parse_table(raw: bytes) -> LaunchTable:
     """The same from the file's content. Raises ObservedError."""
     try:
         found = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
@@ -109,7 +109,7 @@ def parse_table(raw: bytes) -> Table:
     if len(rows) > MOST_LAUNCHES:
         raise ObservedError(f"'launches' has {len(rows)} launches", f"keep at most {MOST_LAUNCHES} of them")
     _same_keys(rows)
-    return Table(kernel, captured, tuple(_launch(number, row) for number, row in enumerate(rows)))
+    return LaunchTable(kernel, captured, tuple(_launch(number, row) for number, row in enumerate(rows)))
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

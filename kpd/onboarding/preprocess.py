@@ -1,4 +1,4 @@
-"""A kernel's source as nvcc takes it on its own: one file, with CUDA's words where a compiler's own spelling stood."""
+"""Makes a kernel's source compile on its own with nvcc: one file, with CUDA's own keywords."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from kpd.source.text import code, parts
 from kpd.workspace import sections
 from kpd.workspace.paths import WorkspaceError
-from kpd.workspace.runfolder import read_plain
+from kpd.workspace.run_files import read_plain
 
 MOST_BYTES = 1 << 20
 DEEPEST = 20

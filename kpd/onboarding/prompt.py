@@ -1,12 +1,12 @@
-"""What a model is asked for a harness: the contract, the facts, and what was wrong with its last answer."""
+"""Writes the prompt for a harness: the contract, the facts, and what was wrong with the last answer."""
 
 import re
 from pathlib import Path
 
 from kpd.claude.question import PromptPart
 from kpd.measure.driver.harness import native
-from kpd.onboarding.configs import Config, Workload
-from kpd.onboarding.facts import Facts, Site
+from kpd.onboarding.facts import KernelFacts, LaunchSite
+from kpd.onboarding.launch_configs import LaunchConfig, Workload
 from kpd.onboarding.scalars import Scalar
 
 MOST_WRAPPER = 40_000
@@ -21,7 +21,7 @@ def system() -> tuple[PromptPart, ...]:
     return (PromptPart(text, cached=True),)
 
 
-def user(facts: Facts) -> str:
+def user(facts: KernelFacts) -> str:
     """All facts of one kernel, its source and its wrapper's."""
     kernel = facts.kernel
     bounds = ", ".join(f"{one.text} = {one.value}" if one.value else one.text for one in kernel.bounds)
@@ -47,7 +47,7 @@ def user(facts: Facts) -> str:
     return "\n\n".join(parts)
 
 
-def again(facts: Facts, section: str, wrong: str) -> str:
+def again(facts: KernelFacts, section: str, wrong: str) -> str:
     """The same, with an answer that could not be used and the reason."""
     parts = [user(facts), "## Your last harness section", fenced(section) if section else "(none that could be read)"]
     parts += ["It was refused:", fenced(wrong, ""), "Write the whole harness section again, with this put right."]
@@ -61,7 +61,7 @@ def fenced(text: str, language: str = "cuda") -> str:
     return f"{fence}{language}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"
 
 
-def _site(site: Site) -> str:
+def _site(site: LaunchSite) -> str:
     launch = site.launch
     template = f"<{', '.join(launch.template)}>" if launch.template else ""
     shared = f", shared {launch.shared}" if launch.shared else ""
@@ -73,7 +73,7 @@ def _site(site: Site) -> str:
     )
 
 
-def _config(config: Config, work: Workload) -> str:
+def _config(config: LaunchConfig, work: Workload) -> str:
     grid, block = config.grid, config.block
     took = "" if config.target_us is None else f", took {config.target_us:.1f} us"
     lines = [

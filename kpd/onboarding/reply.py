@@ -1,9 +1,9 @@
-"""A model's reply as the harness section of a task: one fenced block, in it only what a harness needs."""
+"""Extracts the harness section from a model's reply: one fenced block, with only what a harness needs."""
 
 import re
 
 from kpd.agents.agent import BadReply
-from kpd.agents.fences import take_apart
+from kpd.agents.fences import split_fences
 from kpd.source.text import plain_code
 from kpd.source.tokens import Token, tokenize
 from kpd.workspace import sections
@@ -40,25 +40,25 @@ _REFUSED = {
 }  # fmt: skip
 
 
-class Unusable(Exception):
+class UnusableHarness(Exception):
     """A reply, or the harness in it, cannot be used; the text tells the model why."""
 
 
 def harness_section(text: str) -> str:
-    """The section in the reply, without its marks, its lines ended by newlines. Raises Unusable."""
+    """The section in the reply, without its marks, its lines ended by newlines. Raises UnusableHarness."""
     if len(text) > 2 * LONGEST:
-        raise Unusable(f"the reply has {len(text)} characters, and a harness has at most {LONGEST}")
+        raise UnusableHarness(f"the reply has {len(text)} characters, and a harness has at most {LONGEST}")
     try:
-        taken = take_apart(text.replace("\r\n", "\n"))
+        taken = split_fences(text.replace("\r\n", "\n"))
     except BadReply as err:
-        raise Unusable(str(err)) from err
+        raise UnusableHarness(str(err)) from err
     blocks = [block.content for block in taken.blocks if block.content.strip()]
     if len(blocks) != 1:
-        raise Unusable(f"the reply has {len(blocks)} fenced blocks; give the harness section in exactly one")
+        raise UnusableHarness(f"the reply has {len(blocks)} fenced blocks; give the harness section in exactly one")
     section = _without_marks(plain_code("harness.cu", blocks[0]))
     _refuse_size(section)
     if sections.marked(section.encode(errors="replace")):
-        raise Unusable("the block has a section's mark in it; give the text of the harness section alone")
+        raise UnusableHarness("the block has a section's mark in it; give the text of the harness section alone")
     _refuse_words(section)
     return section
 
@@ -74,21 +74,21 @@ def _without_marks(section: str) -> str:
 
 def _refuse_size(section: str) -> None:
     if len(section) > LONGEST or section.count("\n") > MOST_LINES:
-        raise Unusable(f"the harness is longer than {LONGEST} characters or {MOST_LINES} lines")
+        raise UnusableHarness(f"the harness is longer than {LONGEST} characters or {MOST_LINES} lines")
     for number, line in enumerate(section.split("\n"), 1):
         odd = next((char for char in line if not (char.isprintable() or char == "\t")), None)
         if odd is not None:
-            raise Unusable(f"line {number} has the character U+{ord(odd):04X} in it; use plain text")
+            raise UnusableHarness(f"line {number} has the character U+{ord(odd):04X} in it; use plain text")
 
 
 def _refuse_words(section: str) -> None:
     if re.search(r"\?\?[=/]|%:|\w\\\n\w", section):
-        raise Unusable("the harness spells marks or words in an old or hidden way; write them plainly")
+        raise UnusableHarness("the harness spells marks or words in an old or hidden way; write them plainly")
     for token in tokenize(section):
         if token.kind == "directive":
             _refuse_directive(token)
         elif token.text in _REFUSED and token.kind == "word":
-            raise Unusable(f"line {token.line} has {token.text} in it: {_REFUSED[token.text]}")
+            raise UnusableHarness(f"line {token.line} has {token.text} in it: {_REFUSED[token.text]}")
 
 
 def _refuse_directive(token: Token) -> None:
@@ -100,11 +100,11 @@ def _refuse_directive(token: Token) -> None:
         return
     if name == "include":
         known = ", ".join(sorted(HEADERS))
-        raise Unusable(f"line {token.line} includes what a harness has no need of; it may include {known}")
+        raise UnusableHarness(f"line {token.line} includes what a harness has no need of; it may include {known}")
     if re.fullmatch(r"pragma\s+unroll(\s*\(?\s*\d*\s*\)?)?", text):
         return
     if name not in _DIRECTIVES:
-        raise Unusable(f"line {token.line} has a directive that a harness has no need of: #{name}")
+        raise UnusableHarness(f"line {token.line} has a directive that a harness has no need of: #{name}")
     for part in tokenize(text, directives=False):
         if part.text == "##" or (part.kind == "word" and part.text in _REFUSED):
-            raise Unusable(f"line {token.line} has {part.text} in a directive; a harness needs none of it")
+            raise UnusableHarness(f"line {token.line} has {part.text} in a directive; a harness needs none of it")

@@ -1,4 +1,4 @@
-"""What a scalar argument sets: how many threads have work (role A), or how much work each of them has (role B).
+"""Classifies scalar arguments: they set how many threads work (role A), or the work of each (role B).
 
 Mixing them up makes a harness that measures nothing: threads that all return at once, or one that works for all.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from kpd.onboarding.configs import Config
+from kpd.onboarding.launch_configs import LaunchConfig
 from kpd.source.kernels import Kernel, Parameter
 from kpd.source.source import Source
 from kpd.source.tree import walk
@@ -39,7 +39,7 @@ class Scalar:
     values: Mapping[str, int | float]
 
 
-def scalars(source: Source, kernel: Kernel, configs: Sequence[Config]) -> tuple[Scalar, ...]:
+def scalars(source: Source, kernel: Kernel, configs: Sequence[LaunchConfig]) -> tuple[Scalar, ...]:
     """Every scalar of the kernel, in the order of its arguments. What the table does not hold has no values."""
     nodes = list(walk(kernel.scope.node))
     values = list(_values(source, nodes))
@@ -57,7 +57,7 @@ def _scalar(
     indices: set[str],
     names: set[str],
     one: Parameter,
-    configs: Sequence[Config],
+    configs: Sequence[LaunchConfig],
 ) -> Scalar:
     values = {config.name: config.scalars[one.name] for config in configs if one.name in config.scalars}
     bounds = list(_bounds(source, nodes, indices, names))
@@ -82,7 +82,7 @@ def _judged(kind: str, where: str, fits: tuple[bool, str] | None) -> tuple[Role,
     return "B", f"threads stride up to it, so it sets how often each goes round: {where}{seen}"
 
 
-def _fits(name: str, configs: Sequence[Config]) -> tuple[bool, str] | None:
+def _fits(name: str, configs: Sequence[LaunchConfig]) -> tuple[bool, str] | None:
     """Whether the observed values are about as many as the threads, in all or along an axis; None without values."""
     found = [(config, config.scalars[name]) for config in configs if name in config.scalars]
     if not found:
@@ -93,7 +93,7 @@ def _fits(name: str, configs: Sequence[Config]) -> tuple[bool, str] | None:
     return False, f"observed {found[0][1]} for {_threads(found[0][0], 'of the grid')} threads of the grid"
 
 
-def _threads(config: Config, what: str) -> int:
+def _threads(config: LaunchConfig, what: str) -> int:
     x, y, z = (blocks * threads for blocks, threads in zip(config.grid, config.block, strict=True))
     return {"along x": x, "along y": y, "along z": z}.get(what, x * y * z)
 

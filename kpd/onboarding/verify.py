@@ -1,11 +1,11 @@
-"""A harness section held against the facts: the same kernel, and for each configuration its geometry and its work."""
+"""Verifies a harness section: the kernel is unchanged, and each configuration has its geometry and work."""
 
 from collections.abc import Iterator, Sequence
 
-from kpd.onboarding.described import Case, Described, Unreadable, described
-from kpd.onboarding.facts import Facts
+from kpd.onboarding.case_tables import CaseRow, Described, UnreadableCases, described
+from kpd.onboarding.facts import KernelFacts
 from kpd.source.launches import Launch, launches, resolve
-from kpd.source.macros import Unreadable as NotSource
+from kpd.source.macros import UnreadableDirective as NotSource
 from kpd.source.source import Source
 from kpd.source.values import Dim3
 from kpd.workspace import sections
@@ -22,7 +22,7 @@ def assembled(kernel: str, section: str) -> bytes:
     return (_KERNEL_MARK + kernel + _END_KERNEL + _HARNESS_MARK + section + _END_HARNESS).encode()
 
 
-def problems(facts: Facts, section: str) -> list[str]:
+def problems(facts: KernelFacts, section: str) -> list[str]:
     """What is wrong with the section, each as a sentence for the model; empty when nothing can be found."""
     try:
         whole = sections.split(assembled(facts.prepared.text, section))
@@ -33,7 +33,7 @@ def problems(facts: Facts, section: str) -> list[str]:
     try:
         source = Source.of(section, HARNESS, before=(KERNEL, facts.prepared.text))
         found = described(source)
-    except (NotSource, Unreadable) as err:
+    except (NotSource, UnreadableCases) as err:
         return [str(err)]
     except RecursionError:
         return ["the harness is nested too deeply to be read"]
@@ -41,7 +41,7 @@ def problems(facts: Facts, section: str) -> list[str]:
     return wrong or list(_geometry(facts, source, found))
 
 
-def _cases(facts: Facts, found: Described) -> Iterator[str]:
+def _cases(facts: KernelFacts, found: Described) -> Iterator[str]:
     cases = {case.name: case for case in found.cases}
     for config in facts.configs:
         case = cases.get(config.name)
@@ -53,7 +53,7 @@ def _cases(facts: Facts, found: Described) -> Iterator[str]:
         yield "no case is checked"
 
 
-def _work(facts: Facts, found: Described) -> Iterator[str]:
+def _work(facts: KernelFacts, found: Described) -> Iterator[str]:
     """The scalars that decide how much is done must be dims, with the observed values."""
     cases = {case.name: case for case in found.cases}
     for scalar in facts.scalars:
@@ -71,7 +71,7 @@ def _work(facts: Facts, found: Described) -> Iterator[str]:
                 yield f"case {name} has {scalar.name} = {is_now}, but {value} was observed"
 
 
-def _geometry(facts: Facts, source: Source, found: Described) -> Iterator[str]:
+def _geometry(facts: KernelFacts, source: Source, found: Described) -> Iterator[str]:
     all_sites = launches(source)
     own = [site for site in all_sites if source.token(site.at).file == HARNESS]
     for site in own:
@@ -84,7 +84,7 @@ def _geometry(facts: Facts, source: Source, found: Described) -> Iterator[str]:
         yield from _site(facts, source, site, found)
 
 
-def _through_its_own(facts: Facts, source: Source, all_sites: Sequence[Launch]) -> bool:
+def _through_its_own(facts: KernelFacts, source: Source, all_sites: Sequence[Launch]) -> bool:
     """Whether the harness calls a function of the kernel section that launches the kernel."""
     for site in all_sites:
         if site.kernel != facts.kernel.name:
@@ -95,7 +95,7 @@ def _through_its_own(facts: Facts, source: Source, all_sites: Sequence[Launch]) 
     return False
 
 
-def _site(facts: Facts, source: Source, site: Launch, found: Described) -> Iterator[str]:
+def _site(facts: KernelFacts, source: Source, site: Launch, found: Described) -> Iterator[str]:
     """One sentence for all cases in which the launch at `site` has another geometry than the wrapper's."""
     wrong = []
     for case in found.cases:
@@ -117,13 +117,13 @@ def _site(facts: Facts, source: Source, site: Launch, found: Described) -> Itera
         yield f"{site.place}: {'; '.join(wrong)}. The geometry is the wrapper's: it must not be flattened or changed"
 
 
-def _expected(facts: Facts, case: Case) -> list[tuple[Dim3, Dim3]]:
+def _expected(facts: KernelFacts, case: CaseRow) -> list[tuple[Dim3, Dim3]]:
     """Grid and block of the case's configuration; of a case that stands for none, of each."""
     named = [(config.grid, config.block) for config in facts.configs if config.name == case.name]
     return named or [(config.grid, config.block) for config in facts.configs]
 
 
-def _own(facts: Facts, case: Case) -> Dim3 | None:
+def _own(facts: KernelFacts, case: CaseRow) -> Dim3 | None:
     return next((config.grid for config in facts.configs if config.name == case.name), None)
 
 

@@ -1,1 +1,1 @@
-"""What operators can do, each declared once; docs/architecture.md says how to add one."""
+"""Declares what operators can do, each operation once; docs/architecture.md says how to add one."""

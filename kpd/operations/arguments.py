@@ -1,4 +1,4 @@
-"""How an operation says what it takes: types with limits, and what a person reads of an argument.
+"""Declares arguments of operations: types with limits, and their help.
 
 This module imports next to nothing, so that a command-line verb starts quickly; `checking` holds values against it.
 """

@@ -1,4 +1,4 @@
-"""All operations by name, and all keys that they have."""
+"""Lists all operations by name, and all their keys."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The arguments of an operation as they come over the socket, held against its declaration."""
+"""Checks the arguments of an operation from the socket against its declaration."""
 
 from dataclasses import MISSING, field, make_dataclass
 from types import UnionType

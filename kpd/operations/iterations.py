@@ -1,4 +1,4 @@
-"""What is done to a run's candidates: look at one first, measure it once more, make it the incumbent, or not."""
+"""Declares the operations on iterations: review, measure again, accept, roll back, memo, edit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kpd.operations.operation import Key, OnIteration, OnRun, Operation, Refused
 from kpd.operations.references import iteration_ref
 
 if TYPE_CHECKING:
-    from kpd.model.nouns import Iteration, Run, State
+    from kpd.model.state import Iteration, Run, State
 
 # ── before it is built ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,4 @@
-"""What is done to hosts, to the daemon itself, and to a recording that is played."""
+"""Declares the operations on hosts, on the daemon, and on a recording that is played."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from kpd.operations.arguments import Arg
-from kpd.operations.operation import Key, Nowhere
+from kpd.operations.operation import Key, OnDaemon
 
 
-class CheckHosts(Nowhere):
+class CheckHosts(OnDaemon):
     """Check hosts now: links, devices, programs; all of them, or one."""
 
     name = "check_hosts"
@@ -22,7 +22,7 @@ class CheckHosts(Nowhere):
     host: str | None = None
 
 
-class RetryLink(Nowhere):
+class RetryLink(OnDaemon):
     """Connect to the chosen host now."""
 
     name = "nudge"
@@ -32,7 +32,7 @@ class RetryLink(Nowhere):
     host: str
 
 
-class TrustHost(Nowhere):
+class TrustHost(OnDaemon):
     """Trust the key of the chosen host."""
 
     name = "trust"
@@ -44,7 +44,7 @@ class TrustHost(Nowhere):
     fingerprint: str
 
 
-class ShutDown(Nowhere):
+class ShutDown(OnDaemon):
     """End the daemon after its current steps, or at once."""
 
     name = "shutdown"
@@ -54,7 +54,7 @@ class ShutDown(Nowhere):
     now: Annotated[bool, Arg("", "cancel the current steps; resume repeats them", "--now")] = False
 
 
-class PlayRecording(Nowhere):
+class PlayRecording(OnDaemon):
     """Play or pause a recording, at another speed, or from another place.
 
     What is left out stays as it is. `to` goes there at once: forward it pauses there, the beginning plays.

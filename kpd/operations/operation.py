@@ -1,4 +1,4 @@
-"""What all operations have in common, and what they are done to: a run, an iteration, a candidate that waits, a host.
+"""Defines the base of all operations, and their targets: a run, an iteration, a waiting candidate, a host.
 
 An operation is a class: its annotated fields are the arguments, its docstring is the help text, and `why_not` says when
 it cannot be done. The daemon asks that before it acts, and the terminal UI before it offers the act, so that both give
@@ -28,7 +28,7 @@ from kpd.operations.references import iteration_ref, run_ref
 from kpd.wire import DaemonError
 
 if TYPE_CHECKING:
-    from kpd.model.nouns import Iteration, Run, State
+    from kpd.model.state import Iteration, Run, State
 
 Group = Literal["Run", "Review", "Iteration", "Compare", "Host", "Look", "Keep", "Recording", "kpd"]
 T = TypeVar("T")
@@ -149,7 +149,7 @@ class RunIteration(NamedTuple):
         return f"{self.run.id}.{self.it.number}"
 
 
-class Nowhere(Operation[None]):
+class OnDaemon(Operation[None]):
     """Something that concerns no run that there is."""
 
     def target(self, state: State) -> None:

@@ -1,4 +1,4 @@
-"""How a person names a run or an iteration: `r3`, `r3.7`, or `7` in the newest run."""
+"""Parses names of runs and iterations: `r3`, `r3.7`, or `7` in the newest run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kpd.wire import DaemonError
 
 if TYPE_CHECKING:
-    from kpd.model.nouns import Iteration, Run, State
+    from kpd.model.state import Iteration, Run, State
 
 _RUN = re.compile(r"r[1-9][0-9]{0,8}")
 _ITERATION = re.compile(r"(?:(r[1-9][0-9]{0,8})\.)?([0-9]{1,9})")

@@ -1,4 +1,4 @@
-"""What is done to a run as a whole: queue it, stop and go on, talk to its agent, change what it goes on under."""
+"""Declares the operations on a run: queue, pause, resume, steer, stop, change its terms."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from kpd.operations.arguments import Arg, Count, NotNegative, Percent, Positive, Text
-from kpd.operations.operation import RUN, Key, Nowhere, OnRun, Operation, Refused, ended
+from kpd.operations.operation import RUN, Key, OnDaemon, OnRun, Operation, Refused, ended
 from kpd.operations.references import run_ref
 
 if TYPE_CHECKING:
-    from kpd.model.nouns import Run, State
+    from kpd.model.state import Run, State
 
 WHO = "who proposes: {agents}; claude,sweep take turns, script:FOLDER has its candidates in a folder"
 """`{agents}` are the installed ones."""
@@ -19,7 +19,7 @@ PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
 
 
-class QueueRun(Nowhere):
+class QueueRun(OnDaemon):
     """Queue a run of a task.
 
     A budget given here goes before the task's, which goes before config.toml's.
@@ -220,7 +220,7 @@ class MoveRun(Operation["Run"]):
         return {"run": target.id}
 
 
-class RuleStand(OnRun):
+class SetRule(OnRun):
     """Pin or ban a rule for the run's agents, or undo that."""
 
     name = "rule"

@@ -1,1 +1,1 @@
-"""Why a candidate is as fast as it is: counters, the compiler's words, its code, and rules over all of them."""
+"""Explains a candidate's speed: counters, compiler remarks, assembly, and rules over all of them."""

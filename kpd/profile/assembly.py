@@ -1,4 +1,4 @@
-"""The hot loop of a kernel, found in the compiler's own assembly: is it packed, and what does it do besides arithmetic?
+"""Finds the hot loop of a kernel in the compiler's assembly: is it vectorised, and what else does it do?
 
 Static reading knows no counts of execution, so the hot loop is a guess with a reason: the one with the most work, if
 every loop goes round a few times. So a vectorised loop goes before its scalar remainder, and an inner one before what

@@ -1,4 +1,4 @@
-"""How a candidate is profiled on each kind of device, and every rule there is: kpd's own, and those of plug-ins."""
+"""Finds the profiler of each kind of device, and all rules: kpd's own and those of plug-ins."""
 
 from collections.abc import Iterator
 from functools import cache, partial
@@ -7,7 +7,7 @@ from typing import Literal
 from kpd.profile import cpu, gpu
 from kpd.profile.profile import Profiler
 from kpd.profile.rules import Rule, RuleList
-from kpd.workspace.seams import PlugInError, Seam
+from kpd.workspace.entry_points import EntryPointGroup, PlugInError
 
 Kind = Literal["cpu", "gpu"]
 
@@ -19,7 +19,7 @@ def _checked(found: object) -> RuleList:
     return found
 
 
-RULE_LISTS = Seam("kpd.rules", _checked)
+RULE_LISTS = EntryPointGroup("kpd.rules", _checked)
 
 
 @cache

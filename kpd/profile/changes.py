@@ -1,10 +1,10 @@
-"""What moved between two profiles, the largest change first."""
+"""Computes what changed between two profiles, the largest change first."""
 
 import math
 from collections.abc import Mapping
 
 from kpd.model.metrics import Metric, describe, parted
-from kpd.model.profiles import Moved
+from kpd.model.profiles import MetricChange
 
 SMALLEST = 0.02
 """A metric that moved by less than this share is taken not to have moved."""
@@ -14,7 +14,7 @@ LEAST = 0.05
 """Below this share of its ceiling a metric ranks as if it were there: whatever it does there, little depends on it."""
 
 
-def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[Moved, ...]:
+def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[MetricChange, ...]:
     """The catalogued metrics that both have and that moved, ranked by their ratio; to or from nothing comes first.
 
     A case's metric is left out when that of all cases moved the same way: it says no more.
@@ -29,7 +29,7 @@ def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[Mo
             and math.isfinite(new)
             and _moved(metric, old, new)
         ):
-            moved[name] = Moved(name, old, new)
+            moved[name] = MetricChange(name, old, new)
     told = [change for name, change in moved.items() if not _said_of_all(change, moved.get(parted(name)[0]))]
     return tuple(sorted(told, key=lambda change: (-_rank(change), change.metric)))
 
@@ -38,7 +38,7 @@ def _moved(metric: Metric, old: float, new: float) -> bool:
     return _size(old, new) > SMALLEST and (metric.ceiling is None or abs(new - old) > OF_CEILING * metric.ceiling)
 
 
-def _said_of_all(change: Moved, whole: Moved | None) -> bool:
+def _said_of_all(change: MetricChange, whole: MetricChange | None) -> bool:
     if whole is None or whole is change:
         return False
     return (change.after > change.before) == (whole.after > whole.before)
@@ -51,7 +51,7 @@ def _size(old: float, new: float) -> float:
     return abs(math.log(new) - math.log(old)) if old > 0 and new > 0 else math.inf
 
 
-def _rank(change: Moved) -> float:
+def _rank(change: MetricChange) -> float:
     metric = describe(change.metric)
     least = LEAST * metric.ceiling if metric is not None and metric.ceiling is not None else 0.0
     return _size(max(change.before, least), max(change.after, least))

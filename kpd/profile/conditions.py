@@ -1,4 +1,4 @@
-"""Conditions over metrics as people write them: `0 < waves < 2, (ipc ≥ 1 or grid ≤ 0.5 · ⌈waves⌉), fma_pct = 0`.
+"""Parses and evaluates conditions over metrics: `0 < waves < 2, (ipc ≥ 1 or grid ≤ 0.5 · ⌈waves⌉), fma_pct = 0`.
 
 They are comparisons of sums and products that must all hold, with commas between them; `or` stands in brackets.
 """

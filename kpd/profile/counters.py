@@ -1,4 +1,4 @@
-"""Hardware counters of a candidate, read by `perf stat` around a process that calls it again and again.
+"""Reads hardware counters with `perf stat` around a process that calls the candidate repeatedly.
 
 That process also loads the kernel and makes its inputs. So two processes are counted that differ only in how often they
 call the kernel, and what the longer one has more of belongs to the calls.

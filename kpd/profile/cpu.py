@@ -1,4 +1,4 @@
-"""The profile of a candidate on a CPU: counters, the compiler's words, its code."""
+"""Profiles a candidate on a CPU: counters, compiler remarks, assembly."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

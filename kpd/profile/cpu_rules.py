@@ -1,4 +1,4 @@
-"""What to look for in a C kernel on a CPU: `cpu_rules.toml`."""
+"""Reads the rules for C kernels on a CPU: `cpu_rules.toml`."""
 
 from pathlib import Path
 

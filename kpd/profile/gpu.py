@@ -1,4 +1,4 @@
-"""The profile of a candidate on a GPU: times with and without launching, Nsight Compute's counters, ptxas's words."""
+"""Profiles a candidate on a GPU: times with and without launching, Nsight Compute's counters, ptxas's resources."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What to look for in a kernel on a GPU: `gpu_rules.toml`."""
+"""Reads the rules for kernels on a GPU: `gpu_rules.toml`."""
 
 from pathlib import Path
 

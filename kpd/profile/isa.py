@@ -1,4 +1,4 @@
-"""What one line of assembly does, for x86-64 in AT&T syntax and for arm64 (ELF and Mach-O spellings)."""
+"""Classifies one line of assembly, for x86-64 in AT&T syntax and for arm64 (ELF and Mach-O spellings)."""
 
 import re
 from dataclasses import dataclass

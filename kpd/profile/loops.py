@@ -1,4 +1,4 @@
-"""Natural loops of a function's assembly: a jump back to a block that every way to the jump passes through.
+"""Finds the natural loops of a function's assembly.
 
 Labels alone would not do: compilers move rare blocks behind the code that uses them, and a jump back from there is no
 loop.

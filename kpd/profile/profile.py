@@ -1,4 +1,4 @@
-"""The profile of one candidate: everything that can be known of why it is as fast as it is, and what could not be."""
+"""Defines the profile of a candidate, and how one is made."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

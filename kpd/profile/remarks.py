@@ -1,4 +1,4 @@
-"""What the compiler says of its vectoriser: gcc's `-fopt-info-vec-all` and clang's `-Rpass…=loop-vectorize`.
+"""Parses the vectoriser's remarks: gcc's `-fopt-info-vec-all` and clang's `-Rpass…=loop-vectorize`.
 
 The wording is no interface of either compiler. A reason in words that kpd does not know counts as "other".
 """

@@ -1,4 +1,4 @@
-"""A rule is one entry of a list: when it fires, what it has found and what to do about it."""
+"""Defines rules: when one fires, what it has found, and what to do about it."""
 
 import math
 import re

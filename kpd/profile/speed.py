@@ -1,4 +1,4 @@
-"""How fast the candidate is against what the machine allows, from the times of its cases."""
+"""Compares the times of a candidate's cases with the limits of the machine."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,1 +1,1 @@
-"""C, C++, CUDA and Python read as text that need not compile: what it defines and launches, and what that is worth."""
+"""Reads C, C++, CUDA and Python source that need not compile: definitions, launches, values of expressions."""

@@ -1,4 +1,4 @@
-"""Where a variable may get another value: assignments, references, addresses, calls that may do anything with it."""
+"""Finds where a variable may change its value: assignments, references, addresses, calls."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

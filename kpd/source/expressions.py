@@ -1,4 +1,4 @@
-"""An expression's worth: C's operators, casts, and whatever a `Names` knows of names and calls."""
+"""Evaluates expressions: C's operators, casts, and what a `NameLookup` knows of names and calls."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kpd.source import values
 from kpd.source.tree import parsed
-from kpd.source.values import Array, Dim3, Record, Unknown, Value
+from kpd.source.values import Array, Dim3, StructValue, Unknown, Value
 
 if TYPE_CHECKING:
     from kpd.source.tree import Node
@@ -15,7 +15,7 @@ _CASTS = ("static_cast", "reinterpret_cast", "const_cast")
 _BEFORE = "auto _ = "
 
 
-class Names(Protocol):
+class NameLookup(Protocol):
     """What an expression's names mean where it stands. All of it raises Unknown."""
 
     def word(self, path: Sequence[str]) -> Value:
@@ -28,7 +28,7 @@ class Names(Protocol):
         """What a call of this function returns; `template` are its template arguments as they stand there."""
 
 
-def evaluate(text: str, names: Names) -> Value:
+def evaluate(text: str, names: NameLookup) -> Value:
     """Raises Unknown."""
     if not text.strip():
         raise Unknown("nothing stands there")
@@ -68,7 +68,7 @@ def _read(text: str) -> "Node | None":
 
 
 class _Worth:
-    def __init__(self, text: str, names: Names) -> None:
+    def __init__(self, text: str, names: NameLookup) -> None:
         self._text = text
         self._names = names
 
@@ -213,7 +213,7 @@ class _Worth:
         name = path[-1]
         if isinstance(value, Dim3) and name in value._fields:
             return int(getattr(value, name))
-        if isinstance(value, Record) and name in value.fields:
+        if isinstance(value, StructValue) and name in value.fields:
             return value.fields[name]
         try:
             return self._names.field(path)

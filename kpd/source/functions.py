@@ -1,4 +1,4 @@
-"""The functions of a C, C++ or CUDA text: where each is, what it takes, whether it does anything.
+"""Finds the functions of a C, C++ or CUDA text: position, parameters, and whether the body is empty.
 
 No preprocessor: all branches of an #if are seen, macros are not, and what cannot be made out is left out.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kpd.source.signature import Type, type_of
+from kpd.source.signature import FunctionType, type_of
 from kpd.source.text import blank, code
 from kpd.source.tree import function_part, grammar, last_name, line, parsed, walk
 
@@ -112,7 +112,7 @@ class Function:
     line: int
     before: str
     parameters: str
-    type: Type | None
+    type: FunctionType | None
     template: str | None = None
     instance: str = ""
     defined: bool = False

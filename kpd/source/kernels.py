@@ -1,11 +1,11 @@
-"""The kernels that a source defines: arguments, templates, launch bounds, namespaces, and what they depend on."""
+"""Finds the kernels that a source defines: arguments, templates, launch bounds, namespaces, dependencies."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kpd.source.names import Names
+from kpd.source.names import SourceNames
 from kpd.source.scan import parameter_name, parameter_type
 from kpd.source.scopes import Scope
 from kpd.source.source import Source
@@ -172,7 +172,7 @@ def _parameters(source: Source, given: "Node | None") -> Iterator[Parameter]:
 
 def _bounds(source: Source, scope: Scope) -> Iterator[Bounds]:
     found = next((node for node in scope.node.children if node.type == "launch_bounds"), None)
-    names = Names(source, scope.start)
+    names = SourceNames(source, scope.start)
     for each in found.named_children if found is not None else ():
         text = source.spelled(each)
         try:

@@ -1,4 +1,4 @@
-"""Where a source launches kernels: `kernel<<<grid, block, shared, stream>>>(…)`, or by cudaLaunchKernel and its kin."""
+"""Finds kernel launches: `kernel<<<grid, block, shared, stream>>>(…)`, cudaLaunchKernel and the like."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from kpd.source import values
 from kpd.source.macros import Macro
-from kpd.source.names import Names
+from kpd.source.names import SourceNames
 from kpd.source.source import Source
 from kpd.source.tokens import spelled
 from kpd.source.tree import parsed, walk
-from kpd.source.values import Dim3, Record, Unknown
+from kpd.source.values import Dim3, StructValue, Unknown
 
 if TYPE_CHECKING:
     from kpd.source.tree import Node
@@ -77,10 +77,10 @@ def launches(source: Source) -> tuple[Launch, ...]:
 
 
 def resolve(
-    source: Source, launch: Launch, known: Mapping[str, int | float], record: Record | None = None
+    source: Source, launch: Launch, known: Mapping[str, int | float], record: StructValue | None = None
 ) -> tuple[Extent, Extent]:
     """Grid and block of a launch whose scalars are `known`, or whose case is `record`. Nothing is guessed."""
-    names = Names(source, launch.at, known, record)
+    names = SourceNames(source, launch.at, known, record)
     return _extent(names, launch.grid, MOST_GRID, "grid"), _extent(names, launch.block, MOST_BLOCK, "block")
 
 
@@ -95,7 +95,7 @@ def _launches(macro: Macro | None) -> bool:
     return macro is not None and "<<<" in spelled(macro.body)
 
 
-def _extent(names: Names, text: str, most: tuple[int, int, int], what: str) -> Extent:
+def _extent(names: SourceNames, text: str, most: tuple[int, int, int], what: str) -> Extent:
     if not text:
         return Extent(None, f"no {what} stands there")
     try:

@@ -1,4 +1,4 @@
-"""Directives and macros: the tokens that a compiler would see, as far as the source alone says which they are."""
+"""Expands directives and macros to the tokens that a compiler would see, as far as the source alone decides."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Include = Callable[[str, str], tuple[str, str] | None]
 """From an included name and the file it stands in to (file, text), or None for a header that is not the project's."""
 
 
-class Unreadable(Exception):
+class UnreadableDirective(Exception):
     """The source is larger than any source, or nested beyond all measure."""
 
 
@@ -35,7 +35,7 @@ class Macro:
 
 
 @dataclass(slots=True)
-class Read:
+class Preprocessed:
     """The tokens after macros; `macros` as they stand at the end, `used` those that were expanded.
 
     `opaque` are those that were used and could not be expanded, with the reason. `parents` are the conditional parts,
@@ -55,8 +55,10 @@ class Read:
         return branch == within
 
 
-def read(text: str, file: str = "", include: Include | None = None, before: tuple[str, str] | None = None) -> Read:
-    """The file's text after that of the file `before` it, as (name, text). Raises Unreadable.
+def read(
+    text: str, file: str = "", include: Include | None = None, before: tuple[str, str] | None = None
+) -> Preprocessed:
+    """The file's text after that of the file `before` it, as (name, text). Raises UnreadableDirective.
 
     Of a condition that only a build can answer, every branch is read.
     """
@@ -91,7 +93,7 @@ class _Branch:
 
 class _Reader:
     def __init__(self, include: Include) -> None:
-        self.out = Read()
+        self.out = Preprocessed()
         self._include = include
         self._seen: set[str] = set()
         self._branches: list[_Branch] = []
@@ -128,7 +130,7 @@ class _Reader:
     def _flush(self, tokens: list[Token]) -> None:
         self.out.tokens += self._expand(tokens, frozenset(), 0)
         if len(self.out.tokens) > MOST_TOKENS:
-            raise Unreadable(f"more than {MOST_TOKENS} tokens after macros")
+            raise UnreadableDirective(f"more than {MOST_TOKENS} tokens after macros")
 
     def _directive(self, token: Token, text: str, depth: int) -> None:
         parts = tokenize(text[: token.end], token.file, token.start + 1, token.line, directives=False)
@@ -215,7 +217,7 @@ class _Reader:
 
     def _expand(self, tokens: Sequence[Token], hidden: frozenset[str], depth: int) -> list[Token]:
         if depth > DEEPEST:
-            raise Unreadable("macros nested too deeply")
+            raise UnreadableDirective("macros nested too deeply")
         out: list[Token] = []
         index = 0
         while index < len(tokens):
@@ -244,7 +246,7 @@ class _Reader:
             else:
                 out.append(token)
             if len(out) > MOST_TOKENS:
-                raise Unreadable(f"more than {MOST_TOKENS} tokens after macros")
+                raise UnreadableDirective(f"more than {MOST_TOKENS} tokens after macros")
         return out
 
     def _filled(self, macro: Macro, given: list[list[Token]], at: Token) -> list[Token]:
@@ -253,7 +255,7 @@ class _Reader:
         for token in _moved(macro.body, at):
             out += places[token.text] if token.kind == "word" and token.text in places else [token]
             if len(out) > MOST_TOKENS:
-                raise Unreadable(f"more than {MOST_TOKENS} tokens after macros")
+                raise UnreadableDirective(f"more than {MOST_TOKENS} tokens after macros")
         return out
 
 

@@ -1,4 +1,4 @@
-"""Python: what a task's other files take from an editable module, and whether a candidate still has it.
+"""Finds what a task's other files import from an editable Python module, and what a candidate lacks.
 
 A module with an error in it is left to the task's own commands: they may run another Python than any grammar knows.
 """

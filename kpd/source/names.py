@@ -1,4 +1,4 @@
-"""What a name is worth at a place in a source: constants, variables that are set once, parameters of a known launch."""
+"""Evaluates names at a place in a source: constants, variables set once, parameters of a known launch."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from kpd.source.changes import changes
 from kpd.source.expressions import arguments, evaluate, items
 from kpd.source.scopes import Binding, Scope
 from kpd.source.source import Source
-from kpd.source.values import Record, Unknown, Value
+from kpd.source.values import StructValue, Unknown, Value
 
 if TYPE_CHECKING:
     from kpd.source.changes import Change
@@ -25,7 +25,7 @@ class _Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class SourceNames:
     """Names as they are at the offset `at` of `source`, in a launch whose scalars are `known`.
 
     `frame` holds what the parameters of functions under way are, `record` the value of every `const kpd_case *`.
@@ -34,7 +34,7 @@ class Names:
     source: Source
     at: int
     known: Mapping[str, int | float] = field(default_factory=dict)
-    record: Record | None = None
+    record: StructValue | None = None
     frame: Mapping[int, Value] = field(default_factory=dict)
     steps: _Steps = field(default_factory=_Steps)
 

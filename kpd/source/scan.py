@@ -1,4 +1,4 @@
-"""A tree read as nested scopes, with what each of them declares. What is not understood is passed over."""
+"""Reads a syntax tree as nested scopes with their declarations; skips what it does not understand."""
 
 import re
 from typing import TYPE_CHECKING, Literal

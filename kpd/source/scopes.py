@@ -1,4 +1,4 @@
-"""What a source declares, and where: namespaces, functions, variables, as far as launches and constants need them."""
+"""Defines scopes and what they declare: namespaces, functions, variables."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

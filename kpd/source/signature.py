@@ -1,4 +1,4 @@
-"""Whether two heads of C functions are of the same type: what they return and take, whatever the names."""
+"""Compares the types of two C functions: return type and parameters, independent of names."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _NO_DEFAULT = {
 _GLOBAL = "__global__"
 
 
-class Type(NamedTuple):
+class FunctionType(NamedTuple):
     """A function's type, in a form in which equal ones are equal. `template` has only what every call must give."""
 
     returns: str
@@ -32,7 +32,7 @@ class Type(NamedTuple):
     template: tuple[str, ...]
 
 
-def type_of(text: str, before: str, parameters: "Node", template: "Node | None") -> Type:
+def type_of(text: str, before: str, parameters: "Node", template: "Node | None") -> FunctionType:
     """Names, defaults, `restrict`, attributes and macros in capitals make no difference; `__global__` does.
 
     `before` is what stands before the function's name.
@@ -43,7 +43,7 @@ def type_of(text: str, before: str, parameters: "Node", template: "Node | None")
         for each in parameters.children
         if each.type.endswith("parameter_declaration") or each.type == "..."
     )
-    return Type(
+    return FunctionType(
         f"{_GLOBAL} {returns}" if _GLOBAL in before else returns,
         () if taken == ("void",) else taken,
         tuple(template_type(text, template)) if template is not None else (),

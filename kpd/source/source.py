@@ -1,11 +1,11 @@
-"""A source as all that look into it see it: its text after macros, its tree and scopes, and what a name means there."""
+"""Holds a source for analysis: its text after macros, its tree and scopes, and what a name means at a place."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kpd.source.macros import Include, Read, read
+from kpd.source.macros import Include, Preprocessed, read
 from kpd.source.scan import scan
 from kpd.source.scopes import Binding, Scope
 from kpd.source.tokens import Token, laid_out
@@ -25,7 +25,7 @@ class Source:
     of all its parts, and of namespaces without a name in them.
     """
 
-    read: Read
+    read: Preprocessed
     text: str
     starts: list[int]
     top: Scope

@@ -1,4 +1,4 @@
-"""Source text before any grammar: what of it is code, what a comment, what a literal.
+"""Splits source text into code, comments and literals, without a grammar.
 
 Lexing is all that it takes, and all that can be had of text that need not compile. Every character is looked at once.
 """

@@ -1,4 +1,4 @@
-"""C's lexemes as tokens that know where they stand. Comments are left out, a directive is one token."""
+"""Splits C into tokens with positions. Comments are left out, a directive is one token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Text as a syntax tree. tree-sitter reads what does not compile, too: what it cannot place is a node ERROR.
+"""Parses text with tree-sitter, also text that does not compile: what cannot be parsed is a node ERROR.
 
 A node's offsets count characters of the text that was given.
 """

@@ -1,4 +1,4 @@
-"""Numbers as C computes them, and the refusal to guess: what is not certain is Unknown, with the reason."""
+"""Computes with numbers as C does, and never guesses: an uncertain value is Unknown, with the reason."""
 
 import math
 import re
@@ -29,13 +29,13 @@ class Array(NamedTuple):
     items: tuple["Value", ...]
 
 
-class Record(NamedTuple):
+class StructValue(NamedTuple):
     """A struct whose fields are known by name."""
 
     fields: Mapping[str, "Value"]
 
 
-Value = int | float | Dim3 | Array | Record
+Value = int | float | Dim3 | Array | StructValue
 
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9]\d*)[uUlLzZ]{0,3}")
 _DOUBLE = re.compile(r"(\d+\.\d*|\.\d+|\d+)([eE][-+]?\d+)?")

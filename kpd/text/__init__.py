@@ -1,1 +1,1 @@
-"""Data as words: the one place where kpd makes sentences of its facts, for the CLI, the UI, reports and prompts."""
+"""Renders data as sentences, for the CLI, the UI, reports and prompts. No other package does."""

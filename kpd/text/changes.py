@@ -1,4 +1,4 @@
-"""What moved between two profiles, in words."""
+"""Renders what changed between two profiles."""
 
 from kpd.model.kinds import Told
 from kpd.model.metrics import describe

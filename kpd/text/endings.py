@@ -1,12 +1,12 @@
-"""Why an iteration or a run ended, as a sentence."""
+"""Renders why an iteration or a run ended."""
 
 from kpd.model import causes as c
 from kpd.model.kinds import Told
-from kpd.model.nouns import Iteration, Override, Run
+from kpd.model.state import Iteration, Override, Run
 from kpd.model.status import Ended, Paused
 from kpd.text.faults import fault
-from kpd.text.standing import leaving, pause
 from kpd.text.verdicts import verdict
+from kpd.text.waits import exhausted, pause
 
 
 def iteration_ended(cause: c.IterationCause | None) -> str:
@@ -25,7 +25,7 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
         case c.Skipped():
             return f"skipped by {cause.by}" if cause.by else "skipped"
         case c.NothingLeft():
-            return leaving(cause.why)
+            return exhausted(cause.why)
         case c.RunOver():
             return run_ended(cause.cause)
         case _:
@@ -42,7 +42,7 @@ def run_ended(cause: c.RunCause) -> str:
         case c.StopScoreReached():
             return f"stop score {cause.stop:g} reached: {cause.score:g}"
         case c.AgentsDone():
-            return "; ".join(map(leaving, cause.why))
+            return "; ".join(map(exhausted, cause.why))
         case c.BaselineFaulty():
             return f"the baseline does not hold: {fault(cause.fault)}"
         case c.NotMeasurable():

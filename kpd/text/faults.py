@@ -1,19 +1,19 @@
-"""What is wrong with a candidate, as a sentence for its agent and for people."""
+"""Renders what is wrong with a candidate."""
 
 import signal
 
 from kpd.model import faults as f
 from kpd.model.kinds import Told
-from kpd.text.standing import leaving
+from kpd.text.waits import exhausted
 
 
 def fault(found: f.CandidateFault) -> str:
     """On one line, with the kind of fault in front."""
     match found:
         case f.NotMended(fault=f.UnusableReply() as reply, why=why):
-            return f"{fault(reply)}; not asked again: {leaving(why)}"
+            return f"{fault(reply)}; not asked again: {exhausted(why)}"
         case f.NotMended():
-            return f"{fault(found.fault)}; not mended: {leaving(found.why)}"
+            return f"{fault(found.fault)}; not mended: {exhausted(found.why)}"
         case f.NotBuilt(limit_s=None):
             return f"does not build: {found.error}"
         case f.NotBuilt():
@@ -31,7 +31,7 @@ def fault(found: f.CandidateFault) -> str:
             return f"protected file: {', '.join(found.files)}"
         case f.ProtectedLines():
             return f"protected section: {found.error}"
-        case f.Declined():
+        case f.DeclinedBy():
             return f"declined by {found.by}: {found.why}" if found.why else f"declined by {found.by}"
         case f.UnusableReply():
             return f"unusable reply: {found.error}"
@@ -51,7 +51,7 @@ def impossible(found: f.Impossible) -> str:
     )
 
 
-def wrong(found: f.Wrong) -> str:
+def wrong(found: f.WrongResult) -> str:
     """What a kernel did, in which case, and the worst element where values are wrong."""
     where = ", ".join(part for part in (found.case, found.distribution) if part)
     whose = "the incumbent, sharing a process with the candidate, " if found.by_incumbent else ""
@@ -61,7 +61,7 @@ def wrong(found: f.Wrong) -> str:
     return f"{where}{': ' if where else ''}{_misdeed(found.what, whose)}{moment}{others}"
 
 
-def _misdeed(what: f.Misdeed, whose: str) -> str:
+def _misdeed(what: f.Defect, whose: str) -> str:
     match what:
         case f.WrongValue():
             far = "" if what.multiple is None else f", {what.multiple:.3g} times the tolerance"

@@ -1,4 +1,4 @@
-"""Words of others made safe to show: programs, hosts, models and people may write whatever they like.
+"""Makes text of others safe to show: programs, hosts, models and people may write anything.
 
 Which cleaning it takes depends on where the words go: one line of a message (`plain`), a terminal (`visible`), a grid
 of cells (`clean`), or a markdown file (`escaped`, and `bare` for the way back). None of it changes plain ASCII words.

@@ -1,8 +1,8 @@
-"""What a person should read, as a sentence."""
+"""Renders notices."""
 
 from kpd.model import events as e, notices as n
 from kpd.model.kinds import Told
-from kpd.text.standing import keeps
+from kpd.text.waits import idle_reason
 
 
 def notice(found: n.Notice) -> str:
@@ -45,7 +45,7 @@ def told(found: n.Subject) -> str:
             return found.text
 
 
-def watched(fact: e.DeviceIdle | e.StepStalled) -> str:
+def watchdog_notice(fact: e.DeviceIdle | e.StepStalled) -> str:
     """What does not go on although it could."""
     return _idle(fact) if isinstance(fact, e.DeviceIdle) else _stalled(fact)
 
@@ -53,7 +53,7 @@ def watched(fact: e.DeviceIdle | e.StepStalled) -> str:
 def _idle(found: n.Idle | e.DeviceIdle) -> str:
     where = f"{found.device} of {found.host}" if found.device else found.host
     lasted = f"for {_minutes(found.seconds)}, although {', '.join(found.runs)} could"
-    return f"nothing has been measured on {where} {lasted}: {keeps(found.keeps)}"
+    return f"nothing has been measured on {where} {lasted}: {idle_reason(found.keeps)}"
 
 
 def _stalled(found: n.Stalled | e.StepStalled) -> str:

@@ -1,4 +1,4 @@
-"""A verdict as a sentence."""
+"""Renders a verdict."""
 
 from kpd.model.verdicts import HeldOut, Rule, Verdict
 

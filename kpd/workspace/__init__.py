@@ -1,1 +1,1 @@
-"""What lies on disk: where things are, the config, the task contract, run folders."""
+"""Files of a workspace: paths, config, tasks, run folders."""

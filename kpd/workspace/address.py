@@ -1,4 +1,4 @@
-"""Where ssh shall go: an alias, [user@]host[:port] or ssh://[user@]host[:port], as config.toml and ProxyJump say it."""
+"""Parses ssh addresses: an alias, [user@]host[:port] or ssh://[user@]host[:port]."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""config.toml: the hosts, a run's budget, the UI's looks, and who is told."""
+"""Reads config.toml: hosts, default budget, UI, notifications."""
 
 import os
 import re
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from kpd.model.nouns import Budget
+from kpd.model.state import Budget
+from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
-from kpd.workspace.seams import PlugInError
 from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text, nearest
 from kpd.workspace.transports import TRANSPORTS, BadKey, is_here
 

@@ -1,4 +1,4 @@
-"""The environment: what kpd's own child processes get of it (a daemon's has an agent's keys in it), and its editor."""
+"""Reads the environment: what kpd's child processes get of it (no keys of agents), and the operator's editor."""
 
 import os
 import shlex
@@ -8,7 +8,7 @@ from kpd.workspace.paths import WorkspaceError
 PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "SYSTEMROOT")
 
 
-def passed() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Enough to run Python and a native library."""
     return {name: os.environ[name] for name in PASSED if name in os.environ}
 

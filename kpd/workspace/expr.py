@@ -1,4 +1,4 @@
-"""Arithmetic over a case's dims, as task.toml's [roofline] writes it: names, numbers, + - * / // and parentheses."""
+"""Parses arithmetic over a case's dims for task.toml's [roofline]: names, numbers, + - * / // and parentheses."""
 
 import ast
 import math

@@ -1,4 +1,4 @@
-"""The languages of tasks: all that kpd knows of each, for whoever shows, names, builds or measures its files.
+"""Defines the languages of tasks: how their files are shown, named, built and measured.
 
 A language is an entry point of the group `kpd.languages`. It refers to its compiler and to what it is measured with as
 `module:name`, so that who only shows its files imports nothing of that.
@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from kpd.workspace.seams import PlugInError, Seam
+from kpd.workspace.entry_points import EntryPointGroup, PlugInError
 from kpd.workspace.shipped import TASK_TEMPLATE
 
 
@@ -106,7 +106,7 @@ def _checked(found: object) -> Language:
     return found
 
 
-LANGUAGES = Seam("kpd.languages", _checked)
+LANGUAGES = EntryPointGroup("kpd.languages", _checked)
 
 
 def syntax_of(path: str) -> Syntax:

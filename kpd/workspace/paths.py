@@ -1,4 +1,4 @@
-"""Where everything of a workspace lies, and which paths stay inside a folder."""
+"""Knows the paths of a workspace, and checks that a path stays inside a folder."""
 
 import contextlib
 import hashlib
@@ -178,31 +178,32 @@ def _own(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
-class Outside(ValueError):
+class OutsideFolder(ValueError):
     """A path that a folder does not hold; the message says why."""
 
 
 def inside(folder: Path, relative: str) -> Path:
     """The file `relative` (a plain posix path) of `folder`, whether or not it exists.
 
-    Raises Outside when the path is absolute, climbs out, is not in its simplest form, or passes through a symbolic
+    Raises OutsideFolder when the path is absolute, climbs out, is not in its simplest form, or passes through a
+    symbolic
     link: kpd replaces files by rename, which would put a file in the link's place.
     """
     pure = PurePosixPath(relative)
     if not relative or not relative.isprintable() or "\\" in relative:
-        raise Outside(f"{relative!r} is not a plain path")
+        raise OutsideFolder(f"{relative!r} is not a plain path")
     if pure.is_absolute() or relative.startswith("~"):
-        raise Outside(f"{relative!r} is absolute")
+        raise OutsideFolder(f"{relative!r} is absolute")
     if ".." in pure.parts:
-        raise Outside(f"{relative!r} leaves the folder")
+        raise OutsideFolder(f"{relative!r} leaves the folder")
     if str(pure) != relative or relative == ".":
-        raise Outside(f"{relative!r} is not in its simplest form")
+        raise OutsideFolder(f"{relative!r} is not in its simplest form")
     path = folder
     for part in pure.parts:
         path = path / part
         if path.is_symlink():
             where = "leads out of the folder" if _leaves(folder, path) else "is a symbolic link"
-            raise Outside(f"{path.relative_to(folder).as_posix()!r} {where}")
+            raise OutsideFolder(f"{path.relative_to(folder).as_posix()!r} {where}")
     return path
 
 

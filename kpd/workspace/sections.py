@@ -1,4 +1,4 @@
-"""A file in two sections: the kernel, which may be changed, and the harness, which judges it.
+"""Splits a file into its two sections: the kernel, which may change, and the harness, which judges it.
 
     // ===== KERNEL SECTION (any words) =====
     …

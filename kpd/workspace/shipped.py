@@ -1,4 +1,4 @@
-"""Content that ships with kpd: example tasks, skill files, the memory's README, the example config."""
+"""Locates the content that ships with kpd: example tasks, skills, the memory's README, the example config."""
 
 from pathlib import Path
 from typing import Literal

@@ -1,12 +1,12 @@
-"""The tables of task.toml: what each may say, what holds where it says nothing, and where its commands may stand."""
+"""Defines the tables of task.toml, with defaults, and checks its commands."""
 
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from kpd.model.nouns import Budget
-from kpd.model.places import Need
+from kpd.model.hosts import Need
 from kpd.model.scores import Direction
+from kpd.model.state import Budget
 from kpd.workspace import expr
 from kpd.workspace.strict import Count, Document, Few, Filled, NotNegative, Percent, Positive, Seconds, Text
 

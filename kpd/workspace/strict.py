@@ -1,4 +1,4 @@
-"""TOML read strictly into frozen dataclasses: every error names the file, the line, and what to write instead."""
+"""Reads TOML strictly into frozen dataclasses: every error names the file, the line, and what to write instead."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ import msgspec
 import tomli
 
 from kpd.workspace.paths import WorkspaceError
-from kpd.workspace.runfolder import NotPlain, read_plain
+from kpd.workspace.run_files import NotRegularFile, read_plain
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
@@ -170,7 +170,7 @@ def _deepest(place: str, value: Any, kind: Any) -> tuple[str, Any, Any]:
 def _bytes(path: Path) -> bytes:
     try:
         return read_plain(path, MOST_BYTES)
-    except NotPlain as err:
+    except NotRegularFile as err:
         raise ConfigError(path, 0, err.strerror, "is this the right file?") from err
     except FileNotFoundError as err:
         raise ConfigError(path, 0, "no such file") from err

@@ -1,4 +1,4 @@
-"""task.toml and its folder: what to optimise, what an agent may change, and how it is judged."""
+"""Reads task.toml and its folder: what to optimise, what an agent may change, and how it is judged."""
 
 import fnmatch
 import os
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 
-from kpd.model.nouns import TaskCard
-from kpd.model.places import Need
+from kpd.model.hosts import Need
+from kpd.model.state import TaskCard
 from kpd.workspace import expr, sections, specs
+from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
-from kpd.workspace.paths import Outside, Workspace, inside
-from kpd.workspace.seams import PlugInError
+from kpd.workspace.paths import OutsideFolder, Workspace, inside
 from kpd.workspace.shipped import shipped
 from kpd.workspace.specs import (
     BenchSpec,
@@ -174,7 +174,7 @@ def _editable(folder: Path, document: Document, names: tuple[str, ...], judges: 
     for name in names:
         try:
             path = inside(folder, name)
-        except Outside as err:
+        except OutsideFolder as err:
             raise wrong(f"editable path {err}", "name a file inside the task's folder") from err
         if names.count(name) > 1:
             raise wrong(f"editable file {name!r} stands twice", "name it once")

@@ -1,4 +1,4 @@
-"""The transports by name: kpd's own and those of plug-ins, each an entry point of the group `kpd.transports`."""
+"""Finds transports by name: kpd's own and those of plug-ins, entry points of the group `kpd.transports`."""
 
 import dataclasses
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kpd.workspace.address import Address
+from kpd.workspace.entry_points import EntryPointGroup, PlugInError
 from kpd.workspace.paths import Workspace
-from kpd.workspace.seams import PlugInError, Seam
 
 if TYPE_CHECKING:
     from kpd.workspace.config import HostConfig
@@ -57,7 +57,7 @@ def _checked(found: object) -> TransportKind:
     return found
 
 
-TRANSPORTS = Seam("kpd.transports", _checked)
+TRANSPORTS = EntryPointGroup("kpd.transports", _checked)
 
 
 def is_here(kind: str) -> bool:

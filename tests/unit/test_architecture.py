@@ -30,7 +30,7 @@ MAY: dict[str, str] = {
 }
 """What each room imports of kpd besides itself, and so may: docs/architecture.md has the same table."""
 ROOMS = tuple(MAY)
-SHELVES = ("words", "model", "acts", "panes", "widgets", "screens")
+SHELVES = ("format", "model", "actions", "panes", "widgets", "screens")
 """Those of the UI, likewise; what stands beside them may import them all."""
 WIRE = {"kpd.wire", "kpd.messages", "kpd.client", "kpd.subscription"}
 WIRE_MAY = {"model", "text", "workspace"}

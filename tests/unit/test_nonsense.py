@@ -23,23 +23,23 @@ from kpd.knowledge.patterns import tried
 from kpd.model import events as e
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.detail import detail
-from kpd.model.faults import Declined
+from kpd.model.faults import DeclinedBy
 from kpd.model.fold import fold
-from kpd.model.nouns import Override, State
-from kpd.model.standing import DiskTrouble, ForApproval, PausedBy
+from kpd.model.state import Override, State
 from kpd.model.status import Ended
+from kpd.model.waits import DiskTrouble, ForApproval, PausedBy
 from kpd.workspace.paths import Workspace
 from tests.support.tui import agents, logs
 from tests.support.tui.views import view_of
-from tui.acts import asking
-from tui.acts.actions import ACTIONS, reason
-from tui.model.details import Show, Shown
+from tui.actions import confirm
+from tui.actions.table import ACTIONS, reason
+from tui.format import marks
+from tui.format.operator_acts import operator_act
+from tui.model.details import LoadedDetails, Show
 from tui.model.filtering import parsed
-from tui.model.outline import Place
+from tui.model.outline import TreePosition
 from tui.panes import bars, hosts, memo, metrics, overview, rules
-from tui.panes.next import next_lines
-from tui.words import marks
-from tui.words.deeds import deed
+from tui.panes.next_step import next_lines
 
 PANES: tuple[Callable[[Any], Any], ...] = (
     lambda view: bars.header(view, 160),
@@ -65,7 +65,7 @@ LOGS: dict[str, Callable[[], logs.Log]] = {
     "no disk": lambda: logs.running().emit(e.RunPaused("r1", DiskTrouble("no space"), "kpd", infra=True)),
     "skipped": lambda: logs.running().end(6, "skipped", Skipped("ada")),
     "stopped": lambda: logs.running().emit(e.RunEnded("r1", "stopped", Stopped("ada"))),
-    "declined": lambda: logs.running().end(6, "rejected", Declined("ada", "too clever")),
+    "declined": lambda: logs.running().end(6, "rejected", DeclinedBy("ada", "too clever")),
     "by hand": lambda: logs.some().emit(e.Accepted("r1", 5, logs.files("r1", 5), Override("ada"))),
     "review": lambda: review(),
     "resumed": lambda: logs.paused().emit(e.RunResumed("r1", "op")).emit(e.RunPaused("r1", PausedBy("bo"), "bo")),
@@ -81,7 +81,7 @@ def review() -> logs.Log:
 def talk_nonsense(patch: pytest.MonkeyPatch) -> int:
     """Put a function that says something else in the place of every renderer, wherever it has been imported to."""
     written = {f"kpd.text.{found.name}" for found in pkgutil.iter_modules(kpd.text.__path__)} - {
-        "kpd.text.briefs",
+        "kpd.text.json_views",
         "kpd.text.foreign",
     }
     replaced = 0
@@ -111,18 +111,21 @@ def decided(log: logs.Log) -> list[Any]:
     assert run is not None
     found: list[Any] = [(action.id, bool(reason(action, view))) for action in ACTIONS]
     found += [marks.of_run(run), *(marks.of_iteration(it, run) for it in run.iterations)]
-    found += [asking.memo_wanted(view), asking.memo_target(view), asking.for_review(view)]
+    found += [confirm.memo_wanted(view), confirm.memo_target(view), confirm.for_review(view)]
     found += [[it.number for it in run.iterations if parsed(text).iteration(run, it)] for text in FILTERS]
     for it in run.iterations:
         of_it = detail(event for event in log.events if getattr(event.fact, "iteration", None) == it.number)
-        shown = Shown(show=Show(it, of_it), acts=tuple(log.events))
-        for place in (Place(run.task, run.id, it.number), Place(run.task, run.id)):
+        shown = LoadedDetails(show=Show(it, of_it), acts=tuple(log.events))
+        for place in (TreePosition(run.task, run.id, it.number), TreePosition(run.task, run.id)):
             found += [styles(pane(view_of(log, place, shown=shown))) for pane in PANES]
     for event in log.events:
-        done = deed(event.fact)
+        done = operator_act(event.fact)
         found.append((done and (done.by, done.does, done.words), alert.worth_telling(event.fact) is None))
-    found += [alert.held(state.held) is None, watchdog.standing(state), efficacy([run])]
-    return [*found, plan.next_of(run, "lower") if not isinstance(run.status, Ended) and run.current is None else None]
+    found += [alert.held(state.held) is None, watchdog.idle_devices(state), efficacy([run])]
+    return [
+        *found,
+        plan.next_action(run, "lower") if not isinstance(run.status, Ended) and run.current is None else None,
+    ]
 
 
 @pytest.mark.parametrize("name", LOGS)

@@ -32,8 +32,8 @@ ALLOWED = {
     "kpd/knowledge/summary.py": "likewise",
     "kpd/profile/ncu/advice.py": "the words of a vendor's profiler",
     "tui/editing.py": "whether a file that is to be edited is UTF-8",
-    "tui/panes/printed.py": "what an operator looks for in what a program has printed",
-    "tui/screens/box.py": "where on the screen the words of a hint stand",
+    "tui/panes/output_rows.py": "what an operator looks for in what a program has printed",
+    "tui/screens/dialog.py": "where on the screen the words of a hint stand",
 }
 
 
@@ -143,7 +143,7 @@ def test_what_is_let_do_so_still_does() -> None:
 
 
 READING = """
-from kpd.text.standing import wait
+from kpd.text.waits import wait
 from kpd.text import notices
 def waits(run):
     return wait(run.waiting).startswith("for ")
@@ -156,7 +156,7 @@ def answer(body):
     return body["reason"].partition(":")[0]
 """
 SHOWING = """
-from kpd.text.standing import wait
+from kpd.text.waits import wait
 def waits(run):
     return f"{wait(run.waiting)}; {' '.join(run.memo.split())}" if run.waiting else ""
 def kind(it, result):

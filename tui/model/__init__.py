@@ -1,1 +1,1 @@
-"""What is known and what is looked at: heard from the daemon, asked of it, and folded into one frozen view."""
+"""What the UI knows and shows: messages and answers of the daemon, folded into one frozen view."""

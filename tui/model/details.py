@@ -1,4 +1,4 @@
-"""What the daemon knows beyond the state, most of it of one iteration: asked when looked at, kept until it changes."""
+"""Caches answers of the daemon beyond the state, mostly of one iteration: asked when shown, kept until they change."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -8,15 +8,15 @@ from kpd.model.codec import CodecError, decode, encode, event_from_json
 from kpd.model.detail import Detail
 from kpd.model.events import Billed, Event, IterationEnded, IterationFact, RunFact
 from kpd.model.notices import Notice
-from kpd.model.nouns import Iteration, State
 from kpd.model.profiles import Severity
 from kpd.model.spending import Spend
+from kpd.model.state import Iteration, State
 from kpd.subscription import DaemonError, Live
-from kpd.wire import DIARY
+from kpd.wire import DAEMON_LOG
+from tui.format.operator_acts import operator_act
 from tui.model.feed import Feed
-from tui.model.outline import Place
+from tui.model.outline import TreePosition
 from tui.model.output import AGENT
-from tui.words.deeds import deed
 
 MOST_KEPT = 64
 MOST_EVENTS = 500
@@ -34,12 +34,12 @@ BILLS, ACTS = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DetailQuery:
     """What is asked of a place; `against` is what a diff compares it with, None for its parent."""
 
     what: What
-    at: Place
-    against: Place | None = None
+    at: TreePosition
+    against: TreePosition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Efficacy:
+class RuleRecord:
     """A rule, and what has come of it in all runs: candidates it fired on, iterations that aimed at it, their gains."""
 
     id: str
@@ -103,7 +103,7 @@ class Efficacy:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class LoadedDetails:
     """The answers for one iteration, `cost` for a run as such; None where none has come yet.
 
     `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events. `diary`
@@ -114,7 +114,7 @@ class Shown:
     diff: Diff | Problem | None = None
     events: tuple[Event, ...] | Problem | None = None
     cost: Cost | Problem | None = None
-    rules: tuple[Efficacy, ...] | Problem | None = None
+    rules: tuple[RuleRecord, ...] | Problem | None = None
     acts: tuple[Event, ...] | Problem | None = None
     marked: Show | Problem | None = None
     diary: tuple[Notice, ...] | Problem | None = None
@@ -125,7 +125,9 @@ class Shown:
         return self.show.detail if isinstance(self.show, Show) else Detail()
 
 
-Answer = Show | Diff | Cost | Problem | tuple[Event, ...] | tuple[Efficacy, ...] | tuple[Notice, ...] | tuple[Text, ...]
+Answer = (
+    Show | Diff | Cost | Problem | tuple[Event, ...] | tuple[RuleRecord, ...] | tuple[Notice, ...] | tuple[Text, ...]
+)
 
 
 @dataclass(slots=True)
@@ -141,7 +143,7 @@ class Details:
     """Answers, each good until the next event that bears on it; an outdated one is shown until a new one is there."""
 
     def __init__(self) -> None:
-        self._kept: dict[Question, _Kept] = {}
+        self._kept: dict[DetailQuery, _Kept] = {}
         self._heard = self._since = 0
         self._changed: dict[tuple[str, int], int] = {}
         """Which message was the newest that bears on a subject, counting from `_since`, that of the last snapshot."""
@@ -152,12 +154,12 @@ class Details:
         if isinstance(message, State):
             self._since = self._heard
             self._changed.clear()
-        if isinstance(message, Live) and message.channel == DIARY:
+        if isinstance(message, Live) and message.channel == DAEMON_LOG:
             self._changed[_DAEMON] = self._heard
         if not isinstance(message, Event):
             return
         fact = message.fact
-        if isinstance(fact, RunFact) and deed(fact) is not None:
+        if isinstance(fact, RunFact) and operator_act(fact) is not None:
             self._changed[fact.run, ACTS] = self._heard
         if isinstance(fact, IterationFact):
             self._changed[fact.run, fact.iteration] = self._heard
@@ -172,16 +174,23 @@ class Details:
         for kept in self._kept.values():
             kept.asking = -1
 
-    def shown(self, at: Place, against: Place | None = None, mark: Place | None = None) -> Shown:
+    def shown(
+        self, at: TreePosition, against: TreePosition | None = None, mark: TreePosition | None = None
+    ) -> LoadedDetails:
         """What is known of `at`, its diff being the one against `against`; and of the iteration at `mark`."""
-        return Shown(
-            self._value(Question("show", at)), self._value(Question("diff", at, against)),
-            self._value(Question("events", at)), self._value(Question("cost", at)), self._value(Question("rules", at)),
-            self._value(Question("acts", at)), None if mark is None else self._value(Question("show", mark)),
-            self._value(Question("diary", at)), self._value(Question("texts", at)),
-        )  # fmt: skip
+        return LoadedDetails(
+            self._value(DetailQuery("show", at)),
+            self._value(DetailQuery("diff", at, against)),
+            self._value(DetailQuery("events", at)),
+            self._value(DetailQuery("cost", at)),
+            self._value(DetailQuery("rules", at)),
+            self._value(DetailQuery("acts", at)),
+            None if mark is None else self._value(DetailQuery("show", mark)),
+            self._value(DetailQuery("diary", at)),
+            self._value(DetailQuery("texts", at)),
+        )
 
-    def wants(self, question: Question) -> bool:
+    def wants(self, question: DetailQuery) -> bool:
         """Whether this must be asked for now; from then on it counts as being asked."""
         key = _key(question)
         if key is None:
@@ -192,7 +201,7 @@ class Details:
             kept.asking = news
         return wanted
 
-    async def ask(self, feed: Feed, question: Question) -> bool:
+    async def ask(self, feed: Feed, question: DetailQuery) -> bool:
         """Ask, and keep the answer or the reason why there is none; whether it is the first to this question."""
         key = _key(question)
         assert key is not None
@@ -214,11 +223,11 @@ class Details:
             del self._kept[next(iter(self._kept))]
         return first
 
-    def _news(self, key: Question) -> int:
+    def _news(self, key: DetailQuery) -> int:
         """The message that an answer must not be older than."""
         return self._changed.get(_subject(key), self._since)
 
-    def _value(self, question: Question) -> Any:
+    def _value(self, question: DetailQuery) -> Any:
         key = _key(question)
         kept = None if key is None else self._kept.get(key)
         return None if kept is None else kept.value
@@ -227,7 +236,7 @@ class Details:
 _EVERYWHERE, _DAEMON = ("", -1), ("", -2)
 
 
-def _key(question: Question) -> Question | None:
+def _key(question: DetailQuery) -> DetailQuery | None:
     """Under which an answer is kept; None where there is nothing to ask."""
     at = question.at
     match question.what:
@@ -236,13 +245,13 @@ def _key(question: Question) -> Question | None:
         case "acts":
             return replace(question, at=at.folder if at.iteration is not None else at) if at.run else None
         case "rules":
-            return None if at.iteration is None else replace(question, at=Place())
+            return None if at.iteration is None else replace(question, at=TreePosition())
         case "diary":
-            return replace(question, at=Place())
+            return replace(question, at=TreePosition())
     return None if at.iteration is None else question
 
 
-def _subject(key: Question) -> tuple[str, int]:
+def _subject(key: DetailQuery) -> tuple[str, int]:
     """What the answer is about: as soon as that changes, it is outdated."""
     match key.what:
         case "rules":
@@ -257,7 +266,7 @@ def _subject(key: Question) -> tuple[str, int]:
     return key.at.run, key.at.iteration
 
 
-async def _answer(feed: Feed, question: Question) -> Answer:
+async def _answer(feed: Feed, question: DetailQuery) -> Answer:
     at = question.at
     match question.what:
         case "show":
@@ -270,12 +279,12 @@ async def _answer(feed: Feed, question: Question) -> Answer:
             return _events(await feed.query("events", run=at.run, iteration=at.iteration, after=0, limit=MOST_EVENTS))
         case "acts":
             newest = _events(await feed.query("log", run=at.run, limit=MOST_ACTED))
-            return tuple(event for event in newest if deed(event.fact) is not None)
+            return tuple(event for event in newest if operator_act(event.fact) is not None)
         case "cost":
             found = decode(encode(await feed.query("cost", run=at.run)), dict[str, Any])
             return decode(encode(found.get("runs")), tuple[Cost])[0]
         case "rules":
-            return decode(encode(await feed.query("rules")), tuple[Efficacy, ...])
+            return decode(encode(await feed.query("rules")), tuple[RuleRecord, ...])
         case "diary":
             return decode(encode(await feed.query("diary")), tuple[Notice, ...])
         case "texts":
@@ -283,7 +292,7 @@ async def _answer(feed: Feed, question: Question) -> Answer:
             return tuple(text for text in texts if text is not None)
 
 
-async def _text(feed: Feed, at: Place, name: str) -> Text | None:
+async def _text(feed: Feed, at: TreePosition, name: str) -> Text | None:
     """Its beginning, as far as LONGEST_TEXT; None where the iteration has no such file."""
     try:
         answer = await feed.query("file", iteration=at.ref, name=name)

@@ -1,4 +1,4 @@
-"""Where the UI's news comes from and its commands go, and how it comes back by itself when the daemon goes away."""
+"""Receives messages from the daemon and sends commands to it; reconnects by itself."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -32,7 +32,7 @@ Connect = Callable[[], Awaitable[Feed]]
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkState:
     """Whether the daemon is there, and if not, why and what to do about it."""
 
     state: Literal["connecting", "up", "down"] = "connecting"
@@ -67,7 +67,7 @@ async def follow(
     connect: Connect,
     seen: Callable[[], int],
     hear: Callable[[Push], None],
-    linked: Callable[[Link, Feed | None], None],
+    linked: Callable[[LinkState, Feed | None], None],
     first_wait: float = FIRST_WAIT_S,
 ) -> None:
     """Hand every message to `hear`, reconnecting for ever; `seen` is the last event's number.
@@ -86,7 +86,7 @@ async def follow(
         try:
             ended: Exception = DaemonError("infra", "the daemon has closed the connection", "kpd start")
             try:
-                linked(Link("up"), feed)
+                linked(LinkState("up"), feed)
                 async for message in feed.messages(seen()):
                     wait = first_wait
                     hear(message)
@@ -98,7 +98,7 @@ async def follow(
         await asyncio.sleep(wait)
 
 
-def _down(err: Exception) -> Link:
+def _down(err: Exception) -> LinkState:
     if isinstance(err, DaemonError):
-        return Link("down", err.message, err.remedy or "kpd start")
-    return Link("down", str(err), "kpd start")
+        return LinkState("down", err.message, err.remedy or "kpd start")
+    return LinkState("down", str(err), "kpd start")

@@ -1,12 +1,12 @@
-"""Which iterations the tree shows: words, and `verdict:`, `fault:` and others in front of what is looked for."""
+"""Filters the iterations of the tree by words, and by `verdict:`, `fault:` and others."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kpd.model.faults import CandidateFault, IsIncorrect, first
 from kpd.model.kinds import Told
-from kpd.model.nouns import Iteration, Run
-from tui.words import marks
+from kpd.model.state import Iteration, Run
+from tui.format import marks
 
 Matches = Callable[[Run, Iteration, str], bool]
 

@@ -1,14 +1,14 @@
-"""Hosts as plain data: in what order they stand, which of them is chosen, what is the matter, who is on a device."""
+"""Prepares hosts for display: order, selection, problems, and who uses a device."""
 
 import re
 from collections.abc import Sequence
 
-from kpd.model.nouns import Run, State
-from kpd.model.places import Device, HostCard, Look, Telemetry
+from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
+from kpd.model.state import Run, State
 from kpd.workspace.config import ANY
+from tui.format.numbers import count
+from tui.format.text import clean
 from tui.model.view import View
-from tui.words.numbers import count
-from tui.words.text import clean
 
 CPU = "cpu"
 
@@ -57,7 +57,7 @@ def holders(state: State, card: HostCard, device: Device) -> list[Run]:
     return sorted(bound, key=lambda run: not run.measures)
 
 
-def look(view: View, card: HostCard) -> Look | None:
+def look(view: View, card: HostCard) -> HostStatus | None:
     """The last look at the host while somebody watched."""
     return view.looks.get(card.name)
 

@@ -1,4 +1,4 @@
-"""The left pane as plain data: tasks → runs → iterations as rows, and the place the operator is at."""
+"""Builds the rows of the left pane, tasks → runs → iterations, and keeps the selection."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, overload
 
-from kpd.model.nouns import Iteration, Run, State, TaskCard
+from kpd.model.state import Iteration, Run, State, TaskCard
 from tui.model.filtering import EVERYTHING, Filter
 
 Order = Literal["newest", "gain", "score"]
@@ -14,7 +14,7 @@ ORDERS: tuple[Order, ...] = ("newest", "gain", "score")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TreePosition:
     """A task, a run of it, or one of its iterations."""
 
     task: str = ""
@@ -22,9 +22,9 @@ class Place:
     iteration: int | None = None
 
     @property
-    def folder(self) -> "Place":
+    def folder(self) -> "TreePosition":
         """The row one level up."""
-        return Place(self.task, self.run) if self.iteration is not None else Place(self.task)
+        return TreePosition(self.task, self.run) if self.iteration is not None else TreePosition(self.task)
 
     @property
     def ref(self) -> str:
@@ -33,10 +33,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class OutlineRow:
     """One line. `of` is what it shows; a task that is gone but has runs is shown by its name alone."""
 
-    place: Place
+    place: TreePosition
     of: TaskCard | Run | Iteration
     open: bool = False
 
@@ -46,15 +46,15 @@ class Section:
     """A task or a run with the iterations unfolded below it, the oldest first where they are shown `backwards`."""
 
     start: int
-    head: Row
+    head: OutlineRow
     iterations: Sequence[Iteration] = ()
     backwards: bool = True
 
-    def row(self, at: int) -> Row:
+    def row(self, at: int) -> OutlineRow:
         if at == 0:
             return self.head
         it = self.iterations[-at] if self.backwards else self.iterations[at - 1]
-        return Row(Place(self.head.place.task, self.head.place.run, it.number), it)
+        return OutlineRow(TreePosition(self.head.place.task, self.head.place.run, it.number), it)
 
     def at(self, number: int) -> int | None:
         """The row of an iteration within the section; None where it is folded away or left out."""
@@ -65,7 +65,7 @@ class Section:
         return len(its) - found if found < len(its) and its[found].number == number else None
 
 
-class Rows(Sequence[Row]):
+class OutlineRows(Sequence[OutlineRow]):
     """Rows that are made when they are looked at: a run of 10,000 iterations costs no more than one of ten."""
 
     def __init__(self, sections: Sequence[Section] = ()) -> None:
@@ -77,10 +77,10 @@ class Rows(Sequence[Row]):
         return self._length
 
     @overload
-    def __getitem__(self, at: int) -> Row: ...
+    def __getitem__(self, at: int) -> OutlineRow: ...
     @overload
-    def __getitem__(self, at: slice) -> list[Row]: ...
-    def __getitem__(self, at: int | slice) -> Row | list[Row]:
+    def __getitem__(self, at: slice) -> list[OutlineRow]: ...
+    def __getitem__(self, at: int | slice) -> OutlineRow | list[OutlineRow]:
         if isinstance(at, slice):
             return [self[nth] for nth in range(*at.indices(self._length))]
         at = at + self._length if at < 0 else at
@@ -90,14 +90,14 @@ class Rows(Sequence[Row]):
         return section.row(at - section.start)
 
 
-class Index(Mapping[Place, int]):
+class Index(Mapping[TreePosition, int]):
     """Where each place stands among the rows."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: OutlineRows) -> None:
         self._rows = rows
         self._heads = {section.head.place: section for section in rows.sections}
 
-    def __getitem__(self, place: Place) -> int:
+    def __getitem__(self, place: TreePosition) -> int:
         head = place if place.iteration is None else place.folder
         section = self._heads[head]
         at = 0 if place.iteration is None else section.at(place.iteration)
@@ -105,7 +105,7 @@ class Index(Mapping[Place, int]):
             raise KeyError(place)
         return section.start + at
 
-    def __iter__(self) -> Iterator[Place]:
+    def __iter__(self) -> Iterator[TreePosition]:
         return (row.place for row in self._rows)
 
     def __len__(self) -> int:
@@ -119,12 +119,12 @@ class Outline:
     `matching` counts the iterations that the filter lets through, of `total`.
     """
 
-    rows: Sequence[Row] = ()
-    index: Mapping[Place, int] = field(default_factory=dict)
+    rows: Sequence[OutlineRow] = ()
+    index: Mapping[TreePosition, int] = field(default_factory=dict)
     matching: int = 0
     total: int = 0
 
-    def step(self, place: Place, by: int) -> Place:
+    def step(self, place: TreePosition, by: int) -> TreePosition:
         """The place `by` rows further on, at most the first or last."""
         if not self.rows:
             return place
@@ -132,13 +132,17 @@ class Outline:
         return self.rows[max(0, min(at, len(self.rows) - 1))].place
 
     @property
-    def first(self) -> Place | None:
+    def first(self) -> TreePosition | None:
         """The first iteration in sight, if there is any."""
         return next((row.place for row in self.rows if row.place.iteration is not None), None)
 
 
 def outline(
-    state: State, folds: Mapping[Place, bool], at: Place, wanted: Filter = EVERYTHING, order: Order = "newest"
+    state: State,
+    folds: Mapping[TreePosition, bool],
+    at: TreePosition,
+    wanted: Filter = EVERYTHING,
+    order: Order = "newest",
 ) -> Outline:
     """What is unfolded: every task, and of its runs the newest, those that have begun and the one at `at`.
 
@@ -157,29 +161,29 @@ def outline(
                 found.append((run, its))
         if wanted and not found:
             continue
-        is_open = folds.get(Place(name), True)
-        sections.append(Section(start, Row(Place(name), card, is_open)))
+        is_open = folds.get(TreePosition(name), True)
+        sections.append(Section(start, OutlineRow(TreePosition(name), card, is_open)))
         start += 1
         for nth, (run, its) in enumerate(found if is_open else ()):
-            inside = Place(name, run.id)
+            inside = TreePosition(name, run.id)
             begun = run.begun
             unfolded = folds.get(inside, nth == 0 or begun or at.run == run.id or bool(wanted))
             shown = _ordered(its, order, card) if unfolded else ()
-            sections.append(Section(start, Row(inside, run, unfolded), shown, order == "newest"))
+            sections.append(Section(start, OutlineRow(inside, run, unfolded), shown, order == "newest"))
             start += 1 + len(shown)
-    rows = Rows(sections)
+    rows = OutlineRows(sections)
     return Outline(rows, Index(rows), matching, total)
 
 
-def newest(state: State) -> Place:
+def newest(state: State) -> TreePosition:
     """Where the news is: the newest iteration of the newest run that has begun, else of the newest run."""
     run = state.active or next(reversed(state.runs.values()), None)
     if run is None:
-        return Place(min(state.tasks, default=""))
-    return Place(run.task, run.id, run.iterations[-1].number if run.iterations else None)
+        return TreePosition(min(state.tasks, default=""))
+    return TreePosition(run.task, run.id, run.iterations[-1].number if run.iterations else None)
 
 
-def exists(state: State, place: Place) -> bool:
+def exists(state: State, place: TreePosition) -> bool:
     """Whether there still is such a place."""
     if not place.run:
         return place.task in state.tasks or any(run.task == place.task for run in state.runs.values())

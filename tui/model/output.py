@@ -1,11 +1,11 @@
-"""Live output: what builds, jobs and agents print, in whole lines and bounded."""
+"""Collects live output of builds, jobs and agents, in whole lines and bounded."""
 
 from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from kpd.subscription import Live
-from tui.words.text import LONGEST_LINE, clean
+from tui.format.text import LONGEST_LINE, clean
 
 MOST_LINES = 5_000
 MOST_CHARACTERS = 2_000_000

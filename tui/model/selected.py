@@ -1,22 +1,22 @@
-"""What belongs to the selection: what its diff is against, the rules that matter for it, where its files lie."""
+"""Finds what belongs to the selection: the other side of its diff, its rules, its files."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from kpd.model.nouns import Iteration
 from kpd.model.profiles import Finding
+from kpd.model.state import Iteration
 from kpd.workspace.paths import Workspace
-from tui.model.details import Efficacy
-from tui.model.outline import Place
+from tui.model.details import RuleRecord
+from tui.model.outline import TreePosition
 from tui.model.view import View
 from tui.model.waits import waits
 
 
-def compared_with(view: View) -> Place | None:
+def compared_with(view: View) -> TreePosition | None:
     """The other side of the diff; None where that is its parent, or nothing (see `nothing_to_compare`)."""
     run = view.run
     if view.against == "baseline" and run is not None and run.baseline is not None:
-        return Place(run.task, run.id, run.baseline.number)
+        return TreePosition(run.task, run.id, run.baseline.number)
     return view.mark if view.against == "mark" else None
 
 
@@ -68,7 +68,7 @@ def not_fired(view: View) -> list[Finding]:
     return found
 
 
-def known_rules(view: View) -> tuple[Efficacy, ...]:
+def known_rules(view: View) -> tuple[RuleRecord, ...]:
     """All rules, once the daemon has said which there are."""
     return view.shown.rules if isinstance(view.shown.rules, tuple) else ()
 

@@ -1,15 +1,15 @@
-"""Everything the screen shows, as one frozen value; widgets are functions of it."""
+"""Defines the view: everything that the screen shows, as one frozen value. Widgets are functions of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Literal
 
-from kpd.model.nouns import Iteration, Run, State, TaskCard
-from kpd.model.places import HostCard, Look
-from tui.model.details import Shown
-from tui.model.feed import Link
-from tui.model.outline import Order, Outline, Place
+from kpd.model.hosts import HostCard, HostStatus
+from kpd.model.state import Iteration, Run, State, TaskCard
+from tui.model.details import LoadedDetails
+from tui.model.feed import LinkState
+from tui.model.outline import Order, Outline, TreePosition
 from tui.model.output import OutputLine
 
 Tab = Literal["overview", "metrics", "rules", "diff", "memo", "log", "hosts"]
@@ -18,7 +18,7 @@ Against = Literal["parent", "baseline", "mark"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatusMessage:
     """The answer to the operator's last act, or that it is `under_way`; or what one of the `others` has done."""
 
     text: str
@@ -41,28 +41,28 @@ class View:
     """
 
     state: State = field(default_factory=State)
-    link: Link = field(default_factory=Link)
+    link: LinkState = field(default_factory=LinkState)
     workspace: str = ""
     elsewhere: str = ""
     read_only: bool = False
     outline: Outline = field(default_factory=Outline)
-    at: Place = field(default_factory=Place)
+    at: TreePosition = field(default_factory=TreePosition)
     following: bool = True
     tab: Tab = "overview"
     host: str = ""
-    shown: Shown = field(default_factory=Shown)
+    shown: LoadedDetails = field(default_factory=LoadedDetails)
     output: tuple[OutputLine, ...] = ()
-    said: Said | None = None
+    said: StatusMessage | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     zone: tzinfo | None = None
-    mark: Place | None = None
+    mark: TreePosition | None = None
     against: Against = "parent"
     split: bool = False
     find: str = ""
     filter: str = ""
     order: Order = "newest"
     now: float = 0.0
-    looks: Mapping[str, Look] = field(default_factory=dict)
+    looks: Mapping[str, HostStatus] = field(default_factory=dict)
 
     @property
     def moment(self) -> float:

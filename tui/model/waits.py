@@ -1,4 +1,4 @@
-"""What a run waits for, as a person wants to read it: in brief, and the path of a file that is waited for in full."""
+"""Describes what a run waits for: briefly, with the full path of a file that is waited for."""
 
 import re
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec import structs
 from rich.cells import cell_len
 
-from kpd.model.nouns import Run
-from kpd.model.standing import ForReply
-from kpd.text.standing import wait
-from tui.words.text import clean, first_line
+from kpd.model.state import Run
+from kpd.model.waits import ForReply
+from kpd.text.waits import wait
+from tui.format.text import clean, first_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""What is drawn, as pure functions: a view, a width and a height in, lines out."""
+"""Draws panes as pure functions: a view, a width and a height in, lines out."""

@@ -1,4 +1,4 @@
-"""The one-line bars as functions of the view: header, banner, tabs, prompt, footer."""
+"""Draws the one-line bars: header, banner, tabs, prompt, footer."""
 
 from collections import Counter
 
@@ -7,19 +7,19 @@ from textual.style import Style
 
 from kpd.model.status import Paused
 from kpd.text.notices import notice
-from kpd.text.standing import conflict, hold
-from tui.acts import asking
-from tui.acts.action import Action, reason
-from tui.acts.actions import ACTIONS, key
+from kpd.text.waits import conflict, hold
+from tui.actions import confirm
+from tui.actions.action import Action, reason
+from tui.actions.table import ACTIONS, key
+from tui.format import marks, money
+from tui.format.numbers import count
+from tui.format.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
 from tui.model.filtering import KNOWN, parsed
 from tui.model.hosts import ordered
-from tui.model.outline import Place
+from tui.model.outline import TreePosition
 from tui.model.view import TABS, View
 from tui.model.waits import waits
-from tui.panes.next import paused
-from tui.words import marks, money
-from tui.words.numbers import count
-from tui.words.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
+from tui.panes.next_step import paused
 
 MOST_BANNER_LINES, MOST_PROMPT_LINES = 3, 3
 
@@ -34,7 +34,7 @@ def header(view: View, width: int) -> list[Content]:
         view.link.state, line(("○ connecting", ".muted"))))  # fmt: skip
     if view.read_only:
         parts.append(line(("read-only", ".warn")))
-    if view.run is not None and view.run.approve and not view.run.over and not asking.for_review(view):
+    if view.run is not None and view.run.approve and not view.run.over and not confirm.for_review(view):
         parts.append(line(("review gate", ".accent")))
     right = _now(view, width).truncate(max(0, width - 2), ellipsis=True)
     parts += _hosts(view, width - _length(parts) - right.cell_length - 4)
@@ -138,7 +138,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
         return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
     if view.state.held:
         return "‖", f"held: {first_line(hold(view.state.held))}", f"{key(view, 'resume')} releases it"
-    if (review := asking.for_review(view)) and not view.read_only:
+    if (review := confirm.for_review(view)) and not view.read_only:
         return "◔", *_reviewed(view, review)
     for stopped in view.begun:
         if not isinstance(stopped.status, Paused):
@@ -161,7 +161,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     return None
 
 
-def _reviewed(view: View, waiting: list[Place]) -> tuple[str, str]:
+def _reviewed(view: View, waiting: list[TreePosition]) -> tuple[str, str]:
     """Who waits for the operator's review, and what they can do."""
     names = " and ".join(place.ref for place in waiting)
     decide = f"{key(view, 'approve')} approves, {key(view, 'decline')} declines"
@@ -215,10 +215,10 @@ def _prompt(view: View, width: int) -> list[Content]:
         changed = [clean(name) for name, sha in run.pending_edit.items() if sha != run.files.get(name)]
         what = ", ".join(changed) or "the task folder"
         return _prompted("✎", ".accent", f"your edit of {what} is measured next; {memo} then says what it tries", width)
-    wanted = "" if view.read_only else asking.memo_wanted(view)
+    wanted = "" if view.read_only else confirm.memo_wanted(view)
     if not wanted:
         return []
-    on_it = "" if asking.memo_target(view) == wanted else " on it"
+    on_it = "" if confirm.memo_target(view) == wanted else " on it"
     return _prompted("✎", ".accent", f"{wanted} is your edit, without a memo: {memo}{on_it} says what it tries", width)
 
 

@@ -1,11 +1,11 @@
-"""What a newcomer sees happen in a recording, in a sentence: what kpd does now, or what became of a candidate."""
+"""Explains to a newcomer what happens in a recording, in one sentence."""
 
 from kpd.model.faults import Impossible, Incorrect, IncorrectHeldOut, IncorrectTimed, NotBuilt, NotMended
-from kpd.model.nouns import Iteration, Run, StepName
-from tui.acts.actions import key
+from kpd.model.state import Iteration, Run, StepName
+from tui.actions.table import key
+from tui.format.scores import won
+from tui.format.text import clean, first_line
 from tui.model.view import View
-from tui.words.scores import won
-from tui.words.text import clean, first_line
 
 _STEPS: dict[StepName, str] = {
     "propose": "An agent proposes a change, and says in its memo why it should help.",

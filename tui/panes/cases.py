@@ -1,14 +1,14 @@
-"""The cases of an iteration: their times, and for a GPU what of them is launching."""
+"""Draws the cases of an iteration: their times, and the share of launching on a GPU."""
 
 from textual.content import Content
 
 from kpd.model.detail import Detail
-from kpd.model.nouns import Iteration
 from kpd.model.profiles import CaseTime
+from kpd.model.state import Iteration
+from tui.format.numbers import change, count, figure, percent
+from tui.format.table import Cell, Column, table
+from tui.format.text import clean
 from tui.panes.parts import heading
-from tui.words.numbers import change, count, figure, percent
-from tui.words.table import Cell, Column, table
-from tui.words.text import clean
 
 WIDE = 64
 MUCH_LAUNCHING = 20.0

@@ -1,4 +1,4 @@
-"""Best score so far over the iterations, drawn once with box characters; nothing in it moves by itself."""
+"""Draws the best score over the iterations as a chart of box characters."""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.nouns import Run
 from kpd.model.scores import Direction
-from tui.words.numbers import figure
-from tui.words.text import fit
+from kpd.model.state import Run
+from tui.format.numbers import figure
+from tui.format.text import fit
 
 MOST_SPREAD = 16
 ALIKE = 0.01

@@ -1,4 +1,4 @@
-"""The table of metrics: a row each, the candidate beside its incumbent, and a column a case where there is room."""
+"""Draws the table of metrics: a row each, candidate beside incumbent, and a column per case if there is room."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from textual.content import Content
 
 from kpd.model.metrics import METRICS, PER_CASE, Group, Metric, describe, grouped, of_case, parted
-from kpd.model.profiles import Change, Moved
+from kpd.model.profiles import Change, MetricChange
+from tui.format.gauge import gauge
+from tui.format.numbers import compact, delta, moved
+from tui.format.short_names import long, short
+from tui.format.table import Cell, Column, table
+from tui.format.text import clean, squeezed
 from tui.panes.sides import Sides, stalls
-from tui.words.gauge import gauge
-from tui.words.numbers import compact, delta, moved
-from tui.words.short import long, short
-from tui.words.table import Cell, Column, table
-from tui.words.text import clean, squeezed
 
 SAME_PCT = 0.05
 """A smaller change is noise of the last digit and gets no colour."""
@@ -171,7 +171,7 @@ def _once(sides: Sides) -> set[str]:
 def _moved_most(changes: Sequence[Change], names: Iterable[str]) -> list[Metric]:
     """The metrics of all cases that `changes` are of; not the times, which stand right below."""
     known = {name: METRICS[name] for name in names if name in METRICS and METRICS[name].group != "speed"}
-    return [known[one.metric] for one in changes if isinstance(one, Moved) and one.metric in known][:MOST_MOVED]
+    return [known[one.metric] for one in changes if isinstance(one, MetricChange) and one.metric in known][:MOST_MOVED]
 
 
 def _others(sides: Sides) -> tuple[str, Sides, list[Row]]:

@@ -1,4 +1,4 @@
-"""The devices of a host: what they are, who has them, what they do at this moment, and who waits for them."""
+"""Draws the devices of a host: what they are, who uses them, their status, and who waits for them."""
 
 import re
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model import clocks
-from kpd.model.nouns import Run
-from kpd.model.places import Computes, Device, HostCard, Telemetry
-from kpd.text.standing import wait
+from kpd.model.hosts import Device, GpuProcess, HostCard, Telemetry
+from kpd.model.state import Run
+from kpd.text.waits import wait
+from tui.format import marks
+from tui.format.gauge import gauge
+from tui.format.numbers import ago, figure, seconds
+from tui.format.table import Cell, Column, table
+from tui.format.text import BLANK, Part, clean, clip, fit, joined, line, wrapped
 from tui.model import hosts
 from tui.model.view import View
 from tui.panes.parts import heading
-from tui.words import marks
-from tui.words.gauge import gauge
-from tui.words.numbers import ago, figure, seconds
-from tui.words.table import Cell, Column, table
-from tui.words.text import BLANK, Part, clean, clip, fit, joined, line, wrapped
 
 INDENT = 2
 MOST_PROCESSES = 4
@@ -179,7 +179,7 @@ def _notes(view: View, seen: Telemetry, width: int, which: str = "") -> list[Con
     return [row for text, style in found for row in wrapped(which + clean(text), width, style, indent=indent, most=2)]
 
 
-def _process(one: Computes) -> tuple[str, str]:
+def _process(one: GpuProcess) -> tuple[str, str]:
     memory = "" if one.memory_mib is None else f", {one.memory_mib:,} MiB"
     text = f"{one.name} ({one.pid}){memory}"
     match one.whose:

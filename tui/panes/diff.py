@@ -1,20 +1,20 @@
-"""Diff: what the iteration changed against its parent, the baseline or the marked one, unified or side by side."""
+"""Draws the Diff tab: changes against the parent, the baseline or the marked iteration, unified or side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.content import Content
 
-from tui.acts.actions import key
+from tui.actions.table import key
+from tui.format.lazy_rows import LazyRows
+from tui.format.numbers import MINUS, count
+from tui.format.text import BLANK, Part, clean, line, wrapped
 from tui.model.details import Diff, Problem
 from tui.model.selected import nothing_to_compare
 from tui.model.view import View
 from tui.panes.hunks import laid_out
 from tui.panes.parts import nothing_selected, problem, sentence
 from tui.panes.patch import Patch, parsed
-from tui.words.numbers import MINUS, count
-from tui.words.rows import Rows
-from tui.words.text import BLANK, Part, clean, line, wrapped
 
 SPLIT_LEAST = 100
 """Cells that two files beside each other need at least."""
@@ -48,7 +48,7 @@ def drawn(view: View, width: int) -> Drawn:
     head = _head(view, diff, parsed(diff.text), width)
     sheet = laid_out(diff.text, width, split)
     body, above = sheet.rows, len(head)
-    rows = Rows(above + len(body), lambda y: head[y] if y < above else body[y - above])
+    rows = LazyRows(above + len(body), lambda y: head[y] if y < above else body[y - above])
     return Drawn(rows, tuple(above + begin for begin in sheet.hunks))
 
 

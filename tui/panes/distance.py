@@ -1,4 +1,4 @@
-"""How far it is: to the roofline, to the score that ends the run, and what of a call on a GPU is launching."""
+"""Draws the distance to the roofline and to the score that ends the run, and the share of launching."""
 
 import math
 
@@ -7,12 +7,12 @@ from textual.content import Content
 
 from kpd.model import scores
 from kpd.model.detail import Detail
-from kpd.model.nouns import Run
+from kpd.model.state import Run
+from tui.format.gauge import gauge
+from tui.format.numbers import figure, percent
+from tui.format.text import clip, line
 from tui.model.view import View
 from tui.panes.cases import MUCH_LAUNCHING, launching
-from tui.words.gauge import gauge
-from tui.words.numbers import figure, percent
-from tui.words.text import clip, line
 
 LABEL, MOST_CELLS = 10, 24
 

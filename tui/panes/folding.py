@@ -1,4 +1,4 @@
-"""A line of text that is not prose over several rows: program text is broken where it reads well."""
+"""Wraps a line of program text over several rows, at good places."""
 
 from functools import lru_cache
 

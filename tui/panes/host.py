@@ -1,19 +1,19 @@
-"""One host in full: what is the matter with it, its devices and who has them, and what works there."""
+"""Draws one host in full: problems, devices and their users, checks."""
 
 from collections import Counter
 
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.places import Check, Device, HostCard
-from tui.acts.actions import key
+from kpd.model.hosts import Check, Device, HostCard
+from tui.actions.table import key
+from tui.format import marks
+from tui.format.numbers import figure
+from tui.format.text import BLANK, beside, clean, clip, fit, line, wrapped
 from tui.model import hosts
 from tui.model.view import View
 from tui.panes import devices
 from tui.panes.devices import INDENT
-from tui.words import marks
-from tui.words.numbers import figure
-from tui.words.text import BLANK, beside, clean, clip, fit, line, wrapped
 
 MOST_LABEL = 14
 WIDE, GAP = 150, 4

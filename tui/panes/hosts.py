@@ -1,4 +1,4 @@
-"""Hosts: each with its link, its devices and who has them, and what works there; folded where there are many."""
+"""Draws the Hosts tab: each host with its link, devices and checks; folded where there are many."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.places import HostCard
+from kpd.model.hosts import HostCard
 from kpd.workspace.config import LOCAL
+from tui.format import marks
+from tui.format.numbers import count, figure
+from tui.format.text import BLANK, clean, clip, joined, line
 from tui.model import hosts
 from tui.model.view import View
 from tui.panes import devices, host
 from tui.panes.devices import INDENT
 from tui.panes.parts import heading, nothing_heard, sentence
-from tui.words import marks
-from tui.words.numbers import count, figure
-from tui.words.text import BLANK, clean, clip, joined, line
 
 FOLDED = 2
 """Lines of a host that is folded."""

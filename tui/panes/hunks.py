@@ -1,4 +1,4 @@
-"""A patch as rows, unified or side by side. What each row shows is known at once; it is drawn when looked at."""
+"""Lays out a patch as rows, unified or side by side; rows are drawn when they come into sight."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from functools import lru_cache
 
 from textual.content import Content, Span
 
+from tui.format.lazy_rows import LazyRows
+from tui.format.numbers import count
+from tui.format.text import BLANK, Part, clip, line
 from tui.panes import syntax
 from tui.panes.folding import Row, folded
 from tui.panes.patch import ALIKE, Hunk, Line, Pair, alike, common, parsed
-from tui.words.numbers import count
-from tui.words.rows import Rows
-from tui.words.text import BLANK, Part, clip, line
 
 PIECE = 60
 """Lines of a hunk that get their colours together."""
@@ -22,10 +22,10 @@ _SHOWN = {"+": "+", "-": "−", " ": " ", "\\": " "}
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PatchRows:
     """The rows of a patch, and in which of them its hunks begin."""
 
-    rows: Rows
+    rows: LazyRows
     hunks: tuple[int, ...]
 
 
@@ -54,7 +54,7 @@ _Entry = Content | _File | _Rule | _Code
 
 
 @lru_cache(maxsize=4)
-def laid_out(text: str, width: int, split: bool) -> Sheet:
+def laid_out(text: str, width: int, split: bool) -> PatchRows:
     """The diff `text` in `width` cells."""
     return _Layout(text, width, split).sheet()
 
@@ -73,7 +73,7 @@ class _Layout:
         self._room = max(8, self._half - self._gutter)
         self._both = both
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> PatchRows:
         entries: list[_Entry] = []
         begins: list[int] = []
         file = ""
@@ -90,7 +90,7 @@ class _Layout:
         if self._patch.left_out:
             left = count(self._patch.left_out, "more line")
             entries += [BLANK, line((clip(f"{left} of this diff are left out here.", self._width), ".warn"))]
-        return Sheet(Rows(len(entries), lambda y: self._drawn(entries[y])), tuple(begins))
+        return PatchRows(LazyRows(len(entries), lambda y: self._drawn(entries[y])), tuple(begins))
 
     def _height(self, hunk: Hunk, pair: Pair) -> int:
         return max(len(self._rows(hunk.lines[nth])) for nth in set(pair) if nth is not None)

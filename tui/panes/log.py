@@ -1,4 +1,4 @@
-"""Log: the step journal of the iteration with its times, and live output where it belongs between the steps."""
+"""Draws the Log tab: the steps of an iteration with their times, and live output between them."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -9,17 +9,17 @@ from textual.content import Content
 from kpd.model.events import STEP_OF, Event, StepFact, StepStarted
 from kpd.model.notices import Notice
 from kpd.text import notices
-from tui.acts.actions import key
+from tui.actions.table import key
+from tui.format import marks
+from tui.format.lazy_rows import LazyRows
+from tui.format.numbers import clock, count
+from tui.format.story import sentence as told
+from tui.format.text import BLANK, clean, clip, line, wrapped
 from tui.model.details import TEXTS, Problem, Show
 from tui.model.output import AGENT, OutputLine, shortened
 from tui.model.view import View
-from tui.panes import printed
+from tui.panes import output_rows
 from tui.panes.parts import heading, nothing_heard, nothing_selected, problem, sentence
-from tui.words import marks
-from tui.words.numbers import clock, count
-from tui.words.rows import Rows
-from tui.words.story import sentence as told
-from tui.words.text import BLANK, clean, clip, line, wrapped
 
 ROWS = 1 << 12
 """More rows than a printed line is ever folded to."""
@@ -31,7 +31,7 @@ Timed = tuple[int, float, tuple[Content, ...]]
 """An event's number, its time, and how it reads."""
 
 
-class Sheet:
+class LogRows:
     """The lines of the log for one view and width; of thousands, those in sight are drawn.
 
     `keys` tells lines apart when others come and go: those of printed lines grow in the order in which they came,
@@ -52,21 +52,23 @@ class Sheet:
         old, new = self._made_of, _made_of(view)
         return width == self._width and all(one is other or one == other for one, other in zip(old, new, strict=True))
 
-    def rows(self, here: int | None = None) -> Rows:
+    def rows(self, here: int | None = None) -> LazyRows:
         """The lines to show, with the match in line `here` set off from the others."""
-        return Rows(len(self._entries), lambda y: self._drawn(y, y == here))
+        return LazyRows(len(self._entries), lambda y: self._drawn(y, y == here))
 
     def _drawn(self, y: int, here: bool) -> Content:
         entry, style = self._entries[y], ".match-here" if here else ".match"
-        gutter = printed.gutter(self._width)
+        gutter = output_rows.gutter(self._width)
         if isinstance(entry, Content):
             spans = self._wanted.finditer(entry.plain) if self._wanted is not None else ()
             for span in spans:
                 entry = entry.stylize(style, *span.span())
             return entry
         one, row = entry
-        content = printed.drawn(one, row, self._width)
-        for nth, begin, end in printed.stretches(one, self._wanted, self._width) if self._wanted is not None else ():
+        content = output_rows.drawn(one, row, self._width)
+        for nth, begin, end in (
+            output_rows.stretches(one, self._wanted, self._width) if self._wanted is not None else ()
+        ):
             if nth == row:
                 content = content.stylize(style, gutter + begin, gutter + end)
         return content
@@ -162,14 +164,14 @@ class Sheet:
         entries, keys, width, wanted = self._entries, self.keys, self._width, self._wanted
         for one in output:
             if wanted is not None:
-                self.matches += [len(entries) + row for row in printed.found(one, wanted, width)]
-            for row in range(printed.height(one, width)):
+                self.matches += [len(entries) + row for row in output_rows.found(one, wanted, width)]
+            for row in range(output_rows.height(one, width)):
                 entries.append((one, row))
                 keys.append(one.number and one.number * ROWS + row)
 
 
 def lines(view: View, width: int, height: int) -> Sequence[Content]:
-    return Sheet(view, width).rows()
+    return LogRows(view, width).rows()
 
 
 def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Content | None:

@@ -1,4 +1,4 @@
-"""Memo: the run as a story, newest first, with what is set, and the steering queue, on top."""
+"""Draws the Memo tab: the history of the run, newest first, with the steering queue on top."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,17 +6,17 @@ from textual.content import Content
 
 from kpd.model import events as e
 from kpd.model.metrics import describe
-from kpd.model.nouns import Iteration, Run, Steering
+from kpd.model.state import Iteration, Run, Steering
 from kpd.text.endings import of_iteration, override
-from tui.acts.actions import key
+from tui.actions.table import key
+from tui.format import marks, money
+from tui.format.numbers import change, clock, count, figure, moved
+from tui.format.story import sentence as told, verdict_text
+from tui.format.text import BLANK, clean, line, wrapped
 from tui.model.details import Problem, Show
 from tui.model.view import View
-from tui.panes.next import left_open
+from tui.panes.next_step import left_open
 from tui.panes.parts import heading, labelled, nothing_selected, sentence
-from tui.words import marks, money
-from tui.words.numbers import change, clock, count, figure, moved
-from tui.words.story import sentence as told, verdict_text
-from tui.words.text import BLANK, clean, line, wrapped
 
 MOST_TOLD = 50
 """Iterations told at once; the story ends at the selected one, so the rest is a selection away."""

@@ -1,4 +1,4 @@
-"""Metrics: what moved most, the roofline, then candidate and incumbent side by side; what is missing says why, once."""
+"""Draws the Metrics tab: the largest changes, the roofline, candidate and incumbent side by side, missing metrics."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,9 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.metrics import METRICS
-from kpd.model.missing import MOST_NAMED, Lack, lacks
-from kpd.model.nouns import Run
+from kpd.model.missing import MOST_NAMED, MissingMetrics, missing_by_reason
+from kpd.model.state import Run
+from tui.format.text import BLANK, line, wrapped
 from tui.model.details import Problem, Show
 from tui.model.view import View
 from tui.panes.cases import cases
@@ -15,7 +16,6 @@ from tui.panes.comparison import compared, moved_most
 from tui.panes.parts import nothing_selected, problem, sentence
 from tui.panes.roofline import Side, roof_of, roofline
 from tui.panes.sides import Sides
-from tui.words.text import BLANK, line, wrapped
 
 TALL = 26
 """Rows of a pane in which a higher chart leaves something of the table in sight."""
@@ -37,7 +37,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 def _whole(view: View, run: Run, show: Show, width: int, height: int) -> list[Content]:
     profiled, explained = show.detail.profiled, show.detail.explained
     sides = _sides(view, run, show)
-    lacking = lacks(profiled.missing if profiled is not None else {})
+    lacking = missing_by_reason(profiled.missing if profiled is not None else {})
     found = _header(view, run, show, sides, width)
     if profiled is None:
         found += [BLANK, *sentence(_not_profiled(show), width)]
@@ -57,7 +57,7 @@ def _sides(view: View, run: Run, show: Show) -> Sides:
     it, first = show.iteration, run.baseline
     mine, parent = _metrics(show.detail), _metrics(None if it.parent == it.number else show.parent)
     missing = show.detail.profiled.missing if show.detail.profiled is not None else {}
-    many = {lack.reason for lack in lacks(missing) if _is_news(lack)}
+    many = {lack.reason for lack in missing_by_reason(missing) if _is_news(lack)}
     lacking = frozenset(name for name, reason in missing.items() if name in METRICS and reason not in many)
     marked = _marked(view)
     if marked is not None:
@@ -127,11 +127,11 @@ def _metrics(detail: Detail | None) -> Mapping[str, float]:
     return detail.profiled.metrics if detail is not None and detail.profiled is not None else {}
 
 
-def _is_news(lack: Lack) -> bool:
+def _is_news(lack: MissingMetrics) -> bool:
     """Whether so much is missing that a person should read why before looking for it."""
     return lack.count > MOST_NAMED
 
 
-def _lack(lack: Lack, width: int) -> list[Content]:
+def _lack(lack: MissingMetrics, width: int) -> list[Content]:
     told = wrapped(f"not available: {lack.reason}", width, ".warn")
     return [BLANK, *told, *(wrapped(lack.what, width, ".muted", indent=2) if lack.what else [])]

@@ -1,17 +1,17 @@
-"""What a run has spent on models, by what was asked and by which model, in tokens and dollars."""
+"""Draws the costs of a run by purpose and model, in tokens and dollars."""
 
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.nouns import Run
 from kpd.model.spending import Spend
+from kpd.model.state import Run
+from tui.format import money
+from tui.format.numbers import compact, count
+from tui.format.table import Cell, Column, table
+from tui.format.text import BLANK, clean
 from tui.model.details import Cost
 from tui.model.view import View
 from tui.panes.parts import heading, sentence
-from tui.words import money
-from tui.words.numbers import compact, count
-from tui.words.table import Cell, Column, table
-from tui.words.text import BLANK, clean
 
 _COUNTS = (
     Column("calls", keep=3), Column("input", keep=2), Column("to cache", keep=1), Column("from cache", keep=5),

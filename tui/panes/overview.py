@@ -1,4 +1,4 @@
-"""Overview: is it getting faster and why, what is happening now, what comes next and why it waits."""
+"""Draws the Overview tab: progress and why, the current step, what comes next."""
 
 from collections import Counter
 
@@ -6,25 +6,25 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.detail import Detail
-from kpd.model.nouns import Iteration, Run
+from kpd.model.state import Iteration, Run
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
 from kpd.text.verdicts import verdict
+from tui.format import marks, money
+from tui.format.numbers import figure
+from tui.format.scores import unit, won
+from tui.format.text import BLANK, Part, as_fits, beside, clean, clip, line, wrapped
 from tui.model.details import Problem
 from tui.model.view import View
 from tui.panes.cases import cases
 from tui.panes.chart import chart
 from tui.panes.distance import distance, split
 from tui.panes.models import models
-from tui.panes.next import budget, next_lines
-from tui.panes.others import lately, others
+from tui.panes.next_step import budget, next_lines
+from tui.panes.other_runs import lately, others
 from tui.panes.parts import device, heading, nothing_selected, problem, told, where
 from tui.panes.steps import across, down
-from tui.words import marks, money
-from tui.words.numbers import figure
-from tui.words.scores import unit, won
-from tui.words.text import BLANK, Part, as_fits, beside, clean, clip, line, wrapped
 
 WIDE, WIDEST = 76, 150
 """From so many cells on the steps stand in a column of their own, and from so many on there are two halves."""

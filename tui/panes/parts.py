@@ -1,16 +1,16 @@
-"""What several panes share: headings, notes to the reader, and the sentence that stands where nothing is yet."""
+"""Draws parts that several panes share: headings, hints, and the sentence for an empty pane."""
 
 from textual.content import Content
 
-from kpd.model.nouns import Run
+from kpd.model.state import Run
 from kpd.model.status import Queued
 from kpd.text.endings import of_run
-from kpd.text.standing import wait
+from kpd.text.waits import wait
 from kpd.workspace.config import ANY
-from tui.acts.actions import key
+from tui.actions.table import key
+from tui.format.text import BLANK, Part, clean, clip, line, wrapped
 from tui.model.details import Problem
 from tui.model.view import View
-from tui.words.text import BLANK, Part, clean, clip, line, wrapped
 
 NARROW = 16
 """Cells that text needs at least to stand in a column."""

@@ -1,4 +1,4 @@
-"""A unified diff taken apart into hunks and lines, bounded, and each of its lines safe to show."""
+"""Parses a unified diff into hunks and lines, bounded and safe to show."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tui.words.text import LONGEST_LINE, clean
+from tui.format.text import LONGEST_LINE, clean
 
 MOST_LINES = 20_000
 """Lines that are shown at all."""

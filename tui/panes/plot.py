@@ -1,4 +1,4 @@
-"""A plot on two logarithmic axes in characters: a curve, marks of a cell each, and the axes with their labels."""
+"""Draws a plot with two logarithmic axes in characters: a curve, marks, labels."""
 
 import math
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from textual.content import Content
 
-from tui.words.numbers import compact
-from tui.words.text import Part, fit, line
+from tui.format.numbers import compact
+from tui.format.text import Part, fit, line
 
 _LEVELS = "▔─▁"
 """A curve within a cell, from the top down; of characters that every font has."""
@@ -18,7 +18,7 @@ LABEL = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class LogAxis:
     """An axis from `low` to `high`, both positive."""
 
     low: float
@@ -46,8 +46,8 @@ class Log:
 class Plot:
     """`width` and `height` are those of all of it, with the labels of its axes."""
 
-    x: Log
-    y: Log
+    x: LogAxis
+    y: LogAxis
     width: int
     height: int
     x_name: str

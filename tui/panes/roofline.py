@@ -1,4 +1,4 @@
-"""The roofline: how fast the candidate is against what the device can do at its arithmetic intensity, as a chart.
+"""Draws the roofline chart: the candidate's speed against the device's limit at its arithmetic intensity.
 
 The model is that of Williams, Waterman and Patterson (2009). A task whose operations nobody has counted has a bar.
 """
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from kpd.model.metrics import of_case
-from kpd.model.nouns import Run, State
+from kpd.model.state import Run, State
+from tui.format.gauge import gauge
+from tui.format.numbers import compact, percent
+from tui.format.table import Cell, Column, table
 from tui.panes.parts import heading, sentence
-from tui.panes.plot import Log, Plot
-from tui.words.gauge import gauge
-from tui.words.numbers import compact, percent
-from tui.words.table import Cell, Column, table
+from tui.panes.plot import LogAxis, Plot
 
 WIDE, WIDEST = 64, 84
 """From this width on names are spelt out; no chart is wider."""
@@ -114,9 +114,9 @@ def _chart(
     points = [(side.intensity or 0.0, side.gflops or 0.0) for side in sides]
     ridge = roof.gflops / roof.gbs
     xs = [x for x, _ in (*points, *dots)] + [ridge]
-    x = Log(min(xs) / ROOM, max(xs) * ROOM)
+    x = LogAxis(min(xs) / ROOM, max(xs) * ROOM)
     ys = [y for _, y in (*points, *dots)]
-    y = Log(min(*ys, roof.gflops) / ROOM, max(*ys, roof.gflops) * ROOM)
+    y = LogAxis(min(*ys, roof.gflops) / ROOM, max(*ys, roof.gflops) * ROOM)
     plot = Plot(x, y, width, height, "FLOP/byte", "GFLOP/s")
     plot.curve(lambda at: roof.at(at) or 0.0, ".accent")
     for at in dots:

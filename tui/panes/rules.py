@@ -1,4 +1,4 @@
-"""Rules: what fired, on what evidence, and what to do about it; then NVIDIA's own advice. Enter opens the skill."""
+"""Draws the Rules tab: what fired, the evidence, what to do; then NVIDIA's advice. Enter opens the skill."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,14 @@ from textual.content import Content
 
 from kpd.model.metrics import describe
 from kpd.model.profiles import ESTIMATED, Advice, Finding
-from tui.acts.actions import key
+from tui.actions.table import key
+from tui.format import marks
+from tui.format.numbers import change, compact, count, percent
+from tui.format.text import BLANK, Part, clean, line, wrapped
 from tui.model.details import Problem, Show
 from tui.model.selected import fired, known_rules, not_fired
 from tui.model.view import View
 from tui.panes.parts import heading, nothing_selected, problem, sentence, told
-from tui.words import marks
-from tui.words.numbers import change, compact, count, percent
-from tui.words.text import BLANK, Part, clean, line, wrapped
 
 
 def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]:

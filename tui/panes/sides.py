@@ -1,4 +1,4 @@
-"""What stands side by side among the metrics: candidate, incumbent and one more, and a line for small stalls."""
+"""Collects the columns of the metrics table: candidate, incumbent and one more; sums up small stalls."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

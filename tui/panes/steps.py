@@ -1,4 +1,4 @@
-"""The steps of an iteration: which are done, how long they took, and how long the one under way usually takes."""
+"""Draws the steps of an iteration: which are done, their times, and the usual time of the current one."""
 
 from itertools import zip_longest
 from statistics import median
@@ -7,13 +7,13 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.events import STEP_OF
-from kpd.model.nouns import STEPS, Iteration, Run, StepName
+from kpd.model.state import STEPS, Iteration, Run, StepName
+from tui.format import marks
+from tui.format.numbers import seconds
+from tui.format.text import Part, as_fits, line
 from tui.model.details import Show
 from tui.model.view import View
 from tui.panes.parts import heading
-from tui.words import marks
-from tui.words.numbers import seconds
-from tui.words.text import Part, as_fits, line
 
 _FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.items()}
 

@@ -1,11 +1,11 @@
-"""Colours for program text: what each stretch of a line is, by the name of its file. Unknown files stay plain."""
+"""Colours program text by the name of its file. Unknown files stay plain."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
+from kpd.workspace.entry_points import referred
 from kpd.workspace.languages import syntax_of
-from kpd.workspace.seams import referred
 
 Span = tuple[int, int, str]
 """From and to which character of a line, and the style."""
@@ -59,7 +59,7 @@ def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=256)
 def _style(kind: str) -> str:
-    """The style of a kind of token (`Keyword.Type`); empty for what stays as it is."""
+    """The style of a kind of token (`Keyword.FunctionType`); empty for what stays as it is."""
     for prefix, style in (
         ("Comment.Preproc", ".code-macro"), ("Comment", ".code-comment"), ("Keyword.Type", ".code-type"),
         ("Keyword", ".code-keyword"), ("Literal.String", ".code-string"), ("Literal.Number", ".code-number"),

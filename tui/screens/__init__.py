@@ -1,1 +1,1 @@
-"""What opens over the board: questions, the steering queue, texts, the palette."""
+"""Dialogs over the main screen: questions, the steering queue, texts, the palette."""

@@ -1,4 +1,4 @@
-"""A few fields with what holds now (tab goes from one to the next, enter sends what was changed), or a few choices."""
+"""Shows a form of a few fields with their present values, or a few choices."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -8,12 +8,12 @@ from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import Label
 
-from tui.acts.forms import BadEntry, Form, changed
-from tui.screens.box import Box, Entry
-from tui.words.text import BLANK, clean, line, wrapped
+from tui.actions.forms import BadEntry, Form, changed
+from tui.format.text import BLANK, clean, line, wrapped
+from tui.screens.dialog import Dialog, TextEntry
 
 
-class FormScreen(Box[dict[str, Any]]):
+class FormScreen(Dialog[dict[str, Any]]):
     """Gives the arguments that were changed (none: an empty dict), or None when the operator thinks better of it."""
 
     BINDINGS: ClassVar = [
@@ -35,7 +35,7 @@ class FormScreen(Box[dict[str, Any]]):
         for field, value in zip(self.form.fields, self.entries, strict=True):
             with Horizontal(classes="field"):
                 yield Label(field.label, markup=False)
-                yield Entry("", value)
+                yield TextEntry("", value)
                 yield Label(clean(field.hint), markup=False, classes="hint")
 
     def tell(self, trouble: str) -> None:
@@ -48,14 +48,14 @@ class FormScreen(Box[dict[str, Any]]):
         self.body.show([*lines, BLANK])
 
     def entered(self, text: str) -> None:
-        self.entries = [field.value for field in self.query(Entry)]
+        self.entries = [field.value for field in self.query(TextEntry)]
         try:
             self.dismiss(changed(self.form, self.entries))
         except BadEntry as err:
             self.tell(str(err))
 
 
-class ChoiceScreen(Box[str]):
+class ChoiceScreen(Dialog[str]):
     """Gives the chosen name, or None."""
 
     BINDINGS: ClassVar = [

@@ -1,4 +1,4 @@
-"""The palette: type part of a name, enter takes the act."""
+"""Shows the palette: type part of a name, enter takes the action."""
 
 from typing import ClassVar
 
@@ -8,14 +8,14 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Input
 
-from tui.acts.action import Action, reason
-from tui.acts.actions import ACTIONS
-from tui.acts.keys import written
-from tui.screens.box import Box, Entry
-from tui.words.text import clip, fit, line
+from tui.actions.action import Action, reason
+from tui.actions.keys import written
+from tui.actions.table import ACTIONS
+from tui.format.text import clip, fit, line
+from tui.screens.dialog import Dialog, TextEntry
 
 
-class PaletteScreen(Box[str]):
+class PaletteScreen(Dialog[str]):
     """Gives the id of the chosen action, or None."""
 
     BINDINGS: ClassVar = [
@@ -31,7 +31,7 @@ class PaletteScreen(Box[str]):
         self._chosen = 0
 
     def compose_more(self) -> ComposeResult:
-        yield Entry("Part of its name or of what it does")
+        yield TextEntry("Part of its name or of what it does")
 
     def on_mount(self) -> None:
         self._search()
@@ -58,7 +58,7 @@ class PaletteScreen(Box[str]):
 
     def _search(self) -> None:
         """For what stands in the field now, if that is something else than before."""
-        text = self.query_one(Entry).value
+        text = self.query_one(TextEntry).value
         if text == self._text:
             return
         self._text = text

@@ -1,4 +1,4 @@
-"""A question before an act: what is lost by it, and a line to type where one is needed."""
+"""Asks before an action: says what is lost, and reads a line where one is needed."""
 
 from typing import ClassVar
 
@@ -6,18 +6,18 @@ from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
 
-from tui.acts.asking import Question
+from tui.actions.confirm import Confirmation
+from tui.format.text import BLANK, wrapped
 from tui.model.details import Diff, Problem
 from tui.panes.hunks import laid_out
 from tui.panes.parts import heading, problem
-from tui.screens.box import Box, Entry
-from tui.words.text import BLANK, wrapped
+from tui.screens.dialog import Dialog, TextEntry
 
 MOST_ROWS = 2_000
 """Rows of a diff that are shown before an act; the Diff tab has the rest."""
 
 
-class QuestionScreen(Box[str]):
+class QuestionScreen(Dialog[str]):
     """Gives the typed line (empty where none is asked for), or None when the operator thinks better of it.
 
     With `reads` there is a diff to come (`show_diff`), and the keyboard scrolls. `trouble` is what went wrong before.
@@ -25,7 +25,7 @@ class QuestionScreen(Box[str]):
 
     BINDINGS: ClassVar = [("y", "yes", "yes"), ("n", "cancel", "no")]
 
-    def __init__(self, question: Question, reads: bool = False, trouble: str = "") -> None:
+    def __init__(self, question: Confirmation, reads: bool = False, trouble: str = "") -> None:
         typed = question.entry is not None
         yes = (f"⏎ {question.yes}", "submit") if typed else (f"y {question.yes}", "yes")
         hint = [yes, ("esc leave it" if typed else "n or esc leave it", "cancel")]
@@ -36,7 +36,7 @@ class QuestionScreen(Box[str]):
 
     def compose_more(self) -> ComposeResult:
         if self.question.entry is not None:
-            yield Entry(self.question.entry, self.question.value)
+            yield TextEntry(self.question.entry, self.question.value)
 
     def on_mount(self) -> None:
         self._draw()

@@ -1,4 +1,4 @@
-"""The steering queue of a run: write a note, take one back, or change it while no iteration has consumed it."""
+"""Shows the steering queue of a run: write a note, withdraw it, or change it until an iteration has read it."""
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar
@@ -8,9 +8,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
 
-from kpd.model.nouns import Steering
-from tui.screens.box import Box, Entry
-from tui.words.text import BLANK, Part, clean, fit, line, wrapped
+from kpd.model.state import Steering
+from tui.format.text import BLANK, Part, clean, fit, line, wrapped
+from tui.screens.dialog import Dialog, TextEntry
 
 Send = Callable[[str, int | None], Awaitable[str]]
 """Sends a note's text, with its number when there is one; an empty text withdraws it. Tells why it was not taken."""
@@ -18,7 +18,7 @@ Send = Callable[[str, int | None], Awaitable[str]]
 MOST_CONSUMED = 5
 
 
-class SteeringScreen(Box[None]):
+class SteeringScreen(Dialog[None]):
     """Enter sends what is typed; up and down choose a queued note to change, ctrl+d withdraws it.
 
     What was typed and not sent is kept for each note. `draft` is of `note` or, without one, what a new one begins with,
@@ -47,7 +47,7 @@ class SteeringScreen(Box[None]):
         """The lines of each queued note."""
 
     def compose_more(self) -> ComposeResult:
-        yield Entry("What the agent should know or try next", self._drafts.get(None, ""), keeps=False)
+        yield TextEntry("What the agent should know or try next", self._drafts.get(None, ""), keeps=False)
 
     @property
     def queued(self) -> list[Steering]:
@@ -120,7 +120,7 @@ class SteeringScreen(Box[None]):
 
     def _keep(self) -> None:
         """Take note of what was typed and not sent."""
-        typed = self.query_one(Entry).value
+        typed = self.query_one(TextEntry).value
         if typed != self._original:
             self._drafts[self._editing] = typed
         else:
@@ -130,13 +130,13 @@ class SteeringScreen(Box[None]):
         """Go to a queued note, or to a new one."""
         self._editing = note
         self._original = next((one.text for one in self.queued if one.note == note), "")
-        field = self.query_one(Entry)
+        field = self.query_one(TextEntry)
         field.value = self._drafts.get(note, self._original)
         field.cursor_position = len(field.value)
 
     def action_withdraw(self) -> None:
         if self._editing is not None:
-            self.query_one(Entry).value = ""
+            self.query_one(TextEntry).value = ""
             self._deliver("")
 
     def entered(self, text: str) -> None:
@@ -148,7 +148,7 @@ class SteeringScreen(Box[None]):
         note = self._editing
         self._drafts.pop(note, None)
         if note is not None:
-            self._drafts[None] = _joined(self._drafts.get(None, ""), self.query_one(Entry).value)
+            self._drafts[None] = _joined(self._drafts.get(None, ""), self.query_one(TextEntry).value)
             self._edit(None)
             self.body.show(self._lines())
         self.tell("")
@@ -166,7 +166,7 @@ class SteeringScreen(Box[None]):
         note = note if any(one.note == note for one in self.queued) else None
         self._keep()
         self._drafts[note] = _joined(text, self._drafts.get(note, ""))
-        if note == self._editing or not self.query_one(Entry).value.strip():
+        if note == self._editing or not self.query_one(TextEntry).value.strip():
             self._edit(note)
             self.body.show(self._lines())
 

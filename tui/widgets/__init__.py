@@ -1,1 +1,1 @@
-"""The widgets: thin shells around pure functions of the view."""
+"""Widgets: thin wrappers around pure functions of the view."""

@@ -1,4 +1,4 @@
-"""The one screen: header, tasks and runs on the left, tabs on the right, prompt and footer."""
+"""The main screen: header, tasks and runs on the left, tabs on the right, prompt and footer."""
 
 from collections.abc import Callable
 
@@ -11,14 +11,14 @@ from textual.reactive import var
 from textual.style import Style
 from textual.widgets import ContentSwitcher
 
+from tui.format.styles import style_of
 from tui.model.view import View
-from tui.panes import bars, memo, metrics, playing
+from tui.panes import bars, memo, metrics, playback
 from tui.widgets.hosts import HostsPane
 from tui.widgets.lines import Lines
 from tui.widgets.overview import OverviewPane
 from tui.widgets.pane import DiffPane, LogPane, Pane, RulesPane
 from tui.widgets.tree import Tree
-from tui.words.looks import look
 
 DrawBar = Callable[[View, int], list[Content]]
 
@@ -48,7 +48,7 @@ class TabBar(Bar):
     below: var[bool] = var(False)
 
     def styled(self, style: str | Style) -> Style:
-        return look(self.app, "key-here") if style == ".key" and self.below else super().styled(style)
+        return style_of(self.app, "key-here") if style == ".key" and self.below else super().styled(style)
 
     def watch_below(self) -> None:
         self.refresh()
@@ -66,7 +66,7 @@ class Board(Vertical):
 
     def compose(self) -> ComposeResult:
         self._fit(self.app.size)
-        yield Bar(playing.bar, "playing").data_bind(Board.view)
+        yield Bar(playback.bar, "playing").data_bind(Board.view)
         yield Bar(bars.header, "header").data_bind(Board.view)
         yield Bar(bars.banner, "banner").data_bind(Board.view)
         with Horizontal(id="body"):

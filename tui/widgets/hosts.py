@@ -1,4 +1,4 @@
-"""The hosts' pane: up and down go from host to host, and through one that is longer than the screen.
+"""The Hosts pane: up and down move between hosts, and scroll within a long one.
 
 While it is in front, the hosts that it shows in full are looked at again and again; else nothing stirs.
 """
@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.timer import Timer
 
-from tui.model.glances import EVERY_S
+from tui.model.device_status import EVERY_S
 from tui.panes import hosts
 from tui.widgets.pane import Pane
 

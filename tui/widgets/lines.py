@@ -1,4 +1,4 @@
-"""The one widget that draws text: a window on a sequence of lines, repainting only the lines that changed."""
+"""Draws text, the only widget that does: a window on a sequence of lines, which repaints only changed ones."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style
 
-from tui.words.looks import look
+from tui.format.styles import style_of
 
 
 class Lines(ScrollView, can_focus=True):
@@ -127,7 +127,7 @@ class Lines(ScrollView, can_focus=True):
         if isinstance(style, Style):
             return style
         name = style.removeprefix(".")
-        return look(self.app, f"{name}-here" if name == "cursor" and self.has_focus else name)
+        return style_of(self.app, f"{name}-here" if name == "cursor" and self.has_focus else name)
 
 
 def _same(before: Sequence[Content], after: Sequence[Content], y: int) -> bool:

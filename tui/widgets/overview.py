@@ -1,4 +1,4 @@
-"""The overview's pane: while it is in front and a step is under way, the time that the step takes goes on."""
+"""The Overview pane: while it is in front and a step runs, the step's time is updated."""
 
 from textual.message import Message
 from textual.timer import Timer

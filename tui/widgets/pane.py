@@ -1,4 +1,4 @@
-"""The right-hand panes: each draws its tab of the view, and only while it is the one in sight."""
+"""The right-hand panes: each draws its tab of the view, and only while it is visible."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -10,7 +10,7 @@ from textual.geometry import Size
 from textual.reactive import var
 
 from tui.model.details import Diff
-from tui.model.outline import Place
+from tui.model.outline import TreePosition
 from tui.model.selected import findings
 from tui.model.view import Tab, View
 from tui.panes import diff, log, rules
@@ -28,7 +28,7 @@ class Pane(Lines):
         super().__init__(id=tab)
         self.tab = tab
         self._draw = draw
-        self._place = Place()
+        self._place = TreePosition()
         self._drawn: tuple[View, Size] | None = None
 
     def watch_view(self) -> None:
@@ -105,7 +105,7 @@ class LogPane(Pane):
 
     def __init__(self) -> None:
         super().__init__("log", log.lines)
-        self._sheet = log.Sheet(View(), 1)
+        self._sheet = log.LogRows(View(), 1)
         self._find = ""
         self._here: int | None = None
         """The line with the match that the operator is at."""
@@ -123,7 +123,7 @@ class LogPane(Pane):
         follow = moved or self._follows or self._at_the_end
         if moved or not self._sheet.holds(self.view, self.room.width):
             top, here = self._key(self.scroll_offset.y), self._key(self._here)
-            self._sheet = log.Sheet(self.view, self.room.width)
+            self._sheet = log.LogRows(self.view, self.room.width)
             self._here = self._line(here) if here in self._sheet.keys and here else None
             self.show(self._sheet.rows(self._here), None, self.foot)
             if top and not follow:

@@ -1,4 +1,4 @@
-"""The left pane: tasks, runs and iterations, rendered row by row as they come into sight."""
+"""The left pane: tasks, runs and iterations, rendered row by row as they become visible."""
 
 from typing import ClassVar
 
@@ -9,17 +9,17 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import var
 
-from kpd.model.nouns import Iteration, Run, TaskCard
+from kpd.model.state import Iteration, Run, TaskCard
 from kpd.model.status import Queued
-from tui.model.outline import Place, Row
+from tui.format import marks
+from tui.format.lazy_rows import LazyRows
+from tui.format.numbers import change, count, figure
+from tui.format.scores import won
+from tui.format.text import Part, clean, clip, fit, line, wrapped
+from tui.model.outline import OutlineRow, TreePosition
 from tui.model.view import View
 from tui.model.waits import waits
 from tui.widgets.lines import Lines
-from tui.words import marks
-from tui.words.numbers import change, count, figure
-from tui.words.rows import Rows
-from tui.words.scores import won
-from tui.words.text import Part, clean, clip, fit, line, wrapped
 
 WHAT, WORD, SCORE, AGENT, AGE = 13, 12, 8, 10, 5
 """Cells of a row's columns: the gain, the word before it, the score, the agent, the age."""
@@ -27,7 +27,7 @@ LEAST_REASON = 12
 """Cells in which the beginning of a reason still says something; the overview has all of it."""
 
 
-def row_line(view: View, row: Row, width: int) -> Content:
+def row_line(view: View, row: OutlineRow, width: int) -> Content:
     """One row in at most `width` cells: what it is on the left, what came of it on the right."""
     match row.of:
         case TaskCard() as card:
@@ -38,14 +38,14 @@ def row_line(view: View, row: Row, width: int) -> Content:
             return _iteration(view, view.state.runs[row.place.run], iteration, width)
 
 
-def _task(card: TaskCard, row: Row, width: int) -> Content:
+def _task(card: TaskCard, row: OutlineRow, width: int) -> Content:
     fold = "▾ " if row.open else "▸ "
     refused = " ✗ refused" if card.error else ""
     name = clip(clean(card.name), width - len(fold) - len(refused))
     return line((fold, ".muted"), (name, ".strong"), (refused, ".bad"))
 
 
-def _run(view: View, run: Run, row: Row, width: int) -> Content:
+def _run(view: View, run: Run, row: OutlineRow, width: int) -> Content:
     mark = marks.of_run(run, bool(view.state.held))
     factor = won(view.state, run)
     left = f" {'▾' if row.open else '▸'} "
@@ -70,7 +70,7 @@ def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
     sign = (" ", "")
     if run.incumbent == it.number:
         sign = ("★", ".good")
-    elif view.mark == Place(run.task, run.id, it.number):
+    elif view.mark == TreePosition(run.task, run.id, it.number):
         sign = ("◈", ".accent")
     left = f"{it.number:>{max(2, len(str(run.iterations[-1].number)))}} {mark.glyph} "
     columns: list[Part] = [(fit(_age(view, it), AGE, right=True), ".muted")]
@@ -128,14 +128,14 @@ class Tree(Lines):
     class Moved(Message):
         """The operator went to another row."""
 
-        def __init__(self, place: Place) -> None:
+        def __init__(self, place: TreePosition) -> None:
             super().__init__()
             self.place = place
 
     class Folded(Message):
         """The operator folded or unfolded a task or a run."""
 
-        def __init__(self, place: Place, open: bool) -> None:
+        def __init__(self, place: TreePosition, open: bool) -> None:
             super().__init__()
             self.place = place
             self.open = open
@@ -155,7 +155,7 @@ class Tree(Lines):
         at = self.view.outline.index.get(self.view.at)
         view, width = self.view, self.room.width
         rows = view.outline.rows
-        self.show(Rows(len(rows), lambda y: row_line(view, rows[y], width)), at)
+        self.show(LazyRows(len(rows), lambda y: row_line(view, rows[y], width)), at)
         if at is not None and at != before:
             self.reveal(at)
 
@@ -197,6 +197,6 @@ class Tree(Lines):
             if rows[at].place == self.view.at and not isinstance(rows[at].of, Iteration):
                 self.post_message(self.Folded(rows[at].place, not rows[at].open))
 
-    def _row(self) -> Row | None:
+    def _row(self) -> OutlineRow | None:
         at = self.view.outline.index.get(self.view.at)
         return None if at is None else self.view.outline.rows[at]

@@ -1,4 +1,4 @@
-"""The incumbent's files, and how little of them has to be new in a prompt.
+"""Shows the incumbent's files in a prompt so that as little as possible of them changes, for the cache's sake.
 
 A file is shown whole in the cached part. When a candidate becomes the incumbent that only changed some lines of it in
 their place (a constant, a pragma, a point that a sweep found), the file stays there as it was first shown, and the
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kpd.agents.agent import Context
-from kpd.workspace.paths import Outside
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.paths import OutsideFolder
+from kpd.workspace.run_files import IterationFolder
 from kpd.workspace.sections import SectionError, split
 from kpd.workspace.task import Task
 
@@ -96,7 +96,7 @@ def _read(context: Context, changes: list[tuple[int, int]]) -> list[tuple[int, i
         folder = context.workspace.iteration_folder(context.run.task, context.run.id, number)
         try:
             files = IterationFolder(folder).read_candidate(context.task.editable)
-        except (OSError, Outside):
+        except (OSError, OutsideFolder):
             found.clear()
         else:
             found.append((asked, number, yours(context.task, files)))

@@ -1,4 +1,4 @@
-"""A prompt as named blocks: what the service is sent, and what it weighs.
+"""Represents a prompt as named blocks, with their sizes in tokens.
 A prompt that does not fit is shortened by rule: what can best be missed goes first, one step at a time."""
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PromptBlock:
     """A piece of a prompt. `short` is what stays of its text when the prompt has to become shorter.
 
     None: it never does; empty: the block goes as a whole.
@@ -35,19 +35,19 @@ class Prompt:
     new in every question, and is not cached.
     """
 
-    stretches: tuple[tuple[Block, ...], ...]
-    user: tuple[Block, ...]
+    stretches: tuple[tuple[PromptBlock, ...], ...]
+    user: tuple[PromptBlock, ...]
 
     def __post_init__(self) -> None:
         assert len(self.stretches) <= MOST_BREAKPOINTS
         assert all(self.stretches), "a cache breakpoint stands after a block"
 
     @property
-    def system(self) -> tuple[Block, ...]:
+    def system(self) -> tuple[PromptBlock, ...]:
         return tuple(block for stretch in self.stretches for block in stretch)
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[PromptBlock, ...]:
         return (*self.system, *self.user)
 
     @property
@@ -93,20 +93,20 @@ def shorter(prompt: Prompt) -> Prompt | None:
     return None
 
 
-def kind_of(block: Block) -> str:
+def kind_of(block: PromptBlock) -> str:
     """`skill:stall_wait` is a skill."""
     return block.name.partition(":")[0]
 
 
-def can_shrink(block: Block) -> bool:
+def can_shrink(block: PromptBlock) -> bool:
     return block.short is not None and len(block.short) < len(block.text)
 
 
-def _without(prompt: Prompt, chosen: Block) -> Prompt:
+def _without(prompt: Prompt, chosen: PromptBlock) -> Prompt:
     assert chosen.short is not None
     instead = replace(chosen, text=chosen.short, short=None) if chosen.short else None
 
-    def swapped(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    def swapped(blocks: tuple[PromptBlock, ...]) -> tuple[PromptBlock, ...]:
         kept = (instead if block is chosen else block for block in blocks)
         return tuple(block for block in kept if block is not None)
 

@@ -1,13 +1,13 @@
-"""From all that is known to a prompt."""
+"""Composes a prompt from the context and the background."""
 
 from kpd.agents.agent import Context
-from kpd.agents.prompt import system, turn
+from kpd.agents.prompt import system, user_turn
 from kpd.agents.prompt.anchor import anchored
+from kpd.agents.prompt.background import Background
 from kpd.agents.prompt.blocks import Prompt
-from kpd.agents.prompt.known import Known
 
 
-def compose(context: Context, known: Known) -> Prompt:
+def compose(context: Context, known: Background) -> Prompt:
     """The prompt for the next candidate, or for the repair of one that failed.
 
     The same context gives the same prompt: also after a restart, in the same workspace. A repair has the same system
@@ -16,7 +16,7 @@ def compose(context: Context, known: Known) -> Prompt:
     """
     shown, failure = anchored(context), context.failure
     if failure is not None and failure.step != "propose":
-        user = turn.repairing(context, failure, shown)
+        user = user_turn.repairing(context, failure, shown)
     else:
-        user = turn.proposing(context, known, shown)
+        user = user_turn.proposing(context, known, shown)
     return Prompt(system.stretches(context, known, shown), tuple(user))

@@ -1,13 +1,13 @@
-"""What this run has tried so far: a line an iteration, how far it has come, and what moved in the last."""
+"""Summarises the attempts of this run: a line per iteration, the progress, and what changed in the last one."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from kpd.agents.agent import Context
-from kpd.agents.prompt.blocks import Block
-from kpd.agents.prompt.fences import fenced
-from kpd.model.nouns import Iteration, Run
+from kpd.agents.prompt.blocks import PromptBlock
+from kpd.agents.prompt.quoting import fenced
 from kpd.model.profiles import Change
+from kpd.model.state import Iteration, Run
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.text.foreign import plain
@@ -20,7 +20,7 @@ LAST = 3
 """Iterations that stay when the prompt has to be shorter."""
 
 
-def so_far(run: Run, number: int) -> Iterator[Block]:
+def so_far(run: Run, number: int) -> Iterator[PromptBlock]:
     """A block for each iteration before `number` that came to an end, the baseline's left out; nothing without any.
 
     What is told of an iteration stays as it is, so that the service caches it.
@@ -28,10 +28,10 @@ def so_far(run: Run, number: int) -> Iterator[Block]:
     now = run.iteration(number)
     tried = [it for it in run.iterations if it.number < number and it.outcome not in (None, "baseline")]
     if tried:
-        yield Block("run", "## What this run has tried")
+        yield PromptBlock("run", "## What this run has tried")
     for it in tried:
         line = f"{it.number} {' · '.join(_parts(it, it.agent if now and now.agent != it.agent else ''))}"
-        yield Block(f"run:{it.number}", fenced(line), None if it in tried[-LAST:] else "")
+        yield PromptBlock(f"run:{it.number}", fenced(line), None if it in tried[-LAST:] else "")
 
 
 def standing(context: Context) -> str:
@@ -41,7 +41,7 @@ def standing(context: Context) -> str:
     text = f"Iteration {context.number}; with this one at most {left} {'is' if left == 1 else 'are'} left."
     if best and baseline and best.number != baseline.number and best.score and baseline.score:
         text += f" So far {baseline.score:.4g} → {best.score:.4g}{_unit(context.task)}."
-    if (vain := len(run.in_vain)) >= 2:
+    if (vain := len(run.without_gain)) >= 2:
         text += f" The last {vain} gained nothing: leave their direction."
     return text
 

@@ -1,4 +1,4 @@
-"""What is known of the machine and of the harness that judges, before anything is measured."""
+"""Describes the machine and the harness, before anything is measured."""
 
 import re
 from dataclasses import dataclass

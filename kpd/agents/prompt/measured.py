@@ -1,9 +1,9 @@
-"""What was measured of the incumbent, for the user's turn: the bottleneck, its cases, what fired, the counters."""
+"""Describes the incumbent's measurements for the user message: bottleneck, cases, findings, counters."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from kpd.agents.prompt.fences import fenced
+from kpd.agents.prompt.quoting import fenced
 from kpd.knowledge.efficacy import NEVER, Efficacy, by_efficacy
 from kpd.model.metrics import METRICS, grouped, of_case, parted
 from kpd.model.profiles import Advice, Finding

@@ -1,4 +1,4 @@
-"""prompt.json: which blocks the prompts of an iteration had, and what they weighed. The texts stay only if asked.
+"""Writes prompt.json: the blocks of an iteration's prompts with their sizes. The texts are kept only on request.
 
     {"version": 1, "prompts": [{"purpose": "propose", "tokens": 5210, "text": "prompt.md", "blocks": [
       {"name": "role", "place": "system", "tokens": 310, "characters": 1240, "cached": true}, …]}, …]}
@@ -22,7 +22,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class BlockSize:
     """A block without its text."""
 
     name: str
@@ -33,21 +33,21 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PromptSummary:
     """One prompt; `text` is empty where its text was not kept."""
 
     purpose: Purpose
     tokens: int
-    blocks: tuple[Weighed, ...]
+    blocks: tuple[BlockSize, ...]
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PromptRecord:
     """The content of prompt.json."""
 
     version: int
-    prompts: tuple[Asked, ...]
+    prompts: tuple[PromptSummary, ...]
 
 
 def artefacts(home: Path, prompt: Prompt, purpose: Purpose, with_text: bool) -> dict[str, bytes]:
@@ -57,17 +57,17 @@ def artefacts(home: Path, prompt: Prompt, purpose: Purpose, with_text: bool) -> 
     """
     earlier = _earlier(home)
     name = f"prompt_{len(earlier) + 1}.md" if earlier else "prompt.md"
-    asked = Asked(purpose, prompt.tokens, tuple(_weighed(prompt)), name if with_text else "")
-    record = encode(Record(VERSION, (*earlier, asked)))
+    asked = PromptSummary(purpose, prompt.tokens, tuple(_weighed(prompt)), name if with_text else "")
+    record = encode(PromptRecord(VERSION, (*earlier, asked)))
     return {RECORD: record, **({name: prompt.markdown().encode()} if with_text else {})}
 
 
-def _earlier(home: Path) -> tuple[Asked, ...]:
+def _earlier(home: Path) -> tuple[PromptSummary, ...]:
     with suppress(FileNotFoundError, CodecError):  # a record that was spoilt is begun anew
-        return decode((home / RECORD).read_bytes(), Record).prompts
+        return decode((home / RECORD).read_bytes(), PromptRecord).prompts
     return ()
 
 
-def _weighed(prompt: Prompt) -> list[Weighed]:
-    system = [Weighed(block.name, "system", block.tokens, len(block.text), True) for block in prompt.system]
-    return system + [Weighed(block.name, "user", block.tokens, len(block.text), False) for block in prompt.user]
+def _weighed(prompt: Prompt) -> list[BlockSize]:
+    system = [BlockSize(block.name, "system", block.tokens, len(block.text), True) for block in prompt.system]
+    return system + [BlockSize(block.name, "user", block.tokens, len(block.text), False) for block in prompt.user]

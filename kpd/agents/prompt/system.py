@@ -1,4 +1,4 @@
-"""The system prompt: what does not change in a run, the skills that the run has come to need, and the source.
+"""Builds the system prompt: what stays the same in a run, the skills it needs, and the source.
 
 The source stands here and not in the user's turn, because it changes only when a candidate is accepted, and is shown
 anew only when that changed much of it: all attempts and repairs in between read it from the cache. Shown anew, it
@@ -10,11 +10,11 @@ import textwrap
 from collections.abc import Iterator
 
 from kpd.agents.agent import Context
-from kpd.agents.prompt import bodies, history, machine, rules
+from kpd.agents.prompt import ground_rules, history, machine, skill_choice
 from kpd.agents.prompt.anchor import Anchored
-from kpd.agents.prompt.blocks import Block
-from kpd.agents.prompt.fences import closed, fenced, legible, quoted
-from kpd.agents.prompt.known import Known, pinned
+from kpd.agents.prompt.background import Background, pinned
+from kpd.agents.prompt.blocks import PromptBlock
+from kpd.agents.prompt.quoting import close_fences, fenced, quoted, readable
 from kpd.knowledge.markdown import cut
 from kpd.knowledge.skills import SECTIONS, Skill
 from kpd.measure.cuda.nvcc import STANDARD
@@ -30,18 +30,18 @@ SHORTEST_SIGNAL, LONGEST_SIGNAL = 12, 48
 FIXES = SECTIONS[1]
 
 
-def stretches(context: Context, known: Known, files: Anchored) -> tuple[tuple[Block, ...], ...]:
+def stretches(context: Context, known: Background, files: Anchored) -> tuple[tuple[PromptBlock, ...], ...]:
     """In the order of how long they stay the same; see `blocks.Prompt`. Raises OSError, Outside."""
     first = pinned(context.run)
     texts = {id: _body(skill, id in first) for id, skill in known.skills.by_id.items()}
     sizes = {id: block.tokens for id, block in texts.items()}
     fired = [found.rule for found in context.findings]
-    shown = bodies.shown(context.run, context.number, fired, sizes, files.anew)
+    shown = skill_choice.shown_skills(context.run, context.number, fired, sizes, files.anew)
     found = (
         tuple(of_run(context, known)),
         tuple(texts[skill] for skill in shown.early),
         (
-            Block("source", "\n\n".join(_source(context, files))),
+            PromptBlock("source", "\n\n".join(_source(context, files))),
             *(texts[skill] for skill in shown.late),
             *_besides(known),
         ),
@@ -50,31 +50,33 @@ def stretches(context: Context, known: Known, files: Anchored) -> tuple[tuple[Bl
     return tuple(stretch for stretch in found if stretch)
 
 
-def of_run(context: Context, known: Known) -> Iterator[Block]:
+def of_run(context: Context, known: Background) -> Iterator[PromptBlock]:
     """The same in every question of a run, until a person edits a skill or a note."""
     kind = machine.kind_of(context.arch)
-    yield Block("role", rules.role(context.task, context.run, kind))
-    yield Block("work", rules.work(kind))
-    yield Block("limits", rules.limits(context.task, kind))
-    yield Block("format", f"## The form of the reply\n{known.format.strip()}")
-    yield Block("machine", f"## The machine\nIt is {machine.described(plain(context.device), plain(context.arch))}")
-    yield Block("task", "\n\n".join(_task(context)))
+    yield PromptBlock("role", ground_rules.role(context.task, context.run, kind))
+    yield PromptBlock("work", ground_rules.work(kind))
+    yield PromptBlock("limits", ground_rules.limits(context.task, kind))
+    yield PromptBlock("format", f"## The form of the reply\n{known.format.strip()}")
+    yield PromptBlock(
+        "machine", f"## The machine\nIt is {machine.described(plain(context.device), plain(context.arch))}"
+    )
+    yield PromptBlock("task", "\n\n".join(_task(context)))
     if catalogue := "\n".join(map(_signal, known.skills.catalogue(kind).splitlines())):
-        yield Block("catalogue", f"## Rules, and what they look for\n{catalogue}", short="")
+        yield PromptBlock("catalogue", f"## Rules, and what they look for\n{catalogue}", short="")
     if known.avoid or known.wanted:
-        yield Block("notes", "\n".join(("## Standing notes of the people whose task this is", *_notes(known))))
+        yield PromptBlock("notes", "\n".join(("## Standing notes of the people whose task this is", *_notes(known))))
     if known.past.strip():
-        yield Block("memory", f"## What earlier runs tried\n{fenced(legible(known.past))}", short="")
+        yield PromptBlock("memory", f"## What earlier runs tried\n{fenced(readable(known.past))}", short="")
 
 
-def _besides(known: Known) -> Iterator[Block]:
+def _besides(known: Background) -> Iterator[PromptBlock]:
     """What goes with the findings and with the incumbent's code: it may change with each of them."""
     if known.patterns.strip():
-        text = f"## What helped against such findings in other tasks\n{fenced(legible(known.patterns))}"
-        yield Block("patterns", text, short="")
+        text = f"## What helped against such findings in other tasks\n{fenced(readable(known.patterns))}"
+        yield PromptBlock("patterns", text, short="")
     if known.hints:
         hints = "\n".join(f"- {plain(hint, 400)}" for hint in known.hints)
-        yield Block("hints", f"## Of this code\n{hints}", short="")
+        yield PromptBlock("hints", f"## Of this code\n{hints}", short="")
 
 
 def source(path: str, data: bytes) -> str:
@@ -117,7 +119,7 @@ def _least(context: Context) -> Iterator[str]:
         yield f"The roofline is the time for what a call needs at least: {', '.join(least)}."
 
 
-def _notes(known: Known) -> Iterator[str]:
+def _notes(known: Background) -> Iterator[str]:
     for title, text in (("To avoid:", known.avoid), ("To try:", known.wanted)):
         if text.strip():
             yield f"{title}\n{quoted(text.strip())}"
@@ -130,14 +132,16 @@ def _signal(line: str) -> str:
     return f"{id}: {textwrap.shorten(clause, LONGEST_SIGNAL, placeholder=' …')}"
 
 
-def _body(skill: Skill, pinned: bool) -> Block:
+def _body(skill: Skill, pinned: bool) -> PromptBlock:
     """What helps and what does not; what causes it the evidence and the source show. Where it is from is for people.
 
     What is pinned stays, however short the prompt must be.
     """
     lines = skill.body[skill.body.index(FIXES) :].splitlines()
     body = "\n".join(line for line in lines if line and not line.startswith("Sources:"))
-    return Block(f"skill:{skill.id}", closed(f"## [{skill.id}]\n{_items(body)}"), short=None if pinned else "")
+    return PromptBlock(
+        f"skill:{skill.id}", close_fences(f"## [{skill.id}]\n{_items(body)}"), short=None if pinned else ""
+    )
 
 
 def _items(body: str) -> str:

@@ -1,11 +1,11 @@
-"""What is done to a run's candidates: looked at first, measured once more, told of, and made by hand."""
+"""Implements operations on candidates: review, measure again, memo, edit."""
 
 from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
-from kpd.engine.waiting import tell
+from kpd.engine.waiting import set_waiting
 from kpd.model import events as e
-from kpd.model.nouns import Run
+from kpd.model.state import Run
 from kpd.operations.iterations import (
     ApproveCandidate,
     DeclineCandidate,
@@ -17,7 +17,7 @@ from kpd.operations.iterations import (
 )
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import of_iteration
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.run_files import IterationFolder
 
 
 def review(engine: Engine, op: SetReview, target: Run, by: str) -> dict[str, bool]:
@@ -43,7 +43,7 @@ def decline(engine: Engine, op: DeclineCandidate, target: RunIteration, by: str)
 
 def _decided(engine: Engine, run: Run) -> None:
     """Also a run that another daemon left waiting says so no more."""
-    tell(engine.journal, run_of(engine.journal, run.id), None)
+    set_waiting(engine.journal, run_of(engine.journal, run.id), None)
     engine.wake()
 
 
@@ -88,7 +88,7 @@ def edit(engine: Engine, op: EditKernel, target: Run, by: str) -> None:
         raise Refused(f"nothing to save: {live} holds this already")
     try:
         edits.refuse_to_lose(live, wanted, run)
-    except edits.Conflict as err:
+    except edits.EditConflict as err:
         raise Refused(str(err), f"edit {live / next(iter(wanted))} itself, or wait until it is measured") from err
     edits.write(live, wanted)
     engine.look_at_folders({run.task}, by)

@@ -1,4 +1,4 @@
-"""The effects of all operations by their names."""
+"""Maps the names of operations to the functions that implement them."""
 
 from collections.abc import Callable
 from typing import Any

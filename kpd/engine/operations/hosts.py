@@ -1,4 +1,4 @@
-"""What is done to hosts: looked at anew, tried again, trusted."""
+"""Implements operations on hosts: check, retry, trust."""
 
 import asyncio
 from typing import Any
@@ -10,20 +10,20 @@ from kpd.operations.operation import Refused
 
 async def check_hosts(engine: Engine, op: CheckHosts, target: None, by: str) -> dict[str, Any]:
     """All at once: a host that hangs keeps nobody waiting but itself."""
-    names = [_known(engine, op.host)] if op.host else list(engine.fleet.hosts)
-    return {"hosts": await asyncio.gather(*(engine.fleet.check(name) for name in names))}
+    names = [_known(engine, op.host)] if op.host else list(engine.pool.hosts)
+    return {"hosts": await asyncio.gather(*(engine.pool.check(name) for name in names))}
 
 
 async def nudge(engine: Engine, op: RetryLink, target: None, by: str) -> dict[str, Any]:
-    return {"hosts": [await engine.fleet.check(_known(engine, op.host))]}
+    return {"hosts": [await engine.pool.check(_known(engine, op.host))]}
 
 
 async def trust(engine: Engine, op: TrustHost, target: None, by: str) -> dict[str, Any]:
-    await engine.fleet.trust(_known(engine, op.host), op.fingerprint)
+    await engine.pool.trust(_known(engine, op.host), op.fingerprint)
     return {"host": op.host}
 
 
 def _known(engine: Engine, name: str) -> str:
-    if name not in engine.fleet.hosts:
-        raise Refused(f"no host {name!r}", f"hosts: {', '.join(engine.fleet.hosts)}; kpd hosts add adds one")
+    if name not in engine.pool.hosts:
+        raise Refused(f"no host {name!r}", f"hosts: {', '.join(engine.pool.hosts)}; kpd hosts add adds one")
     return name

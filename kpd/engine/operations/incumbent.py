@@ -1,4 +1,4 @@
-"""Which iteration is the incumbent, when a person decides: to accept, to roll back, to undo the last of these."""
+"""Implements operations that set the incumbent: accept, roll back, undo."""
 
 import time
 
@@ -6,11 +6,11 @@ from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.knowledge import memory
 from kpd.model import events as e
-from kpd.model.nouns import Iteration, Override, Run
+from kpd.model.state import Iteration, Override, Run
 from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, was_accepted
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import override as told
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.run_files import IterationFolder
 
 
 def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -> None:
@@ -19,7 +19,7 @@ def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -
     files = _writable(engine, run, it, force=False)
     override = Override(by, op.reason.strip())
     engine.journal.emit(e.Accepted(run.id, it.number, edits.hashes(files), override))
-    edits.show(engine.workspace, engine.journal, run.id, files)
+    edits.show_incumbent(engine.workspace, engine.journal, run.id, files)
     _remember(engine, run, it, told(override))
 
 
@@ -42,14 +42,14 @@ def undo(engine: Engine, op: UndoDecision, target: Run, by: str) -> dict[str, in
 def _go_back(engine: Engine, run: Run, it: Iteration, force: bool, by: str, undo: bool = False) -> None:
     files = _writable(engine, run, it, force)
     engine.journal.emit(e.RolledBack(run.id, it.number, edits.hashes(files), by, undo))
-    edits.show(engine.workspace, engine.journal, run.id, files)
+    edits.show_incumbent(engine.workspace, engine.journal, run.id, files)
     _remember(engine, run, it, f"{'undone ' if undo else ''}by {by}")
     engine.wake()
 
 
 def _remember(engine: Engine, run: Run, it: Iteration, reason: str) -> None:
     """What a person decided is part of what was learnt. `run` is as it was before. Raises OSError."""
-    device = engine.fleet.device_of(run)
+    device = engine.pool.device_of(run)
     memory.overruled(engine.workspace, run, it, reason, time.time(), device.arch if device else "")
 
 
@@ -60,12 +60,12 @@ def _writable(engine: Engine, run: Run, it: Iteration, force: bool) -> dict[str,
     files, live = candidate.read_candidate(editable), engine.workspace.tasks / run.task
     if force:
         now = edits.present(live, editable)
-        edits.keep(engine.workspace, run, now)
+        edits.keep_edit(engine.workspace, run, now)
         engine.journal.emit(e.FolderKnown(run.id, edits.hashes(now)))
         return files
     try:
         edits.refuse_to_lose(live, files, run)
-    except edits.Conflict as err:
+    except edits.EditConflict as err:
         theirs, ours = live / editable[0], candidate.candidate / editable[0]
         forced = f"kpd rollback {run.id}.{it.number} --force keeps a copy of your version in the run folder and goes on"
         remedy = f"compare {theirs} with {ours}" + (f"; {forced}" if was_accepted(it) else "")

@@ -1,11 +1,11 @@
-"""A profile in full of an iteration that has ended: asked for by a person, kept beside what the run itself found."""
+"""Implements the full profile of an ended iteration; it is kept beside the run's own results."""
 
 from typing import Any
 
 from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.engine.turns import DeviceClaim
-from kpd.hosts.job import claims
+from kpd.hosts.job import device_claim
 from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model.codec import encode
@@ -13,7 +13,7 @@ from kpd.model.detail import detail
 from kpd.operations.iterations import ProfileInFull
 from kpd.operations.operation import Refused, RunIteration
 from kpd.profile.catalogue import profiler_of
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.run_files import IterationFolder
 
 METRICS = "metrics_full.json"
 
@@ -29,7 +29,7 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
     timed = detail(engine.journal.events(run.id, it.number)).timed
     if timed is None:
         raise Refused(f"{name} was never timed: it did not build, or its results are wrong")
-    host, device = engine.fleet.hosts.get(run.host), engine.fleet.device_of(run)
+    host, device = engine.pool.hosts.get(run.host), engine.pool.device_of(run)
     if host is None or device is None:
         raise Refused(f"{run.id} was measured on {run.device} of host {run.host}, which is not there now")
     profiler = profiler_of(device.kind)
@@ -47,8 +47,8 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
         engine.journal.live("job", run.id, it.number, text)
 
     job = f"{name}-full"
-    claim = DeviceClaim(engine.conductor.turns, job, lambda reason: None)
-    before = claims.set(claim)
+    claim = DeviceClaim(engine.scheduler.turns, job, lambda reason: None)
+    before = device_claim.set(claim)
     try:
         bench = await prepare(host, task, device, say)
         built = await bench.build(await bench.stage(files), files, say)
@@ -58,7 +58,7 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
     except BuildError as err:
         raise Refused(f"{name} does not build any more: {err}") from err
     finally:
-        claims.reset(before)
+        device_claim.reset(before)
     if found.trouble:
         raise Refused(f"no profile of {name}: {found.trouble}")
     known = {"metrics": found.metrics, "missing": found.missing, "advice": found.advice}

@@ -1,19 +1,19 @@
-"""What is done to a run as a whole: queued, paused, resumed, steered, skipped, stopped."""
+"""Implements operations on a whole run: queue, pause, resume, steer, skip, stop."""
 
 import re
 from typing import Any
 
 from kpd.agents import catalogue
-from kpd.engine.campaign import end_run
 from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
+from kpd.engine.run_loop import end_run
 from kpd.model import acts, events as e
 from kpd.model.causes import Stopped
-from kpd.model.nouns import Run
-from kpd.model.standing import PausedBy
+from kpd.model.state import Run
+from kpd.model.waits import PausedBy
 from kpd.operations.operation import Refused
 from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
-from kpd.text.standing import hold
+from kpd.text.waits import hold
 from kpd.workspace.config import ANY
 from kpd.workspace.paths import Workspace
 from kpd.workspace.specs import BudgetSpec
@@ -62,7 +62,7 @@ def resume(engine: Engine, op: ResumeRun, target: Run | None, by: str) -> None:
     if target is not None and target.paused:
         engine.journal.emit(e.RunResumed(target.id, by))
     if target is not None:
-        engine.fleet.nudge(target.host)
+        engine.pool.retry_now(target.host)
     engine.look_at_folders()
     engine.wake()
 
@@ -90,18 +90,18 @@ def note(engine: Engine, op: NoteRun, target: Run, by: str) -> None:
 
 
 def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
-    campaign = engine.conductor.campaigns.get(target.id)
-    if campaign is None:
+    loop = engine.scheduler.loops.get(target.id)
+    if loop is None:
         raise Refused(f"{target.id} is not under way")
-    campaign.control.interrupt("skip", by)
+    loop.control.interrupt("skip", by)
 
 
 async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
     """End the run now, killing what it has running; answered once it has ended."""
-    campaign = engine.conductor.campaigns.get(target.id)
-    if campaign is not None:
-        campaign.control.interrupt("stop", by)
-        await campaign.over.wait()
+    loop = engine.scheduler.loops.get(target.id)
+    if loop is not None:
+        loop.control.interrupt("stop", by)
+        await loop.over.wait()
         if not run_of(engine.journal, target.id).over:
             held = hold(engine.journal.state.held)
             raise Refused(f"{target.id} could not be ended: {held}", "mend that, then stop it again")
@@ -109,7 +109,7 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
     was_active = target.begun
     end_run(engine.journal, target.id, "stopped", Stopped(by))
     if was_active:
-        engine.fleet.end_leftovers(target.host)
+        engine.pool.end_leftovers(target.host)
     if was_active and engine.journal.state.held and not engine.journal.state.begun:
         engine.journal.emit(e.QueueReleased(by))  # it was held for this run
     engine.wake()

@@ -1,4 +1,4 @@
-"""What a run goes on under, as an operator may change it while it does: its budget, its agents, its rules, its turn.
+"""Implements changes of a run's terms: its budget, agents, rules, and place in the queue.
 
 All of it is read from the run whenever it decides what comes next, so that each change holds from there on, and after a
 restart.
@@ -15,9 +15,9 @@ from kpd.engine.engine import Engine
 from kpd.engine.operations.runs import refuse_agents
 from kpd.knowledge.skills import load_skills
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Run
+from kpd.model.state import Budget, Run
 from kpd.operations.operation import Refused
-from kpd.operations.runs import ChangeAgent, ChangeBudget, MoveRun, RuleStand
+from kpd.operations.runs import ChangeAgent, ChangeBudget, MoveRun, SetRule
 from kpd.profile.catalogue import rule_ids
 
 MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
@@ -71,7 +71,7 @@ def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
         )
 
 
-def rule(engine: Engine, op: RuleStand, target: Run, by: str) -> dict[str, Any]:
+def rule(engine: Engine, op: SetRule, target: Run, by: str) -> dict[str, Any]:
     """Have agents hear of a rule, or of a skill without one, first of all, never, or by its severity again."""
     known = rule_ids() | load_skills(engine.workspace).by_id.keys()
     if op.rule not in known and op.rule not in target.stands:

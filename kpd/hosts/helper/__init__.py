@@ -1,4 +1,4 @@
-"""kpd's far end on a host: jobs that outlive the connection, leases on devices, a content store, tunnels.
+"""kpd's program on a host: jobs that outlive the connection, leases on devices, a content store, tunnels.
 
 The modules here are sent as source over the pipe at connect (`kpd.hosts.bundle`) and run under the host's own python3:
 3.6 or later, the standard library only, nothing installed. One process, one thread, one select loop: nothing blocks

@@ -1,4 +1,4 @@
-"""A supervisor's children: spawned and reaped in one place, waited for without missing a signal, ended whole."""
+"""Spawns, waits for and kills a supervisor's child processes, without missing a signal."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Letting go of finished jobs and of content that nobody has used for longest, in a process of its own.
+"""Deletes finished jobs and the least recently used content, in a process of its own.
 
 A file system can be slow, and the helper has to answer meanwhile. So what is removed is looked at again right before:
 requests that are served in between use things, and start jobs.
@@ -20,7 +20,7 @@ from kpd.hosts.helper.children import DIE_WITH_PARENT, drop_inherited, fail, prc
 from kpd.hosts.helper.files import is_job, remove, trouble
 from kpd.hosts.helper.folder import find_running, let_go
 from kpd.hosts.helper.jobs import Jobs
-from kpd.hosts.helper.store import Store
+from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.wire import Header
 
 MARGIN = 3600.0  # seconds before a job's start in which the content that it uses was staged, at most
@@ -37,7 +37,7 @@ class Limits(NamedTuple):
     keep_bytes: "int | None"
 
 
-class Entry(NamedTuple):
+class StoredItem(NamedTuple):
     """A finished job, a tree, a blob, or something that was never completed, and when it was last used."""
 
     used: float
@@ -80,7 +80,7 @@ class Cleaner:
             self.begin(self.requests[0])
 
 
-def become(store: Store, limits: Limits, parent: int, writing: int) -> None:
+def become(store: ContentStore, limits: Limits, parent: int, writing: int) -> None:
     """The child: it has nothing of the helper's but the pipe to say how it went, and ends with it."""
     prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
@@ -93,7 +93,7 @@ def become(store: Store, limits: Limits, parent: int, writing: int) -> None:
     os._exit(0)
 
 
-def outcome(store: Store, limits: Limits) -> Header:
+def outcome(store: ContentStore, limits: Limits) -> Header:
     """Cleans; the answer, but for its id."""
     try:
         Cleaning(store).clean(limits.before, limits.keep_bytes)
@@ -106,7 +106,7 @@ def outcome(store: Store, limits: Limits) -> Header:
 class Cleaning:
     """Removes what is old, and the oldest of the rest until it fits; never what a running job may be using."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ContentStore) -> None:
         self.store = store
         self.jobs = store.root / "jobs"
         self.looked = set()  # type: set[tuple[str, int]]
@@ -138,20 +138,20 @@ class Cleaning:
                 self.since = min(self.since, started(self.jobs / name))
             self.looked.add((name, inode))
 
-    def unused(self, kind: str) -> "list[Entry]":
+    def unused(self, kind: str) -> "list[StoredItem]":
         """What no job that runs may be using."""
         entries = []
         for path in (self.store.root / kind).iterdir():
             with contextlib.suppress(FileNotFoundError):  # a request has taken it away meanwhile
-                entries.append(Entry(path.lstat().st_mtime, path))
+                entries.append(StoredItem(path.lstat().st_mtime, path))
         return [entry for entry in entries if self.is_unused(entry)]
 
-    def is_unused(self, entry: Entry) -> bool:
+    def is_unused(self, entry: StoredItem) -> bool:
         if entry.path.parent == self.jobs:
             return entry.used < self.since and entry.path.name not in self.running and is_job(entry.path.name)
         return entry.used < self.since - MARGIN
 
-    def discard(self, entry: Entry) -> bool:
+    def discard(self, entry: StoredItem) -> bool:
         """Whether it is gone. What cannot be removed, such as a file that a job made as root, stops nothing else."""
         try:
             self.look()

@@ -1,4 +1,4 @@
-"""Paths, names and folders, checked before they are used."""
+"""Checks paths, names and folders before they are used."""
 
 import contextlib
 import errno
@@ -11,7 +11,7 @@ from pathlib import Path
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """An error to answer with: a kind that the near side knows (see `kpd.hosts.errors`) and a sentence."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -22,7 +22,7 @@ class Refused(Exception):
 
 def trouble(err: Exception) -> "dict[str, str]":
     """What a request is answered that has come to this: the kind, and a message; what nobody foresaw says where."""
-    if isinstance(err, Refused):
+    if isinstance(err, RequestRefused):
         return {"kind": err.kind, "message": err.message}
     if isinstance(err, OSError):
         kind = "no_space" if err.errno in FULL else "not_found" if err.errno == errno.ENOENT else "host"
@@ -39,13 +39,13 @@ def is_job(name: str) -> bool:
 
 def check_job(name: str) -> str:
     if not is_job(name):
-        raise Refused("refused", f"{name!r} is not a job id")
+        raise RequestRefused("refused", f"{name!r} is not a job id")
     return name
 
 
 def check_sha(sha: str) -> str:
     if not re.match(r"[0-9a-f]{64}\Z", sha):
-        raise Refused("refused", f"{sha!r} is not a sha256")
+        raise RequestRefused("refused", f"{sha!r} is not a sha256")
     return sha
 
 
@@ -54,7 +54,7 @@ def check_relative(name: str) -> str:
     with contextlib.suppress(UnicodeEncodeError):  # the host's locale cannot write it
         if b"\0" not in os.fsencode(name) and not any(part in ("", ".", "..") for part in name.split("/")):
             return name
-    raise Refused("refused", f"{name!r} is not a plain relative path")
+    raise RequestRefused("refused", f"{name!r} is not a plain relative path")
 
 
 def write_new(path: Path, data: bytes, mode: int) -> None:

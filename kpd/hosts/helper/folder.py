@@ -1,4 +1,4 @@
-"""One job's folder: made at most once, with a supervisor that lives as long as the job, and how the job ended."""
+"""Manages one job's folder: creates it at most once, starts its supervisor, reads how the job ended."""
 
 import contextlib
 import errno
@@ -8,16 +8,16 @@ import shutil
 import stat
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused, remove, write_new
+from kpd.hosts.helper.files import RequestRefused, remove, write_new
 from kpd.hosts.helper.processes import LEASE, MARK, end_marked
-from kpd.hosts.helper.supervisor import RESERVED, SPARE, Order, Supervisor
+from kpd.hosts.helper.supervisor import RESERVED, SPARE, JobOrder, Supervisor
 from kpd.hosts.helper.wire import Header
 
 STREAMS = ("stdout", "stderr")
 NOTES = "notes"  # what the supervisor has to say, as JSON lines; only with a lease
 
 
-class Running:
+class RunningJob:
     """A job whose supervisor lives: the FIFO that says when it ends, and who waits for that."""
 
     def __init__(self, alive: int, supervisor: "int | None") -> None:
@@ -33,20 +33,20 @@ class Running:
             return False
 
 
-def find_running(folder: Path) -> "Running | None":
+def find_running(folder: Path) -> "RunningJob | None":
     """A job that an earlier helper started, or None when no supervisor holds the other end of its FIFO."""
     try:
         alive = os.open(str(folder / "alive"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
         return None
-    running = Running(alive, None)
+    running = RunningJob(alive, None)
     if stat.S_ISFIFO(os.fstat(alive).st_mode) and not running.ended():
         return running
     os.close(alive)
     return None
 
 
-def start(folder: Path, new: Path, order: Order) -> "Running | None":
+def start(folder: Path, new: Path, order: JobOrder) -> "RunningJob | None":
     """Starts a job, its folder prepared at `new`; None when another helper was first to take the id."""
     with contextlib.ExitStack() as cleanup:
         new.mkdir()
@@ -81,7 +81,7 @@ def start(folder: Path, new: Path, order: Order) -> "Running | None":
         failed.callback(remove, folder)
         supervisor = Supervisor(folder, order, fds).fork()
         failed.pop_all()
-    return Running(alive, supervisor)
+    return RunningJob(alive, supervisor)
 
 
 def let_go(folder: Path, gone: Path) -> None:
@@ -112,9 +112,9 @@ def environment(folder: Path, extra: "dict[str, str]") -> "dict[str, str]":
     for name, value in extra.items():
         try:
             if not name or "=" in name or b"\0" in os.fsencode(name + value):
-                raise Refused("refused", f"{name!r} cannot be set in an environment")
+                raise RequestRefused("refused", f"{name!r} cannot be set in an environment")
         except UnicodeEncodeError as err:
-            raise Refused("refused", f"{name!r} cannot be set in this host's locale") from err
+            raise RequestRefused("refused", f"{name!r} cannot be set in this host's locale") from err
         env[name] = value
     return env
 
@@ -124,7 +124,7 @@ def supervisor_of(folder: Path) -> int:
     try:
         return int((folder / "pgid").read_text().split()[1])
     except (OSError, ValueError, IndexError) as err:
-        raise Refused("host", f"job {folder.name} does not say who supervises it") from err
+        raise RequestRefused("host", f"job {folder.name} does not say who supervises it") from err
 
 
 def outcome(folder: Path) -> Header:

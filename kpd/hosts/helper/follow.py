@@ -1,10 +1,10 @@
-"""Reading what a job writes, from any byte on, as far as the pipe takes it."""
+"""Reads a job's output from any byte on, as fast as the pipe takes it."""
 
 import contextlib
 import os
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.files import RequestRefused
 from kpd.hosts.helper.folder import NOTES, STREAMS
 from kpd.hosts.helper.wire import KEPT, Wire
 
@@ -25,7 +25,7 @@ class Follower:
         for name in (NOTES, *STREAMS):
             self.offsets[name] = int(offsets.get(name, 0))
             if self.offsets[name] < 0:
-                raise Refused("refused", "an offset is not negative")
+                raise RequestRefused("refused", "an offset is not negative")
         with contextlib.ExitStack() as failed:
             failed.callback(self.close)
             for name in (NOTES, *STREAMS):

@@ -1,4 +1,4 @@
-"""Keeps a GPU to one job: who else computes on it is waited for before the job, and watched while it runs."""
+"""Keeps a GPU free for one job: waits for other compute processes before it, and watches for them during it."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from typing import Callable  # noqa: UP035 - evaluated under Python 3.6 too
 
 from kpd.hosts.helper.children import Children
 from kpd.hosts.helper.processes import descends, deserted, exists, folder_of, kill
-from kpd.hosts.helper.smi import PROGRAM, Look, Processes, Unwatched, find
+from kpd.hosts.helper.smi import PROGRAM, Processes, SmiQuery, Unwatched, find
 
 GLANCE = 0.1  # seconds between looks at whether it has answered
 WAIT = 1.0  # seconds from one answer to the next question, while others are waited for …
@@ -21,7 +21,7 @@ def listed(processes: Processes) -> "list[dict[str, int | str]]":
     return [{"pid": pid, "name": processes[pid]} for pid in sorted(processes)[:LISTED]]
 
 
-class Gpu:
+class GpuWatch:
     """Keeps a GPU to one job. Its own processes, and those that may stay by their name, do not count.
 
     When nvidia-smi cannot say who computes, a note says why, and the job goes on without.
@@ -43,7 +43,7 @@ class Gpu:
         self.output = output  # the job's stdout, whose size says when in the job something was seen
         self.note = note
         self.program = find()
-        self.look = None  # type: Look | None
+        self.look = None  # type: SmiQuery | None
         self.next = 0.0  # when to look again
         self.size = 0  # of the output, when the present look began …
         self.clear_size = 0  # … and when the last clear one did
@@ -118,7 +118,7 @@ class Gpu:
         try:
             if self.look is None:
                 self.size = os.fstat(self.output).st_size
-                self.look = Look(self.children, self.program)
+                self.look = SmiQuery(self.children, self.program)
             if not self.look.done():
                 return None
             found = self.look.processes(self.device)

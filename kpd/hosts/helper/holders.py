@@ -1,9 +1,9 @@
-"""Who has which device at this moment, and whose processes are whose: looked at without waiting for any of it."""
+"""Reports who holds which device, and the owners of processes, without waiting."""
 
 import os
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.files import RequestRefused
 from kpd.hosts.helper.lock import Lock, lock_path
 from kpd.hosts.helper.processes import exists, folder_of
 from kpd.hosts.helper.wire import Header
@@ -33,7 +33,7 @@ class Holders:
             if not os.path.lexists(str(lock.path)):  # a look makes no files
                 return {"holder": "", "pid": 0, "since": 0.0}
             lock.open()
-        except Refused as err:
+        except RequestRefused as err:
             return {"error": err.message}
         try:
             # Shared, and let go of at once: who measures has it alone, and who comes meanwhile gets it right after.
@@ -41,7 +41,7 @@ class Holders:
                 return {"holder": "", "pid": 0, "since": 0.0}
             said = lock.said()
             return {"holder": said["holder"] or "somebody", "pid": said["pid"], "since": said["since"]}
-        except Refused as err:
+        except RequestRefused as err:
             return {"error": err.message}
         finally:
             lock.close()

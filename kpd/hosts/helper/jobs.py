@@ -1,4 +1,4 @@
-"""The jobs of one root: started, followed by any number of requests, killed, forgotten."""
+"""Starts, follows, kills and forgets the jobs below one folder."""
 
 import collections
 import contextlib
@@ -10,13 +10,13 @@ import selectors
 import signal
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused, check_job, is_job
-from kpd.hosts.helper.folder import Running, environment, find_running, let_go, outcome, start, supervisor_of
+from kpd.hosts.helper.files import RequestRefused, check_job, is_job
+from kpd.hosts.helper.folder import RunningJob, environment, find_running, let_go, outcome, start, supervisor_of
 from kpd.hosts.helper.follow import Follower
-from kpd.hosts.helper.lease import Terms
+from kpd.hosts.helper.lease import LeaseTerms
 from kpd.hosts.helper.lock import Lock, lock_path
-from kpd.hosts.helper.store import Store
-from kpd.hosts.helper.supervisor import Order
+from kpd.hosts.helper.store import ContentStore
+from kpd.hosts.helper.supervisor import JobOrder
 from kpd.hosts.helper.wire import Header, Wire
 
 PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after some came, and at most
@@ -25,13 +25,13 @@ PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after so
 class Jobs:
     """What runs, and who follows it. Jobs that another helper has started are the same to everyone."""
 
-    def __init__(self, store: Store, leases: Path, wire: Wire, selector: selectors.BaseSelector) -> None:
+    def __init__(self, store: ContentStore, leases: Path, wire: Wire, selector: selectors.BaseSelector) -> None:
         self.store = store
         self.folder = store.root / "jobs"
         self.leases = leases
         self.wire = wire
         self.selector = selector
-        self.live = {}  # type: dict[str, Running]
+        self.live = {}  # type: dict[str, RunningJob]
         self.followers = collections.deque()  # type: collections.deque[Follower]
         self.pace = PACE[0]
 
@@ -50,12 +50,12 @@ class Jobs:
         folder = self.folder / check_job(job)
         if not folder.is_dir():
             if not (limit_s > 0 and math.isfinite(limit_s)):
-                raise Refused("refused", "a job's limit must be a positive number of seconds")
+                raise RequestRefused("refused", "a job's limit must be a positive number of seconds")
             pinned = cpus if hasattr(os, "sched_setaffinity") else []
             if pinned and not set(pinned) <= os.sched_getaffinity(0):
-                raise Refused("refused", f"not all of the CPUs {cpus} are available")
+                raise RequestRefused("refused", f"not all of the CPUs {cpus} are available")
             terms = None if lease is None else self.terms(**lease)
-            order = Order(body[:script], body[script:], limit_s, environment(folder, env), pinned, terms, nice)
+            order = JobOrder(body[:script], body[script:], limit_s, environment(folder, env), pinned, terms, nice)
             self.watch(job, start(folder, self.store.fresh(), order))
             self.touch(order.script)
         self.op_follow(request, body, job, {})
@@ -63,18 +63,18 @@ class Jobs:
     def op_follow(self, request: int, body: bytes, job: str, offsets: "dict[str, int]") -> None:
         folder = self.folder / check_job(job)
         if not folder.is_dir():
-            raise Refused("not_found", f"there is no job {job}")
+            raise RequestRefused("not_found", f"there is no job {job}")
         cached = self.look(job) is None
         self.followers.append(Follower(request, folder, cached, offsets))
         self.pace = PACE[0]
         if cached:
             os.utime(str(folder))  # `clean` goes by the last use
 
-    def terms(self, device: str, gpu: bool, tolerate: "list[str]", holder: str) -> Terms:
+    def terms(self, device: str, gpu: bool, tolerate: "list[str]", holder: str) -> LeaseTerms:
         """A lease's terms. A host that can give none says so here, before the job is known."""
         if not self.leases.is_absolute():
-            raise Refused("refused", f"the folder of leases must be an absolute path, not {str(self.leases)!r}")
-        terms = Terms(device, lock_path(self.leases, device), gpu, tolerate, holder)
+            raise RequestRefused("refused", f"the folder of leases must be an absolute path, not {str(self.leases)!r}")
+        terms = LeaseTerms(device, lock_path(self.leases, device), gpu, tolerate, holder)
         lock = Lock(terms.path)
         lock.open()
         lock.close()
@@ -86,18 +86,18 @@ class Jobs:
             with contextlib.suppress(FileNotFoundError):
                 os.utime(str(self.store.root / kind.decode() / name.decode()), follow_symlinks=False)
 
-    def look(self, job: str) -> "Running | None":
+    def look(self, job: str) -> "RunningJob | None":
         """The job if it runs, whoever started it."""
         if job not in self.live:
             self.watch(job, find_running(self.folder / job))
         return self.live.get(job)
 
-    def watch(self, job: str, running: "Running | None") -> None:
+    def watch(self, job: str, running: "RunningJob | None") -> None:
         if running is not None:
             self.live[job] = running
             self.selector.register(running.alive, selectors.EVENT_READ, functools.partial(self.stir, job, running))
 
-    def stir(self, job: str, running: Running, events: int) -> None:
+    def stir(self, job: str, running: RunningJob, events: int) -> None:
         if not running.ended():
             return
         del self.live[job]
@@ -139,7 +139,7 @@ class Jobs:
     def op_forget(self, request: int, body: bytes, job: str) -> Header:
         folder = self.folder / check_job(job)
         if self.look(job) is not None:
-            raise Refused("running", f"job {job} still runs")
+            raise RequestRefused("running", f"job {job} still runs")
         if folder.is_dir():
             let_go(folder, self.store.fresh())
         return {}

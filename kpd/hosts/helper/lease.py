@@ -1,4 +1,4 @@
-"""A job's hold on a device, from its place in the queue to the word at the end whether it was really alone."""
+"""Holds a device for a job: queues for the lock, and checks until the end that it was not lost."""
 
 import json
 import os
@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kpd.hosts.helper.children import STUCK, Children
-from kpd.hosts.helper.files import Refused
-from kpd.hosts.helper.gpu import Gpu
+from kpd.hosts.helper.files import RequestRefused
+from kpd.hosts.helper.gpu import GpuWatch
 from kpd.hosts.helper.lock import Lock
 from kpd.hosts.helper.processes import kill, leftovers, name_of
 
 LOOK = 1.0  # seconds between looks at who has what we wait for, and at whether we still have it
 
 
-class Terms(NamedTuple):
+class LeaseTerms(NamedTuple):
     """What a job asks for: the device, the file that stands for it, and who is to be told to have it.
 
     On a GPU nobody else may compute, but for processes with the names in `tolerate`.
@@ -34,7 +34,7 @@ class Lease:
     Who waits stands in the kernel's queue for the file: on Linux 5 and later that is first come, first served.
     """
 
-    def __init__(self, terms: Terms, children: Children, folder: Path, output: int, notes: int) -> None:
+    def __init__(self, terms: LeaseTerms, children: Children, folder: Path, output: int, notes: int) -> None:
         self.terms = terms
         self.children = children
         self.output = output  # the job's stdout, whose size says when in the job something was seen
@@ -45,9 +45,9 @@ class Lease:
         self.good_size = 0  # of the output, when the last look that found the lock ours began
         self.next = 0.0  # when to look again
         self.taint = ""  # why what the job measured should not be believed
-        self.gpu = None  # type: Gpu | None
+        self.gpu = None  # type: GpuWatch | None
         if terms.gpu:
-            self.gpu = Gpu(children, folder, terms.device, terms.tolerate, output, self.note)
+            self.gpu = GpuWatch(children, folder, terms.device, terms.tolerate, output, self.note)
 
     def note(self, **fields: object) -> None:
         try:
@@ -58,7 +58,7 @@ class Lease:
     def take(self) -> bool:
         """Until the device is ours and nobody else's work is on it; False when the job's end was asked for.
 
-        Raises Refused when there can be no lease.
+        Raises RequestRefused when there can be no lease.
         """
         if not self.queue():
             return False
@@ -126,7 +126,7 @@ class Lease:
         size = os.fstat(self.output).st_size
         try:
             why = self.lock.lost()
-        except Refused as err:
+        except RequestRefused as err:
             why = err.message
         if why:
             self.lost = f"the lease on {self.terms.device} was lost: {why}"

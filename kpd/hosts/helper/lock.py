@@ -1,4 +1,4 @@
-"""One device's lock: a file that every kpd on the host shares, locked by the kernel for as long as its holder lives."""
+"""Locks one device: a file shared by every kpd on the host, locked by the kernel as long as its holder lives."""
 
 import contextlib
 import errno
@@ -10,7 +10,7 @@ import stat
 import time
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.files import RequestRefused
 from kpd.hosts.helper.wire import Header
 
 READ = 4096  # bytes of a lock's file worth reading
@@ -22,7 +22,7 @@ TRIES = 100  # at opening a file that others make and remove at the same time
 def lock_path(folder: Path, device: str) -> Path:
     """Where a device's lock lies."""
     if not re.match(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z", device):
-        raise Refused("refused", f"{device!r} is not the name of a device")
+        raise RequestRefused("refused", f"{device!r} is not the name of a device")
     return folder / (device + ".lock")
 
 
@@ -45,7 +45,7 @@ class Lock:
         try:
             self.file = self._open()
             if not stat.S_ISREG(os.fstat(self.file).st_mode):
-                raise Refused("host", f"{self.path} is not a regular file, so it cannot be a lease")
+                raise RequestRefused("host", f"{self.path} is not a regular file, so it cannot be a lease")
         except OSError as err:
             raise self.trouble(err) from err
         finally:
@@ -57,13 +57,13 @@ class Lock:
             with contextlib.suppress(FileExistsError):
                 self.path.parent.mkdir(mode=0o1777)
             if not stat.S_ISDIR(self.path.parent.lstat().st_mode):
-                raise Refused("host", f"{self.path.parent} is not a folder, so it cannot hold leases")
+                raise RequestRefused("host", f"{self.path.parent} is not a folder, so it cannot hold leases")
             # Without O_CREAT first: with it, another user's file cannot be opened in a sticky folder.
             with contextlib.suppress(FileNotFoundError):
                 return os.open(str(self.path), flags)
             with contextlib.suppress(FileExistsError):  # another was first
                 return os.open(str(self.path), flags | os.O_CREAT | os.O_EXCL, 0o666)
-        raise Refused("host", f"{self.path} comes and goes, so it cannot be a lease")
+        raise RequestRefused("host", f"{self.path} comes and goes, so it cannot be a lease")
 
     def try_take(self) -> bool:
         try:
@@ -148,5 +148,5 @@ class Lock:
             os.close(self.file)
             self.file = -1
 
-    def trouble(self, err: OSError) -> Refused:
-        return Refused("host", f"the lease file {self.path} cannot be used: {err.strerror}")
+    def trouble(self, err: OSError) -> RequestRefused:
+        return RequestRefused("host", f"the lease file {self.path} cannot be used: {err.strerror}")

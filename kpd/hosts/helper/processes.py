@@ -1,4 +1,4 @@
-"""Whose a process is: every process of a job carries the job's folder in its environment. Linux only, by /proc.
+"""Finds the processes of a job by the job's folder in their environment. Linux only, through /proc.
 
 Elsewhere nothing is found, and nothing is safe to kill either: pids are reused.
 """

@@ -1,4 +1,4 @@
-"""Short commands, answered at once: no folder, no supervisor, nothing kept. Only for what may be run twice."""
+"""Runs short commands without a folder or supervisor. Only for commands that may run twice."""
 
 import contextlib
 import functools
@@ -20,7 +20,7 @@ SHELL = '(eval "$0") 3>&-; echo $? >&3'
 Ends = Dict[int, int]  # noqa: UP006 - evaluated under Python 3.6 too: the script's descriptor to ours
 
 
-class Run:
+class ShortCommand:
     """One command under way: its process group, and what it has said so far."""
 
     def __init__(self, request: int, group: int, ends: Ends) -> None:
@@ -39,7 +39,7 @@ class Run:
         return 1 if data else -1
 
 
-class Runs:
+class ShortCommands:
     """The commands of one pipe. One ends with its shell, its time limit, or the helper."""
 
     def __init__(self, wire: Wire, selector: selectors.BaseSelector) -> None:
@@ -59,11 +59,11 @@ class Runs:
         for reading, writing in pipes.values():
             os.close(writing)
             os.set_blocking(reading, False)
-        run = Run(request, group, {descriptor: reading for descriptor, (reading, _) in pipes.items()})
+        run = ShortCommand(request, group, {descriptor: reading for descriptor, (reading, _) in pipes.items()})
         for descriptor, reading in run.ends.items():
             self.selector.register(reading, selectors.EVENT_READ, functools.partial(self.stir, run, descriptor))
 
-    def stir(self, run: Run, descriptor: int, events: int) -> None:
+    def stir(self, run: ShortCommand, descriptor: int, events: int) -> None:
         if descriptor not in run.ends:
             return  # it ended earlier in the same round
         found = run.read(descriptor)
@@ -72,7 +72,7 @@ class Runs:
         elif found < 0:
             self.close(run, descriptor)
 
-    def end(self, run: Run) -> None:
+    def end(self, run: ShortCommand) -> None:
         """The shell has said how the script ended, or is gone without a word, because its time was over."""
         status = run.said[STATUS].strip()
         if not status:
@@ -86,7 +86,7 @@ class Runs:
         reply = {"rc": int(status) if status else None, "stdout": len(stdout)}
         self.wire.send({"id": run.request, "ok": reply}, stdout + stderr)
 
-    def close(self, run: Run, descriptor: int) -> None:
+    def close(self, run: ShortCommand, descriptor: int) -> None:
         reading = run.ends.pop(descriptor)
         self.selector.unregister(reading)
         os.close(reading)

@@ -1,4 +1,4 @@
-"""The helper's loop and the requests it serves. Each has an id; answers come as they are ready."""
+"""Runs the helper's loop and serves its requests. Each has an id; answers come as they are ready."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 from kpd.hosts.helper.clean import Cleaner
-from kpd.hosts.helper.files import Refused, trouble
+from kpd.hosts.helper.files import RequestRefused, trouble
 from kpd.hosts.helper.holders import Holders
 from kpd.hosts.helper.jobs import Jobs
-from kpd.hosts.helper.runs import Runs
-from kpd.hosts.helper.store import Store
+from kpd.hosts.helper.runs import ShortCommands
+from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.tunnel import Tunnels
 from kpd.hosts.helper.wire import GREETING, MAX_BODY, Header, Wire
 
@@ -30,7 +30,7 @@ class Helper:
         self.selector.register(wire.source, selectors.EVENT_READ, self.receive)
         self.jobs = None  # type: Jobs | None
         self.tunnels = Tunnels(wire, self.selector)
-        self.runs = Runs(wire, self.selector)
+        self.runs = ShortCommands(wire, self.selector)
         self.parts = [self, self.tunnels, self.runs]  # type: list[object]
 
     def serve(self) -> None:
@@ -63,7 +63,7 @@ class Helper:
         serve = next((getattr(part, name) for part in self.parts if hasattr(part, name)), None)
         try:
             if serve is None:
-                raise Refused("host", f"there is no {name}")
+                raise RequestRefused("host", f"there is no {name}")
             reply = serve(request=request, body=body, **header)
         except Exception as err:  # noqa: BLE001 - a helper that dies of a request is asked the same again, for ever
             self.wire.send({"id": request, "error": trouble(err)})
@@ -77,7 +77,7 @@ class Helper:
         for name in ("jobs", "blobs", "trees", "tmp"):
             (place / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self.root = place.resolve()
-        self.store = Store(self.root)
+        self.store = ContentStore(self.root)
         self.jobs = Jobs(self.store, Path(leases).expanduser(), self.wire, self.selector)
         holders = Holders(Path(leases).expanduser())
         self.parts = [self, self.tunnels, self.runs, self.jobs, Cleaner(self.jobs), holders]
@@ -115,13 +115,13 @@ class Helper:
             descriptor = os.open(str(place), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
             with os.fdopen(descriptor, "rb") as file:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise Refused("refused", f"{path!r} is not a regular file")
+                    raise RequestRefused("refused", f"{path!r} is not a regular file")
                 limit = min(limit, MAX_BODY)
                 data = file.read(limit + 1)
             if len(data) > limit:
-                raise Refused("too_large", f"{path!r} is larger than {limit} bytes")
+                raise RequestRefused("too_large", f"{path!r} is larger than {limit} bytes")
             return {"body": data}
-        raise Refused("refused", f"{path!r} is not below the host's folder")
+        raise RequestRefused("refused", f"{path!r} is not below the host's folder")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""nvidia-smi, which may be slow, hang, fail or be absent, asked who computes on a GPU."""
+"""Asks nvidia-smi for the compute processes of a GPU; it may be slow, hang, fail or be absent."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ class Unwatched(Exception):
     """Why nvidia-smi cannot say who computes."""
 
 
-class Look:
+class SmiQuery:
     """One run of nvidia-smi. It may hang, so nobody waits for it: `done` says when there is an answer, or none."""
 
     def __init__(self, children: Children, program: str) -> None:

@@ -1,4 +1,4 @@
-"""Content by its sha256, and folders made of it. What is read back is hashed again before it is used."""
+"""Stores content by its sha256 and builds folders of it. Content is hashed again before use."""
 
 import contextlib
 import errno
@@ -10,11 +10,11 @@ import stat
 import time
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused, check_relative, check_sha, remove, write_new
+from kpd.hosts.helper.files import RequestRefused, check_relative, check_sha, remove, write_new
 from kpd.hosts.helper.wire import MAX_BODY, Header
 
 
-class Store:
+class ContentStore:
     """`blobs/<sha256>` and `trees/<digest>/` under one root. Files appear whole: written aside, then renamed."""
 
     def __init__(self, root: Path) -> None:
@@ -35,7 +35,7 @@ class Store:
             data = body[at : at + size]
             at += size
             if hashlib.sha256(data).hexdigest() != check_sha(sha):
-                raise Refused("corrupt", f"the bytes sent as {sha} are not that content")
+                raise RequestRefused("corrupt", f"the bytes sent as {sha} are not that content")
             new = self.fresh()
             try:
                 write_new(new, data, 0o400)
@@ -85,7 +85,7 @@ class Store:
             if err.errno in (errno.EEXIST, errno.ENOTEMPTY) and place.is_dir():
                 return self.tree(files)  # another helper was first
             if err.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
-                raise Refused("refused", "the tree names one path as a file and as a folder") from err
+                raise RequestRefused("refused", "the tree names one path as a file and as a folder") from err
             raise
         return {"digest": digest}
 

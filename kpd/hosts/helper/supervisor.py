@@ -1,4 +1,4 @@
-"""A job's supervisor: a fork of the helper that runs one script, outlives the helper, and says how the script ended."""
+"""Supervises a job: a fork of the helper runs one script, outlives the helper, and records the result."""
 
 import contextlib
 import json
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kpd.hosts.helper.children import HELD_BACK, Children, drop_inherited, fail
-from kpd.hosts.helper.files import Refused
-from kpd.hosts.helper.lease import Lease, Terms
+from kpd.hosts.helper.files import RequestRefused
+from kpd.hosts.helper.lease import Lease, LeaseTerms
 
 MAX_FILE = 4 << 30  # bytes a job may write to one file: a runaway print loop must not fill the disk
 RESERVED = 4096  # bytes set aside on disk at the start for each of `pgid` and `rc`
@@ -20,7 +20,7 @@ SPARE = (".waits", ".pgid", ".rc")  # the files that are set aside
 LONGEST = 300  # characters of a taint
 
 
-class Order(NamedTuple):
+class JobOrder(NamedTuple):
     """What a job is to run, with what, for how many seconds at most, where, and on whose terms."""
 
     script: bytes
@@ -28,7 +28,7 @@ class Order(NamedTuple):
     limit: float
     env: "dict[str, str]"
     cpus: "list[int]"
-    lease: "Terms | None"
+    lease: "LeaseTerms | None"
     nice: int = 0
 
 
@@ -38,7 +38,7 @@ class Supervisor:
     `fds` are the script's stdin, stdout and stderr, the writing end of `alive`, and with a lease `notes`.
     """
 
-    def __init__(self, folder: Path, order: Order, fds: "list[int]") -> None:
+    def __init__(self, folder: Path, order: JobOrder, fds: "list[int]") -> None:
         self.folder = folder
         self.order = order
         self.fds = fds
@@ -81,7 +81,7 @@ class Supervisor:
                 else:
                     self.rc, self.reason = -int(signal.SIGTERM), "killed"
                 token, taint, lost = lease.token, lease.taint, bool(lease.lost)
-            except Refused as err:  # nothing has run
+            except RequestRefused as err:  # nothing has run
                 self.rc, self.reason, taint = -1, "lost", f"there was no lease: {err.message}"
                 lease.note(failed=err.message)
         end = {

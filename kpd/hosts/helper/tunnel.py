@@ -1,4 +1,4 @@
-"""Unix sockets of the host, carried over the pipe: any number of them at once, none faster than its slower end."""
+"""Carries unix sockets of the host over the pipe, any number at once, with back-pressure."""
 
 import collections
 import errno
@@ -7,7 +7,7 @@ import selectors
 import socket
 from pathlib import Path
 
-from kpd.hosts.helper.files import Refused
+from kpd.hosts.helper.files import RequestRefused
 from kpd.hosts.helper.follow import OUTBOX
 from kpd.hosts.helper.wire import Header, Wire
 
@@ -71,15 +71,15 @@ class Tunnels:
         except OSError as err:
             end.close()
             kind = "not_found" if err.errno in (errno.ENOENT, errno.ENOTDIR) else "host"
-            raise Refused(kind, f"cannot connect to {path}: {err.strerror or err}") from err
+            raise RequestRefused(kind, f"cannot connect to {path}: {err.strerror or err}") from err
         self.open[request] = Tunnel(request, end, window)
 
     def op_send(self, request: int, body: bytes, to: int, end: bool) -> Header:
         tunnel = self.open.get(to)
         if tunnel is None:
-            raise Refused("not_found", "the tunnel has ended")
+            raise RequestRefused("not_found", "the tunnel has ended")
         if tunnel.deaf:
-            raise Refused("host", "the tunnel's far end takes no more")
+            raise RequestRefused("host", "the tunnel's far end takes no more")
         tunnel.put(body, end)
         return {"waiting": tunnel.waiting}
 

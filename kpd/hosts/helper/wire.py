@@ -1,4 +1,4 @@
-"""The frames between kpd and its helper: two lengths, a JSON header, raw bytes. Both ends use this module."""
+"""Encodes the frames between kpd and its helper: two lengths, a JSON header, raw bytes. Used by both ends."""
 
 import collections
 import json

@@ -1,1 +1,1 @@
-"""The transport over the OpenSSH client: a session in the connection of a master."""
+"""The transport over the OpenSSH client: a session in a master connection."""

@@ -1,4 +1,4 @@
-"""What OpenSSH's client says when it fails, as a HostError."""
+"""Turns error messages of the OpenSSH client into HostErrors."""
 
 import re
 import shlex

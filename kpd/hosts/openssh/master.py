@@ -1,4 +1,4 @@
-"""The transport over OpenSSH's own client: for hardware keys, second factors, Kerberos and all else that `ssh` can do.
+"""The transport over the OpenSSH client, for hardware keys, second factors, Kerberos and unusual ssh options.
 
 The helper is one session in the connection of an OpenSSH *master*, found by its socket.
 """

@@ -1,1 +1,1 @@
-"""What a host is, what works on it and what does not: probed, tried, checked, and put on its card."""
+"""Probes and checks a host, and builds its card."""

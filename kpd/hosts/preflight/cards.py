@@ -1,4 +1,4 @@
-"""A host's card: what it is, its devices and its checks, whether it answers or not."""
+"""Builds a host's card: its properties, devices and checks, also when it does not answer."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +8,7 @@ from kpd.hosts.preflight.checks import checks, compiler_of
 from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.gpus import usable
 from kpd.hosts.preflight.probe import HostFacts, measuring_cpu
-from kpd.model.places import Check, Device, HostCard, Telemetry
+from kpd.model.hosts import Check, Device, HostCard, Telemetry
 from kpd.text.foreign import plain
 from kpd.workspace.config import LOCAL, HostConfig
 from kpd.workspace.transports import is_here

@@ -1,11 +1,11 @@
-"""What works on a host and what does not, subject by subject, and what a person can do about it."""
+"""Checks what works on a host, subject by subject, with remedies."""
 
 import shlex
 
 from kpd.hosts.preflight import gpu_checks
 from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.probe import COMPILERS, HostFacts
-from kpd.model.places import Check
+from kpd.model.hosts import Check
 from kpd.workspace.config import HostConfig
 from kpd.workspace.transports import is_here
 

@@ -1,4 +1,4 @@
-"""One tiny kernel under ncu: only that tells for certain whether this user may read a GPU's counters."""
+"""Runs a small kernel under ncu, the only sure test of whether this user may read GPU counters."""
 
 import asyncio
 import hashlib

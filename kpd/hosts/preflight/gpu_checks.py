@@ -1,4 +1,4 @@
-"""What works of a host's GPUs and CUDA tools and what does not, and the commands that help."""
+"""Checks a host's GPUs and CUDA tools, with the commands that help."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.gpus import GpuInfo, chosen, listed, too_old, usable
 from kpd.hosts.preflight.probe import HostFacts
-from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
+from kpd.model.hosts import Check, Device, GpuProcess, HostCard, Telemetry
 from kpd.workspace.config import HostConfig
 
 SMI_REMEDIES = {
@@ -149,7 +149,7 @@ def _check(host: str, which: str, seen: Telemetry) -> Check:
     return Check(NAME, "off" if any(one.whose == "unseen" for one in seen.computes) else "ok", found)
 
 
-def _process(one: Computes) -> str:
+def _process(one: GpuProcess) -> str:
     memory = "" if one.memory_mib is None else f", {one.memory_mib} MiB"
     return f"{one.name} (pid {one.pid}{memory}): {WHOSE[one.whose]}"
 

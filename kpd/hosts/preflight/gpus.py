@@ -1,4 +1,4 @@
-"""What nvidia-smi, nvcc and ncu say, as plain facts; cut and cleaned, because it comes from elsewhere."""
+"""Parses the output of nvidia-smi, nvcc and ncu; shortens and cleans it."""
 
 import re
 from collections.abc import Iterable

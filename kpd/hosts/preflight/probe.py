@@ -1,4 +1,4 @@
-"""What a host is: its system, CPU, GPUs, compilers and counters, as plain facts."""
+"""Probes a host: its system, CPU, GPUs, compilers and counters."""
 
 import re
 import shlex

@@ -1,1 +1,1 @@
-"""The transport over SSH in this process: asyncssh for the protocol, the rest as OpenSSH does it."""
+"""The transport over SSH in this process: asyncssh for the protocol, the rest like OpenSSH."""

@@ -1,4 +1,4 @@
-"""One hop's connection, through asyncssh: only this module knows that library."""
+"""Connects to one hop. The only module that imports asyncssh."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""One host on the way, as ssh's configuration describes it, and what is to be thought of the key that it shows."""
+"""Describes one hop from ssh's configuration, and judges the host key that it presents."""
 
 import getpass
 import os

@@ -1,4 +1,4 @@
-"""OpenSSH's known_hosts files: whose key is known, and how one more is added. The format is sshd(8)'s."""
+"""Reads OpenSSH's known_hosts files, and adds keys to them. The format is sshd(8)'s."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""One session channel of an SSH connection as the byte pipe that a Link wants."""
+"""Wraps one session channel of an SSH connection as the byte pipe of a Link."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The transport over SSH, in this process and without an ssh program. Host keys are always checked."""
+"""The transport over SSH in this process, without an ssh program. Host keys are always verified."""
 
 import asyncio
 import contextlib

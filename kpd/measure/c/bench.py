@@ -1,4 +1,4 @@
-"""A C task made ready on a host: its harness built, its machine's roofline known."""
+"""Prepares a C task on a host: builds its harness, measures the machine's roofline."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,9 +14,9 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.roofline import Roofline, measured
-from kpd.measure.run_context import RunContext, beside, timed_on
-from kpd.model.places import Device
-from kpd.workspace.runfolder import read_files
+from kpd.measure.run_context import RunContext, timed_context, untimed_context
+from kpd.model.hosts import Device
+from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 COMPILED = (*SOURCES, "cpu.c")
@@ -79,7 +79,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     """
     facts = await host.probe()
     tools = choose(host.name, facts)
-    measuring, building = timed_on(facts, device), beside(facts, device)
+    measuring, building = timed_context(facts, device), untimed_context(facts, device)
     checking = replace(building, nice=0)  # its calls have time limits
     program = await harness(host, tools, read_files(task.folder, task.protected), task.build.limit_s, say, building)
     measure = partial(measure_roofline, host, tools, measuring)

@@ -1,4 +1,4 @@
-"""From a staged tree to a loadable kernel: one job a build, whose id is its content, so that the host is the cache."""
+"""Compiles a staged tree to a loadable kernel: one job per build, its id a hash of the inputs."""
 
 import re
 

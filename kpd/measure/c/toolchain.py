@@ -1,4 +1,4 @@
-"""The C compiler of a host, the few things in which gcc and clang differ, and the flags that a candidate may set."""
+"""Chooses the C compiler of a host (gcc or clang), and lists the flags that a candidate may set."""
 
 import re
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Tasks that bring their own benchmark: run in fresh copies on a host, in pairs, and read by what they print."""
+"""Measures tasks with their own benchmark: in fresh copies on a host, in pairs, from their output."""

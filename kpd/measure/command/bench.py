@@ -1,4 +1,4 @@
-"""A task that brings its own benchmark, made ready on a host."""
+"""Prepares a task that has its own benchmark."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -8,7 +8,7 @@ from statistics import median
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, LeaseRequest
 from kpd.measure import jobs
-from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, Incorrect, LaunchFilter, Say
+from kpd.measure.bench import BuiltObject, CheckFailed, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
 from kpd.measure.build_cache import BuildCache
 from kpd.measure.command.build import build
 from kpd.measure.command.result import Result
@@ -27,12 +27,12 @@ from kpd.measure.command.runs import (
 )
 from kpd.measure.command.timing import cost, order, time_pairs
 from kpd.measure.judge import HeldOutResult, log_ratio, percent
-from kpd.measure.run_context import RunContext, beside, timed_on
+from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import CaseWork
-from kpd.model.faults import Complaint, Wrong
-from kpd.model.places import Device
-from kpd.workspace.runfolder import read_files
+from kpd.model.faults import Complaint, WrongResult
+from kpd.model.hosts import Device
+from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 HELD_OUT = "abba"
@@ -47,10 +47,10 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandB
     if device.kind == "gpu":
         ncu = {"KPD_NCU": facts["ncu"]} if facts["ncu"] else {}
         env = {"CUDA_VISIBLE_DEVICES": device.id, **ncu}
-    measuring = timed_on(facts, device, env)
+    measuring = timed_context(facts, device, env)
     ceiling = CommandRoofline(host, task, device, measuring)
     await ceiling.measure(say)
-    return CommandBench(host, task, device, runner, measuring, beside(facts, device), ceiling)
+    return CommandBench(host, task, device, runner, measuring, untimed_context(facts, device), ceiling)
 
 
 class CommandBench:
@@ -127,7 +127,7 @@ class CommandBench:
             cases = self._read(run, command).cases
             return CheckPassed(len(cases) or 1, 0.0, command.words)
         except RunFailed as err:
-            raise Incorrect(Wrong(Complaint(str(err)))) from err
+            raise CheckFailed(WrongResult(Complaint(str(err)))) from err
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
@@ -205,12 +205,12 @@ class CommandBench:
             return await reported(self.host, await jobs.run(self.host, spec, say), sides)
 
     def _blame(self, run: CommandRun, command: TaskCommand, alone: bool) -> Result:
-        """The run's result. Raises Incorrect when it is the candidate's (or it is `alone`), else HostError."""
+        """The run's result. Raises CheckFailed when it is the candidate's (or it is `alone`), else HostError."""
         try:
             return self._read(run, command)
         except RunFailed as err:
             if run.side == "b" or alone:
-                raise Incorrect(Wrong(Complaint(str(err)))) from err
+                raise CheckFailed(WrongResult(Complaint(str(err)))) from err
             raise HostError(
                 "host", f"{self.host.name}: the incumbent's own run failed: {err}", "look at the task, then resume"
             ) from err

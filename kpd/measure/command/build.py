@@ -1,4 +1,4 @@
-"""There is nothing to compile; but what Python cannot even parse is known before anything runs."""
+"""Checks that Python files can be parsed; there is nothing to compile."""
 
 import re
 import shlex

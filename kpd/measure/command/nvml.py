@@ -1,4 +1,4 @@
-"""On the host: what a GPU says of itself while a command runs, through NVML where that is installed.
+"""On the host: reads a GPU's telemetry while a command runs, through NVML if installed.
 
 The names and numbers are those of NVML's own header, nvml.h. Runs under Python 3.6, as all that is sent to a host.
 """
@@ -19,7 +19,7 @@ class Reading(NamedTuple):
     reasons: int
 
 
-class Gpu:
+class NvmlGpu:
     """The device with this UUID. Without the library, or the device, nothing is ever seen."""
 
     def __init__(self, uuid: str) -> None:

@@ -1,4 +1,4 @@
-"""What a task's own benchmark has printed, as a score and the times of its cases. Pure.
+"""Parses the output of a task's own benchmark: a score and the times of its cases. Pure.
 
 A benchmark prints logs as it likes, and its result as the last JSON object that begins a line; or, in Kernelking's
 format, a line `KK_TIMING name=… median_us=…` a case.

@@ -1,4 +1,4 @@
-"""What a task says that its cases take, and what the GPU can do at best, if the host has a toolkit to measure that."""
+"""Combines the work that a task declares with the GPU's measured peaks, if the host has a toolkit."""
 
 import contextlib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from kpd.measure.cuda.nvcc import CudaToolchain, choose
 from kpd.measure.roofline import Roofline, work
 from kpd.measure.run_context import RunContext
 from kpd.measure.score import CaseWork
-from kpd.model.places import Device
+from kpd.model.hosts import Device
 from kpd.workspace.expr import ExprError, Expression
 from kpd.workspace.task import Task, TaskError
 

@@ -1,4 +1,4 @@
-"""On the host: runs a task's command again and again, each time in a fresh copy of a tree, and reports a line a run.
+"""On the host: runs a task's command repeatedly, each time in a fresh copy of a tree, and reports a line per run.
 
 It is staged beside the helper's module that ends processes whole, and begun by `runs.script`. Its only argument is an
 order as JSON: the `command`, its `limit_s`, the `sides` to run in turn ("abba"), the tree and the folder of compiled
@@ -18,7 +18,7 @@ from typing import Any, Iterator, NamedTuple  # noqa: UP035 - evaluated under Py
 
 from kpd.hosts.helper.children import Children
 from kpd.hosts.helper.files import remove
-from kpd.measure.command.nvml import Gpu
+from kpd.measure.command.nvml import NvmlGpu
 
 TOLD = (256 << 10, 16 << 10)  # bytes of stdout and of stderr, from their ends, that are reported
 KEPT = 1 << 20  # bytes of each log that stay on the host, from its end
@@ -28,7 +28,7 @@ SHOWN = 10  # names of touched files that are reported
 LOOK_S = 0.05  # between readings of what the GPU says of itself
 
 
-class Order(NamedTuple):
+class RunOrder(NamedTuple):
     """See the module's own text."""
 
     command: str
@@ -40,18 +40,18 @@ class Order(NamedTuple):
     gone: int
 
 
-class Gone(Exception):
+class DaemonGone(Exception):
     """A tree is not there, or is not what its name says."""
 
 
 def main(text: str) -> int:
-    order = Order(**json.loads(text))
+    order = RunOrder(**json.loads(text))
     children = Children()
     children.listen()
     for number, side in enumerate(order.sides):
         try:
             report = run(order, side, number, children)
-        except Gone as err:
+        except DaemonGone as err:
             sys.stderr.write(f"{err}\n")
             return order.gone
         if children.asked:
@@ -63,7 +63,7 @@ def main(text: str) -> int:
     return 0
 
 
-def run(order: Order, side: str, number: int, children: Children) -> "dict[str, Any]":
+def run(order: RunOrder, side: str, number: int, children: Children) -> "dict[str, Any]":
     """One run of the command. Both sides run in a folder of the same name, so that a path tells them nothing."""
     place = Path("run")
     remove(place)
@@ -71,10 +71,10 @@ def run(order: Order, side: str, number: int, children: Children) -> "dict[str, 
     copy(Path(order.trees[side]), home, set(order.protected))
     before = hashes(home)
     if digest(before) != Path(order.trees[side]).name:
-        raise Gone(f"the tree {order.trees[side]} was changed")
+        raise DaemonGone(f"the tree {order.trees[side]} was changed")
     (place / "tmp").mkdir()
     logs = [Path("out", f"{number}{side}.{stream}").resolve() for stream in ("stdout", "stderr")]
-    gpu = Gpu(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
+    gpu = NvmlGpu(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
     started = time.monotonic()
     with guarded(order, side):
         rc, timeout = execute(order, side, place, logs, children, gpu)
@@ -89,7 +89,7 @@ def run(order: Order, side: str, number: int, children: Children) -> "dict[str, 
 
 
 @contextlib.contextmanager
-def guarded(order: Order, side: str) -> "Iterator[None]":
+def guarded(order: RunOrder, side: str) -> "Iterator[None]":
     """Around a run: the other side's cache is shut, and one of which something is not what it was is made anew.
 
     A framework adds to its cache and has no need to change what is there; a candidate might, for a later run.
@@ -97,7 +97,7 @@ def guarded(order: Order, side: str) -> "Iterator[None]":
     known = {}
     for cache in sorted(map(Path, set(order.caches.values()))):
         if not cache.parent.is_dir():
-            raise Gone(f"the folder {cache.parent} is gone")
+            raise DaemonGone(f"the folder {cache.parent} is gone")
         cache.mkdir(exist_ok=True)
         cache.chmod(0o700)  # a runner that was killed has left it shut
         known[cache] = hashes(cache)
@@ -130,7 +130,7 @@ def discard(path: Path) -> None:
 
 
 def execute(
-    order: Order, side: str, place: Path, logs: "list[Path]", children: Children, gpu: Gpu
+    order: RunOrder, side: str, place: Path, logs: "list[Path]", children: Children, gpu: NvmlGpu
 ) -> "tuple[int, bool]":
     """The command's exit status (negative for a signal), and whether its time was over. Ends all that it has begun."""
     home, scratch = place / "task", place / "tmp"
@@ -164,7 +164,7 @@ def execute(
 def copy(tree: Path, home: Path, protected: "set[str]") -> None:
     """A tree's files, of which those that an agent may edit can be written to; a script can be executed."""
     if not tree.is_dir():
-        raise Gone(f"the tree {tree} is gone")
+        raise DaemonGone(f"the tree {tree} is gone")
     for source in files(tree):
         name = str(source.relative_to(tree))
         target = home / name
@@ -183,7 +183,7 @@ def hashes(folder: Path) -> "dict[str, str]":
 
 
 def digest(content: "dict[str, str]") -> str:
-    """The name of a tree with this content: see `kpd.hosts.helper.store.Store.tree`."""
+    """The name of a tree with this content: see `kpd.hosts.helper.store.ContentStore.tree`."""
     return hashlib.sha256(json.dumps(sorted(content.items())).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Runs of a task's command as a job: what the host is asked to do, and what each run's report means."""
+"""Runs a task's command as a job, and interprets the report of each run."""
 
 import json
 from collections.abc import Mapping

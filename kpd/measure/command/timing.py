@@ -1,4 +1,4 @@
-"""The task's own benchmark of incumbent and candidate, back to back: a pair of fresh processes is one observation."""
+"""Times incumbent and candidate with the task's own benchmark, back to back: a pair of processes is one observation."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
@@ -6,17 +6,17 @@ from collections.abc import AsyncGenerator, Callable
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure import jobs
-from kpd.measure.bench import Incorrect, Say
+from kpd.measure.bench import CheckFailed, Say
 from kpd.measure.command.result import CaseResult, Result
 from kpd.measure.command.runs import CommandRun, report
 from kpd.measure.reports import reports
 from kpd.measure.samples import CaseSample, ClockReadings, ProcessSample, both, lowered
 from kpd.model.codec import CodecError
-from kpd.model.faults import OtherCases, Wrong
+from kpd.model.faults import OtherCases, WrongResult
 from kpd.model.scores import Direction
 
 Blamed = Callable[[CommandRun], Result]
-"""A run's result. Raises Incorrect when it fails and is the candidate's, HostError when it is the incumbent's."""
+"""A run's result. Raises CheckFailed when it fails and is the candidate's, HostError when it is the incumbent's."""
 
 
 def order(first: int, processes: int) -> str:
@@ -29,7 +29,7 @@ async def time_pairs(
 ) -> AsyncGenerator[ProcessSample]:
     """`processes` pairs, numbered from `first`, of the runs that the job `spec` makes in the `order` of them.
 
-    A job that was ended before its end is read again as far as it came, so there may be fewer. Raises Incorrect and
+    A job that was ended before its end is read again as far as it came, so there may be fewer. Raises CheckFailed and
     HostError.
     """
     sides = order(first, processes)
@@ -75,9 +75,9 @@ def sample(
     process: int, incumbent: Result, candidate: Result, direction: Direction, taint: str = "",
     telemetry: ClockReadings | None = None,
 ) -> ProcessSample:  # fmt: skip
-    """Two runs as one observation. Raises Incorrect when they did not time the same cases."""
+    """Two runs as one observation. Raises CheckFailed when they did not time the same cases."""
     if incumbent.cases.keys() != candidate.cases.keys():
-        raise Incorrect(Wrong(OtherCases(tuple(sorted(incumbent.cases.keys() ^ candidate.cases.keys())))))
+        raise CheckFailed(WrongResult(OtherCases(tuple(sorted(incumbent.cases.keys() ^ candidate.cases.keys())))))
     score = CaseSample(1, (cost(incumbent.score, direction),), (cost(candidate.score, direction),), telemetry=telemetry)
     cases = {name: _case(case, candidate.cases[name]) for name, case in incumbent.cases.items()}
     return ProcessSample(process, cases, taint, score)

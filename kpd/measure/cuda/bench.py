@@ -1,4 +1,4 @@
-"""A CUDA task made ready on a GPU: its harness built, the device's roofline known."""
+"""Prepares a CUDA task on a GPU: builds its harness, measures the device's roofline."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,8 +14,8 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.roofline import Roofline, measured
-from kpd.measure.run_context import RunContext, beside, timed_on
-from kpd.model.places import Device
+from kpd.measure.run_context import RunContext, timed_context, untimed_context
+from kpd.model.hosts import Device
 from kpd.workspace.task import Task
 
 COMPILED_S = 300.0
@@ -78,8 +78,8 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     tools = choose(host.name, facts, device)
     env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"]}
     # A check need not wait until others leave the GPU alone. It has the lock all the same: it would spoil their timing.
-    checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_on(facts, device, env)
-    building = beside(facts, device)
+    checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
+    building = untimed_context(facts, device)
     program = await harness(host, tools, task, say, building)
     measure = partial(measure_roofline, host, tools, device, measuring)
     roofline = await measure()

@@ -1,4 +1,4 @@
-"""The CUDA toolkit of a host, for one of its GPUs, and the flags of nvcc that a candidate may set."""
+"""Chooses the CUDA toolkit of a host, for one of its GPUs, and lists the flags that a candidate may set."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from kpd.hosts.preflight.gpus import too_old
 from kpd.hosts.preflight.probe import HostFacts
 from kpd.measure.compiling import first_error
 from kpd.measure.flags import DEFINE, AllowList
-from kpd.model.places import Device
+from kpd.model.hosts import Device
 
 STANDARD = "-std=c++17"
 HOST_COMPILERS = ("gcc", "cc", "clang")

@@ -1,4 +1,4 @@
-"""What `ptxas -v` says of each function it has compiled: the resources that decide how many warps fit on an SM."""
+"""Parses `ptxas -v`: the resources of each function, which limit the warps on an SM."""
 
 import re
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
-"""The files of which the one translation unit is made: kernel.cu, then harness.cu."""
+"""Assembles the translation unit from kernel.cu and harness.cu."""
 
 from collections.abc import Callable, Mapping
 
 from kpd.measure.driver.harness import native
-from kpd.workspace.runfolder import read_files
+from kpd.workspace.run_files import read_files
 from kpd.workspace.sections import Sections, split
 from kpd.workspace.task import Task
 

@@ -1,1 +1,1 @@
-"""What kpd's driver, a program on the host, checks and times: the same reports for every language it drives."""
+"""Checks and times with kpd's driver, a program on the host, in the same way for every language."""

@@ -1,4 +1,4 @@
-"""A task whose candidates are objects that kpd's driver loads: staged, built, checked, timed and counted on a host."""
+"""Stages, builds, checks, times and profiles candidates that kpd's driver loads as objects."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -16,8 +16,8 @@ from kpd.measure.roofline import Roofline, work
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
-from kpd.model.places import Device
-from kpd.workspace.runfolder import read_files
+from kpd.model.hosts import Device
+from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 LISTING_LIMIT = 16 << 20

@@ -1,4 +1,4 @@
-"""Are the outputs right, and all accesses in bounds? Against the task's oracle, on inputs that nobody has seen."""
+"""Checks outputs against the task's oracle on new secret inputs, and that all accesses are in bounds."""
 
 import re
 import secrets
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
-from kpd.measure.bench import CheckPassed, Incorrect, Say
+from kpd.measure.bench import CheckFailed, CheckPassed, Say
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
@@ -15,12 +15,12 @@ from kpd.model.faults import (
     BadAccess,
     Complaint,
     Crashed,
+    Defect,
     LeftProcess,
-    Misdeed,
     NoReturn,
     NotLoaded,
     TookTooLong,
-    Wrong,
+    WrongResult,
     WrongValue,
 )
 from kpd.workspace.specs import CheckSpec
@@ -82,7 +82,7 @@ async def check(
 ) -> CheckPassed:  # fmt: skip
     """Every case with every kind of inputs, from `spec.seeds` fresh secret seeds. `built` is an Object's job.
 
-    Raises Incorrect, and HostError for the host's own trouble.
+    Raises CheckFailed, and HostError for the host's own trouble.
     """
     call_limit_ms = int(1000 * min(CALL_LIMIT_S, spec.limit_s / 4))
     path = jobs.out(host, built, OBJECT)
@@ -100,15 +100,15 @@ async def check(
         raise await jobs.unreported(host, result, str(err)) from err
     if report.problem is not None:
         await refuse_device_trouble(host, result, report.problem)
-        raise Incorrect(wrong(report.problem, report.failed, result.stderr))
+        raise CheckFailed(wrong(report.problem, report.failed, result.stderr))
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
     return CheckPassed(report.comparisons, report.worst, worst_at)
 
 
 async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:
-    """Raises Incorrect when the job took too long, HostError when it failed by itself and not because of a kernel."""
+    """Raises CheckFailed when the job took too long, HostError when it failed by itself and not because of a kernel."""
     if result.reason == "timeout":
-        raise Incorrect(Wrong(TookTooLong(what, limit_s)))
+        raise CheckFailed(WrongResult(TookTooLong(what, limit_s)))
     if result.rc not in (0, 1):
         await host.forget(result.id)
         said = jobs.tail(result.stderr)
@@ -133,14 +133,14 @@ def device_trouble(host: Host, said: str) -> HostError | None:
     return HostError("host", f"{host.name}: the GPU cannot be used: {said}", remedy) if remedy else None
 
 
-def wrong(problem: CheckFailure, failed: tuple[str, ...] = (), stderr: bytes = b"") -> Wrong:
+def wrong(problem: CheckFailure, failed: tuple[str, ...] = (), stderr: bytes = b"") -> WrongResult:
     """What the driver saw a kernel do; `failed` are all cases and inputs that were wrong, "case/inputs"."""
     moment = "" if problem.when in ("check", "load") else problem.when
     by_incumbent = problem.who == "incumbent"
-    return Wrong(_misdeed(problem, stderr), problem.case, problem.distribution, moment, by_incumbent, failed)
+    return WrongResult(_misdeed(problem, stderr), problem.case, problem.distribution, moment, by_incumbent, failed)
 
 
-def _misdeed(problem: CheckFailure, stderr: bytes) -> Misdeed:
+def _misdeed(problem: CheckFailure, stderr: bytes) -> Defect:
     match problem.kind:
         case "crash":
             return Crashed(problem.signal, jobs.tail(stderr, 1))
@@ -183,7 +183,7 @@ async def memcheck(
     engine_memcheck in native/cuda/device.cu. CUDA's own errors do not count: a check sees them, and some a candidate
     may have looked for.
 
-    Raises Incorrect for what it reports, and HostError when it cannot, or not for every case.
+    Raises CheckFailed for what it reports, and HostError when it cannot, or not for every case.
     """
     path = jobs.out(host, built, OBJECT)
     run = jobs.words([harness.program, "memcheck", path])
@@ -202,7 +202,7 @@ async def memcheck(
     errors = sum(int(count) for count in _SUMMARY.findall(said))
     if errors:
         first = " · ".join(_SAID.findall(said)[:MOST_LINES])
-        raise Incorrect(Wrong(BadAccess(first, errors)))
+        raise CheckFailed(WrongResult(BadAccess(first, errors)))
     if result.rc != 0 or not _SUMMARY.search(said):
         await host.forget(job)
         told = "did not come to an end" if result.reason else f"did not see every case: {jobs.tail(result.stderr)}"

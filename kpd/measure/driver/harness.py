@@ -1,4 +1,4 @@
-"""A task's harness and kpd's driver as one program on the host, and the cases that it describes."""
+"""Builds a task's harness with kpd's driver, and reads the cases that it describes."""
 
 from dataclasses import dataclass
 from importlib.resources import files as resources
@@ -19,7 +19,7 @@ class BadHarness(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class HarnessCase:
     """A case's dims by name, and the size in bytes of each of its buffers; not all cases are timed, or checked."""
 
     name: str
@@ -35,13 +35,13 @@ class Harness:
 
     program: str
     symbol: str
-    cases: tuple[Case, ...]
+    cases: tuple[HarnessCase, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Described:
     symbol: str
-    cases: tuple[Case, ...]
+    cases: tuple[HarnessCase, ...]
 
 
 def native(name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Candidate against incumbent, A B B A, in fresh processes that one job runs in turn."""
+"""Times candidate against incumbent, A B B A, in fresh processes of one job."""
 
 import contextlib
 import secrets
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs, samples
-from kpd.measure.bench import Incorrect, Say
+from kpd.measure.bench import CheckFailed, Say
 from kpd.measure.driver.check import (
     CheckFailure,
     refuse_device_trouble,
@@ -20,7 +20,7 @@ from kpd.measure.reports import reports
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import Batches, CaseSample, ClockReadings, ProcessSample
 from kpd.model.codec import CodecError, decode
-from kpd.model.faults import LeftThreads, Wrong
+from kpd.model.faults import LeftThreads, WrongResult
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 CASE_LIMIT_MS = 20_000
@@ -73,7 +73,7 @@ async def time_pair(
 
     One job runs them all, and each is a sample as soon as it has ended; closing the generator ends the job in the
     background. A job that was ended like that is read again as far as it came, so there may be fewer samples.
-    Which object is loaded first alternates with the process number. Raises Incorrect when an output is wrong after it
+    Which object is loaded first alternates with the process number. Raises CheckFailed when an output is wrong after it
     was timed, and HostError.
     """
     arguments = (bench.quads, tolerance.rtol, tolerance.atol, CASE_LIMIT_MS)
@@ -130,7 +130,7 @@ async def _refuse_end(
     """What the job's end says that its reports did not."""
     if problem is not None:
         await refuse_device_trouble(host, result, problem)
-        raise Incorrect(wrong(problem, stderr=result.stderr))
+        raise CheckFailed(wrong(problem, stderr=result.stderr))
     if result.cached and jobs.cut_short(result):
         return
     await jobs.refuse_unfinished(host, result)
@@ -165,4 +165,4 @@ def _refuse_threads(report: _Report) -> None:
     """A thread that outlives the call could compute while the clock does not run."""
     for name, case in report.cases.items():
         if case.threads > 1:
-            raise Incorrect(Wrong(LeftThreads(case.threads - 1), name))
+            raise CheckFailed(WrongResult(LeftThreads(case.threads - 1), name))

@@ -1,1 +1,1 @@
-"""NVIDIA's Nsight Compute as a source of metrics: what is asked of it, how it is run, how its reports are read."""
+"""Reads metrics from NVIDIA's Nsight Compute: what is asked, how it runs, how its reports are read."""

@@ -1,4 +1,4 @@
-"""NVIDIA's own advice: each piece once, what saves most time first, and beside it kpd's finding that says the same."""
+"""Reads NVIDIA's own advice: each piece once, the largest saving first, with kpd's matching finding."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Launches → metrics: whose launches they are, and what they come to for each case and for all of them.
+"""Assigns launches to cases, and computes their metrics for each case and for all.
 
 Every case counts by its time. That ncu measured the right kernels is checked, not assumed.
 """

@@ -1,4 +1,4 @@
-"""Reading a report in a process of its own; see `read`."""
+"""Reads a report in a separate process; see `read`."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 from kpd.model.codec import CodecError, decode
 from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.text.foreign import plain
-from kpd.workspace.environment import passed
+from kpd.workspace.environment import child_environment
 
 LIMIT_S = 60.0
 LARGEST = 8 << 20
@@ -43,7 +43,7 @@ async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "kpd.profile.ncu.read", folder,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env=passed(), start_new_session=True,
+        env=child_environment(), start_new_session=True,
     )  # fmt: skip
     assert child.stdout is not None
     assert child.stderr is not None

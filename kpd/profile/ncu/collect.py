@@ -1,4 +1,4 @@
-"""Running Nsight Compute around a process that calls the kernel: the script for the host, and what its end means."""
+"""Runs Nsight Compute around a process that calls the kernel: the script, and the meaning of its exit."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a report of ncu holds, reader and version aside: one kernel launch with its values and NVIDIA's own advice."""
+"""Defines the content of an ncu report, independent of reader and version: launches with values and advice."""
 
 import math
 import re

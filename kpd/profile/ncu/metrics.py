@@ -1,4 +1,4 @@
-"""What kpd asks of Nsight Compute, as data: its metrics in kpd's names and units.
+"""Lists what kpd asks of Nsight Compute: its metrics in kpd's names and units.
 
 Names of ncu have moved between its versions and differ between architectures, and its sections hold some values in
 another form than the curated list, so each metric lists the ways to have it, the preferred first. The names are those

@@ -1,4 +1,4 @@
-"""A report as ncu itself exports it: the tables of `ncu --import … --csv --page raw` and `--page details`."""
+"""Reads a report from ncu's CSV export: `ncu --import … --csv --page raw` and `--page details`."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A report as JSON, in a process of its own: `python -P -m kpd.profile.ncu.read FOLDER`.
+"""Prints a report as JSON, as a program: `python -P -m kpd.profile.ncu.read FOLDER`.
 
 NVIDIA's reader is a native library, and a report comes from a host where a candidate has run: neither belongs into the
 daemon, nor does the memory that pandas takes.

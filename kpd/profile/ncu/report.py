@@ -1,4 +1,4 @@
-"""A report through NVIDIA's own reader, `ncu_report`, which needs neither ncu nor a GPU."""
+"""Reads a report with NVIDIA's `ncu_report`, which needs neither ncu nor a GPU."""
 
 from collections.abc import Iterator
 from pathlib import Path

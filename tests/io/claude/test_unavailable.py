@@ -11,7 +11,7 @@ import pytest
 from anthropic.resources.messages import AsyncMessages
 
 from kpd.claude.errors import Unavailable
-from kpd.claude.failures import LONGEST_WORDS, harmless
+from kpd.claude.failures import LONGEST_WORDS, without_key
 from kpd.claude.service import Service
 from kpd.workspace.config import ClaudeConfig
 from tests.support.claude.anthropic_script import Behaviour
@@ -172,7 +172,7 @@ async def test_the_key_is_in_no_exception_no_reason_and_no_log(everything_logged
 
 
 def test_words_of_strangers_are_made_harmless() -> None:
-    assert harmless("a\x1b[2J\n b\u202e\tc", "") == "a [2J b c"
-    assert harmless("x" * 5000, "k") == "x" * (LONGEST_WORDS - 1) + "…"
-    assert harmless("key: SECRET!", "SECRET") == "key: …!"
-    assert harmless(None, "k") == ""
+    assert without_key("a\x1b[2J\n b\u202e\tc", "") == "a [2J b c"
+    assert without_key("x" * 5000, "k") == "x" * (LONGEST_WORDS - 1) + "…"
+    assert without_key("key: SECRET!", "SECRET") == "key: …!"
+    assert without_key(None, "k") == ""

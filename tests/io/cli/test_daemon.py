@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.daemon.views import Sources, answer
 from kpd.model import events as e
 from kpd.model.codec import encode
+from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.nouns import Budget, Gain, Verdict
-from kpd.model.places import Device, HostCard, Look, Telemetry
+from kpd.model.state import Budget, Gain, Verdict
 from kpd.model.status import Running
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
@@ -37,7 +37,7 @@ class Served:
     """A workspace whose log the test writes, behind the daemon's own server; commands are recorded."""
 
     ws: Workspace
-    journal: Journal
+    journal: EventJournal
     commands: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     refusal: DaemonError | None = None
     looks: list[Any] = field(default_factory=list)
@@ -105,7 +105,7 @@ async def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
         ws = Workspace.find(root)
         ws.make_private()
-        journal = Journal(Store(ws.store))
+        journal = EventJournal(EventStore(ws.store))
         journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(ws.root)))
         made = Served(ws, journal)
         async with Server(ws.make_socket_folder(), journal, made.query, made.command):
@@ -116,7 +116,9 @@ async def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 async def test_questions_as_text_and_as_json(served: Served) -> None:
     gpu = Device("GPU-1", "gpu", "H100")
     served.journal.emit(e.HostProbed(HostCard("local", "local", device="Some CPU", compiler="gcc 12", devices=(gpu,))))
-    served.looks = [json.loads(encode(Look("local", 1.0, devices={"GPU-1": Telemetry(1.0, "me\x1b[2J", sm_mhz=1980)})))]
+    served.looks = [
+        json.loads(encode(HostStatus("local", 1.0, devices={"GPU-1": Telemetry(1.0, "me\x1b[2J", sm_mhz=1980)})))
+    ]
     served.queue("r1")
     served.journal.emit(e.RunStarted("r1", "cpu"))
     served.iterate("r1", 0, "baseline", "baseline")
@@ -298,7 +300,7 @@ async def test_a_follower_says_when_the_daemon_has_gone(tmp_path: Path, monkeypa
         )
         ws = Workspace.find(root)
         ws.make_private()
-        journal = Journal(Store(ws.store))
+        journal = EventJournal(EventStore(ws.store))
         journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(ws.root)))
         made = Served(ws, journal)
         async with Server(ws.make_socket_folder(), journal, made.query, made.command):

@@ -15,13 +15,13 @@ from hypothesis import given, strategies as st
 
 from kpd.cli import checks
 from kpd.cli.main import main
-from kpd.cli.text import clean, width
-from kpd.daemon.journal import Journal
+from kpd.cli.terminal_text import clean, width
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.daemon.views import Sources, answer
 from kpd.model import codec, events as e
-from kpd.model.places import Check, HostCard
+from kpd.model.hosts import Check, HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import find_tasks
@@ -194,7 +194,7 @@ async def test_a_daemon_looks_for_us_and_is_nudged(tmp_path: Path, monkeypatch: 
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
         ws = Workspace.find(root)
         ws.make_private()
-        journal = Journal(Store(ws.store))
+        journal = EventJournal(EventStore(ws.store))
         journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(root)))
         async with Server(ws.make_socket_folder(), journal, query, command):
             code, out, err = await kpd("doctor")

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 from kpd.cli import hosts
 from kpd.cli.hosts_add import name_for
 from kpd.cli.main import main
-from kpd.cli.text import clean
+from kpd.cli.terminal_text import clean
 from kpd.model import codec
-from kpd.model.places import Check, Computes, Device, HostCard, Telemetry
+from kpd.model.hosts import Check, Device, GpuProcess, HostCard, Telemetry
 from kpd.workspace.config import HOST_NAME, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from tests.support.cli.places import MINE, Kpd, at_home, box, fingerprint, ws
@@ -212,7 +212,7 @@ def test_without_any_host_it_says_how_to_look(ws: Workspace, capsys: pytest.Capt
 
 
 def test_what_gpus_do_now_is_a_line_for_each_that_was_looked_at() -> None:
-    others = (Computes(7, "python3", 1386), Computes(8, "kernel", 5, "kpd"), Computes(9, "Xorg", 5, "tolerated"))
+    others = (GpuProcess(7, "python3", 1386), GpuProcess(8, "kernel", 5, "kpd"), GpuProcess(9, "Xorg", 5, "tolerated"))
     busy = Telemetry(
         1.0, "me@box:/ws, r1.2-time0", sm_mhz=1920.0, power_w=698.7, power_limit_w=700.0, temperature_c=59.0,
         memory_used_mib=1434.0, busy_pct=99.0, slowed=("power limit",), computes=others,

@@ -162,7 +162,7 @@ def test_help_and_usage_errors_import_nothing_heavy(kpd: Kpd, tmp_path: Path) ->
         )
         loaded = set(done.stdout.splitlines()[-1].split())
         kpds = {name for name in loaded if name.split(".")[0] in ("kpd", "tui")}
-        rooms = {"main", "outcome", "parser", "text"}
+        rooms = {"main", "exit_codes", "parser", "terminal_text"}
         operations = {name for name in kpds if name.startswith("kpd.operations")}
         cleaner = {"kpd.text", "kpd.text.foreign"}
         assert kpds == {"kpd", "kpd.cli", "kpd.wire", *(f"kpd.cli.{room}" for room in rooms), *operations, *cleaner}

@@ -28,7 +28,7 @@ def test_a_closed_stderr_leaves_the_exit_code_and_what_is_printed(shell: Shell) 
 
 
 def test_no_file_of_kpd_s_gets_the_number_of_a_closed_stream(tmp_path: Path) -> None:
-    code = "import os; from kpd.cli.main import make_whole; make_whole(); n = os.open('/', 0)"
+    code = "import os; from kpd.cli.main import open_missing; open_missing(); n = os.open('/', 0)"
     code += "; open('n', 'w').write(str(n))"
     command = f'PYTHONPATH={ROOT} {sys.executable} -c "{code}" <&- >&- 2>&-'
     assert subprocess.run(["bash", "-c", command], cwd=tmp_path).returncode == 0

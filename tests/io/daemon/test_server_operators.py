@@ -11,13 +11,13 @@ from hypothesis import given, strategies as st
 
 from kpd.client import ask, operator
 from kpd.daemon import outbox
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.outbox import LONGEST, MOST_STREAMS, last_line
 from kpd.daemon.server import Server
 from kpd.messages import Live
 from kpd.model.events import Event
 from kpd.subscription import Client
-from kpd.wire import MOST_NAME, LiveOutput, named
+from kpd.wire import MOST_NAME, LiveOutput, clean_name
 from tests.support.daemon.served import Answers, noticed, raw
 
 HOSTILE = "\x1b[2Jada\n\u202e<b>\u0301\x00 [red]`${x}` " + "z" * 5000
@@ -66,12 +66,12 @@ async def test_a_name_that_is_no_text_ends_the_connection(folder: Path, server: 
 
 @given(st.text(max_size=500) | st.just(HOSTILE))
 def test_a_name_is_one_short_harmless_line(text: str) -> None:
-    name = named(text)
+    name = clean_name(text)
     assert len(name) <= MOST_NAME
     assert name == name.strip()
     assert all(char.isalnum() or char in " ._@:/+-" for char in name)
     assert name.lower() != "kpd"
-    assert named(name) == name
+    assert clean_name(name) == name
 
 
 def test_who_is_at_this_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,9 @@ async def test_a_reader_is_refused_every_command_by_the_daemon(folder: Path, ser
 # ── how much output ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def lives(folder: Path, journal: Journal, live: LiveOutput, *pieces: tuple[str, str]) -> list[tuple[str, str]]:
+async def lives(
+    folder: Path, journal: EventJournal, live: LiveOutput, *pieces: tuple[str, str]
+) -> list[tuple[str, str]]:
     """What a client that wants `live` gets of these (channel, text) until an event that comes after all of them."""
     async with Client(folder / "s", "test", live=live) as client:
         messages = client.messages()
@@ -145,7 +147,7 @@ PIECES = (("build", "cc -c a.c\ncc -c b.c\n"), ("agent", "I th"), ("agent", "ink
 
 
 async def test_full_none_and_brief(
-    folder: Path, server: Server, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    folder: Path, server: Server, journal: EventJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "BRIEF_S", 0.05)
     assert await lives(folder, journal, "full", *PIECES) == list(PIECES)
@@ -154,7 +156,7 @@ async def test_full_none_and_brief(
 
 
 async def test_brief_output_stays_small_whatever_comes(
-    folder: Path, server: Server, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    folder: Path, server: Server, journal: EventJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "BRIEF_S", 0.05)
     flood = [("build", "x" * 1_000_000), *((f"channel {n}", "line\n" * 1000) for n in range(100)), ("build", "y" * 50)]
@@ -171,7 +173,7 @@ async def test_live_is_one_of_three_words(folder: Path, server: Server) -> None:
         assert "live" in (await client.read())["error"]["message"]
 
 
-async def test_an_older_client_gets_all_output(folder: Path, server: Server, journal: Journal) -> None:
+async def test_an_older_client_gets_all_output(folder: Path, server: Server, journal: EventJournal) -> None:
     async with raw(folder) as client:
         client.send(id=2, op="subscribe", after=0)
         await client.read()

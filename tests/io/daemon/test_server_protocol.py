@@ -12,7 +12,7 @@ import pytest
 
 from kpd import __version__
 from kpd.daemon import server as server_module
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import MAX_OPEN, Server
 from kpd.daemon.system import peer_uid
 from kpd.wire import MAX_REQUEST, PROTOCOL
@@ -21,7 +21,7 @@ from tests.support.daemon.served import Answers, noticed, raw
 pytestmark = pytest.mark.usefixtures("server")
 
 
-async def test_hello_says_who_the_daemon_is(folder: Path, journal: Journal) -> None:
+async def test_hello_says_who_the_daemon_is(folder: Path, journal: EventJournal) -> None:
     journal.emit(noticed("x"))
     async with raw(folder, hello=False) as client:
         reply = await client.hello(read_only=True)
@@ -92,7 +92,7 @@ async def test_the_largest_line_that_is_allowed_passes(folder: Path) -> None:
         assert (await client.read())["result"] == {"text": text}
 
 
-async def test_a_client_killed_in_mid_message_harms_nobody(folder: Path, journal: Journal) -> None:
+async def test_a_client_killed_in_mid_message_harms_nobody(folder: Path, journal: EventJournal) -> None:
     program = """
         import os, signal, socket, sys
         s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
@@ -208,7 +208,9 @@ async def test_another_user_is_refused(folder: Path) -> None:
     assert b"not user 65534" in said
 
 
-async def test_leaving_says_goodbye_after_the_last_answer(folder: Path, journal: Journal, answers: Answers) -> None:
+async def test_leaving_says_goodbye_after_the_last_answer(
+    folder: Path, journal: EventJournal, answers: Answers
+) -> None:
     async with Server(folder / "s", journal, answers.query, answers.command):
         reader, writer = await asyncio.open_unix_connection(folder / "s")
         writer.write(b'{"id":1,"op":"hello","protocol":1}\n{"id":2,"op":"command","verb":"slow"}\n')

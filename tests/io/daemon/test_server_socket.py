@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from kpd.daemon import system
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.daemon.system import AlreadyRunning, hold
+from kpd.daemon.system import AlreadyRunning, hold_lock
 from kpd.subscription import Client
 from tests.support.daemon.served import Answers
 
@@ -24,7 +24,9 @@ async def answers_at(path: Path) -> bool:
         return bool(await client.query("echo", a=1) == {"a": 1})
 
 
-async def test_a_socket_that_a_killed_daemon_left_is_replaced(folder: Path, journal: Journal, answers: Answers) -> None:
+async def test_a_socket_that_a_killed_daemon_left_is_replaced(
+    folder: Path, journal: EventJournal, answers: Answers
+) -> None:
     path = folder / "s"
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(str(path))
@@ -34,7 +36,7 @@ async def test_a_socket_that_a_killed_daemon_left_is_replaced(folder: Path, jour
     assert not path.exists()
 
 
-async def test_a_file_that_is_no_socket_is_left_alone(folder: Path, journal: Journal, answers: Answers) -> None:
+async def test_a_file_that_is_no_socket_is_left_alone(folder: Path, journal: EventJournal, answers: Answers) -> None:
     path = folder / "s"
     path.write_text("precious")
     with pytest.raises(FileExistsError, match="not a socket"):
@@ -43,12 +45,14 @@ async def test_a_file_that_is_no_socket_is_left_alone(folder: Path, journal: Jou
     assert path.read_text() == "precious"
 
 
-async def test_only_the_owner_may_open_the_socket(folder: Path, journal: Journal, answers: Answers) -> None:
+async def test_only_the_owner_may_open_the_socket(folder: Path, journal: EventJournal, answers: Answers) -> None:
     async with Server(folder / "s", journal, answers.query, answers.command):
         assert stat.S_IMODE((folder / "s").stat().st_mode) == 0o600
 
 
-async def test_a_socket_that_has_been_replaced_is_not_removed(folder: Path, journal: Journal, answers: Answers) -> None:
+async def test_a_socket_that_has_been_replaced_is_not_removed(
+    folder: Path, journal: EventJournal, answers: Answers
+) -> None:
     path = folder / "s"
     async with Server(path, journal, answers.query, answers.command):
         other = socket.socket(socket.AF_UNIX)
@@ -59,7 +63,7 @@ async def test_a_socket_that_has_been_replaced_is_not_removed(folder: Path, jour
 
 
 async def test_a_path_too_long_for_a_socket_is_an_error_in_words(
-    folder: Path, journal: Journal, answers: Answers
+    folder: Path, journal: EventJournal, answers: Answers
 ) -> None:
     with pytest.raises(OSError, match="too long"):
         async with Server(folder / ("s" * 120), journal, answers.query, answers.command):
@@ -69,9 +73,9 @@ async def test_a_path_too_long_for_a_socket_is_an_error_in_words(
 HOLDER = """
     import sys, time
     from pathlib import Path
-    from kpd.daemon.system import hold
+    from kpd.daemon.system import hold_lock
 
-    with hold(Path(sys.argv[1])):
+    with hold_lock(Path(sys.argv[1])):
         print("held", flush=True)
         sys.stdin.read()
 """
@@ -100,26 +104,26 @@ def end(child: subprocess.Popen[str], number: int) -> None:
 def test_a_second_daemon_is_told_who_the_first_is(tmp_path: Path) -> None:
     path = tmp_path / "daemon.lock"
     child = holder(path)
-    with pytest.raises(AlreadyRunning, match=f"process {child.pid}") as caught, hold(path):
+    with pytest.raises(AlreadyRunning, match=f"process {child.pid}") as caught, hold_lock(path):
         raise AssertionError("both hold it")
     assert caught.value.pid == child.pid
     end(child, signal.SIGKILL)
-    with hold(path):
+    with hold_lock(path):
         assert path.read_text() == f"{os.getpid()}\n"
 
 
 def test_the_lock_ends_with_its_block_and_the_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "daemon.lock"
-    with hold(path), pytest.raises(AlreadyRunning), hold(path):
+    with hold_lock(path), pytest.raises(AlreadyRunning), hold_lock(path):
         raise AssertionError("both hold it")
     assert path.exists()
-    with hold(path):
+    with hold_lock(path):
         pass
 
 
 def test_a_child_process_does_not_keep_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "daemon.lock"
-    with hold(path):
+    with hold_lock(path):
         child = subprocess.Popen(
             [sys.executable, "-c", "print('up', flush=True); input()"],
             stdin=subprocess.PIPE,
@@ -128,7 +132,7 @@ def test_a_child_process_does_not_keep_the_lock(tmp_path: Path) -> None:
         )
         assert child.stdout is not None
         assert child.stdout.readline() == b"up\n"
-    with hold(path):
+    with hold_lock(path):
         pass
     child.communicate(b"\n", timeout=10)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kpd.daemon import outbox as outbox_module, server as server_module
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.outbox import MAX_LIVE
 from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.model.kinds import Told
-from kpd.model.standing import LogTrouble
+from kpd.model.waits import LogTrouble
 from tests.support.daemon.served import Answers, Raw, noticed, raw
 
 pytestmark = pytest.mark.usefixtures("server")
@@ -28,7 +28,7 @@ def sequence(messages: list[dict[str, dict[str, int]]]) -> list[int]:
     return [message["event"]["seq"] for message in messages if "event" in message]
 
 
-async def test_from_nothing_a_subscriber_gets_the_state_then_events(folder: Path, journal: Journal) -> None:
+async def test_from_nothing_a_subscriber_gets_the_state_then_events(folder: Path, journal: EventJournal) -> None:
     journal.emit(e.QueueHeld(Told("x")))
     async with raw(folder) as client:
         await subscribed(client)
@@ -44,7 +44,7 @@ async def test_from_nothing_a_subscriber_gets_the_state_then_events(folder: Path
         assert await client.read() == {"event": frame}
 
 
-async def test_from_a_recent_number_a_subscriber_gets_just_what_it_missed(folder: Path, journal: Journal) -> None:
+async def test_from_a_recent_number_a_subscriber_gets_just_what_it_missed(folder: Path, journal: EventJournal) -> None:
     for n in range(5):
         journal.emit(noticed(str(n)))
     async with raw(folder) as client:
@@ -53,7 +53,7 @@ async def test_from_a_recent_number_a_subscriber_gets_just_what_it_missed(folder
         assert [(await client.read())["event"]["seq"] for _ in range(3)] == [4, 5, 6]
 
 
-async def test_up_to_date_a_subscriber_gets_only_what_is_new(folder: Path, journal: Journal) -> None:
+async def test_up_to_date_a_subscriber_gets_only_what_is_new(folder: Path, journal: EventJournal) -> None:
     journal.emit(noticed("0"))
     async with raw(folder) as client:
         await subscribed(client, after=1)
@@ -63,7 +63,7 @@ async def test_up_to_date_a_subscriber_gets_only_what_is_new(folder: Path, journ
 
 @pytest.mark.parametrize("after", [1, 9, -4])
 async def test_too_far_behind_or_from_another_log_a_subscriber_gets_the_state(
-    folder: Path, journal: Journal, after: int, monkeypatch: pytest.MonkeyPatch
+    folder: Path, journal: EventJournal, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, "CATCH_UP", 2)
     for n in range(4):
@@ -73,7 +73,7 @@ async def test_too_far_behind_or_from_another_log_a_subscriber_gets_the_state(
         assert (await client.read())["snapshot"]["seq"] == 4
 
 
-async def test_a_log_that_cannot_be_read_still_gives_the_state(folder: Path, journal: Journal) -> None:
+async def test_a_log_that_cannot_be_read_still_gives_the_state(folder: Path, journal: EventJournal) -> None:
     journal.emit(noticed("0"))
     journal.emit(noticed("1"))
     journal.store._db.execute("UPDATE events SET kind = 'moon_landed' WHERE seq = 2")
@@ -82,7 +82,7 @@ async def test_a_log_that_cannot_be_read_still_gives_the_state(folder: Path, jou
         assert (await client.read())["snapshot"]["seq"] == 2
 
 
-async def test_who_has_not_subscribed_is_told_nothing(folder: Path, journal: Journal) -> None:
+async def test_who_has_not_subscribed_is_told_nothing(folder: Path, journal: EventJournal) -> None:
     async with raw(folder) as client:
         journal.emit(noticed("x"))
         journal.live("build", "r1", 1, "x")
@@ -91,7 +91,7 @@ async def test_who_has_not_subscribed_is_told_nothing(folder: Path, journal: Jou
 
 
 async def test_the_heart_beats_for_subscribers_at_rest(
-    folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    folder: Path, journal: EventJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_module, "HEARTBEAT_S", 0.02)
     journal.emit(noticed("x"))
@@ -104,7 +104,7 @@ async def test_the_heart_beats_for_subscribers_at_rest(
         writer.close()
 
 
-async def test_live_output_is_broadcast(folder: Path, journal: Journal) -> None:
+async def test_live_output_is_broadcast(folder: Path, journal: EventJournal) -> None:
     async with raw(folder) as client:
         await subscribed(client)
         await client.read()
@@ -112,7 +112,7 @@ async def test_live_output_is_broadcast(folder: Path, journal: Journal) -> None:
         assert await client.read() == {"live": {"channel": "build", "run": "r1", "iteration": 3, "text": "cc\n"}}
 
 
-async def test_a_slow_client_loses_live_output_by_count_and_no_event(folder: Path, journal: Journal) -> None:
+async def test_a_slow_client_loses_live_output_by_count_and_no_event(folder: Path, journal: EventJournal) -> None:
     text = "x" * 8000
     sent = 4 * MAX_LIVE // len(text)
     async with raw(folder) as client:
@@ -139,7 +139,7 @@ async def test_a_slow_client_loses_live_output_by_count_and_no_event(folder: Pat
 
 
 async def test_a_client_too_slow_for_events_is_cut_off_and_may_come_back(
-    folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    folder: Path, journal: EventJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox_module, "MAX_DURABLE", 300_000)
     async with raw(folder) as quick, raw(folder) as slow:
@@ -168,7 +168,7 @@ async def test_a_client_too_slow_for_events_is_cut_off_and_may_come_back(
 
 
 async def test_a_client_that_never_reads_again_is_dropped(
-    folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    folder: Path, journal: EventJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox_module, "MAX_DURABLE", 100_000)
     monkeypatch.setattr(outbox_module, "GRACE_S", 0.05)
@@ -192,7 +192,7 @@ def _all_of(connection: socket.socket) -> bytes:
 
 
 async def test_a_state_larger_than_the_queue_is_sent_whole(
-    folder: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    folder: Path, journal: EventJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox_module, "MAX_DURABLE", 10_000)
     for _ in range(50):
@@ -211,7 +211,7 @@ async def test_big_answers_reach_a_client_that_reads(folder: Path) -> None:
         assert len((await client.read())["result"]) == 5_000_000
 
 
-async def test_a_suspended_journal_shows_in_every_subscriber(folder: Path, journal: Journal) -> None:
+async def test_a_suspended_journal_shows_in_every_subscriber(folder: Path, journal: EventJournal) -> None:
     async with raw(folder) as client:
         await subscribed(client)
         await client.read()

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from kpd.client import DaemonError
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.process import Daemon
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.engine.control import Control, Interrupted
 from kpd.model import events as e
-from kpd.model.nouns import Budget
-from kpd.model.standing import LogTrouble, PausedBy
-from kpd.text.notices import watched
+from kpd.model.state import Budget
+from kpd.model.waits import LogTrouble, PausedBy
+from kpd.text.notices import watchdog_notice
 from kpd.workspace.config import Config, NotifyConfig
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
@@ -59,13 +59,13 @@ def test_a_hangup_has_the_config_read_and_says_what_came_of_it(daemon: RealDaemo
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Store(tmp_path / "events.db") as store:
-        yield Journal(store)
+def journal(tmp_path: Path) -> Iterator[EventJournal]:
+    with EventStore(tmp_path / "events.db") as store:
+        yield EventJournal(store)
 
 
 @pytest.fixture
-def control(journal: Journal) -> Control:
+def control(journal: EventJournal) -> Control:
     journal.emit(e.RunQueued("r1", "scale", "sweep", "local", Budget()))
     journal.emit(e.RunStarted("r1", "cpu"))
     return Control(journal, "r1")
@@ -78,11 +78,11 @@ async def test_what_waits_between_steps_is_over_when_the_daemon_ends(control: Co
     with pytest.raises(Interrupted, match="shutdown"):
         await waiting
     with pytest.raises(Interrupted, match="shutdown"):
-        await control.boundary()
+        await control.checkpoint()
 
 
 async def test_a_step_may_still_ask_while_the_daemon_ends_unless_it_is_paused(
-    control: Control, journal: Journal
+    control: Control, journal: EventJournal
 ) -> None:
     with control.step():
         control.finish()
@@ -105,13 +105,15 @@ async def test_to_skip_or_stop_a_step_goes_before_its_end(control: Control) -> N
     with pytest.raises(Interrupted, match="ada"):
         await running
     with pytest.raises(Interrupted, match="shutdown"):
-        await control.boundary()
+        await control.checkpoint()
 
 
 # ── who is told ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_the_command_runs_once_for_each_time_that_somebody_is_needed(tmp_path: Path, journal: Journal) -> None:
+async def test_the_command_runs_once_for_each_time_that_somebody_is_needed(
+    tmp_path: Path, journal: EventJournal
+) -> None:
     heard = tmp_path / "heard"
     script = ("sh", "-c", f'echo "$KPD_TEXT" >> {heard}')
     (tmp_path / "ws").mkdir()
@@ -134,7 +136,7 @@ async def test_the_command_runs_once_for_each_time_that_somebody_is_needed(tmp_p
     journal.emit(e.RunQueued("r1", "scale", "sweep", "local", Budget()))
     stalled = e.StepStalled("r1", 3, "time", 900.0)
     journal.emit(stalled)
-    await told(full, full, watched(stalled))
+    await told(full, full, watchdog_notice(stalled))
     assert daemon.engine.config.notify.command == script
 
 

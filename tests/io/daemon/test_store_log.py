@@ -5,7 +5,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 
 
 def test_a_write_that_the_system_refuses_leaves_the_log_as_it_was(tmp_path: Path) -> None:
@@ -13,11 +13,11 @@ def test_a_write_that_the_system_refuses_leaves_the_log_as_it_was(tmp_path: Path
     program = """
         import resource, sys
         from pathlib import Path
-        from kpd.daemon.store import Store, StoreError
+        from kpd.daemon.store import EventStore, StoreError
         from kpd.model.events import Noticed
         from kpd.model.notices import Said
 
-        store = Store(Path(sys.argv[1]))
+        store = EventStore(Path(sys.argv[1]))
         store.append(Noticed("info", Said("before")), 0.0)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
@@ -41,16 +41,16 @@ def test_an_event_is_on_disk_when_append_returns(tmp_path: Path) -> None:
     program = """
         import os, signal, sys
         from pathlib import Path
-        from kpd.daemon.store import Store
+        from kpd.daemon.store import EventStore
         from kpd.model.events import Noticed
         from kpd.model.notices import Said
 
-        store = Store(Path(sys.argv[1]))
+        store = EventStore(Path(sys.argv[1]))
         for n in range(20):
             store.append(Noticed("info", Said(str(n))), 0.0)
         os.kill(os.getpid(), signal.SIGKILL)
     """
     path = tmp_path / "events.db"
     subprocess.run([sys.executable, "-c", textwrap.dedent(program), str(path)], check=False)
-    with Store(path, read_only=True) as store:
+    with EventStore(path, read_only=True) as store:
         assert [event.seq for event in store.read()] == list(range(1, 21))

@@ -4,7 +4,7 @@ import asyncio
 import shutil
 from pathlib import Path
 
-from kpd.workspace.runfolder import write_atomic
+from kpd.workspace.run_files import write_atomic
 from tests.support.daemon.watched import PATIENCE_S, Watched, watched
 
 __all__ = ["watched"]

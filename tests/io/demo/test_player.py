@@ -10,8 +10,8 @@ import pytest
 from kpd.demo.playhead import LONGEST_S
 from kpd.model import events as e
 from kpd.model.fold import fold_all
-from kpd.model.nouns import State
 from kpd.model.playback import Playback
+from kpd.model.state import State
 from kpd.subscription import Client
 from kpd.wire import DaemonError
 from tests.support.demo.recordings import FOLDER, KERNELS, Played, canned, played

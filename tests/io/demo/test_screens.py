@@ -8,18 +8,18 @@ import pytest
 from textual.pilot import Pilot
 
 from kpd.model import events as e
-from kpd.model.nouns import State
 from kpd.model.playback import Playback
+from kpd.model.state import State
 from kpd.workspace.config import TuiConfig
 from tests.support.demo.recordings import Played, canned, played
 from tests.support.tui.boards import board
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.logs import some
-from tui.acts.actions import ACTIONS, BY_ID, PLAYING, reason
+from tui.actions.table import ACTIONS, BY_ID, PLAYING, reason
 from tui.app import KpdApp
 from tui.model.feed import dialling
 from tui.model.view import TABS, View
-from tui.panes.playing import bar
+from tui.panes.playback import bar
 
 __all__ = ["played"]
 

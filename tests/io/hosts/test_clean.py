@@ -10,8 +10,8 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from tests.support.hosts.clean import EVER, MAKE_MANY, NOTHING, far, names, stopped
-from tests.support.hosts.far_end import Far, far_end
 from tests.support.hosts.local import linux_only, until
+from tests.support.hosts.remote_daemon import Far, far_end
 
 __all__ = ["far"]
 

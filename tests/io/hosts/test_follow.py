@@ -8,9 +8,9 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.wire import KEPT
-from tests.support.hosts.far_end import Far, far_end
 from tests.support.hosts.follow import interrupted
 from tests.support.hosts.local import until
+from tests.support.hosts.remote_daemon import Far, far_end
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.local import Local
-from tests.support.hosts.far_end import Far, Followed, far_end
 from tests.support.hosts.local import alive, linux_only, until
+from tests.support.hosts.remote_daemon import Far, Followed, far_end
 
 # Says "overlap" if another script is between the same two lines: mkdir is for one at a time.
 ALONE = "mkdir {0} || echo overlap; sleep 0.02; rmdir {0}"
@@ -241,10 +241,10 @@ LOOKS = """
 import os, sys
 from pathlib import Path
 from kpd.hosts.helper.children import Children
-from kpd.hosts.helper.lease import Lease, Terms
+from kpd.hosts.helper.lease import Lease, LeaseTerms
 folder = Path(sys.argv[1])
 output, notes = (os.open(str(folder / name), os.O_WRONLY | os.O_CREAT) for name in ("stdout", "notes"))
-lease = Lease(Terms("cpu", folder / "cpu.lock", False, [], "me"), Children(), folder, output, notes)
+lease = Lease(LeaseTerms("cpu", folder / "cpu.lock", False, [], "me"), Children(), folder, output, notes)
 assert lease.take()
 os.write(output, b"one\\n")
 lease.look()

@@ -13,10 +13,10 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper import smi
 from kpd.hosts.local import Local
-from tests.support.hosts.far_end import Far, far_end
 from tests.support.hosts.gpu_leases import GPU, UNSEEN, WAIT, Smi, far, lease, nvidia, process
 from tests.support.hosts.local import alive, linux_only, until
 from tests.support.hosts.pythons import oldest_python
+from tests.support.hosts.remote_daemon import Far, far_end
 
 __all__ = ["far", "nvidia"]
 

@@ -13,8 +13,8 @@ from hypothesis import given, strategies as st
 from kpd.hosts.job import JobSpec, LeaseRequest
 from kpd.hosts.preflight import probe
 from kpd.hosts.preflight.gpus import gpus_of
-from kpd.measure.run_context import NICE, RunContext, beside, timed_on
-from kpd.model.places import Device
+from kpd.measure.run_context import NICE, RunContext, timed_context, untimed_context
+from kpd.model.hosts import Device
 from tests.places import DATA
 from tests.support.hosts.gpu_listings import H100, NCU, NVCC
 from tests.support.hosts.installs import HELPER, Install, install, prints
@@ -166,18 +166,18 @@ def test_what_builds_leave_alone(cpus: Sequence[int], cores: str, gpus: int, spa
     facts = probe.facts({**HELPER, "cpus": list(cpus), "pinning": True}, f"== cores 0\n{section}")
     facts["gpus"] = gpus_of(H100)[0][:1] * gpus
     assert probe.spare_cpus(facts) == spare
-    measuring, building = timed_on(facts, CPU), beside(facts, CPU)
+    measuring, building = timed_context(facts, CPU), untimed_context(facts, CPU)
     assert measuring == RunContext((cpus[-1],), LeaseRequest("cpu"))
     assert building == (RunContext(spare, nice=NICE) if spare else RunContext(lease=LeaseRequest("cpu"))), (
         "else it waits for its lease"
     )
-    assert timed_on(facts, GPU) == RunContext((), LeaseRequest("GPU-1", gpu=True))
+    assert timed_context(facts, GPU) == RunContext((), LeaseRequest("GPU-1", gpu=True))
 
 
 def test_nothing_is_beside_where_nothing_can_be_pinned() -> None:
     facts = probe.facts({**HELPER, "pinning": False}, "")
     assert probe.spare_cpus(facts) == ()
-    assert beside(facts, CPU) == timed_on(facts, CPU) == RunContext(lease=LeaseRequest("cpu"))
+    assert untimed_context(facts, CPU) == timed_context(facts, CPU) == RunContext(lease=LeaseRequest("cpu"))
 
 
 def test_a_bare_machine() -> None:

@@ -35,7 +35,7 @@ async def test_a_job_that_ended_while_the_link_was_down_is_read_from_its_folder(
     await cut(host)
     await until(lambda: at(host, "jobs/a/rc").exists())
     host._keeper.transport = transport
-    host.nudge()
+    host.retry_now()
     result = await job
     assert (result.rc, result.stdout) == (7, b"one\ntwo\n")
 
@@ -51,7 +51,7 @@ async def test_a_host_that_forgot_a_job_it_had_begun_is_not_told_to_begin_again(
     await until(lambda: at(host, "jobs/a/rc").exists())
     at(host, "jobs/a").rename(at(host, "elsewhere"))
     host._keeper.transport = transport
-    host.nudge()
+    host.retry_now()
     with pytest.raises(HostError) as caught:
         await job
     assert caught.value.kind == "not_found"
@@ -82,7 +82,7 @@ async def test_a_link_that_has_been_up_is_waited_for_whatever_keeps_it_down(host
     await until(lambda: host.tries == 2)
     assert not asked.done() and host.trouble is not None and host.trouble.kind == "auth"
     host._keeper.transport = transport
-    host.nudge()
+    host.retry_now()
     assert await asked == []
 
 
@@ -97,7 +97,7 @@ async def test_a_job_given_up_while_the_link_is_down_is_ended_when_it_is_back(ho
     with pytest.raises(asyncio.CancelledError):
         await job
     assert not at(host, "jobs/a/rc").exists()
-    host.nudge()
+    host.retry_now()
     await until(lambda: at(host, "jobs/a/rc").exists())
     assert "killed" in at(host, "jobs/a/rc").read_text()
 

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from kpd.hosts.child import ChildChannel
 from kpd.hosts.errors import HostError
-from kpd.hosts.helper.files import Refused, check_relative
+from kpd.hosts.helper.files import RequestRefused, check_relative
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from tests.support.hosts.local import at, helper_pid, host_at, linux_only, names, spec
@@ -113,7 +113,7 @@ async def test_paths_that_lead_elsewhere_are_refused(host: Host, path: str) -> N
 
 @given(st.text(st.sampled_from("ab./\0\n é"), max_size=12))
 def test_a_path_that_passes_stays_below(name: str) -> None:
-    with contextlib.suppress(Refused):
+    with contextlib.suppress(RequestRefused):
         checked = Path("/root/tree", check_relative(name))
         assert checked.parts[:3] == ("/", "root", "tree") and ".." not in checked.parts
         assert len(checked.parts) > 3 and str(checked) == "/root/tree/" + name

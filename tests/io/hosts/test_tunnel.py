@@ -16,8 +16,8 @@ from kpd.hosts.bundle import BOOTSTRAP, bundle
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.tunnel import CHUNK
 from kpd.hosts.helper.wire import GREETING, KEPT, LENGTHS, pack
-from tests.support.hosts.far_end import Far, far_end
 from tests.support.hosts.local import until
+from tests.support.hosts.remote_daemon import Far, far_end
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 MOST = 1 << 20  # bytes that may wait on the host, as the near side keeps to it

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.check import check
 from tests.support.measure.measured import LOOP, QUICK, RIGHT, Lab, kernel, lab
 
@@ -86,20 +86,20 @@ async def test_a_right_kernel_passes(lab: Lab) -> None:
 @pytest.mark.parametrize("what", WRONG)
 async def test_a_wrong_kernel_is_told_what_is_wrong(lab: Lab, what: str) -> None:
     source, said = WRONG[what]
-    with pytest.raises(Incorrect) as caught:
+    with pytest.raises(CheckFailed) as caught:
         await lab.check(source)
     assert re.search(said, str(caught.value)), str(caught.value)
 
 
 async def test_a_kernel_that_hangs_is_ended_and_blamed(lab: Lab) -> None:
-    with pytest.raises(Incorrect, match="4096, normal: did not return in time"):
+    with pytest.raises(CheckFailed, match="4096, normal: did not return in time"):
         await lab.check(kernel("for (volatile int i = 0;; i++) {}"), replace(QUICK, limit_s=2.0))
     assert await lab.host.running() == []
 
 
 async def test_an_object_that_hangs_while_it_is_loaded_is_blamed(lab: Lab) -> None:
     source = f"__attribute__((constructor)) static void stay(void) {{ for (volatile int i = 0;; i++) {{}} }}\n{RIGHT}"
-    with pytest.raises(Incorrect, match="did not return in time"):
+    with pytest.raises(CheckFailed, match="did not return in time"):
         await lab.check(source, replace(QUICK, limit_s=2.0))
 
 

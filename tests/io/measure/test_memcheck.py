@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.check import memcheck
 from tests.support.measure.measured import RIGHT, Lab, lab
 
@@ -65,7 +65,7 @@ async def test_a_clean_kernel_passes(lab: Lab, tmp_path: Path) -> None:
 
 
 async def test_what_it_finds_is_the_candidates_fault(lab: Lab, tmp_path: Path) -> None:
-    with pytest.raises(Incorrect) as caught:
+    with pytest.raises(CheckFailed) as caught:
         await tried(lab, says(tmp_path, BEYOND, 1), "beyond")
     assert str(caught.value) == (
         "compute-sanitizer: Invalid __global__ read of size 4 bytes · at blended(const float *, const int *, float *, "

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.engine.attempt import Fault
+from kpd.engine.attempt import CandidateFailed
 from kpd.hosts.errors import HostError
 from kpd.measure.contest import contest
 from tests.support.hosts.remote_part import remote_part
@@ -31,7 +31,7 @@ async def test_a_candidate_without_a_gain_takes_four_round_trips_however_many_lo
 
 async def test_a_wrong_candidate_takes_three_round_trips(far: Far) -> None:
     at = far.run.attempt({"kernel.c": taking(0)})
-    with far.pipe.waited_for() as asked, pytest.raises(Fault) as caught:
+    with far.pipe.waited_for() as asked, pytest.raises(CandidateFailed) as caught:
         await remote_part(at)
     assert caught.value.what.name == "incorrect"
     assert asked == ["tree", "job", "job"]

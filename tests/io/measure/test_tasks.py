@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kpd.agents.space import read_point
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.c.build import ASSEMBLY
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.jobs import out
@@ -57,7 +57,7 @@ async def test_a_kernel_that_leaves_something_out_is_found_out(bench: DriverBenc
         assert old in source
         source = source.replace(old, new)
     wrong = {**files, "kernel.c": source.encode()}
-    with pytest.raises(Incorrect, match=r"is unwritten, should be"):
+    with pytest.raises(CheckFailed, match=r"is unwritten, should be"):
         await bench.check(await built(bench, wrong), f"check{next(numbers)}", print)
 
 

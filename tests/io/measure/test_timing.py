@@ -12,7 +12,7 @@ from statistics import median
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.timing import CaseReport, taint, time_pair
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import ProcessSample
@@ -118,7 +118,7 @@ FOUND_OUT = {
 @pytest.mark.parametrize("what", FOUND_OUT)
 async def test_a_candidate_that_is_right_until_it_is_timed_is_found_out(lab: Lab, what: str) -> None:
     source, said = FOUND_OUT[what]
-    with pytest.raises(Incorrect, match=said):
+    with pytest.raises(CheckFailed, match=said):
         await lab.time(RIGHT, source, processes=2)
 
 
@@ -126,7 +126,7 @@ async def test_a_candidate_that_is_right_until_it_is_timed_is_found_out(lab: Lab
 async def test_threads_that_outlive_the_call_are_refused(lab: Lab) -> None:
     before = "#include <pthread.h>\n#include <unistd.h>\nstatic void *stay(void *p) { for (;;) pause(); return p; }"
     source = kernel(f"static pthread_t other; if (!other) pthread_create(&other, NULL, stay, NULL); {LOOP}", before)
-    with pytest.raises(Incorrect, match="left 1 threads running"):
+    with pytest.raises(CheckFailed, match="left 1 threads running"):
         await lab.time(RIGHT, source)
 
 
@@ -251,7 +251,7 @@ async def test_processes_that_do_not_come_to_an_end_are_the_candidates_fault(lab
     driver.chmod(0o755)
     built = (await lab.build(RIGHT)).job
     stuck = replace(lab.harness, program=str(driver))
-    with pytest.raises(Incorrect, match=r"did not finish within 0\.4 s"):
+    with pytest.raises(CheckFailed, match=r"did not finish within 0\.4 s"):
         await all_of(time_pair(lab.host, stuck, built, built, "stuck", 0, 2, replace(FEW, limit_s=0.2), QUICK))
 
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from kpd.onboarding.preprocess import standalone
 from kpd.source.expressions import arguments, evaluate
 from kpd.source.launches import launches, resolve
-from kpd.source.macros import Unreadable
-from kpd.source.names import Names
+from kpd.source.macros import UnreadableDirective
+from kpd.source.names import SourceNames
 from kpd.source.source import Source
 from kpd.source.tokens import spelled, split, tokenize
 from kpd.source.values import Unknown
@@ -42,7 +42,7 @@ def test_expressions_are_worth_what_a_compiler_says(tmp_path: Path) -> None:
     def collect(text: str) -> None:
         plain = text.replace("64u", "64")
         try:
-            value = evaluate(plain, Names(Source.of(""), 0, VARIABLES))
+            value = evaluate(plain, SourceNames(Source.of(""), 0, VARIABLES))
         except Unknown:
             return
         assert isinstance(value, int)
@@ -81,7 +81,7 @@ FOREIGN = st.sampled_from([
 def test_no_source_does_anything_but_be_read(text: str) -> None:
     try:
         source = Source.of(text, "any.cu")
-    except Unreadable:
+    except UnreadableDirective:
         return
     for launch in launches(source):
         for extent in resolve(source, launch, {"n": 4}):

@@ -8,38 +8,38 @@ from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.engine.plan import Iterate, next_of
+from kpd.engine.plan import Iterate, next_action
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
 from kpd.model.faults import NotBuilt
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Iteration
 from kpd.model.spending import Spend, Usage, dollars
-from kpd.model.standing import ForReply
+from kpd.model.state import Budget, Iteration
+from kpd.model.waits import ForReply
 from kpd.subscription import DaemonError, Live
 from tests.support.model.samples import done, run_of
 from tests.support.tui import agents, logs
 from tests.support.tui.drawn import screen
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
-from tui.model.details import Efficacy, Show, Shown
-from tui.model.outline import Place
+from tui.format import money
+from tui.format.story import sentence
+from tui.model.details import LoadedDetails, RuleRecord, Show
+from tui.model.outline import TreePosition
 from tui.model.output import Output
 from tui.model.view import View
 from tui.model.waits import folded, waits
 from tui.panes import bars, log as journal, memo, overview, rules
-from tui.panes.next import next_lines
+from tui.panes.next_step import next_lines
 from tui.widgets.pane import LogPane
 from tui.widgets.tree import row_line
-from tui.words import money
-from tui.words.story import sentence
 
 WIDTHS = (47, 64, 80, 140)
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]MEMO[/] [@click=app.quit]x[/] \x00\u202e\u200d \x1b]52;c;aGk=\x07end"
 
 
-def at(number: int) -> Place:
-    return Place(logs.TASK, "r1", number)
+def at(number: int) -> TreePosition:
+    return TreePosition(logs.TASK, "r1", number)
 
 
 def shown(log: logs.Log, number: int) -> View:
@@ -48,7 +48,7 @@ def shown(log: logs.Log, number: int) -> View:
     it = log.state.runs["r1"].iteration(number)
     assert it is not None
     show = Show(it, feed.detail("r1", number), feed.detail("r1", it.parent), feed.detail("r1", 0))
-    return view_of(log, at(number), shown=Shown(show))
+    return view_of(log, at(number), shown=LoadedDetails(show))
 
 
 def unfolded(lines: list[Content]) -> str:
@@ -111,7 +111,7 @@ def test_no_amount_is_ever_cut() -> None:
     log.emit(e.Billed("r1", 1, "propose", agents.MODEL, Usage(10**9, 10**9, 10**9, 10**9), 12_345.67))
     for width in WIDTHS:
         for number in (None, 1):
-            place = at(number) if number is not None else Place(logs.TASK, "r1")
+            place = at(number) if number is not None else TreePosition(logs.TASK, "r1")
             drawn = overview.lines(view_of(log, place), width, 30)
             assert all(line.cell_length <= width for line in drawn)
             assert "$12,345.74 of $2.50" in plain(drawn)
@@ -239,7 +239,7 @@ def test_the_header_says_the_cost_of_the_run_that_it_speaks_of() -> None:
     log = agents.claude().emit(e.RunEnded("r1", "improved", Told("done")))
     assert "$0.0700 of $2.50" in plain(bars.header(view_of(log), 120)), "idle, and r1 is selected"
     log.run("r2").baseline("r2")
-    assert "$" not in plain(bars.header(view_of(log, Place(logs.TASK, "r1")), 120)), "r2 is under way"
+    assert "$" not in plain(bars.header(view_of(log, TreePosition(logs.TASK, "r1")), 120)), "r2 is under way"
 
 
 # ── what is waited for ────────────────────────────────────────────────────────────────────────────────────────────
@@ -266,7 +266,7 @@ def test_the_path_of_a_mailbox_can_be_read_whole(width: int) -> None:
 
 def test_a_mailbox_says_in_brief_what_it_waits_for_where_there_is_no_room() -> None:
     view = view_of(agents.mailbox())
-    row = view.outline.rows[view.outline.index[Place(logs.TASK, "r1")]]
+    row = view.outline.rows[view.outline.index[TreePosition(logs.TASK, "r1")]]
     assert row_line(view, row, 38).plain == " ▾ r1 ◔ waiting  for reply.md, the an…"
     assert "r1.4  for reply.md" in plain(bars.header(view, 80))
 
@@ -333,7 +333,7 @@ def turns(draw: st.DrawFn) -> tuple[str, tuple[Iteration, ...]]:
     agent = ",".join(names)
     found = [Iteration(0, "baseline", 0, 0.0, status=done("baseline"), score=400.0)]
     for number in range(1, draw(st.integers(1, 14))):
-        turn = next_of(run_with(agent, tuple(found)))
+        turn = next_action(run_with(agent, tuple(found)))
         assert isinstance(turn, Iterate)
         who = draw(st.sampled_from((turn.agent, turn.agent, turn.agent, "operator")))
         open_ = who not in ("sweep", "operator") and draw(st.booleans())
@@ -354,11 +354,11 @@ def run_with(agent: str, iterations: tuple[Iteration, ...]) -> Any:
 @given(turns())
 def test_what_is_said_to_be_next_is_what_the_engine_does(found: tuple[str, tuple[Iteration, ...]]) -> None:
     run = run_with(*found)
-    turn = next_of(run)
+    turn = next_action(run)
     assert isinstance(turn, Iterate)
     log = logs.no_runs()
     state = replace(log.state, runs={"r1": run})
-    text = plain(next_lines(View(state=state, at=Place("task", "r1")), 200)).removeprefix("next  ")
+    text = plain(next_lines(View(state=state, at=TreePosition("task", "r1")), 200)).removeprefix("next  ")
     if text.startswith("sweep, as long as"):
         assert turn.agent == "sweep" or text.endswith(f"; then {turn.agent}")
     else:
@@ -424,7 +424,7 @@ def test_what_came_live_is_said_to_be_kept_in_the_reply() -> None:
     for number, files in ((1, ": reply.md, build.log, "), (2, ": build.log, ")):
         log = agents.claude()
         events = tuple(event for event in log.events if getattr(event.fact, "iteration", None) == number)
-        view = view_of(log, at(number), shown=Shown(events=events))
+        view = view_of(log, at(number), shown=LoadedDetails(events=events))
         assert files in unfolded(journal.lines(view, 80, 30))
 
 
@@ -452,7 +452,7 @@ async def test_the_rules_say_what_has_come_of_them_so_far() -> None:
 
 def test_a_rule_that_nobody_has_acted_on_says_so() -> None:
     view = shown(agents.claude(), 1)
-    known = (Efficacy("far_below_bandwidth", 7, 0, 0), Efficacy("not_vectorised", 1234, 2, 0))
+    known = (RuleRecord("far_below_bandwidth", 7, 0, 0), RuleRecord("not_vectorised", 1234, 2, 0))
     text = plain(rules.lines(replace(view, shown=replace(view.shown, rules=known)), 80, 30))
     assert "so far: fired on 7 candidates, none that came after aimed at it" in text
     assert "so far: fired on 1,234, aimed at by 2, accepted 0\n" in text + "\n"
@@ -481,7 +481,7 @@ def test_what_an_agent_names_is_text_and_fits(width: int) -> None:
         e.RunWaits("r1", Told(HOSTILE))
     )
     played.emit(e.Timed("r1", 1, 0.1, 0.1, 400.0, 5, ()))
-    for place in (at(1), Place(logs.TASK, "r1")):
+    for place in (at(1), TreePosition(logs.TASK, "r1")):
         for pane in (overview.lines, memo.lines):
             text = plain(drawn := pane(view_of(played, place), width, 20))
             assert not any(char in text for char in "\x1b\x07\x00\u202e\u200d")

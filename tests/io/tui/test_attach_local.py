@@ -77,4 +77,11 @@ def test_what_the_ui_asks_the_daemon_for(place: Place, options: tuple[str, ...],
 def test_ssh_costs_nobody_else_anything() -> None:
     program = "import sys, kpd.cli.attach; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not set(done.stdout.split()) & {"asyncio", "asyncssh", "textual", "msgspec", "kpd.cli.far", "kpd.hosts"}
+    assert not set(done.stdout.split()) & {
+        "asyncio",
+        "asyncssh",
+        "textual",
+        "msgspec",
+        "kpd.cli.remote_daemon",
+        "kpd.hosts",
+    }

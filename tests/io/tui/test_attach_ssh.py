@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kpd.cli.far import PACE, reached
-from kpd.cli.outcome import CliError
+from kpd.cli.exit_codes import CliError
+from kpd.cli.remote_daemon import TIMING, remote_daemon
 from kpd.hosts.ssh.transport import Ssh
 from kpd.wire import SILENCE_S, DaemonError
 from kpd.workspace.config import THIN_REFRESH_HZ
@@ -26,7 +26,7 @@ BANNER_S = 10.0
 async def refused(where: str | None, address: str = "box", transport: Ssh | None = None) -> str:
     """The one line that the operator reads."""
     with pytest.raises(CliError) as caught:
-        async with reached(address, where, transport=transport):
+        async with remote_daemon(address, where, transport=transport):
             pass
     return f"{caught.value.message}; {caught.value.remedy}"
 
@@ -36,7 +36,7 @@ async def refused(where: str | None, address: str = "box", transport: Ssh | None
 
 async def test_a_command_and_its_event(gate: Box, there: RealDaemon) -> None:
     root = there.workspace.root
-    async with reached("box", str(root / "tasks")) as at, watched(at).going() as ui:
+    async with remote_daemon("box", str(root / "tasks")) as at, watched(at).going() as ui:
         assert (at.root, at.name) == (str(root), "workspace@box")
         assert (at.config.run.profile, at.complaint) == ("checked", "")
         assert at.socket.parent.stat().st_mode & 0o077 == 0
@@ -50,14 +50,14 @@ async def test_a_command_and_its_event(gate: Box, there: RealDaemon) -> None:
 
 
 async def test_read_only_is_the_daemons_word(gate: Box, there: RealDaemon) -> None:
-    async with reached("box", str(there.workspace.root)) as at, watched(at, read_only=True).going() as ui:
+    async with remote_daemon("box", str(there.workspace.root)) as at, watched(at, read_only=True).going() as ui:
         with pytest.raises(DaemonError, match="may only read: pause is not done"):
             await ui.feed.command("pause")
 
 
 async def test_a_config_that_is_wrong_there_is_a_complaint(gate: Box, there: RealDaemon) -> None:
     there.workspace.config.write_text("[tui]\nthema = 3\n")
-    async with reached("box", str(there.workspace.root)) as at:
+    async with remote_daemon("box", str(there.workspace.root)) as at:
         assert at.config.tui.theme == ""
         assert at.complaint.startswith(f"{there.workspace.root}/config.toml: ")
         assert "thema" in at.complaint
@@ -67,7 +67,7 @@ async def test_through_a_jump_host_of_the_ssh_configuration(tmp_path: Path, ther
     with sshd(tmp_path / "servers", "far", MaxSessions=1) as behind, sshd(tmp_path / "servers", "jump") as jump:
         config = ssh_config(tmp_path / "config", behind, jump, far={"ProxyJump": "jump"})
         way = Ssh("far", config_files=[config])
-        async with reached("far", str(there.workspace.root), transport=way) as at, watched(at).going() as ui:
+        async with remote_daemon("far", str(there.workspace.root), transport=way) as at, watched(at).going() as ui:
             assert ui.states[0].workspace == at.root
         assert "127.0.0.1" in jump.log()
 
@@ -81,7 +81,7 @@ async def test_the_only_daemon_there_is_found_without_a_word(
     """If others run beside it, all of them are named."""
     root = str(there.workspace.root)
     try:
-        async with reached("box", None) as at:
+        async with remote_daemon("box", None) as at:
             assert at.root == root
     except CliError as err:
         assert "daemons run there for" in err.remedy
@@ -107,11 +107,11 @@ async def test_a_key_that_nobody_knows_is_shown_and_taken_when_told(
     assert "SHA256:" in said
     assert "kpd attach --ssh box --accept-new" in said
     assert not known.exists()
-    async with reached("box", str(there.workspace.root), accept_new=True):
+    async with remote_daemon("box", str(there.workspace.root), accept_new=True):
         assert gate.server.host_key_pub in known.read_text()
     gate.server.restart(new_host_key=True)
     with pytest.raises(CliError, match="THE HOST'S KEY HAS CHANGED") as caught:
-        async with reached("box", str(there.workspace.root), accept_new=True):
+        async with remote_daemon("box", str(there.workspace.root), accept_new=True):
             pass
     assert "ssh-keygen -R" in caught.value.remedy
 
@@ -161,5 +161,5 @@ def test_accept_new_alone_is_an_error(there: RealDaemon) -> None:
 
 def test_the_banner_comes_in_time_whatever_the_refresh_rate() -> None:
     refresh_s = 1 / THIN_REFRESH_HZ
-    assert PACE.heartbeat_s + PACE.patience_s + refresh_s < BANNER_S
+    assert TIMING.heartbeat_s + TIMING.patience_s + refresh_s < BANNER_S
     assert SILENCE_S + refresh_s < BANNER_S

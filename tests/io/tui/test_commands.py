@@ -6,21 +6,21 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.notices import Said
-from kpd.model.nouns import Budget
-from kpd.model.standing import PausedBy
+from kpd.model.state import Budget
+from kpd.model.waits import PausedBy
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.checking import checked
 from kpd.operations.iterations import SetReview
-from kpd.operations.runs import ChangeAgent, ResumeRun, RuleStand
+from kpd.operations.runs import ChangeAgent, ResumeRun, SetRule
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.pressing import Commands, type_keys
 from tests.support.tui.views import ENDED, plain, view_of
-from tui.acts import answers
-from tui.acts.action import reason
-from tui.acts.actions import BY_ID
-from tui.model.outline import Place
+from tui.actions import answers
+from tui.actions.action import reason
+from tui.actions.table import BY_ID
+from tui.model.outline import TreePosition
 from tui.model.view import View
 from tui.panes import bars
 from tui.screens.form import FormScreen
@@ -148,8 +148,8 @@ R1 = {"run": "r1"}
 def test_what_was_done_depends_on_what_was_asked_for() -> None:
     assert SetReview(run="r1", on=True).told(R1) == "candidates of r1 wait for your review before they are built"
     assert SetReview(run="r1", on=False).told(R1) == "candidates of r1 are built without waiting for you"
-    assert RuleStand(rule="spills", stand="pinned").told(R1) == "spills is pinned: agents hear of it first"
-    assert RuleStand(rule="spills", stand="plain").told(R1) == "spills is neither pinned nor banned now"
+    assert SetRule(rule="spills", stand="pinned").told(R1) == "spills is pinned: agents hear of it first"
+    assert SetRule(rule="spills", stand="plain").told(R1) == "spills is neither pinned nor banned now"
     assert ChangeAgent(model="small").told(R1) == "r1: the model small from the next iteration on"
     assert ChangeAgent(agent="sweep").told(R1) == "r1: sweep from the next iteration on"
     assert ResumeRun().told({"run": None}) == "the queue goes on"
@@ -177,7 +177,7 @@ NOTHING_TO_UNDO = (
     "there is nothing to undo in r1: since then kpd has accepted something itself, or nobody has decided anything"
 )
 UNTIMED = "r1.2 was never timed: it did not build, or its results are wrong"
-R4, LAST = Place(logs.TASK, "r4"), Place(logs.TASK, "r1", 5)
+R4, LAST = TreePosition(logs.TASK, "r4"), TreePosition(logs.TASK, "r1", 5)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ R4, LAST = Place(logs.TASK, "r4"), Place(logs.TASK, "r1", 5)
         ("profile", view_of(cpu()), "r1.0 was measured on a CPU: its profile is all there is"),
         (
             "profile",
-            view_of(logs.some(), Place(logs.TASK, "r1", 2)),
+            view_of(logs.some(), TreePosition(logs.TASK, "r1", 2)),
             "r1.2 was never timed: it did not build, or its results are wrong",
         ),
         ("budget", view_of(logs.ended()), ENDED),
@@ -204,7 +204,7 @@ R4, LAST = Place(logs.TASK, "r4"), Place(logs.TASK, "r1", 5)
         ("move_up", view_of(queued(), R4), ""),
         ("compare", view_of(logs.some()), "no iteration is marked"),
         ("compare", view_of(logs.some(), mark=LAST), "r1.5 is the marked one: select another to compare it with"),
-        ("compare", view_of(logs.some(), mark=Place("other", "r9", 1)), "r9.1 belongs to the task other"),
+        ("compare", view_of(logs.some(), mark=TreePosition("other", "r9", 1)), "r9.1 belongs to the task other"),
         ("next_hunk", view_of(logs.some()), "hunks are in the Diff tab"),
         ("clear", view_of(logs.some()), "there is no filter and no search"),
         ("edit", view_of(logs.no_runs()), "no run is selected"),
@@ -244,7 +244,7 @@ async def test_the_diff_of_a_candidate_that_waits_comes_to_the_front_once_for_wh
         await settled(pilot)
         feed.play(waiting(gate=False).events[i].fact for i in range(len(feed.log.events), len(waiting().events) - 1))
         await settled(pilot)
-        assert (app.view.at, app.view.tab) == (Place(logs.TASK, "r1", 6), "diff")
+        assert (app.view.at, app.view.tab) == (TreePosition(logs.TASK, "r1", 6), "diff")
         assert "y approves, D declines" in app.query_one("#banner", Lines).lines[0].plain
         assert app.query_one("#footer", Lines).lines[0].plain.startswith("  y approve  D decline")
         await pilot.press("1")

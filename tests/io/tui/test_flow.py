@@ -12,13 +12,13 @@ from kpd.model.causes import Stopped
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.status import Ended
-from kpd.subscription import Beat, DaemonError, Dropped, Live, NoDaemon
+from kpd.subscription import DaemonError, Dropped, Heartbeat, Live, NoDaemon
 from tests.support.tui import logs
 from tests.support.tui.boards import board
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
-from tui.model.feed import Feed, Link, follow
-from tui.model.outline import Place
+from tui.model.feed import Feed, LinkState, follow
+from tui.model.outline import TreePosition
 from tui.model.view import View
 from tui.widgets.pane import LogPane
 from tui.widgets.tree import Tree
@@ -51,7 +51,7 @@ async def test_a_heartbeat_changes_nothing() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         view = app.view
-        feed.push(Beat(3), Beat(4))
+        feed.push(Heartbeat(3), Heartbeat(4))
         await settled(pilot)
         assert app.view is view
 
@@ -160,7 +160,7 @@ async def test_follow_closes_what_it_opened_when_it_is_cancelled() -> None:
             closed.set()
 
     heard = asyncio.Event()
-    links: list[Link] = []
+    links: list[LinkState] = []
 
     async def connect() -> Feed:
         return Closing(logs.empty())
@@ -237,7 +237,7 @@ async def test_only_lines_that_changed_are_painted_again(monkeypatch: pytest.Mon
         monkeypatch.setattr(Tree, "refresh_line", lambda self, y: painted.append(y))
         feed.play([e.Judged("r1", 6, 0.1, 0.0, logs.same()), e.StepStarted("r1", 6, "profile")])
         await settled(pilot)
-    row = app.view.outline.index[Place(logs.TASK, "r1", 6)]
+    row = app.view.outline.index[TreePosition(logs.TASK, "r1", 6)]
     assert set(painted) == {row}
 
 

@@ -9,7 +9,7 @@ from kpd.subscription import Live
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.hostile import CONTROL, EMOJI, MARKUP, MEGABYTES, SIZE, run_with, screen
-from tui.model.outline import Place
+from tui.model.outline import TreePosition
 from tui.model.view import TABS
 from tui.widgets.pane import LogPane
 
@@ -54,7 +54,7 @@ async def test_names_of_hosts_tasks_and_files_are_one_line_each(monkeypatch: pyt
     app = app_on(CannedFeed(feed.log))
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
-        app.change(at=Place(name), following=False)
+        app.change(at=TreePosition(name), following=False)
         for tab in range(1, len(TABS) + 1):
             await pilot.press(str(tab))
             await settled(pilot)

@@ -10,7 +10,7 @@ import pytest
 from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.subscription import DaemonError
-from tests.support.tui import fleet, logs
+from tests.support.tui import logs, many_hosts
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.views import plain
 from tui.app import KpdApp
@@ -22,14 +22,14 @@ from tui.widgets.tree import Tree
 @pytest.mark.parametrize(
     ("result", "said", "good"),
     [
-        ({"hosts": [fleet.gpu_host("gpu3")]}, "gpu3 is up", True),
-        ({"hosts": [fleet.REFUSED]}, "gpu4 is down: permission denied (publickey)", False),
+        ({"hosts": [many_hosts.gpu_host("gpu3")]}, "gpu3 is up", True),
+        ({"hosts": [many_hosts.REFUSED]}, "gpu4 is down: permission denied (publickey)", False),
         ({"cards": 3}, "cannot be read", False),
         (None, "cannot be read", False),
     ],
 )
 async def test_the_answer_says_how_the_host_is_now(result: Any, said: str, good: bool) -> None:
-    feed = CannedFeed(fleet.troubled())
+    feed = CannedFeed(many_hosts.troubled())
     feed.on_command = lambda verb, args: json.loads(encode(result))
     app = app_on(feed)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -47,9 +47,9 @@ async def test_while_the_hosts_are_looked_at_the_operator_is_told_so() -> None:
     class Slow(CannedFeed):
         async def command(self, verb: str, **args: Any) -> Any:
             await answered.wait()
-            return json.loads(encode({"hosts": [fleet.gpu_host()]}))
+            return json.loads(encode({"hosts": [many_hosts.gpu_host()]}))
 
-    app = app_on(Slow(fleet.troubled()))
+    app = app_on(Slow(many_hosts.troubled()))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("c")
@@ -62,22 +62,24 @@ async def test_while_the_hosts_are_looked_at_the_operator_is_told_so() -> None:
 
 async def test_a_key_that_is_not_offered_any_more_is_refused_in_words() -> None:
     refused = DaemonError("refused", "gpu3 offers another key now", "look at it again")
-    feed = CannedFeed(fleet.troubled(), refuse={"trust": refused})
+    feed = CannedFeed(many_hosts.troubled(), refuse={"trust": refused})
     app = app_on(feed)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("T")
-        feed.play([e.HostProbed(replace(fleet.NEW, offered="SHA256:another"))])
+        feed.play([e.HostProbed(replace(many_hosts.NEW, offered="SHA256:another"))])
         await settled(pilot)
         await pilot.press("y")
         await settled(pilot)
-    assert feed.commands == [("trust", {"host": "gpu3", "fingerprint": fleet.FINGERPRINT})], "the one that was shown"
+    assert feed.commands == [("trust", {"host": "gpu3", "fingerprint": many_hosts.FINGERPRINT})], (
+        "the one that was shown"
+    )
     assert app.view.said is not None
     assert app.view.said.text == "trust: gpu3 offers another key now; look at it again"
 
 
 async def test_the_keyboard_goes_to_the_hosts_and_comes_back() -> None:
-    app = app_on(CannedFeed(fleet.troubled()))
+    app = app_on(CannedFeed(many_hosts.troubled()))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("7")
@@ -107,7 +109,7 @@ async def chosen_after(app: KpdApp, pilot: Any, *keys: str) -> str:
 
 
 async def test_going_through_the_hosts_by_keys_and_by_mouse() -> None:
-    feed = CannedFeed(fleet.sixteen())
+    feed = CannedFeed(many_hosts.sixteen())
     app = app_on(feed)
     async with app.run_test(size=(120, 50)) as pilot:
         await settled(pilot)
@@ -121,16 +123,16 @@ async def test_going_through_the_hosts_by_keys_and_by_mouse() -> None:
         await pilot.click(HostsPane, offset=(5, row + 1))
         await settled(pilot)
         assert app.view.host == "gpu3"
-        feed.play([e.HostRemoved("gpu3"), e.HostProbed(replace(fleet.NEW, name="gpu9"))])
+        feed.play([e.HostRemoved("gpu3"), e.HostProbed(replace(many_hosts.NEW, name="gpu9"))])
         await settled(pilot)
         assert app.view.host == "gpu4"
-        feed.play([e.HostProbed(replace(fleet.NEW, name="gpu1"))])
+        feed.play([e.HostProbed(replace(many_hosts.NEW, name="gpu1"))])
         await settled(pilot)
         assert app.view.host == "gpu4", "it stays while it is looked at"
 
 
 async def test_a_host_longer_than_the_screen_is_scrolled_before_the_next_one_is_chosen() -> None:
-    app = app_on(CannedFeed(fleet.sixteen()))
+    app = app_on(CannedFeed(many_hosts.sixteen()))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         assert await chosen_after(app, pilot, "7", "down") == "gpu5"

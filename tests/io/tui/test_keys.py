@@ -12,9 +12,9 @@ from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.opened_log import open_log
 from tests.support.tui.pressing import press
 from tests.support.tui.views import plain, view_of
-from tui.acts.actions import ACTIONS, key
-from tui.acts.keymap import MOVES, STEPS, keymap
-from tui.screens.reading import WITHIN, help_lines
+from tui.actions.keymap import MOVES, STEPS, keymap
+from tui.actions.table import ACTIONS, key
+from tui.screens.reader import WITHIN, help_lines
 from tui.widgets.lines import Lines
 
 

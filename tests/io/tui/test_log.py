@@ -7,19 +7,19 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.notices import Notice, Said
-from kpd.model.nouns import Budget
+from kpd.model.state import Budget
 from kpd.subscription import Live
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.opened_log import open_log
 from tests.support.tui.views import plain, view_of
 from tui.app import KpdApp
-from tui.model.details import Shown
-from tui.model.outline import Place
+from tui.format.text import LONGEST_LINE
+from tui.model.details import LoadedDetails
+from tui.model.outline import TreePosition
 from tui.model.output import MOST_CHARACTERS, MOST_LINES, Output
 from tui.panes import log
 from tui.widgets.pane import LogPane
-from tui.words.text import LONGEST_LINE
 
 
 def printed(*texts: str, channel: str = "job") -> Output:
@@ -130,11 +130,11 @@ def test_what_the_daemon_noticed_stands_in_its_place_by_the_clock() -> None:
     played.emit(e.Noticed("warning", Said("the disk is nearly full")))
     played.emit(e.Built("r1", 6, 0.4, 0.1, "b", False))
     events = tuple(one for one in played.events if getattr(one.fact, "iteration", None) == 6)
-    rows = plain(log.lines(view_of(played, shown=Shown(events=events)), 100, 30)).splitlines()
+    rows = plain(log.lines(view_of(played, shown=LoadedDetails(events=events)), 100, 30)).splitlines()
     at = next(nth for nth, row in enumerate(rows) if "nearly full" in row)
     assert "✓ stage" in rows[at - 1]
     assert "✓ build" in rows[at + 1]
-    earlier = plain(log.lines(view_of(played, Place(logs.TASK, "r1", 1)), 100, 30))
+    earlier = plain(log.lines(view_of(played, TreePosition(logs.TASK, "r1", 1)), 100, 30))
     assert "nearly full" not in earlier, "that was another time"
 
 
@@ -146,7 +146,7 @@ def test_without_an_iteration_the_log_is_the_daemons_and_says_who_did_what() -> 
         Notice(played.at - 0.05, "info", Said("host gpu2 is \x1b[31mdown")),
         Notice(played.at + 1, "error", Said("cannot answer")),
     )
-    view = view_of(played, Place(logs.TASK, "r1"), shown=Shown(acts=acts, diary=diary))
+    view = view_of(played, TreePosition(logs.TASK, "r1"), shown=LoadedDetails(acts=acts, diary=diary))
     text = plain(log.lines(view, 120, 30))
     assert "\x1b" not in text
     told = (
@@ -160,7 +160,7 @@ def test_without_an_iteration_the_log_is_the_daemons_and_says_who_did_what() -> 
     assert order == sorted(order)
     assert "$2.50 at most" in text
     assert "/home/op/kernels/.kpd/daemon.log" in text
-    nothing = plain(log.lines(view_of(logs.no_runs(), Place(logs.TASK)), 100, 30))
+    nothing = plain(log.lines(view_of(logs.no_runs(), TreePosition(logs.TASK)), 100, 30))
     assert "What the daemon logs appears here" in nothing
 
 
@@ -296,7 +296,7 @@ async def test_without_a_search_n_is_a_new_run() -> None:
 def test_a_match_is_found_and_set_off_in_a_line_of_any_length(channel: str, width: int) -> None:
     output = printed("word " * 40 + "Needle [b] " + "tail " * 40 + "\n", channel=channel)
     view = view_of(logs.running(), output=output.lines(), find="needle [B]" if channel == "job" else "needle")
-    sheet = log.Sheet(view, width)
+    sheet = log.LogRows(view, width)
     assert sheet.matches
     rows = sheet.rows(sheet.matches[0])
     found = "".join(
@@ -311,7 +311,7 @@ def marked(line: Any, style: str) -> bool:
 
 def test_keys_that_change_nothing_of_the_log_do_not_make_it_anew() -> None:
     view = view_of(logs.running(), output=printed("x\n").lines())
-    sheet = log.Sheet(view, 80)
+    sheet = log.LogRows(view, 80)
     assert sheet.holds(replace(view, keys={"help": "x"}), 80)
     assert not sheet.holds(replace(view, output=printed("y\n").lines()), 80)
     assert not sheet.holds(replace(view, find="x"), 80)

@@ -2,18 +2,18 @@
 
 import pytest
 
-from tests.support.tui import fleet, gpu, logs
+from tests.support.tui import gpu, logs, many_hosts
 from tests.support.tui.drawn import rows
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.mouse import LARGE, SMALL, STOP, TRUST, click, drag, drawn_at, use
-from tui.acts.asking import Question
+from tui.actions.confirm import Confirmation
 from tui.app import KpdApp
 from tui.model.selected import findings
 from tui.panes import rules
-from tui.screens.box import Box
+from tui.screens.dialog import Dialog
 from tui.screens.form import ChoiceScreen
 from tui.screens.question import QuestionScreen
-from tui.screens.reading import ReadingScreen
+from tui.screens.reader import ReadingScreen
 from tui.widgets.lines import Lines
 from tui.widgets.pane import RulesPane
 
@@ -41,7 +41,7 @@ async def test_a_title_that_reads_like_the_hint_is_none() -> None:
     app = app_on(CannedFeed(logs.running()))
     async with app.run_test(size=SMALL) as pilot:
         await settled(pilot)
-        app.push_screen(QuestionScreen(Question("y stop", (), "stop")))
+        app.push_screen(QuestionScreen(Confirmation("y stop", (), "stop")))
         await settled(pilot)
         y = next(y for y, row in enumerate(rows(app)) if "y stop" in row)
         await click(pilot, (rows(app)[y].index("y stop"), y))
@@ -53,14 +53,14 @@ async def test_the_rest_of_a_double_click_does_not_answer_what_its_first_has_ope
 ) -> None:
     """The palette is scrolled until its line for trust lies where the question will have its yes."""
     monkeypatch.setattr(KpdApp, "CLICK_CHAIN_TIME_THRESHOLD", 60.0)  # however slow this machine is
-    feed = CannedFeed(fleet.troubled())
+    feed = CannedFeed(many_hosts.troubled())
     app = app_on(feed)
     async with app.run_test(size=LARGE) as pilot:
         await settled(pilot)
         await use(pilot, ["7", "T"])
         cell = drawn_at(pilot, TRUST)
         await use(pilot, ["escape", "ctrl+p"])
-        assert isinstance(app.screen, Box)
+        assert isinstance(app.screen, Dialog)
         body = app.screen.body
         nth = next(nth for nth, line in enumerate(body.lines) if line.plain.startswith("T "))
         body.scroll_to(y=nth + body.region.y - cell[1], animate=False, force=True)
@@ -105,7 +105,7 @@ async def test_a_line_of_the_palette_is_the_one_in_sight_after_scrolling() -> No
     async with app.run_test(size=SMALL) as pilot:
         await settled(pilot)
         await use(pilot, ["ctrl+p"])
-        assert isinstance(app.screen, Box)
+        assert isinstance(app.screen, Dialog)
         app.screen.body.scroll_end(animate=False)
         await settled(pilot)
         await use(pilot, ["click:all keys"])

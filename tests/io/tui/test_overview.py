@@ -8,25 +8,25 @@ from hypothesis import given, strategies as st
 
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from kpd.model.nouns import Budget, Outcome
 from kpd.model.profiles import CaseTime
+from kpd.model.state import Budget, Outcome
 from tests.support.model.samples import done
-from tests.support.tui import agents, fleet, gpu, logs
+from tests.support.tui import agents, gpu, logs, many_hosts
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.gpu_views import view_of as gpu_view
 from tests.support.tui.stopping import stopping
 from tests.support.tui.views import plain, view_of
-from tui.model.outline import Place
+from tui.format import numbers
+from tui.model.outline import TreePosition
 from tui.panes import overview
 from tui.panes.cases import cases
 from tui.panes.chart import chart
 from tui.panes.distance import distance, split
-from tui.panes.next import budget, next_lines
-from tui.panes.others import lately, others
+from tui.panes.next_step import budget, next_lines
+from tui.panes.other_runs import lately, others
 from tui.panes.overview import why
 from tui.panes.steps import across, down, elapsed, usual
 from tui.widgets.overview import OverviewPane
-from tui.words import numbers
 
 SIZES = ((47, 19), (79, 30), (140, 40), (185, 66))
 
@@ -94,7 +94,7 @@ def test_the_step_under_way_says_how_long_it_takes_and_usually_does() -> None:
     log.emit(e.IterationStarted("r1", 2, "sweep", 1))
     log.emit(e.StepStarted("r1", 2, "time"))
     at = log.state.runs["r1"].iterations[-1]
-    later = replace(view, state=log.state, at=Place(gpu.TASK, "r1", 2), now=log.at + 4.0)
+    later = replace(view, state=log.state, at=TreePosition(gpu.TASK, "r1", 2), now=log.at + 4.0)
     assert elapsed(later, at) == pytest.approx(4.0)
     assert usual(later, log.state.runs["r1"], at, "time") == pytest.approx(6.27)
     assert usual(later, log.state.runs["r1"], at, "record") is None
@@ -163,13 +163,13 @@ def test_what_is_measured_once_more_comes_before_the_agents() -> None:
 
 
 def test_other_runs_stand_with_where_they_are_and_what_they_have_won() -> None:
-    view = view_of(fleet.two(), Place("transpose_cpu", "r2", 1))
+    view = view_of(many_hosts.two(), TreePosition("transpose_cpu", "r2", 1))
     assert view.run is not None
     assert "… r1 rmsnorm_silu_cpu  gpu1  2: check  1.09×" in plain(others(view, view.run, 80))
     alone = view_of(logs.running())
     assert alone.run is not None
     assert others(alone, alone.run, 80) == []
-    waiting = view_of(fleet.waiting())
+    waiting = view_of(many_hosts.waiting())
     assert waiting.run is not None
     assert "◔ r2 transpose_cpu" in plain(others(waiting, waiting.run, 80))
     assert all(row.cell_length <= 30 for row in others(waiting, waiting.run, 30))
@@ -199,11 +199,11 @@ def test_what_moved_and_what_fired_is_told_in_brief() -> None:
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize(
     "log",
-    [logs.running, logs.some, logs.paused, logs.held, logs.ended, agents.claude, agents.overloaded, fleet.two,
-     fleet.waiting, gpu.transposed, gpu.without_counters],
+    [logs.running, logs.some, logs.paused, logs.held, logs.ended, agents.claude, agents.overloaded, many_hosts.two,
+     many_hosts.waiting, gpu.transposed, gpu.without_counters],
 )  # fmt: skip
 def test_it_fits_and_answers_what_is_next_at_any_size(log: Callable[[], logs.Log], width: int, height: int) -> None:
-    for place in (None, Place(logs.TASK, "r1")):
+    for place in (None, TreePosition(logs.TASK, "r1")):
         view = view_of(log()) if place is None else view_of(log(), place)
         drawn = overview.lines(view, width, height)
         assert all(line.cell_length <= width for line in drawn)
@@ -217,7 +217,7 @@ async def test_time_goes_on_only_while_a_step_is_under_way_and_in_sight() -> Non
         (logs.running(), True),
         (logs.paused(), False),
         (logs.ended(), False),
-        (fleet.waiting(), False),
+        (many_hosts.waiting(), False),
     ):
         app = app_on(CannedFeed(log))
         async with app.run_test(size=(80, 24)) as pilot:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from textual.binding import Binding
 
-from tests.support.tui import agents, fleet, gpu, logs
+from tests.support.tui import agents, gpu, logs, many_hosts
 from tests.support.tui.drawn import rows
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
 from tui import themes
-from tui.screens.reading import WITHIN, help_lines
+from tui.screens.reader import WITHIN, help_lines
 from tui.widgets.lines import Lines
 
 SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
@@ -27,13 +27,17 @@ SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
         pytest.param(logs.incorrect, SMALL, (), ("r1.6  ✗ incorrect", "y[0] is nan, should be 0"), id="incorrect"),
         pytest.param(logs.held, SMALL, (), ("held: the daemon ended", "r releases it", "‖ held"), id="held"),
         pytest.param(logs.ended, LARGE, ("left",), ("r1  ▲ improved", "ended  4 iterations", "accepted"), id="ended"),
-        pytest.param(fleet.troubled, SMALL, ("7", "T"), ("Trust the key of gpu3?", fleet.FINGERPRINT), id="trust"),
-        pytest.param(fleet.sixteen, SMALL, ("7", "down"), ("▾ ● gpu5", "8 × NVIDIA H100"), id="sixteen_small"),
-        pytest.param(fleet.sixteen, LARGE, ("7", *["up"] * 3), ("16 hosts  ● 14 up  ○ 2 down",), id="sixteen_large"),
-        pytest.param(fleet.sixteen, SMALL, ("7", "up", "up"), ("○ gpu2  down", "no route to"), id="one_down"),
-        pytest.param(fleet.waiting, SMALL, (), ("r1.2  ◔ waiting", "it goes on by itself"), id="waiting_small"),
-        pytest.param(fleet.waiting, LARGE, (), ("Other runs", "◔ r2 transpose_cpu"), id="waiting_large"),
-        pytest.param(fleet.two, LARGE, ("down",), ("… 2 running", "r2.0", "2 … check"), id="two_running"),
+        pytest.param(
+            many_hosts.troubled, SMALL, ("7", "T"), ("Trust the key of gpu3?", many_hosts.FINGERPRINT), id="trust"
+        ),
+        pytest.param(many_hosts.sixteen, SMALL, ("7", "down"), ("▾ ● gpu5", "8 × NVIDIA H100"), id="sixteen_small"),
+        pytest.param(
+            many_hosts.sixteen, LARGE, ("7", *["up"] * 3), ("16 hosts  ● 14 up  ○ 2 down",), id="sixteen_large"
+        ),
+        pytest.param(many_hosts.sixteen, SMALL, ("7", "up", "up"), ("○ gpu2  down", "no route to"), id="one_down"),
+        pytest.param(many_hosts.waiting, SMALL, (), ("r1.2  ◔ waiting", "it goes on by itself"), id="waiting_small"),
+        pytest.param(many_hosts.waiting, LARGE, (), ("Other runs", "◔ r2 transpose_cpu"), id="waiting_large"),
+        pytest.param(many_hosts.two, LARGE, ("down",), ("… 2 running", "r2.0", "2 … check"), id="two_running"),
         pytest.param(agents.mailbox, SMALL, (), ("waits  for reply.md", "copies its path:"), id="mailbox"),
         pytest.param(gpu.transposed, SMALL, (), ("32.75 µs  5.12× the baseline", "87 %"), id="gpu_overview_small"),
         pytest.param(gpu.transposed, WIDE, (), ("96 % on the device, 3.7 % launching", "+84.5 %"), id="gpu_overview"),
@@ -41,7 +45,7 @@ SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
         pytest.param(gpu.transposed, WIDE, ("3", "right", "end"), ("NVIDIA",), id="gpu_advice"),
         pytest.param(gpu.without_counters, SMALL, (), ("! no counters", "NVreg_Restrict"), id="gpu_no_counters"),
         pytest.param(agents.claude, WIDEST, ("left",), ("$0.0700 of $2.50", "claude-sonnet-5-5"), id="run_widest"),
-        pytest.param(fleet.eight, WIDEST, ("7",), ("413/700", "Queue", "set NVreg_Restrict"), id="hosts_widest"),
+        pytest.param(many_hosts.eight, WIDEST, ("7",), ("413/700", "Queue", "set NVreg_Restrict"), id="hosts_widest"),
     ],
 )
 async def test_a_screen_says(

@@ -14,7 +14,7 @@ from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.subscription import NoDaemon
 from kpd.workspace.config import TuiConfig
-from tests.support.tui import agents, fleet, gpu, logs
+from tests.support.tui import agents, gpu, logs, many_hosts
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.feed import Feed
@@ -56,9 +56,9 @@ SCREENS = [
     pytest.param(logs.some, LARGE, ("4", "down", "z", "w"), LIGHT, id="diff_large"),
     pytest.param(agents.claude, LARGE, ("5", "down", "down"), LIGHT, id="memo_large"),
     pytest.param(logs.edited, SMALL, ("6",), DARK, id="log_small"),
-    pytest.param(fleet.healthy, SMALL, ("7",), DARK, id="hosts_small"),
-    pytest.param(fleet.eight, LARGE, ("7",), LIGHT, id="hosts_large"),
-    pytest.param(fleet.troubled, SMALL, ("7",), LIGHT, id="hosts_troubled_small"),
+    pytest.param(many_hosts.healthy, SMALL, ("7",), DARK, id="hosts_small"),
+    pytest.param(many_hosts.eight, LARGE, ("7",), LIGHT, id="hosts_large"),
+    pytest.param(many_hosts.troubled, SMALL, ("7",), LIGHT, id="hosts_troubled_small"),
     pytest.param(review, LARGE, (), DARK, id="review_large"),
     pytest.param(logs.running, SMALL, ("question_mark",), DARK, id="help_small"),
     pytest.param(logs.running, LARGE, ("ctrl+p",), DARK, id="palette_large"),

@@ -7,18 +7,18 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget
+from kpd.model.state import Budget
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
-from tui.model.details import Details, Efficacy, Problem, Question, Show, Shown
-from tui.model.outline import Place
+from tui.format import story
+from tui.format.operator_acts import operator_act
+from tui.model.details import DetailQuery, Details, LoadedDetails, Problem, RuleRecord, Show
+from tui.model.outline import TreePosition
 from tui.model.selected import findings
 from tui.model.view import View
 from tui.panes import memo, rules
-from tui.words import story
-from tui.words.deeds import deed
 
 ANNA, BEN = "anna@lab1:pts/3", "ben@lab2"
 
@@ -36,9 +36,9 @@ def acted() -> logs.Log:
     return log
 
 
-def view_with_acts(log: logs.Log, at: Place | None = None, **fields: Any) -> View:
-    acts = tuple(one for one in log.events if isinstance(one.fact, e.RunFact) and deed(one.fact))
-    return view_of(log, at, shown=Shown(acts=acts), **fields)
+def view_with_acts(log: logs.Log, at: TreePosition | None = None, **fields: Any) -> View:
+    acts = tuple(one for one in log.events if isinstance(one.fact, e.RunFact) and operator_act(one.fact))
+    return view_of(log, at, shown=LoadedDetails(acts=acts), **fields)
 
 
 async def app_at(log: logs.Log, keys: tuple[str, ...], size: tuple[int, int] = (120, 60)) -> tuple[View, list[Any]]:
@@ -90,7 +90,7 @@ def test_expectation_and_outcome_are_compared() -> None:
     of = {number: CannedFeed(log).detail("r1", number) for number in (4, 5)}
     it = log.state.runs["r1"].iteration(5)
     assert it is not None
-    text = plain(memo.lines(view_of(log, shown=Shown(Show(it, of[5], of[4]))), 100, 40))
+    text = plain(memo.lines(view_of(log, shown=LoadedDetails(Show(it, of[5], of[4]))), 100, 40))
     fifth, fourth = text.split("\n\n")[1:3]
     assert "expects    memory traffic up, gain +5.0 %" in fifth
     assert "measured   ✓ memory traffic 10.05 → 10.08 GB/s (+0.3 %)" in fifth
@@ -129,7 +129,7 @@ def test_what_is_measured_once_more_says_so() -> None:
 
 
 def test_acts_that_cannot_be_had_are_said_to_be_unknown() -> None:
-    view = view_of(logs.some(), shown=Shown(acts=Problem("the log cannot be read")))
+    view = view_of(logs.some(), shown=LoadedDetails(acts=Problem("the log cannot be read")))
     assert "What operators did is not known: the log cannot be read" in plain(memo.lines(view, 100, 40))
 
 
@@ -139,7 +139,10 @@ def test_acts_that_cannot_be_had_are_said_to_be_unknown() -> None:
 async def test_acts_are_asked_for_once_and_again_when_somebody_acts() -> None:
     feed, details = CannedFeed(acted()), Details()
     details.hear(feed.state)
-    first, other = Question("acts", Place(logs.TASK, "r1", 5)), Question("acts", Place(logs.TASK, "r1", 2))
+    first, other = (
+        DetailQuery("acts", TreePosition(logs.TASK, "r1", 5)),
+        DetailQuery("acts", TreePosition(logs.TASK, "r1", 2)),
+    )
     assert details.wants(first)
     await details.ask(feed, first)
     assert not details.wants(other), "one answer serves the whole run"
@@ -151,19 +154,19 @@ async def test_acts_are_asked_for_once_and_again_when_somebody_acts() -> None:
     assert details.wants(other)
     acts = details.shown(first.at).acts
     assert isinstance(acts, tuple)
-    assert all(deed(one.fact) for one in acts)
+    assert all(operator_act(one.fact) for one in acts)
     assert len(acts) == 12
 
 
 async def test_a_daemon_that_refuses_is_a_problem_and_not_a_crash() -> None:
     feed, details = CannedFeed(logs.some(), refuse={"log": DaemonError("unknown", "no such question")}), Details()
     details.hear(feed.state)
-    await details.ask(feed, Question("acts", Place(logs.TASK, "r1")))
-    assert details.shown(Place(logs.TASK, "r1", 1)).acts == Problem("no such question")
+    await details.ask(feed, DetailQuery("acts", TreePosition(logs.TASK, "r1")))
+    assert details.shown(TreePosition(logs.TASK, "r1", 1)).acts == Problem("no such question")
 
 
 def test_facts_of_the_daemon_are_nobodys_acts() -> None:
-    assert all(deed(one.fact) is None for one in logs.some().events if not isinstance(one.fact, e.RunQueued))
+    assert all(operator_act(one.fact) is None for one in logs.some().events if not isinstance(one.fact, e.RunQueued))
 
 
 # ── the rules ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,8 +206,8 @@ def test_what_has_come_of_a_rule_is_told_also_when_nothing_has() -> None:
     of = CannedFeed(log).detail("r1", 5)
     it = log.state.runs["r1"].iteration(5)
     assert it is not None
-    known = (Efficacy("far_below_bandwidth", 12, 0, 0), Efficacy("not_vectorised", 9, 4, 2, 3.1))
-    view = view_of(log, shown=Shown(Show(it, of), rules=known))
+    known = (RuleRecord("far_below_bandwidth", 12, 0, 0), RuleRecord("not_vectorised", 9, 4, 2, 3.1))
+    view = view_of(log, shown=LoadedDetails(Show(it, of), rules=known))
     text = plain(rules.lines(view, 110, 50))
     assert "so far: fired on 12 candidates, none that came after aimed at it" in text
     assert "so far: fired on 9, aimed at by 4, accepted 2, median gain +3.1 %" in text
@@ -216,7 +219,7 @@ def test_each_finding_is_where_it_is_said_to_be(width: int) -> None:
     of = CannedFeed(log).detail("r1", 5)
     it = log.state.runs["r1"].iteration(5)
     assert it is not None
-    view = replace(view_of(log, Place(logs.TASK, "r1", 5)), shown=Shown(Show(it, of)))
+    view = replace(view_of(log, TreePosition(logs.TASK, "r1", 5)), shown=LoadedDetails(Show(it, of)))
     drawn = rules.lines(view, width, 40)
     assert all(line.cell_length <= width for line in drawn)
     for nth, finding in enumerate(findings(view)):

@@ -16,13 +16,13 @@ import pytest
 
 from kpd import subscription
 from kpd.client import ask
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.messages import Beat, Dropped, Live
+from kpd.messages import Dropped, Heartbeat, Live
 from kpd.model import events as e
 from kpd.model.fold import fold
 from kpd.model.kinds import Told
-from kpd.model.nouns import State
+from kpd.model.state import State
 from kpd.subscription import Client
 from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon
 from tests.support.daemon.served import Answers, noticed
@@ -147,7 +147,7 @@ def test_ask_stays_cheap() -> None:
 # ── the subscribing end ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_client_folds_to_the_daemon_s_state(folder: Path, server: Server, journal: Journal) -> None:
+async def test_a_client_folds_to_the_daemon_s_state(folder: Path, server: Server, journal: EventJournal) -> None:
     journal.emit(e.QueueHeld(Told("x")))
     async with Client(folder / "s", "test") as client:
         state = State()
@@ -163,7 +163,7 @@ async def test_a_client_folds_to_the_daemon_s_state(folder: Path, server: Server
         assert state == journal.state
 
 
-async def test_a_client_goes_on_where_another_stopped(folder: Path, server: Server, journal: Journal) -> None:
+async def test_a_client_goes_on_where_another_stopped(folder: Path, server: Server, journal: EventJournal) -> None:
     for n in range(4):
         journal.emit(noticed(str(n)))
     async with Client(folder / "s", "test") as client:
@@ -172,7 +172,9 @@ async def test_a_client_goes_on_where_another_stopped(folder: Path, server: Serv
     assert seen == list(journal.events(after=2))
 
 
-async def test_questions_are_answered_while_messages_are_read(folder: Path, server: Server, journal: Journal) -> None:
+async def test_questions_are_answered_while_messages_are_read(
+    folder: Path, server: Server, journal: EventJournal
+) -> None:
     async with Client(folder / "s", "test") as client:
         messages = client.messages()
         await anext(messages)
@@ -225,7 +227,7 @@ async def test_closing_ends_the_messages(folder: Path, server: Server) -> None:
     assert seen == [State()]
 
 
-async def test_a_daemon_that_stops_says_so(folder: Path, journal: Journal, answers: Answers) -> None:
+async def test_a_daemon_that_stops_says_so(folder: Path, journal: EventJournal, answers: Answers) -> None:
     async with Server(folder / "s", journal, answers.query, answers.command):
         client = Client(folder / "s", "test")
         await client.connect()
@@ -245,15 +247,15 @@ async def test_a_daemon_that_is_killed_is_noticed_by_all_who_wait(folder: Path) 
     program = """
         import asyncio, sys
         from pathlib import Path
-        from kpd.daemon.journal import Journal
+        from kpd.daemon.journal import EventJournal
         from kpd.daemon.server import Server
-        from kpd.daemon.store import Store
+        from kpd.daemon.store import EventStore
 
         async def never(*asked):
             await asyncio.Event().wait()
 
         async def main(folder):
-            async with Server(folder / "s", Journal(Store(folder / "d.db")), never, never):
+            async with Server(folder / "s", EventJournal(EventStore(folder / "d.db")), never, never):
                 print("ready", flush=True)
                 await asyncio.Event().wait()
 
@@ -285,7 +287,7 @@ async def test_a_silent_daemon_is_not_waited_for(folder: Path, monkeypatch: pyte
         Client(folder / "s", "test") as client,
     ):
         messages = client.messages()
-        assert await anext(messages) == Beat(0)
+        assert await anext(messages) == Heartbeat(0)
         with pytest.raises(DaemonError, match="silent"):
             await anext(messages)
 
@@ -321,7 +323,7 @@ async def test_a_daemon_that_talks_nonsense_is_left(folder: Path, line: bytes) -
 
 
 async def test_a_reader_that_does_not_come_loses_live_output_only(
-    folder: Path, server: Server, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    folder: Path, server: Server, journal: EventJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscription, "MAX_LIVE", 3)
     async with Client(folder / "s", "test") as client:

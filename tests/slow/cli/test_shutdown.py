@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from kpd.daemon import system
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.model import events as e
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
@@ -33,7 +33,7 @@ class Ending:
     def __init__(self, ws: Workspace) -> None:
         self.ws = ws
         self.process = subprocess.Popen(["sleep", "60"])
-        self.journal = Journal(Store(ws.store))
+        self.journal = EventJournal(EventStore(ws.store))
         self.journal.emit(e.DaemonStarted("0.1.0", self.process.pid, str(ws.root)))
         self.asked = asyncio.Event()
 
@@ -82,7 +82,7 @@ async def ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 
 
 async def test_the_daemon_has_ended_once_its_process_is_gone(ending: Ending) -> None:
-    with system.hold(ending.ws.lock):
+    with system.hold_lock(ending.ws.lock):
         told = await ending.shutdown(patience=20.0)
     await asyncio.sleep(0.5)
     assert not told.done(), "the lock is free, the process is not gone"

@@ -4,7 +4,7 @@ from kpd.client import ask
 from kpd.model.codec import encode, fact_from
 from kpd.model.events import Event
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
-from tui.words.deeds import deed
+from tui.format.operator_acts import operator_act
 
 __all__ = ["daemon", "workspace"]
 
@@ -27,7 +27,7 @@ def test_deeds_of_a_real_run(daemon: RealDaemon) -> None:
     daemon.until_event("run_ended")
     raws = daemon.events()
     events = (Event(one["seq"], one["at"], fact_from(one["kind"], encode(one["body"]))) for one in raws)
-    assert [str(found) for event in events if (found := deed(event.fact))] == [
+    assert [str(found) for event in events if (found := operator_act(event.fact))] == [
         "ada queues r1 of scale, by mailbox", "bob steers r1: use AVX", "bob skips r1.1",
         "ada writes the memo of r1.1: why?", "eve stops r1",
     ]  # fmt: skip

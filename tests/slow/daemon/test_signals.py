@@ -17,13 +17,13 @@ import asyncio, sys
 from pathlib import Path
 from kpd.agents import catalogue
 from kpd.agents.agent import AgentKind
-from kpd.agents.operator import AsTheyAre
+from kpd.agents.operator import OperatorEdit
 from kpd.daemon.process import serve
 from kpd.workspace.paths import Workspace
 
 root = Path(sys.argv[1])
 
-class Slow(AsTheyAre):
+class Slow(OperatorEdit):
     async def propose(self, context):
         (root / "asked").touch()
         while not (root / "answer").exists():

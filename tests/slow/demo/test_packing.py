@@ -5,10 +5,10 @@ from pathlib import Path
 
 from benchmarks.demo_pack import pack, refuse_private
 from kpd.daemon import views
+from kpd.demo.playback_journal import temporary_workspace
 from kpd.demo.player import Player
 from kpd.demo.recording import load, save
-from kpd.demo.stage import scratch
-from kpd.model.nouns import State
+from kpd.model.state import State
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.demo.recordings import Clock
@@ -62,7 +62,7 @@ def test_a_real_run_is_played_as_it_was(daemon: RealDaemon, workspace: Workspace
     save(pack(workspace, "r1", [str(workspace.root.parent)]), tmp_path / "packed")
     recording = load(tmp_path / "packed")
     refuse_private(recording, [str(workspace.root.parent)])
-    with scratch() as scene, Player(scene, recording, clock=Clock()) as player:
+    with temporary_workspace() as scene, Player(scene, recording, clock=Clock()) as player:
         player.go_on(lambda fact: False)
         original = views.Sources.offline(workspace).state
         assert answers(player.stage.state, scene) == answers(original, workspace)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.model.codec import event_to_json, fact_from
 from kpd.workspace.paths import Workspace
 from tests.support.cassette import gpu_machine
@@ -82,7 +82,7 @@ def _daemon(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 def log_of(workspace: Workspace) -> list[dict[str, Any]]:
     """All events as they lie in the log, without the sentences that answers of a daemon carry besides."""
-    with Store(workspace.store, read_only=True) as store:
+    with EventStore(workspace.store, read_only=True) as store:
         return [json.loads(event_to_json(event)) for event in store.read()]
 
 

@@ -5,7 +5,7 @@ import asyncio
 import psutil
 
 from tests.support.hosts.clean import EVER, MAKE_MANY, far, names, stopped
-from tests.support.hosts.far_end import Far
+from tests.support.hosts.remote_daemon import Far
 
 __all__ = ["far"]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.hosts.far_end import Far
 from tests.support.hosts.gpu_leases import GPU, UNSEEN, WAIT, Smi, far, lease, nvidia, process
 from tests.support.hosts.local import linux_only, until
+from tests.support.hosts.remote_daemon import Far
 
 __all__ = ["far", "nvidia"]
 

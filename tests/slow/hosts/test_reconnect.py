@@ -50,7 +50,7 @@ async def test_what_time_heals_is_tried_again(tmp_path: Path, kind: HostErrorKin
     waits = asyncio.create_task(host.connect())
     await until(lambda: host.tries == 1)
     assert host.trouble is not None and host.trouble.kind == kind and not waits.done()
-    host.nudge()
+    host.retry_now()
     await waits
     assert host.up and told == [False, False, True]
     await host.close()

@@ -9,8 +9,8 @@ import pytest
 from kpd.hosts.preflight.probe import measuring_cpu, spare_cpus
 from kpd.measure.c import bench as c
 from kpd.measure.run_context import NICE
-from kpd.model.places import Device
-from kpd.workspace.runfolder import read_files
+from kpd.model.hosts import Device
+from kpd.workspace.run_files import read_files
 from kpd.workspace.task import load_task
 from tests.places import DATA
 from tests.support.hosts.local import host_at, linux_only

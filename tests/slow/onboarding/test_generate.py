@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.cuda.bench import prepare
 from kpd.onboarding.generate import GivenUp
 from kpd.workspace import sections
@@ -34,7 +34,7 @@ async def test_a_task_that_was_made_judges(tmp_path: Path, monkeypatch: pytest.M
             if number == 0:
                 assert (await checking).worst <= 1
             else:
-                with pytest.raises(Incorrect, match=r"out\[\d+\] is .*, should be"):
+                with pytest.raises(CheckFailed, match=r"out\[\d+\] is .*, should be"):
                     await checking
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kpd import subscription
 from kpd.model import codec
-from kpd.model.nouns import State
+from kpd.model.state import State
 from kpd.subscription import Client
 from kpd.wire import DaemonError
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace

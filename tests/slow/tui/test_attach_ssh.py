@@ -5,7 +5,7 @@ import signal
 import psutil
 import pytest
 
-from kpd.cli.far import reached
+from kpd.cli.remote_daemon import remote_daemon
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.hosts.local import until
 from tests.support.hosts.remote_box import Box
@@ -32,7 +32,7 @@ def test_a_frozen_network_is_a_banner_and_no_frozen_screen(gate: Box, there: Rea
 
 
 async def test_after_a_cut_it_goes_on_behind_the_last_event(gate: Box, there: RealDaemon) -> None:
-    async with reached("box", str(there.workspace.root)) as at, watched(at).going() as ui:
+    async with remote_daemon("box", str(there.workspace.root)) as at, watched(at).going() as ui:
         seen = ui.seq
         gate.go_down()
         await ui.is_down("box")
@@ -49,7 +49,7 @@ async def test_after_a_cut_it_goes_on_behind_the_last_event(gate: Box, there: Re
 
 
 async def test_a_daemon_that_is_killed_there_and_started_again(gate: Box, there: RealDaemon) -> None:
-    async with reached("box", str(there.workspace.root)) as at, watched(at).going() as ui:
+    async with remote_daemon("box", str(there.workspace.root)) as at, watched(at).going() as ui:
         there.kill()
         await ui.is_down("no daemon runs for", f"ssh -t box 'kpd -w {at.root} start'")
         there.start()
@@ -58,7 +58,7 @@ async def test_a_daemon_that_is_killed_there_and_started_again(gate: Box, there:
 
 
 async def test_a_network_that_is_frozen(gate: Box, there: RealDaemon) -> None:
-    async with reached("box", str(there.workspace.root)) as at, watched(at).going() as ui:
+    async with remote_daemon("box", str(there.workspace.root)) as at, watched(at).going() as ui:
         gate.network(lambda network: network.freeze())
         await ui.is_down("no sign of life")
         gate.network(lambda network: network.thaw())
@@ -68,7 +68,7 @@ async def test_a_network_that_is_frozen(gate: Box, there: RealDaemon) -> None:
 
 @pytest.mark.parametrize("which", ["daemon", "helper", "sshd"])
 async def test_a_far_side_that_is_stopped(gate: Box, there: RealDaemon, which: str) -> None:
-    async with reached("box", str(there.workspace.root)) as at, watched(at).going() as ui:
+    async with remote_daemon("box", str(there.workspace.root)) as at, watched(at).going() as ui:
         assert there.process is not None
         frozen = {
             "daemon": lambda: [psutil.Process(there.process.pid)],

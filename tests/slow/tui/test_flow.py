@@ -6,11 +6,11 @@ from typing import Literal
 import pytest
 
 from kpd.model import events as e
+from kpd.model.hosts import Check, Device, HostCard
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.nouns import Budget, TaskCard
-from kpd.model.places import Check, Device, HostCard
 from kpd.model.profiles import Finding
+from kpd.model.state import Budget, TaskCard
 from kpd.subscription import Live
 from tests.support.tui import logs
 from tests.support.tui.boards import board

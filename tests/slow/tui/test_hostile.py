@@ -11,7 +11,7 @@ from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.hostile import CONTROL, EMOJI, MARKUP, MEGABYTES, SIZE, run_with, screen
 from tui.app import KpdApp
-from tui.model.outline import Place
+from tui.model.outline import TreePosition
 from tui.model.view import TABS
 from tui.widgets.pane import DiffPane
 
@@ -59,7 +59,7 @@ async def test_no_text_of_others_breaks_any_pane(hostile: str, monkeypatch: pyte
             await pilot.press(str(tab))
             await settled(pilot)
             await everything(pilot, app)
-        app.change(mark=Place(logs.TASK, "r1", 3), split=True, find=hostile[:20], against="mark")
+        app.change(mark=TreePosition(logs.TASK, "r1", 3), split=True, find=hostile[:20], against="mark")
         await pilot.press("4")
         await settled(pilot)
         pane = app.query_one(DiffPane)
@@ -72,7 +72,7 @@ async def test_no_text_of_others_breaks_any_pane(hostile: str, monkeypatch: pyte
         await pilot.press("6", "n", "N")
         await settled(pilot)
         await everything(pilot, app)
-        app.change(at=Place(logs.TASK, "r1"), following=False)
+        app.change(at=TreePosition(logs.TASK, "r1"), following=False)
         await settled(pilot)
         screen(app)
     assert feed.commands == []

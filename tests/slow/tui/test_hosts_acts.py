@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from tests.support.tui import fleet
+from tests.support.tui import many_hosts
 from tests.support.tui.feed import CannedFeed, app_on, settled
 
 ACTS: list[tuple[list[str], list[tuple[str, dict[str, Any]]]]] = [
     (["T", "n"], []),
-    (["T", "y"], [("trust", {"host": "gpu3", "fingerprint": fleet.FINGERPRINT})]),
+    (["T", "y"], [("trust", {"host": "gpu3", "fingerprint": many_hosts.FINGERPRINT})]),
     (["R"], [("nudge", {"host": "gpu3"})]),
     (["c"], [("check_hosts", {"host": None})]),
     (["C"], [("check_hosts", {"host": "gpu3"})]),
@@ -19,7 +19,7 @@ ACTS: list[tuple[list[str], list[tuple[str, dict[str, Any]]]]] = [
 
 
 async def test_keys_become_commands_to_the_chosen_host() -> None:
-    feed = CannedFeed(fleet.troubled())
+    feed = CannedFeed(many_hosts.troubled())
     app = app_on(feed)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.tui import fleet, logs
+from tests.support.tui import logs, many_hosts
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.mouse import SMALL, STOP, TRUST, click, drag, drawn_at, use
 from tests.support.tui.pressing import STEER_2, Commands
@@ -47,7 +47,7 @@ IDLE: list[tuple[list[str], Commands]] = [
 ]
 UNKNOWN: list[tuple[list[str], Commands]] = [
     (["7", "T", "click:n or esc leave it"], []),
-    (["T", f"click:{TRUST}"], [("trust", {"host": "gpu3", "fingerprint": fleet.FINGERPRINT})]),
+    (["T", f"click:{TRUST}"], [("trust", {"host": "gpu3", "fingerprint": many_hosts.FINGERPRINT})]),
 ]
 
 
@@ -55,7 +55,7 @@ UNKNOWN: list[tuple[list[str], Commands]] = [
     ("log", "acts"),
     [
         (logs.running(), RUNNING), (logs.some(), MEASURED), (logs.paused(), PAUSED), (logs.no_runs(), IDLE),
-        (fleet.troubled(), UNKNOWN),
+        (many_hosts.troubled(), UNKNOWN),
     ],
     ids=["running", "measured", "paused", "idle", "unknown host"],
 )  # fmt: skip

@@ -21,14 +21,14 @@ import sys
 from kpd.workspace.config import TuiConfig
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed
-from tui.cockpit import cockpit
+from tui.main import terminal_app
 
 feed = CannedFeed(logs.running())
 
 async def connect():
     return feed
 
-app = cockpit(connect, "kernels", TuiConfig())
+app = terminal_app(connect, "kernels", TuiConfig())
 app.run()
 print("commands", feed.commands, flush=True)
 sys.exit(app.return_code)

@@ -11,7 +11,7 @@ from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.typing_keys import REFUSED, at_once, typed, words
 from tui.app import KpdApp
-from tui.screens.box import MOST_TYPED, Box, Entry
+from tui.screens.dialog import MOST_TYPED, Dialog, TextEntry
 from tui.screens.form import FormScreen
 from tui.screens.question import QuestionScreen
 from tui.widgets.lines import Lines
@@ -195,14 +195,14 @@ async def test_a_form_whose_values_are_refused_opens_again_with_them(verb: str, 
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press(*keys)
-        filled = [field.value for field in app.screen.query(Entry)]
+        filled = [field.value for field in app.screen.query(TextEntry)]
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(app.screen, FormScreen)
-        assert [field.value for field in app.screen.query(Entry)] == filled
+        assert [field.value for field in app.screen.query(TextEntry)] == filled
         assert "r1 is about to end" in words(app)
         await pilot.press("enter")
         await settled(pilot)
-        assert isinstance(app.screen, Box)
+        assert isinstance(app.screen, Dialog)
     assert len(feed.commands) == 2
     assert feed.commands[0] == feed.commands[1]

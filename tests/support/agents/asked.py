@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from kpd.agents.agent import Context
-from kpd.model.nouns import Iteration, Run
 from kpd.model.spending import Purpose, Usage
+from kpd.model.state import Iteration, Run
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.run_files import IterationFolder
 from kpd.workspace.task import Task, load_task
 from tests.places import ROOT
 from tests.support.model.samples import run_of, task_of

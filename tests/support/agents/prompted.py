@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from kpd.agents.agent import Context
-from kpd.agents.prompt.known import Known
+from kpd.agents.prompt.background import Background
 from kpd.agents.reply import FORMAT
 from kpd.knowledge.skills import load_skills
 from kpd.model.metrics import of_case
-from kpd.model.nouns import Gain, Iteration, Verdict
 from kpd.model.profiles import Advice
+from kpd.model.state import Gain, Iteration, Verdict
 from kpd.profile import gpu
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.run_files import IterationFolder
 from tests.places import DATA
 from tests.support.agents.asked import asked, shipped
 from tests.support.model.samples import NO_CAUSE, done
@@ -69,5 +69,5 @@ def proposed(of: Context, number: int, files: dict[str, bytes]) -> None:
     IterationFolder(folder).write_candidate(files)
 
 
-def known(**given: Any) -> Known:
-    return Known(FORMAT, load_skills(), **given)
+def known(**given: Any) -> Background:
+    return Background(FORMAT, load_skills(), **given)

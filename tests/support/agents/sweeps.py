@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kpd.agents.agent import Context
-from kpd.model.nouns import Gain, Iteration, Run, Verdict
+from kpd.model.state import Gain, Iteration, Run, Verdict
 from tests.support.agents.asked import asked
 from tests.support.model.samples import done
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kpd.agents.remarks import Remarks, remarks
-from kpd.model.nouns import Outcome, StepName
+from kpd.agents.reply_notes import ReplyNotes, read_notes
+from kpd.model.state import Outcome, StepName
 from tests.places import DATA
 from tests.support.agents.prompted import TRANSPOSE
 from tests.support.cassette.cassette import load
@@ -38,8 +38,8 @@ class Turn:
     before: Failed | None = None
 
     @property
-    def remarks(self) -> Remarks:
-        return remarks(self.reply().splitlines()[:2])
+    def remarks(self) -> ReplyNotes:
+        return read_notes(self.reply().splitlines()[:2])
 
     def reply(self, source: str = "") -> str:
         return f"MEMO: {self.memo}\nEXPECT: {self.expected}\n\n```cuda kernel.cu\n{source or self.source}```\n"

@@ -10,10 +10,10 @@ from kpd.claude.backoff import Backoff
 from kpd.claude.errors import OverBudget
 from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart
 from kpd.claude.service import Service
-from kpd.model.leaving import Overspent
+from kpd.model.exhaustion import Overspent
 from kpd.model.spending import Purpose, Usage
-from kpd.model.standing import Wait
-from kpd.text import standing
+from kpd.model.waits import Wait
+from kpd.text import waits
 from kpd.workspace.config import ClaudeConfig
 from tests.support.claude.anthropic_script import Script
 from tests.support.claude.anthropic_server import KEY, Server, serving
@@ -72,7 +72,7 @@ class Listener:
         self._told.set()
 
     def _waits(self, for_what: Wait | None) -> None:
-        self.waited.append(standing.wait(for_what))
+        self.waited.append(waits.wait(for_what))
         self._told.set()
 
     @property

@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from kpd.cli.text import clean
+from kpd.cli.terminal_text import clean
 from kpd.model import codec, events as e
 from kpd.model.detail import Detail
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Run, Verdict
 from kpd.model.profiles import CaseTime, Finding
+from kpd.model.state import Budget, Expectation, Gain, Iteration, Run, Verdict
 from kpd.model.status import Running
-from kpd.text import briefs
+from kpd.text import json_views
 from tests.support.model.samples import done
 
 AT = 1_000_000.0
@@ -53,12 +53,12 @@ def as_json(value: object) -> Any:
 
 
 def brief_run(run: Run) -> dict[str, Any]:
-    return as_json(briefs.run(run))
+    return as_json(json_views.run(run))
 
 
 def shown(iteration: Iteration = ACCEPTED, detail: Detail = DETAIL) -> dict[str, Any]:
     return {
-        "run": brief_run(RUN), "iteration": as_json(briefs.iteration(iteration)),
-        "detail": as_json(briefs.found(detail)),
+        "run": brief_run(RUN), "iteration": as_json(json_views.iteration(iteration)),
+        "detail": as_json(json_views.found(detail)),
         "parent": as_json(PARENT), "baseline": as_json(PARENT), "folder": "/ws/runs/transpose_cpu/r3/iter_0003",
     }  # fmt: skip

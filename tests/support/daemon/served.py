@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kpd.daemon.journal import Journal
+from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.model import events as e
 from kpd.model.notices import Said
 from kpd.wire import PROTOCOL, DaemonError
@@ -28,9 +28,9 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def journal(folder: Path) -> Iterator[Journal]:
-    with Store(folder / "events.db") as store:
-        yield Journal(store)
+def journal(folder: Path) -> Iterator[EventJournal]:
+    with EventStore(folder / "events.db") as store:
+        yield EventJournal(store)
 
 
 class Answers:
@@ -67,7 +67,7 @@ async def answers() -> Answers:
 
 
 @pytest.fixture
-async def server(folder: Path, journal: Journal, answers: Answers) -> AsyncIterator[Server]:
+async def server(folder: Path, journal: EventJournal, answers: Answers) -> AsyncIterator[Server]:
     async with Server(folder / "s", journal, answers.query, answers.command) as running:
         yield running
 

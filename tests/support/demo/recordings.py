@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kpd.demo.playback_journal import temporary_workspace
 from kpd.demo.player import Player
-from kpd.demo.recording import FORMAT, About, Recording
-from kpd.demo.stage import scratch
+from kpd.demo.recording import FORMAT, Recording, RecordingInfo
 from kpd.model import events as e
 from tests.support.tui import gpu
 
@@ -28,7 +28,9 @@ def canned() -> Recording:
         files[f"{FOLDER}/iter_{number:04d}/candidate/kernel.cu"] = kernel
         files[f"{FOLDER}/iter_{number:04d}/build.log"] = b"ptxas info: 32 registers\n"
         files[f"{FOLDER}/iter_{number:04d}/timing.json"] = b"{}"
-    about = About(FORMAT, "0.1.0", "2026-11-21", gpu.H100.name, "550.54.15", "12.4", TASK, "r1", f"kpd run {TASK}")
+    about = RecordingInfo(
+        FORMAT, "0.1.0", "2026-11-21", gpu.H100.name, "550.54.15", "12.4", TASK, "r1", f"kpd run {TASK}"
+    )
     return Recording(about, events, files)
 
 
@@ -66,7 +68,7 @@ class Played:
 @pytest.fixture
 def played() -> Iterator[Played]:
     clock = Clock()
-    with scratch() as workspace, Player(workspace, canned(), speed=1, clock=clock) as player:
+    with temporary_workspace() as workspace, Player(workspace, canned(), speed=1, clock=clock) as player:
         yield Played(player, clock)
 
 

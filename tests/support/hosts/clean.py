@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import psutil
 import pytest
 
-from tests.support.hosts.far_end import Far, far_end
 from tests.support.hosts.local import until
+from tests.support.hosts.remote_daemon import Far, far_end
 
 EVER = 1e9  # seconds: nothing is as old as that
 NOTHING = 0

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from tests.support.hosts.far_end import far_end
 from tests.support.hosts.local import until
+from tests.support.hosts.remote_daemon import far_end
 
 STEP = 16 << 20
 

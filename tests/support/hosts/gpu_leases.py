@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kpd.hosts.helper import smi
-from tests.support.hosts.far_end import far_end
+from tests.support.hosts.remote_daemon import far_end
 
 GPU = "GPU-a94fa920-90a4-3943-f26d-b7c254a86f1a"
 UNSEEN = (1 << 22) + 17  # a pid that no Linux gives

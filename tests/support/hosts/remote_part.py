@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kpd.agents.catalogue import agent
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.agents.catalogue import make_agent
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.engine import steps
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Control
@@ -16,12 +16,12 @@ from kpd.hosts.bundle import bundle
 from kpd.hosts.errors import HostKey
 from kpd.hosts.helper.wire import LENGTHS
 from kpd.hosts.host import Host
-from kpd.hosts.job import worked
+from kpd.hosts.job import job_seconds
 from kpd.hosts.link import Channel, Reader, Transport, Writer
 from kpd.measure.bench import Bench
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from kpd.model.nouns import Budget
+from kpd.model.state import Budget
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
@@ -99,12 +99,12 @@ class Iterations:
     def __init__(self, folder: Path, host: Host, bench: Bench, task: Task, run: str = "r1") -> None:
         self._workspace = Workspace(folder)
         self._workspace.make_private()
-        self._journal = Journal(Store(self._workspace.store))
+        self._journal = EventJournal(EventStore(self._workspace.store))
         self._host, self._bench, self._task, self._run = host, bench, task, run
         self._journal.emit(e.RunQueued(run, task.name, "sweep", host.name, Budget()))
         self._journal.emit(e.RunStarted(run, "a CPU", host.name, "cpu"))
         self._count = 0
-        worked.set([])
+        job_seconds.set([])
 
     def attempt(self, files: Mapping[str, bytes]) -> Attempt:
         number, self._count = self._count, self._count + 1
@@ -112,7 +112,7 @@ class Iterations:
         config = Config()
         at = Attempt(
             self._workspace, config, self._journal, Control(self._journal, self._run), self._host, self._bench,
-            agent("sweep", config), self._task, self._task.folder, self._run, number,
+            make_agent("sweep", config), self._task, self._task.folder, self._run, number,
         )  # fmt: skip
         at.folder.write_candidate(files)
         return at
@@ -121,11 +121,11 @@ class Iterations:
         self._journal.close()
 
 
-async def remote_part(at: Attempt) -> dict[str, float]:
+async def remote_part(attempt: Attempt) -> dict[str, float]:
     """Stage, build, check, time; the seconds of each. Raises Fault, HostError."""
     seconds = {}
     for name, step in PARTS.items():
         begun = time.perf_counter()
-        await step(at, Detail())
+        await step(attempt, Detail())
         seconds[name] = time.perf_counter() - begun
     return seconds

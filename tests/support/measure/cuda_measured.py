@@ -14,7 +14,7 @@ from kpd.measure.cuda.build import build
 from kpd.measure.cuda.nvcc import CudaToolchain, choose
 from kpd.measure.cuda.sources import HARNESS, KERNEL, layer
 from kpd.measure.jobs import out
-from kpd.model.places import Device
+from kpd.model.hosts import Device
 from kpd.workspace.task import load_task
 from tests.support.measure.measured import local_host
 

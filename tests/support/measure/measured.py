@@ -17,7 +17,7 @@ from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.timing import time_pair
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
-from kpd.model.places import Device
+from kpd.model.hosts import Device
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 # y = 2 x + 1 and t = x s: an output and an input of either type, and a length that no vector divides.

@@ -7,7 +7,7 @@ import pytest
 from kpd.agents.space import write_point
 from kpd.measure.c.bench import prepare
 from kpd.measure.driver.bench import DriverBench
-from kpd.workspace.runfolder import read_files
+from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
 from tests.support.measure.measured import THIS_CPU, local_host

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from kpd.model.causes import IterationCause
+from kpd.model.hosts import Need
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Iteration, Outcome, Run
-from kpd.model.places import Need
+from kpd.model.state import Budget, Iteration, Outcome, Run
 from kpd.model.status import Done, IterationStatus, Running, Stepping
 from kpd.workspace.specs import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec
 from kpd.workspace.task import Task

@@ -11,8 +11,8 @@ import pytest
 from kpd.claude.question import Hooks
 from kpd.cli.diagnosis import problems as task_problems
 from kpd.onboarding.compiled import compiler
-from kpd.onboarding.facts import Facts, findings
-from kpd.onboarding.generate import Maker, Purse
+from kpd.onboarding.facts import KernelFacts, findings
+from kpd.onboarding.generate import HarnessMaker, ModelSpending
 from kpd.workspace.config import ClaudeConfig
 from tests.support.agents.asked import at_once
 from tests.support.claude.anthropic_server import Script, Server, serving
@@ -26,11 +26,11 @@ from tests.support.onboarding.kernels import Sources, sources
 class Workshop:
     """A maker of tasks that talks to a scripted service. `told` is what it has said."""
 
-    maker: Maker
+    maker: HarnessMaker
     server: Server
     tasks: Path
-    facts: Facts
-    purse: Purse
+    facts: KernelFacts
+    purse: ModelSpending
     told: list[str] = field(default_factory=list)
 
     async def make(self, name: str = "rows", tries: int = 3) -> Path:
@@ -47,12 +47,12 @@ async def workshop(
     folder: Path, script: Script, given: Sources | None = None, nvcc: str = "", limit_usd: float = 5.0
 ) -> AsyncIterator[Workshop]:
     found = given or sources(folder / "project")
-    purse, told = Purse(limit_usd), list[str]()
+    purse, told = ModelSpending(limit_usd), list[str]()
     async with serving(script) as server:
         service = service_at(server.url)
         try:
             hooks = Hooks(lambda text: None, lambda why: None, purse, at_once)
-            maker = Maker(service, ClaudeConfig(), hooks, task_problems, None, told.append)
+            maker = HarnessMaker(service, ClaudeConfig(), hooks, task_problems, None, told.append)
             facts = findings(found.kernel, found.wrapper, found.observed, 5)
             ready = Workshop(maker, server, folder / "tasks", facts, purse, told)
             if nvcc:

@@ -3,9 +3,9 @@
 from kpd.model import events as e
 from kpd.model.causes import ByVerdict
 from kpd.model.faults import NotBuilt
-from kpd.model.nouns import Budget, Expectation
 from kpd.model.spending import Purpose, Usage
-from kpd.model.standing import ForReply, ForService
+from kpd.model.state import Budget, Expectation
+from kpd.model.waits import ForReply, ForService
 from tests.support.tui.logs import FINDINGS, TASK, Log, files, measured, proposed, verdict_of
 
 MODEL, SMALL_MODEL = "claude-sonnet-5-5", "claude-haiku-5-5"

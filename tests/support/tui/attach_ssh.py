@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.cli.far import Far
+from kpd.cli.remote_daemon import RemoteDaemon
 from tests.support.cli.terminal import Place, Terminal
 from tests.support.daemon.real_daemon import RealDaemon
 from tests.support.hosts.remote_box import Box, box
@@ -28,7 +28,7 @@ def there(daemon: RealDaemon) -> RealDaemon:
     return daemon
 
 
-def watched(at: Far, read_only: bool = False) -> Watched:
+def watched(at: RemoteDaemon, read_only: bool = False) -> Watched:
     dial = dialling(lambda: at.socket, read_only, explain=at.explain)
 
     async def connect() -> Feed:

@@ -6,16 +6,16 @@ from collections.abc import AsyncIterator
 
 from kpd.messages import Push
 from kpd.model.events import Event
-from kpd.model.nouns import State
+from kpd.model.state import State
 from tests.support.hosts.local import until
-from tui.model.feed import Connect, Feed, Link, follow
+from tui.model.feed import Connect, Feed, LinkState, follow
 
 
 class Watched:
     """`links` are the changes of the link, `events` the numbers of the events, `states` the snapshots."""
 
     def __init__(self, connect: Connect) -> None:
-        self.links: list[Link] = []
+        self.links: list[LinkState] = []
         self.events: list[int] = []
         self.states: list[State] = []
         self.seq = 0
@@ -23,8 +23,8 @@ class Watched:
         self._feed: Feed | None = None
 
     @property
-    def link(self) -> Link:
-        return self.links[-1] if self.links else Link()
+    def link(self) -> LinkState:
+        return self.links[-1] if self.links else LinkState()
 
     @property
     def feed(self) -> Feed:
@@ -56,6 +56,6 @@ class Watched:
             self.events.append(message.seq)
             self.seq = message.seq
 
-    def _linked(self, link: Link, feed: Feed | None) -> None:
+    def _linked(self, link: LinkState, feed: Feed | None) -> None:
         self.links.append(link)
         self._feed = feed

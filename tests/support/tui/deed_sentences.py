@@ -2,8 +2,8 @@
 
 from kpd.model import acts, events as e
 from kpd.model.causes import Skipped, Stopped
-from kpd.model.nouns import Budget, Override
-from kpd.model.standing import PausedBy
+from kpd.model.state import Budget, Override
+from kpd.model.waits import PausedBy
 
 ADA = "ada@laptop:pts/3"
 SENTENCES = [

@@ -8,8 +8,8 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from kpd.daemon import library
-from kpd.daemon.reckoning import account
+from kpd.daemon import knowledge_views
+from kpd.daemon.accounting import account
 from kpd.messages import Push
 from kpd.model import events as e
 from kpd.model.codec import encode, event_to_json
@@ -126,7 +126,7 @@ class CannedFeed:
                 run = self.log.state.runs[args["run"]]
                 return _plain({"days": self.log.state.days, "runs": [account(run, self._of(run.id))]})
             case "rules":
-                return _plain(library.rules(self.log.state.runs.values(), {}))
+                return _plain(knowledge_views.rules(self.log.state.runs.values(), {}))
             case "diary":
                 return _plain(self.diary)
             case "skill":

@@ -13,13 +13,13 @@ from kpd.model import events as e
 from kpd.model.causes import ByVerdict
 from kpd.model.codec import decode, encode
 from kpd.model.metrics import of_case
-from kpd.model.nouns import Budget, Gain, TaskCard, Verdict
 from kpd.model.profiles import Advice, CaseTime, Finding
+from kpd.model.state import Budget, Gain, TaskCard, Verdict
 from kpd.profile.changes import changes
 from kpd.profile.ncu.metrics import NAMES
 from tests.places import DATA
-from tests.support.tui.fleet import H100, gpu_host
 from tests.support.tui.logs import Log
+from tests.support.tui.many_hosts import H100, gpu_host
 
 TASK = "transpose_cuda"
 MEASURED: dict[str, Any] = json.loads((DATA / "gpu/h100_transpose.json").read_text())

@@ -5,8 +5,8 @@ import unicodedata
 from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.nouns import Budget, Expectation, Gain, Verdict
-from kpd.model.profiles import Advice, CaseTime, Finding, Moved
+from kpd.model.profiles import Advice, CaseTime, Finding, MetricChange
+from kpd.model.state import Budget, Expectation, Gain, Verdict
 from tests.support.tui import logs
 from tui.app import KpdApp
 
@@ -46,7 +46,7 @@ def run_with(text: str) -> logs.Log:
         e.Built("r1", 6, 0.1, 0.1, name, False, text, 7), e.Checked("r1", 6, 0.1, 0.1, 1, 1e300, text),
         e.Timed("r1", 6, 0.1, 0.1, 1e300, 5, cases), e.Judged("r1", 6, 0.1, 0.1, verdict),
         e.Profiled("r1", 6, 0.1, 0.1, wild, {"clock_ghz": text, name: text}, (advice,) * 3),
-        e.Explained("r1", 6, 0.1, 0.1, text, (finding,) * 3, (Told(text), Moved(name, 1.0, 1e300))),
+        e.Explained("r1", 6, 0.1, 0.1, text, (finding,) * 3, (Told(text), MetricChange(name, 1.0, 1e300))),
     )  # fmt: skip
     log.emit(e.Faulted("r1", 6, "build", 2, Told(text), text)).emit(e.Unusable("r1", 6, text))
     log.emit(e.ReviewAsked("r1", 6)).emit(e.Declined("r1", 6, text, name)).emit(e.MemoGiven("r1", 6, memo, name))

@@ -2,13 +2,13 @@
 
 from kpd.model import events as e
 from kpd.model.causes import ByVerdict, IterationCause, Noise, PatienceUsed
-from kpd.model.faults import Incorrect, Wrong, WrongValue
+from kpd.model.faults import Incorrect, WrongResult, WrongValue
 from kpd.model.fold import fold_all
-from kpd.model.nouns import Budget, Expectation, Gain, Outcome, State, StepName, TaskCard, Verdict
-from kpd.model.places import HostCard
+from kpd.model.hosts import HostCard
 from kpd.model.profiles import CaseTime, Finding
-from kpd.model.standing import LeftAt, PausedBy, Unfinished
+from kpd.model.state import Budget, Expectation, Gain, Outcome, State, StepName, TaskCard, Verdict
 from kpd.model.verdicts import Rule, VerdictWord
+from kpd.model.waits import LeftAt, PausedBy, Unfinished
 
 BEGIN = 1_767_261_600.0  # 2026-01-01 10:00:00 UTC
 TASK = "rmsnorm_silu_cpu"
@@ -174,7 +174,7 @@ def verdict_of(word: VerdictWord, gain: float) -> Verdict:
 
 def wrong_value(case: str, distribution: str, output: str, index: int, got: str, want: str) -> Incorrect:
     """A value that the check found wrong, and nothing more of it."""
-    return Incorrect(Wrong(WrongValue(output, index, got, want, None, 1, 1), case, distribution))
+    return Incorrect(WrongResult(WrongValue(output, index, got, want, None, 1, 1), case, distribution))
 
 
 def same() -> Verdict:

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from kpd.subscription import DaemonError
 from tests.support.tui.views import plain
 from tui.app import KpdApp
-from tui.screens.box import Entry
+from tui.screens.dialog import TextEntry
 from tui.widgets.lines import Lines
 
 REFUSED = DaemonError("refused", "r1 is about to end", "wait for the next run")
@@ -27,7 +27,7 @@ async def at_once(pilot: Pilot[Any], text: str) -> None:
 
 
 def typed(app: KpdApp) -> str:
-    return app.screen.query(Entry).first().value
+    return app.screen.query(TextEntry).first().value
 
 
 def words(app: KpdApp) -> str:

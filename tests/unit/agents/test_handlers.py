@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from kpd.agents.agent import BadReply
 from kpd.agents.handlers import hints, tidy
-from kpd.agents.knowing import read
+from kpd.agents.prompting import read_reply
 from tests.support.agents.asked import TASKS, made, shipped
 
 SPACED = """\
@@ -49,7 +49,7 @@ def test_a_namespace_that_is_lost_is_said_and_not_mended(tmp_path: Path) -> None
     with pytest.raises(
         BadReply, match=r"`scale` stands in namespace fast, but harness\.cu looks for it in namespace fast::k"
     ):
-        read(f"MEMO: x\n```cuda kernel.cu\n{lost}```\n", task, incumbent)
+        read_reply(f"MEMO: x\n```cuda kernel.cu\n{lost}```\n", task, incumbent)
 
 
 CODE = "#include <math.h>\n\nint f(int n) {\n    return n;\n}\n"
@@ -97,6 +97,6 @@ def test_what_does_not_concern_them_is_left() -> None:
 def test_a_reply_is_tidied_before_the_gate() -> None:
     task, incumbent = shipped("transpose_cuda")
     kernel = incumbent["kernel.cu"].decode().replace("#define TILE 0 ", "#define TILE 32 ")
-    reply = read(f"MEMO: tiles\n```cuda kernel.cu\n{kernel}\nThis uses a tile of 32.\n```\n", task, incumbent)
+    reply = read_reply(f"MEMO: tiles\n```cuda kernel.cu\n{kernel}\nThis uses a tile of 32.\n```\n", task, incumbent)
     assert reply.files == {"kernel.cu": kernel.encode()}
     assert reply.memo == "tiles"

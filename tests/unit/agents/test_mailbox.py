@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kpd.agents.agent import BadReply, Context, Failure, Proposal
-from kpd.agents.knowing import proposal
 from kpd.agents.mailbox import Mailbox
-from kpd.model.nouns import Iteration
-from kpd.model.standing import ForReply
-from kpd.text.standing import wait
+from kpd.agents.prompting import proposal_of
+from kpd.model.state import Iteration
+from kpd.model.waits import ForReply
+from kpd.text.waits import wait
 from tests.support.agents.asked import Heard, asked, shipped
 from tests.support.model.samples import done
 
@@ -187,16 +187,16 @@ def test_a_repair_may_leave_out_what_it_does_not_change(tmp_path: Path) -> None:
     failed = {"kernel.c": kernel.replace("VEC 1 ", "VEC 3 ").encode(), "build.json": b'{"flags": "-O3 -march=native"}'}
     context = asked(tmp_path, task, incumbent, failure=Failure("build", "does not build", "", failed, 1))
     mended = kernel.replace("VEC 1 ", "VEC 4 ")
-    found = proposal(f"MEMO: x\n```c kernel.c\n{mended}```\n", context)
+    found = proposal_of(f"MEMO: x\n```c kernel.c\n{mended}```\n", context)
     assert found.files == {"kernel.c": mended.encode(), "build.json": failed["build.json"]}
     assert found.point["VEC"] == "4"
     with pytest.raises(BadReply, match="nothing is changed"):
-        proposal(f"```c kernel.c\n{failed['kernel.c'].decode()}```\n", context)
+        proposal_of(f"```c kernel.c\n{failed['kernel.c'].decode()}```\n", context)
 
 
 def test_json_without_end_is_a_candidate_like_any_other(tmp_path: Path) -> None:
     task, incumbent = shipped("transpose_cpu")
     deep = "[" * 200_000 + "\n"
-    found = proposal(f"```json build.json\n{deep}```\n", asked(tmp_path, task, incumbent))
+    found = proposal_of(f"```json build.json\n{deep}```\n", asked(tmp_path, task, incumbent))
     assert found.files["build.json"] == deep.encode()
     assert found.point == {}

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from kpd.agents.agent import BadReply
-from kpd.agents.fences import take_apart
-from kpd.agents.reply import FORMAT, LARGEST, LONGEST, SEARCH, Reply, parse
-from kpd.model.nouns import Expectation
+from kpd.agents.fences import split_fences
+from kpd.agents.reply import FORMAT, LARGEST, LONGEST, SEARCH, ParsedReply, parse
+from kpd.model.state import Expectation
 from kpd.profile.catalogue import rules
 from kpd.source.text import plain_code
 from tests.support.agents.asked import made, shipped
@@ -25,7 +25,7 @@ def fenced(content: str, info: str = "cuda kernel.cu", fence: str = "```") -> st
     return f"{fence}{info}\n{content}{fence}\n"
 
 
-def read(text: str) -> Reply:
+def read(text: str) -> ParsedReply:
     return parse(text, TASK, INCUMBENT)
 
 
@@ -42,7 +42,7 @@ def test_a_reply_as_it_should_be() -> None:
         "EXPECT: coalescing_store_pct up, gain 85 %\n\n"
         f"{fenced('#define TILE 32' + chr(10) + CODE)}\n```toml\n[tune]\nTILE = [16, 32]\n```\n"
     )
-    assert reply == Reply(
+    assert reply == ParsedReply(
         "a tile in shared memory, padded",
         ("poor_coalescing", "smem_bank_conflicts"),
         Expectation("coalescing_store_pct", "up", 85.0),
@@ -52,7 +52,7 @@ def test_a_reply_as_it_should_be() -> None:
 
 
 def test_the_description_of_the_form_is_a_form() -> None:
-    taken = take_apart(FORMAT + SEARCH)
+    taken = split_fences(FORMAT + SEARCH)
     assert [block.info for block in taken.blocks] == ["cuda kernel.cu", "toml"]
     assert all(word in FORMAT + SEARCH for word in ("MEMO:", "EXPECT:", "[tune]"))
 
@@ -71,7 +71,7 @@ def test_any_content_comes_back_from_a_fence_that_is_long_enough(content: str, m
     fence = mark * least
     while fence in whole:
         fence += mark
-    assert take_apart(f"a word\n{fence}x\n{whole}{fence}\nanother").blocks[0].content == whole
+    assert split_fences(f"a word\n{fence}x\n{whole}{fence}\nanother").blocks[0].content == whole
     folder = task_of(Path("any"), {}, ("notes.txt",))
     if whole.strip() and not whole.lstrip("\n").startswith(("//", "#", "/*", "<!", "--")):
         try:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.model import events as e
-from kpd.model.nouns import Budget
+from kpd.model.state import Budget
 from kpd.workspace.paths import Workspace
 
 
@@ -20,8 +20,8 @@ def test_a_run_that_nobody_works_on_is_shown_with_the_word_that_no_daemon_runs(
     (tmp_path / "config.toml").touch()
     ws = Workspace.find(tmp_path)
     ws.make_private()
-    with Store(ws.store) as store:
-        journal = Journal(store)
+    with EventStore(ws.store) as store:
+        journal = EventJournal(store)
         journal.emit(e.DaemonStarted("0.1.0", 77, str(ws.root)))
         journal.emit(e.RunQueued("r1", "scale", "sweep", "local", Budget()))
         journal.emit(e.RunStarted("r1", "cpu"))

@@ -8,17 +8,17 @@ import pytest
 from kpd.cli import hosts, log, status
 from kpd.cli.events import brief
 from kpd.cli.report import advice, report
-from kpd.cli.text import width
+from kpd.cli.terminal_text import width
 from kpd.model import events as e
 from kpd.model.detail import Detail
+from kpd.model.hosts import Device, HostCard
 from kpd.model.kinds import Told
 from kpd.model.notices import Notice, Said
-from kpd.model.nouns import Iteration, Override, TaskCard
-from kpd.model.places import Device, HostCard
 from kpd.model.profiles import Advice, Scope
-from kpd.model.standing import DiskTrouble
+from kpd.model.state import Iteration, Override, TaskCard
 from kpd.model.status import Paused, Queued, Stepping
-from kpd.text import briefs
+from kpd.model.waits import DiskTrouble
+from kpd.text import json_views
 from tests.support.cli.shown import ACCEPTED, AT, DETAIL, OWN, RUN, as_json, brief_run, shown
 from tests.support.model.samples import done
 from tests.support.tui import gpu as tui_gpu
@@ -141,7 +141,7 @@ def canned_status(**changes: Any) -> dict[str, Any]:
         "runs": {name: brief_run(run) for name, run in runs.items()},
         "hosts": {"local": as_json(HostCard("local", "local", device="Some CPU", compiler="gcc 12"))},
         "tasks": {"bad": as_json(TaskCard("bad", error="tasks/bad/task.toml:3: unknown key"))},
-        "notices": [briefs.noticed(Notice(AT - 60, "warning", Said("r2 lost its host")))],
+        "notices": [json_views.noticed(Notice(AT - 60, "warning", Said("r2 lost its host")))],
     } | changes  # fmt: skip
 
 
@@ -177,12 +177,12 @@ def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
 
 def test_a_row_of_the_log_lines_up_with_its_head() -> None:
     head = log.row(log.HEAD, None)
-    made = log.row(log.cells("r3", as_json(briefs.iteration(ACCEPTED)), True), None)
+    made = log.row(log.cells("r3", as_json(json_views.iteration(ACCEPTED)), True), None)
     assert made == "r3.3*     ✓ accepted                 12.50  ▲ +3.1 % [+2.4, +3.8]       sweep      wider tiles ␛[2J"
     assert head.index("GAIN") == made.index("▲")
-    assert width(log.row(log.cells("r3", as_json(briefs.iteration(ACCEPTED)), True), 50)) == 50
+    assert width(log.row(log.cells("r3", as_json(json_views.iteration(ACCEPTED)), True), 50)) == 50
     broken = replace(ACCEPTED, status=done("failed", Told("does not build")), verdict=None, score=None)
-    assert log.row(log.cells("r3", as_json(briefs.iteration(broken)), False), None).endswith("does not build")
+    assert log.row(log.cells("r3", as_json(json_views.iteration(broken)), False), None).endswith("does not build")
 
 
 def test_an_event_in_a_line() -> None:

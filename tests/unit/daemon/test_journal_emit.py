@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from kpd.daemon import journal as journal_module
-from kpd.daemon.journal import LIVE_CHARACTERS, Journal, Message, load_state
-from kpd.daemon.store import Store, StoreError
+from kpd.daemon.journal import LIVE_CHARACTERS, EventJournal, Message, load_state
+from kpd.daemon.store import EventStore, StoreError
 from kpd.messages import Live
 from kpd.model import events as e
 from kpd.model.codec import CodecError
 from kpd.model.fold import fold_all
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.nouns import State
-from kpd.model.standing import LogTrouble
+from kpd.model.state import State
+from kpd.model.waits import LogTrouble
 from kpd.text.notices import notice as told
 from tests.support.model.strategies import related_facts
 
@@ -26,8 +26,8 @@ def noticed(text: str) -> e.Noticed:
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(Store(tmp_path / "events.db"))
+def journal(tmp_path: Path) -> EventJournal:
+    return EventJournal(EventStore(tmp_path / "events.db"))
 
 
 @settings(max_examples=30)
@@ -38,7 +38,7 @@ def test_a_restart_finds_the_live_state(
     path = tmp_path_factory.mktemp("log") / "events.db"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journal_module, "SNAPSHOT_EVERY", every)
-        journal = Journal(Store(path))
+        journal = EventJournal(EventStore(path))
         for fact in facts:
             journal.emit(fact)
         live = journal.state
@@ -46,13 +46,13 @@ def test_a_restart_finds_the_live_state(
             journal.close()
         else:
             journal.store.close()
-    with Store(path) as store:
+    with EventStore(path) as store:
         assert fold_all(store.read()) == live
         assert load_state(store) == live
-        assert Journal(store).state == live
+        assert EventJournal(store).state == live
 
 
-def test_a_snapshot_spares_the_fold_of_what_came_before(journal: Journal) -> None:
+def test_a_snapshot_spares_the_fold_of_what_came_before(journal: EventJournal) -> None:
     journal.emit(noticed("before"))
     journal.snapshot()
     journal.emit(noticed("after"))
@@ -63,7 +63,7 @@ def test_a_snapshot_spares_the_fold_of_what_came_before(journal: Journal) -> Non
     assert [told(notice) for notice in load_state(store).notices] == ["before", "after"]
 
 
-def test_another_fold_does_not_trust_the_snapshot(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_fold_does_not_trust_the_snapshot(journal: EventJournal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.emit(noticed("x"))
     journal.store.save_snapshot(
         1, journal_module.model_digest(), b'{"seq": 1, "held": {"kind": "told", "text": "from the snapshot"}}'
@@ -73,13 +73,13 @@ def test_another_fold_does_not_trust_the_snapshot(journal: Journal, monkeypatch:
     assert load_state(journal.store) == journal.state
 
 
-def test_a_snapshot_that_cannot_be_read_is_ignored(journal: Journal) -> None:
+def test_a_snapshot_that_cannot_be_read_is_ignored(journal: EventJournal) -> None:
     journal.emit(noticed("x"))
     journal.store.save_snapshot(1, journal_module.model_digest(), b'{"seq": "one"}')
     assert load_state(journal.store) == journal.state
 
 
-def test_a_gap_in_the_log_is_damage(journal: Journal) -> None:
+def test_a_gap_in_the_log_is_damage(journal: EventJournal) -> None:
     for n in range(3):
         journal.emit(noticed(str(n)))
     with sqlite3.connect(journal.store.path) as db:
@@ -89,11 +89,11 @@ def test_a_gap_in_the_log_is_damage(journal: Journal) -> None:
         load_state(journal.store)
 
 
-def test_listeners_are_told_after_the_fact_is_durable_and_folded(journal: Journal) -> None:
+def test_listeners_are_told_after_the_fact_is_durable_and_folded(journal: EventJournal) -> None:
     seen: list[tuple[Message, int, int]] = []
 
     def listen(message: Message) -> None:
-        with Store(journal.store.path, read_only=True) as reader:
+        with EventStore(journal.store.path, read_only=True) as reader:
             seen.append((message, journal.state.seq, reader.tail(1)[-1].seq))
 
     journal.subscribe(listen)
@@ -103,7 +103,7 @@ def test_listeners_are_told_after_the_fact_is_durable_and_folded(journal: Journa
     assert seen == [(first, 1, 1), (Live("build", "r1", 1, "cc -O2\n"), 1, 1), (second, 2, 2)]
 
 
-def test_nobody_is_told_after_unsubscribing(journal: Journal) -> None:
+def test_nobody_is_told_after_unsubscribing(journal: EventJournal) -> None:
     seen: list[Message] = []
     unsubscribe = journal.subscribe(seen.append)
     event = journal.emit(noticed("a"))
@@ -112,7 +112,7 @@ def test_nobody_is_told_after_unsubscribing(journal: Journal) -> None:
     assert seen == [event]
 
 
-def test_all_listeners_hear_the_same_order_even_when_one_emits(journal: Journal) -> None:
+def test_all_listeners_hear_the_same_order_even_when_one_emits(journal: EventJournal) -> None:
     heard: list[int] = []
 
     def answering(message: Message) -> None:
@@ -129,7 +129,7 @@ def test_all_listeners_hear_the_same_order_even_when_one_emits(journal: Journal)
     assert heard == [1, 2]
 
 
-def test_a_failed_write_leaves_the_state_and_tells_nobody(journal: Journal) -> None:
+def test_a_failed_write_leaves_the_state_and_tells_nobody(journal: EventJournal) -> None:
     seen: list[Message] = []
     journal.subscribe(seen.append)
     db = journal.store._db
@@ -143,7 +143,7 @@ def test_a_failed_write_leaves_the_state_and_tells_nobody(journal: Journal) -> N
     assert (event.seq, seen) == (1, [event])
 
 
-def test_a_snapshot_that_finds_no_space_costs_no_event(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_that_finds_no_space_costs_no_event(journal: EventJournal, monkeypatch: pytest.MonkeyPatch) -> None:
     journal.emit(noticed("x" * 100_000))
     monkeypatch.setattr(journal_module, "SNAPSHOT_EVERY", 1)
     db = journal.store._db
@@ -152,14 +152,14 @@ def test_a_snapshot_that_finds_no_space_costs_no_event(journal: Journal, monkeyp
     assert load_state(journal.store) == journal.state
 
 
-def test_a_fact_that_could_not_be_read_back_changes_nothing(journal: Journal) -> None:
+def test_a_fact_that_could_not_be_read_back_changes_nothing(journal: EventJournal) -> None:
     before = journal.state
     with pytest.raises(CodecError):
         journal.emit(e.Profiled("r1", 1, 0.0, 0.0, {"ipc": float("inf")}))
     assert journal.state == before
 
 
-def test_a_suspended_journal_is_held_in_memory_until_the_next_fact_about_the_queue(journal: Journal) -> None:
+def test_a_suspended_journal_is_held_in_memory_until_the_next_fact_about_the_queue(journal: EventJournal) -> None:
     seen: list[Message] = []
     journal.emit(noticed("x"))
     journal.subscribe(seen.append)
@@ -174,7 +174,7 @@ def test_a_suspended_journal_is_held_in_memory_until_the_next_fact_about_the_que
     assert journal.state.held is None
 
 
-def test_long_live_text_is_cut_into_several(journal: Journal) -> None:
+def test_long_live_text_is_cut_into_several(journal: EventJournal) -> None:
     seen: list[Message] = []
     journal.subscribe(seen.append)
     text = "é" * (2 * LIVE_CHARACTERS + 1)
@@ -183,7 +183,7 @@ def test_long_live_text_is_cut_into_several(journal: Journal) -> None:
     assert "".join(message.text for message in seen if isinstance(message, Live)) == text
 
 
-def test_events_of_one_iteration(journal: Journal) -> None:
+def test_events_of_one_iteration(journal: EventJournal) -> None:
     journal.emit(e.IterationStarted("r1", 1, "sweep", 0))
     other = journal.emit(e.IterationStarted("r1", 2, "sweep", 0))
     assert list(journal.events("r1", 2)) == [other]

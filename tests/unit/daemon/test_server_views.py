@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.daemon.artefacts import MOST_DIFFED, MOST_TEXT
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.daemon.views import Sources, answer
 from kpd.measure.judge import judge
 from kpd.measure.samples import CaseSample, ProcessSample, samples_to_json
@@ -18,14 +18,14 @@ from kpd.model import events as e
 from kpd.model.codec import decode, encode
 from kpd.model.detail import Detail
 from kpd.model.fold import fold_all
+from kpd.model.hosts import HostCard
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Iteration, State, TaskCard
-from kpd.model.places import HostCard
+from kpd.model.state import Budget, Iteration, State, TaskCard
 from kpd.operations.references import iteration_ref, run_ref
-from kpd.text import briefs
+from kpd.text import json_views
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import IterationFolder
+from kpd.workspace.run_files import IterationFolder
 from tests.support.model.strategies import logs
 
 SAMPLES = tuple(ProcessSample(n, {"big": CaseSample(10, (200, 202, 204, 199), (100, 101, 99, 100))}) for n in range(7))
@@ -58,8 +58,8 @@ class Asked:
         self.workspace = Workspace(root)
         for folder in (self.workspace.private, self.workspace.memory, self.workspace.skills):
             folder.mkdir(parents=True)
-        self.store = Store(self.workspace.store)
-        self.journal = Journal(self.store)
+        self.store = EventStore(self.workspace.store)
+        self.journal = EventJournal(self.store)
         for fact in FACTS:
             self.journal.emit(fact)
         self.iteration(0).write_candidate({"kernel.c": b"one\ntwo\n", "build.json": b"{}"})
@@ -271,7 +271,7 @@ def test_file_that_is_not_there_says_what_is(asked: Asked) -> None:
 def test_a_verdict_is_derived_again_from_the_samples(asked: Asked) -> None:
     asked.iteration(1).write("timing.json", samples_to_json(SAMPLES))
     found = asked.ask("rederive", iteration="r1.1")
-    assert found["recorded"] == found["rederived"] == briefs.judged(VERDICT)
+    assert found["recorded"] == found["rederived"] == json_views.judged(VERDICT)
     assert VERDICT.word == "faster"
 
 

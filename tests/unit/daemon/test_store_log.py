@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from kpd.daemon import store as store_module
-from kpd.daemon.store import MIGRATIONS, Store, StoreError
+from kpd.daemon.store import MIGRATIONS, EventStore, StoreError
 from kpd.model import events as e
 from kpd.model.codec import CodecError
 from kpd.model.notices import Said
@@ -25,11 +25,11 @@ def test_what_was_appended_is_read_after_reopening(
     tmp_path_factory: pytest.TempPathFactory, facts: list[e.Fact]
 ) -> None:
     path = tmp_path_factory.mktemp("log") / "events.db"
-    with Store(path) as store:
+    with EventStore(path) as store:
         written = [store.append(fact, 100.0 + n) for n, fact in enumerate(facts)]
     assert [event.seq for event in written] == list(range(1, len(facts) + 1))
     assert [event.fact for event in written] == facts
-    with Store(path) as store:
+    with EventStore(path) as store:
         assert list(store.read()) == written
 
 
@@ -43,7 +43,7 @@ def test_read_and_tail_select_like_a_filter(
     run: str | None,
     iteration: int | None,
 ) -> None:
-    with Store(tmp_path_factory.mktemp("log") / "events.db") as store:
+    with EventStore(tmp_path_factory.mktemp("log") / "events.db") as store:
         written = [store.append(fact, 0.0) for fact in facts]
         chosen = [
             event
@@ -59,7 +59,7 @@ def test_read_and_tail_select_like_a_filter(
 
 def test_reading_goes_on_in_chunks_while_the_log_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "_CHUNK", 2)
-    with Store(tmp_path / "events.db") as store:
+    with EventStore(tmp_path / "events.db") as store:
         for n in range(5):
             store.append(noticed(str(n)), 0.0)
         reading = store.read()
@@ -69,7 +69,7 @@ def test_reading_goes_on_in_chunks_while_the_log_grows(tmp_path: Path, monkeypat
 
 
 def test_a_fact_that_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
-    with Store(tmp_path / "events.db") as store:
+    with EventStore(tmp_path / "events.db") as store:
         with pytest.raises(CodecError):
             store.append(e.Checked("r1", 1, 0.0, 0.0, 3, float("nan")), 0.0)
         assert store.append(noticed("next"), 0.0).seq == 1
@@ -77,7 +77,7 @@ def test_a_fact_that_could_not_be_read_back_is_not_written(tmp_path: Path) -> No
 
 def test_no_number_is_given_twice(tmp_path: Path) -> None:
     path = tmp_path / "events.db"
-    with Store(path) as first, Store(path) as second:
+    with EventStore(path) as first, EventStore(path) as second:
         first.append(noticed("first"), 0.0)
         with pytest.raises(StoreError, match="another process") as caught:
             second.append(noticed("second"), 0.0)
@@ -88,7 +88,7 @@ def test_no_number_is_given_twice(tmp_path: Path) -> None:
 def test_a_writer_elsewhere_is_named_not_waited_for_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "_BUSY_S", 0.05)
     path = tmp_path / "events.db"
-    with Store(path) as store:
+    with EventStore(path) as store:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="another process") as caught:
@@ -100,7 +100,7 @@ def test_a_writer_elsewhere_is_named_not_waited_for_forever(tmp_path: Path, monk
 
 
 def test_a_full_disk_costs_one_event_and_no_number(tmp_path: Path) -> None:
-    with Store(tmp_path / "events.db") as store:
+    with EventStore(tmp_path / "events.db") as store:
         store.append(noticed("before"), 0.0)
         pages = store._db.execute("PRAGMA page_count").fetchone()[0]
         store._db.execute(f"PRAGMA max_page_count = {pages}")
@@ -116,36 +116,36 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "events.db"
     path.write_bytes(b"this was never an event log" * 100)
     with pytest.raises(StoreError, match="damaged") as caught:
-        Store(path)
+        EventStore(path)
     assert caught.value.fault == "damaged"
 
 
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_newer_schema_is_refused(tmp_path: Path, read_only: bool) -> None:
     path = tmp_path / "events.db"
-    Store(path).close()
+    EventStore(path).close()
     with sqlite3.connect(path) as db:
         db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     db.close()
     with pytest.raises(StoreError, match="use a newer kpd") as caught:
-        Store(path, read_only)
+        EventStore(path, read_only)
     assert caught.value.fault == "newer"
 
 
 def test_an_unknown_kind_of_event_is_refused_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "events.db"
-    with Store(path) as store:
+    with EventStore(path) as store:
         store.append(noticed("x"), 0.0)
     with sqlite3.connect(path) as db:
         db.execute("UPDATE events SET kind = 'moon_landed'")
     db.close()
-    with Store(path) as store, pytest.raises(StoreError, match=r"event 1 .*moon_landed"):
+    with EventStore(path) as store, pytest.raises(StoreError, match=r"event 1 .*moon_landed"):
         list(store.read())
 
 
 def test_an_older_schema_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "events.db"
-    with Store(path) as store:
+    with EventStore(path) as store:
         store.append(noticed("old"), 0.0)
 
     def second(db: sqlite3.Connection) -> None:
@@ -153,8 +153,8 @@ def test_an_older_schema_is_brought_up_to_date(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(store_module, "MIGRATIONS", [*MIGRATIONS, second])
     with pytest.raises(StoreError, match="start the daemon once"):
-        Store(path, read_only=True)
-    with Store(path) as store:
+        EventStore(path, read_only=True)
+    with EventStore(path) as store:
         assert [event.fact for event in store.read()] == [noticed("old")]
         assert store.append(noticed("new"), 0.0).seq == 2
     with sqlite3.connect(path) as db:
@@ -165,7 +165,7 @@ def test_an_older_schema_is_brought_up_to_date(tmp_path: Path, monkeypatch: pyte
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "events.db"
-    with Store(path) as store:
+    with EventStore(path) as store:
         store.append(noticed("old"), 0.0)
 
     def broken(db: sqlite3.Connection) -> None:
@@ -174,21 +174,21 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkey
 
     monkeypatch.setattr(store_module, "MIGRATIONS", [*MIGRATIONS, broken])
     with pytest.raises(StoreError, match="no_such_table"):
-        Store(path)
+        EventStore(path)
     monkeypatch.undo()
-    with Store(path) as store:
+    with EventStore(path) as store:
         assert [event.fact for event in store.read()] == [noticed("old")]
 
 
 def test_read_only_needs_no_daemon_and_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "events.db"
     with pytest.raises(StoreError, match="no event log") as caught:
-        Store(path, read_only=True)
+        EventStore(path, read_only=True)
     assert caught.value.fault == "missing"
-    with Store(path) as store:
+    with EventStore(path) as store:
         store.append(noticed("x"), 0.0)
     before = sorted(tmp_path.iterdir())
-    with Store(path, read_only=True) as reader:
+    with EventStore(path, read_only=True) as reader:
         assert [event.seq for event in reader.read()] == [1]
         with pytest.raises(StoreError, match="may not be written") as refused:
             reader.append(noticed("y"), 0.0)
@@ -198,20 +198,20 @@ def test_read_only_needs_no_daemon_and_writes_nothing(tmp_path: Path) -> None:
 
 def test_read_only_sees_what_a_writer_has_just_written(tmp_path: Path) -> None:
     path = tmp_path / "events.db"
-    with Store(path) as writer:
+    with EventStore(path) as writer:
         writer.append(noticed("x"), 0.0)
-        with Store(path, read_only=True) as reader:
+        with EventStore(path, read_only=True) as reader:
             writer.append(noticed("y"), 0.0)
             assert [event.seq for event in reader.read()] == [1, 2]
 
 
 def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="check the folder"):
-        Store(tmp_path / "missing" / "events.db")
+        EventStore(tmp_path / "missing" / "events.db")
 
 
 def test_snapshots_are_kept_by_the_model_that_made_them(tmp_path: Path) -> None:
-    with Store(tmp_path / "events.db") as store:
+    with EventStore(tmp_path / "events.db") as store:
         store.append(noticed("x"), 0.0)
         assert store.snapshot("model a") is None
         store.save_snapshot(1, "model a", b"{}")
@@ -222,7 +222,7 @@ def test_snapshots_are_kept_by_the_model_that_made_them(tmp_path: Path) -> None:
 
 
 def test_the_schema_in_the_docstring_is_the_one_on_disk(tmp_path: Path) -> None:
-    with Store(tmp_path / "events.db") as store:
+    with EventStore(tmp_path / "events.db") as store:
         for table in ("events", "snapshots"):
             columns = store._db.execute(f"PRAGMA table_info({table})").fetchall()
             for _number, name, kind, *_rest in columns:
@@ -232,7 +232,7 @@ def test_the_schema_in_the_docstring_is_the_one_on_disk(tmp_path: Path) -> None:
 
 def test_nothing_is_written_to_a_log_that_was_taken_away(tmp_path: Path) -> None:
     path = tmp_path / "events.db"
-    with Store(path) as store:
+    with EventStore(path) as store:
         store.append(noticed("x"), 0.0)
         path.rename(tmp_path / "elsewhere")
         for _ in range(2):
@@ -247,11 +247,11 @@ def test_nothing_is_written_to_a_log_that_was_taken_away(tmp_path: Path) -> None
 @pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may write anywhere")
 def test_a_log_in_a_folder_of_somebody_else_can_still_be_read(tmp_path: Path) -> None:
     path = tmp_path / "events.db"
-    with Store(path) as store:
+    with EventStore(path) as store:
         store.append(noticed("x"), 0.0)
     tmp_path.chmod(0o500)
     try:
-        with Store(path, read_only=True) as reader:
+        with EventStore(path, read_only=True) as reader:
             assert [event.seq for event in reader.read()] == [1]
     finally:
         tmp_path.chmod(0o700)

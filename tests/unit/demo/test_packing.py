@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.demo_pack import NotFit, pack, refuse_private, refuse_unfit
-from kpd.daemon.store import Store
+from kpd.daemon.store import EventStore
 from kpd.demo.recording import Recording
 from kpd.model import codec, events as e
-from kpd.model.faults import Complaint, Incorrect, NotBuilt, Wrong
+from kpd.model.faults import Complaint, Incorrect, NotBuilt, WrongResult
+from kpd.model.hosts import GpuProcess, Telemetry
 from kpd.model.kinds import Told
-from kpd.model.nouns import Gain, Verdict
-from kpd.model.places import Computes, Telemetry
+from kpd.model.state import Gain, Verdict
 from kpd.workspace.paths import Workspace
 from tests.support.cassette.scrub import REPLAYED_GPU
 from tests.support.demo.recordings import FOLDER, TASK, canned
@@ -27,12 +27,12 @@ def recorded(root: Path, *more: e.Fact, **files: bytes) -> Workspace:
     """The workspace of the canned run, as its owner has it, full of names; `more` comes at its end."""
     ws = Workspace(root)
     ws.make_private()
-    with Store(ws.store) as store:
+    with EventStore(ws.store) as store:
         store.append(e.DaemonStarted("0.1.0", 4711, HOME), 1.0)
         for event in canned().events:
             fact = event.fact
             if isinstance(fact, e.HostProbed):
-                theirs = (Computes(77, f"{HOME}/train"), Computes(4712, "python3", whose="kpd"))
+                theirs = (GpuProcess(77, f"{HOME}/train"), GpuProcess(4712, "python3", whose="kpd"))
                 seen = Telemetry(event.at, f"other@{BOX}-2:{HOME}, r9.0-time", event.at, power_w=70.0, computes=theirs)
                 device = replace(fact.card.devices[1], id=GPU, telemetry=seen)
                 link = replace(fact.card.checks[0], found=f"ssh to {OWNER}@{BOX}, 0.4 ms there and back")
@@ -141,7 +141,7 @@ SLOWER = Verdict("slower", Gain(-3.0, -4.0, -2.0), 7, False, "told", told="slowe
 ENDS: dict[str, tuple[e.Fact, ...]] = {
     "accepted": (e.IterationEnded("r1", 0, "accepted", Told("faster")),),
     "slower": (e.Judged("r1", 0, 0.1, 0.1, SLOWER), e.IterationEnded("r1", 0, "rejected", Told("slower"))),
-    "incorrect": (e.IterationEnded("r1", 0, "rejected", Incorrect(Wrong(Complaint("y[0] is 3, should be 4")))),),
+    "incorrect": (e.IterationEnded("r1", 0, "rejected", Incorrect(WrongResult(Complaint("y[0] is 3, should be 4")))),),
     "unbuilt": (e.IterationEnded("r1", 0, "failed", NotBuilt("kernel.cu:3: error")),),
 }
 

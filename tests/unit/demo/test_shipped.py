@@ -8,19 +8,19 @@ import pytest
 from benchmarks.demo_pack import refuse_private, refuse_unfit
 from kpd.cli.demo import SHIPPED
 from kpd.daemon import views
-from kpd.daemon.store import Store
-from kpd.demo.cues import cues, waits
+from kpd.daemon.store import EventStore
+from kpd.demo.playback_journal import temporary_workspace
 from kpd.demo.player import Player
 from kpd.demo.playhead import lasts, own_speed
 from kpd.demo.recording import Recording, load
-from kpd.demo.stage import scratch
+from kpd.demo.timeline import timeline, waits
 from kpd.model import codec, events as e
 from kpd.model.fold import fold, fold_all
-from kpd.model.nouns import State
 from kpd.model.profiles import Finding
+from kpd.model.state import State
 from kpd.profile import gpu
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import digest, write_atomic
+from kpd.workspace.run_files import digest, write_atomic
 from tests.support.demo.recordings import Clock
 from tui.model.view import View
 from tui.panes.captions import caption
@@ -37,7 +37,7 @@ def recording() -> Recording:
 @pytest.fixture(scope="module")
 def over(recording: Recording) -> Iterator[Player]:
     """The player at the recording's end."""
-    with scratch() as workspace, Player(workspace, recording, clock=Clock()) as player:
+    with temporary_workspace() as workspace, Player(workspace, recording, clock=Clock()) as player:
         player.go_on(lambda fact: False)
         yield player
 
@@ -45,8 +45,8 @@ def over(recording: Recording) -> Iterator[Player]:
 @pytest.fixture(scope="module")
 def original(recording: Recording) -> Iterator[Workspace]:
     """The workspace that was recorded: all events, all files, and nothing that a player does."""
-    with scratch() as workspace:
-        with Store(workspace.store) as store:
+    with temporary_workspace() as workspace:
+        with EventStore(workspace.store) as store:
             for event in recording.events:
                 store.append(event.fact, event.at)
         for name, data in recording.files.items():
@@ -67,7 +67,7 @@ def test_it_is_fit_to_be_shipped(recording: Recording) -> None:
 
 
 def test_it_takes_about_two_minutes(recording: Recording) -> None:
-    before = waits(cues(recording))
+    before = waits(timeline(recording))
     assert 90 <= lasts(before, own_speed(before)) <= 150
 
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from kpd.claude.errors import OverBudget
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.engine.ledger import RunLedger
-from kpd.engine.plan import End, Iterate, next_of
+from kpd.engine.plan import End, Iterate, next_action
 from kpd.engine.steps import feedback
 from kpd.engine.watchdog import Watchdog
 from kpd.model import events as e
-from kpd.model.nouns import Budget, Iteration, Outcome, Run, State
 from kpd.model.spending import Usage
-from kpd.model.standing import Wait
+from kpd.model.state import Budget, Iteration, Outcome, Run, State
 from kpd.model.status import Running, Stepping
+from kpd.model.waits import Wait
 from kpd.workspace.config import ClaudeConfig
 from tests.support.model.samples import done, run_of
 
@@ -34,21 +34,21 @@ def tried(number: int, outcome: Outcome = "rejected", agent: str = "sweep", scor
 @pytest.mark.parametrize(("budget", "ends"), [(Budget(4, 9), False), (Budget(3, 9), True), (Budget(2, 9), True)])
 def test_a_run_ends_with_its_iterations(budget: Budget, ends: bool) -> None:
     run = run_of(BASELINE, *map(tried, (1, 2, 3)), budget=budget)
-    assert isinstance(next_of(run), End) is ends
+    assert isinstance(next_action(run), End) is ends
 
 
 @pytest.mark.parametrize(("patience", "ends"), [(3, False), (2, True), (1, True)])
 def test_a_run_ends_with_its_patience_since_the_last_gain(patience: int, ends: bool) -> None:
     gain = tried(2, "accepted")
     run = run_of(BASELINE, tried(1), gain, tried(3), tried(4), budget=Budget(99, patience))
-    assert isinstance(next_of(run), End) is ends
+    assert isinstance(next_action(run), End) is ends
 
 
 @pytest.mark.parametrize(("score", "lower", "higher"), [(49.9, True, False), (50.0, True, True), (50.1, False, True)])
 def test_a_run_ends_at_its_stop_score(score: float, lower: bool, higher: bool) -> None:
     run = run_of(BASELINE, tried(1, "accepted", score=score), budget=Budget(9, 9, stop_score=50.0))
-    assert isinstance(next_of(run), End) is lower
-    assert isinstance(next_of(run, "higher"), End) is higher
+    assert isinstance(next_action(run), End) is lower
+    assert isinstance(next_action(run, "higher"), End) is higher
 
 
 @pytest.mark.parametrize(
@@ -60,21 +60,21 @@ def test_a_search_tries_the_other_points_and_eight_at_most(values: tuple[int, ..
     for count in range(points + 1):
         sweeps = [tried(number) for number in range(2, 2 + count)]
         run = replace(run_of(BASELINE, unsure, *sweeps, budget=Budget(99, 99)), agent="claude,sweep")
-        step = next_of(run)
+        step = next_action(run)
         assert not isinstance(step, End)
         assert getattr(step, "agent", "") == ("sweep" if count < points else "claude")
 
 
 def test_what_could_not_be_measured_is_not_searched() -> None:
     unsure = replace(tried(1, "failed", "claude"), tune={"P": ("1", "2", "3")}, score=None)
-    step = next_of(replace(run_of(BASELINE, unsure, budget=Budget(99, 99)), agent="claude,sweep"))
+    step = next_action(replace(run_of(BASELINE, unsure, budget=Budget(99, 99)), agent="claude,sweep"))
     assert step == Iterate(2, "claude")
 
 
 @pytest.mark.parametrize(("last", "then"), [("claude", "mailbox"), ("mailbox", "script:a"), ("script:a", "claude")])
 def test_agents_take_turns_in_the_order_they_are_named(last: str, then: str) -> None:
     run = replace(run_of(BASELINE, tried(1, agent=last), budget=Budget(99, 99)), agent="claude,mailbox,script:a")
-    assert next_of(run) == Iterate(2, then)
+    assert next_action(run) == Iterate(2, then)
 
 
 @pytest.mark.parametrize(("length", "whole"), [(4000, True), (4001, False)])
@@ -89,8 +89,8 @@ def test_an_agent_sees_four_thousand_characters_of_a_compiler_s_log(length: int,
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    journal = Journal(Store(tmp_path / "log.sqlite"))
+def journal(tmp_path: Path) -> Iterator[EventJournal]:
+    journal = EventJournal(EventStore(tmp_path / "log.sqlite"))
     journal.emit(e.RunQueued("r1", "scale", "claude", "local", Budget(usd=1.0)))
     journal.emit(e.IterationStarted("r1", 1, "claude", 0))
     yield journal
@@ -99,7 +99,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 @pytest.mark.parametrize(("day", "scope"), [(0.0, "run"), (1.0, "run"), (0.75, "day")])
 @pytest.mark.parametrize("spent", [True, False], ids=["spent", "under way"])
-def test_the_last_cent_may_be_spent_and_no_more(journal: Journal, day: float, scope: str, spent: bool) -> None:
+def test_the_last_cent_may_be_spent_and_no_more(journal: EventJournal, day: float, scope: str, spent: bool) -> None:
     ledger = RunLedger(journal, ClaudeConfig(max_usd_per_day=day), "r1", 1)
     call = ledger.begin("propose", "claude-sonnet-5-5", 0.5)
     if spent:

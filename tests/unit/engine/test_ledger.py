@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.engine.ledger import RunLedger, settle
 from kpd.model import events as e
-from kpd.model.nouns import Budget
 from kpd.model.spending import Usage
+from kpd.model.state import Budget
 from kpd.text.notices import notice
 from kpd.workspace.config import ClaudeConfig
 
@@ -20,8 +20,8 @@ USED = Usage(100, 10, 1000, 50)
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    journal = Journal(Store(tmp_path / "log.sqlite"))
+def journal(tmp_path: Path) -> Iterator[EventJournal]:
+    journal = EventJournal(EventStore(tmp_path / "log.sqlite"))
     for run in ("r1", "r2"):
         journal.emit(e.RunQueued(run, "scale", "claude", "local", Budget(usd=1.0)))
         journal.emit(e.IterationStarted(run, 1, "claude", 0))
@@ -29,11 +29,11 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     journal.close()
 
 
-def ledger(journal: Journal, run: str = "r1", day: float = 0.0) -> RunLedger:
+def ledger(journal: EventJournal, run: str = "r1", day: float = 0.0) -> RunLedger:
     return RunLedger(journal, ClaudeConfig(max_usd_per_day=day), run, 1)
 
 
-def test_a_call_is_in_the_log_before_it_is_made_and_when_it_has_ended(journal: Journal) -> None:
+def test_a_call_is_in_the_log_before_it_is_made_and_when_it_has_ended(journal: EventJournal) -> None:
     call = ledger(journal).begin("propose", MODEL, 0.2)
     assert journal.state.runs["r1"].reserved_usd == 0.2
     ledger(journal).billed(call, USED, 0.05, False)
@@ -43,7 +43,7 @@ def test_a_call_is_in_the_log_before_it_is_made_and_when_it_has_ended(journal: J
     assert next(iter(journal.state.days.values())) == run.spend
 
 
-def test_a_run_may_not_spend_more_than_its_own_limit(journal: Journal) -> None:
+def test_a_run_may_not_spend_more_than_its_own_limit(journal: EventJournal) -> None:
     of_run = ledger(journal)
     of_run.billed(of_run.begin("propose", MODEL, 0.9), USED, 0.7, False)
     with pytest.raises(OverBudget, match=r"of \$1.00 for the run \$0.70 are spent") as caught:
@@ -52,14 +52,14 @@ def test_a_run_may_not_spend_more_than_its_own_limit(journal: Journal) -> None:
     assert of_run.begin("again", MODEL, 0.3) == 2
 
 
-def test_what_other_runs_may_still_cost_counts_for_the_day(journal: Journal) -> None:
+def test_what_other_runs_may_still_cost_counts_for_the_day(journal: EventJournal) -> None:
     ledger(journal, "r1", day=1.0).begin("propose", MODEL, 0.8)
     with pytest.raises(OverBudget, match="max_usd_per_day") as caught:
         ledger(journal, "r2", day=1.0).begin("propose", MODEL, 0.8)
     assert caught.value.over.scope == "day"
 
 
-def test_without_a_price_a_limit_cannot_be_held(journal: Journal) -> None:
+def test_without_a_price_a_limit_cannot_be_held(journal: EventJournal) -> None:
     with pytest.raises(Unavailable, match="price of my-model is not known"):
         ledger(journal).begin("propose", "my-model", None)
     journal.emit(e.RunQueued("r3", "scale", "claude", "local", Budget()))
@@ -69,7 +69,7 @@ def test_without_a_price_a_limit_cannot_be_held(journal: Journal) -> None:
     assert journal.state.runs["r3"].spend.unpriced == 1
 
 
-def test_a_call_whose_end_nobody_saw_counts_with_the_most_it_could_cost(journal: Journal) -> None:
+def test_a_call_whose_end_nobody_saw_counts_with_the_most_it_could_cost(journal: EventJournal) -> None:
     ledger(journal).begin("propose", MODEL, 0.16)
     settle(journal)
     run = journal.state.runs["r1"]

@@ -7,7 +7,7 @@ import pytest
 
 from kpd.engine.peaks import Peaks, still_known, with_peaks
 from kpd.model.codec import decode, encode
-from kpd.model.places import Device, HostCard
+from kpd.model.hosts import Device, HostCard
 
 CPU = Device("cpu", "cpu", "Xeon")
 ONE, TWO = Device("GPU-1", "gpu", "H100", "sm_90"), Device("GPU-2", "gpu", "H100", "sm_90")

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from kpd.engine.plan import End, Iterate, Wait, next_of, result
+from kpd.engine.plan import End, Iterate, Wait, next_action, result
 from kpd.model.agents import AgentTraits
 from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
+from kpd.model.exhaustion import AgentSays
 from kpd.model.faults import NotBuilt
-from kpd.model.leaving import AgentSays
-from kpd.model.nouns import Budget, Iteration, Outcome, Override, Run
+from kpd.model.state import Budget, Iteration, Outcome, Override, Run
 from kpd.model.status import Done
 from tests.support.model.samples import done, run_of
 
@@ -17,50 +17,50 @@ def it(number: int, outcome: Outcome | None, score: float | None = None, agent: 
 
 
 def test_the_baseline_comes_first() -> None:
-    assert next_of(run_of()) == Iterate(0, "baseline")
-    assert next_of(run_of(it(0, "interrupted"))) == Iterate(1, "baseline")
+    assert next_action(run_of()) == Iterate(0, "baseline")
+    assert next_action(run_of(it(0, "interrupted"))) == Iterate(1, "baseline")
 
 
 def test_a_baseline_that_fails_ends_the_run() -> None:
-    step = next_of(run_of(replace(it(0, "failed"), status=done("failed", NotBuilt("no ;")))))
+    step = next_action(run_of(replace(it(0, "failed"), status=done("failed", NotBuilt("no ;")))))
     assert isinstance(step, End)
     assert step.outcome == "failed"
 
 
 def test_an_unfinished_iteration_goes_on() -> None:
-    assert next_of(run_of(it(0, "baseline"), it(1, None))) == Iterate(1, "sweep", resumed=True)
+    assert next_action(run_of(it(0, "baseline"), it(1, None))) == Iterate(1, "sweep", resumed=True)
 
 
 def test_the_operators_edit_goes_before_the_agent_and_before_the_end() -> None:
     spent = Budget(iterations=1)
     run = run_of(it(0, "baseline"), it(1, "rejected"), budget=spent, pending_edit={"kernel.c": "abc"})
-    assert next_of(run) == Iterate(2, "operator")
+    assert next_action(run) == Iterate(2, "operator")
 
 
 def test_budget_and_patience() -> None:
     rejected = [it(n, "rejected") for n in (1, 2, 3)]
-    assert next_of(run_of(it(0, "baseline"), *rejected[:2], budget=Budget(6, 3))) == Iterate(3, "sweep")
-    end = next_of(run_of(it(0, "baseline"), *rejected, budget=Budget(6, 3)))
+    assert next_action(run_of(it(0, "baseline"), *rejected[:2], budget=Budget(6, 3))) == Iterate(3, "sweep")
+    end = next_action(run_of(it(0, "baseline"), *rejected, budget=Budget(6, 3)))
     assert end == End("no_gain", PatienceUsed(3, 3))
-    end = next_of(run_of(it(0, "baseline"), it(1, "accepted"), it(2, "failed"), budget=Budget(2, 9)))
+    end = next_action(run_of(it(0, "baseline"), it(1, "accepted"), it(2, "failed"), budget=Budget(2, 9)))
     assert end == End("improved", IterationsUsed(2))
 
 
 def test_trouble_and_skips_cost_nothing() -> None:
     free = [it(1, "infra"), it(2, "skipped"), it(3, "interrupted")]
-    assert next_of(run_of(it(0, "baseline"), *free, budget=Budget(1, 1))) == Iterate(4, "sweep")
+    assert next_action(run_of(it(0, "baseline"), *free, budget=Budget(1, 1))) == Iterate(4, "sweep")
 
 
 def test_stop_score_in_either_direction() -> None:
     run = run_of(it(0, "baseline", 100.0), it(1, "accepted", 40.0), budget=Budget(9, 9, stop_score=50.0))
-    assert next_of(run) == End("improved", StopScoreReached(50, 40))
-    assert next_of(run, direction="higher") == Iterate(2, "sweep")
+    assert next_action(run) == End("improved", StopScoreReached(50, 40))
+    assert next_action(run, direction="higher") == Iterate(2, "sweep")
 
 
 def test_the_operator_agent_waits_for_an_edit() -> None:
     run = run_of(it(0, "baseline"))
-    assert isinstance(next_of(run_of(it(0, "baseline"), budget=run.budget)), Iterate)
-    assert isinstance(next_of(replace(run, agent="operator")), Wait)
+    assert isinstance(next_action(run_of(it(0, "baseline"), budget=run.budget)), Iterate)
+    assert isinstance(next_action(replace(run, agent="operator")), Wait)
 
 
 def test_rolled_back_to_the_baseline_is_no_gain() -> None:
@@ -85,35 +85,35 @@ def swept(number: int, outcome: Outcome = "rejected") -> Iteration:
 
 def test_an_exploration_counts_for_patience_with_what_it_explores() -> None:
     once = (unsure(1), swept(2), swept(3), swept(4))
-    assert next_of(turns(*once)) == Iterate(5, "claude")
+    assert next_action(turns(*once)) == Iterate(5, "claude")
     twice = (*once, unsure(5), swept(6), swept(7))
-    assert next_of(turns(*twice, budget=Budget(99, 2))) == Iterate(8, "sweep"), "the attempt is not over yet"
-    end = next_of(turns(*twice, swept(8), budget=Budget(99, 2)))
+    assert next_action(turns(*twice, budget=Budget(99, 2))) == Iterate(8, "sweep"), "the attempt is not over yet"
+    end = next_action(turns(*twice, swept(8), budget=Budget(99, 2)))
     assert end == End("no_gain", PatienceUsed(2, 2))
     won = (unsure(1), swept(2, "accepted"), swept(3), swept(4))
-    assert next_of(turns(*won, budget=Budget(99, 1))) == Iterate(5, "claude")
-    assert isinstance(next_of(turns(*once, budget=Budget(4, 9))), End), "each counts for the iterations"
+    assert next_action(turns(*won, budget=Budget(99, 1))) == Iterate(5, "claude")
+    assert isinstance(next_action(turns(*once, budget=Budget(4, 9))), End), "each counts for the iterations"
 
 
 def test_a_roll_back_ends_an_exploration() -> None:
     for own in ((unsure(1, "accepted"), swept(2)), (unsure(1), swept(2, "accepted"))):
-        assert next_of(turns(*own)) == Iterate(3, "sweep")
-        assert next_of(turns(*own, incumbent=0)) == Iterate(3, "claude")
+        assert next_action(turns(*own)) == Iterate(3, "sweep")
+        assert next_action(turns(*own, incumbent=0)) == Iterate(3, "claude")
     both = (unsure(1, "accepted"), swept(2, "accepted"))
-    assert next_of(turns(*both, incumbent=1)) == Iterate(3, "sweep"), "to what is explored: that is within it"
+    assert next_action(turns(*both, incumbent=1)) == Iterate(3, "sweep"), "to what is explored: that is within it"
 
 
 def test_another_incumbent_ends_an_exploration() -> None:
     edit = it(3, "accepted", 5.0, "operator")
-    assert next_of(turns(unsure(1), swept(2), edit)) == Iterate(4, "claude")
-    assert next_of(turns(unsure(1), swept(2), edit, incumbent=0)) == Iterate(4, "claude"), "for good"
+    assert next_action(turns(unsure(1), swept(2), edit)) == Iterate(4, "claude")
+    assert next_action(turns(unsure(1), swept(2), edit, incumbent=0)) == Iterate(4, "claude"), "for good"
     worse = it(3, "rejected", 50.0, "operator")
-    assert next_of(turns(unsure(1), swept(2), worse)) == Iterate(4, "sweep")
-    assert next_of(turns(unsure(1), swept(2), replace(worse, override=Override("ada")), incumbent=3)) == Iterate(
+    assert next_action(turns(unsure(1), swept(2), worse)) == Iterate(4, "sweep")
+    assert next_action(turns(unsure(1), swept(2), replace(worse, override=Override("ada")), incumbent=3)) == Iterate(
         4, "claude"
     )
     own = replace(swept(2), override=Override("ada"))
-    assert next_of(turns(unsure(1), own, incumbent=2)) == Iterate(3, "sweep"), "a point of its own"
+    assert next_action(turns(unsure(1), own, incumbent=2)) == Iterate(3, "sweep"), "a point of its own"
 
 
 def exhausted(why: str) -> Done:
@@ -126,26 +126,26 @@ def test_one_that_has_nothing_left_leaves_the_rotation() -> None:
         status=exhausted("all is proposed"),
     )
     skipped = it(1, "skipped", agent="claude")
-    assert next_of(turns(skipped, empty, agent="claude,script:a")) == Iterate(3, "claude")
+    assert next_action(turns(skipped, empty, agent="claude,script:a")) == Iterate(3, "claude")
     later = it(3, "rejected", agent="claude")
-    assert next_of(turns(skipped, empty, later, agent="claude,script:a")) == Iterate(4, "claude")
+    assert next_action(turns(skipped, empty, later, agent="claude,script:a")) == Iterate(4, "claude")
     poor = replace(
         it(3, "skipped", agent="claude"),
         status=exhausted("no money"),
     )
     last = turns(skipped, empty, poor, agent="claude,script:a")
-    assert next_of(last) == End("no_gain", AgentsDone((AgentSays("all is proposed"), AgentSays("no money"))))
-    assert next_of(replace(last, pending_edit={"kernel.c": "abc"})) == Iterate(4, "operator")
+    assert next_action(last) == End("no_gain", AgentsDone((AgentSays("all is proposed"), AgentSays("no money"))))
+    assert next_action(replace(last, pending_edit={"kernel.c": "abc"})) == Iterate(4, "operator")
 
 
 def test_what_agents_are_goes_by_what_their_run_was_told_of_them() -> None:
     mine, edits = AgentTraits(explores=True), AgentTraits(operators=True, waits=True)
     traits = {"mine": mine, "asked": AgentTraits(), "edits": edits}
     run = turns(it(0, "baseline", 2.0), replace(unsure(1), agent="asked"), agent="asked,mine", traits=traits)
-    assert next_of(run) == Iterate(2, "mine"), "it explores"
+    assert next_action(run) == Iterate(2, "mine"), "it explores"
     skipped = replace(it(2, "skipped"), agent="mine")
-    assert next_of(replace(run, iterations=(*run.iterations, skipped))) == Iterate(3, "asked")
-    assert isinstance(next_of(replace(run, agent="edits")), Wait)
-    assert next_of(replace(run, agent="mine")) == Iterate(2, "mine"), "alone it has turns as any other"
+    assert next_action(replace(run, iterations=(*run.iterations, skipped))) == Iterate(3, "asked")
+    assert isinstance(next_action(replace(run, agent="edits")), Wait)
+    assert next_action(replace(run, agent="mine")) == Iterate(2, "mine"), "alone it has turns as any other"
     both = {**traits, "asked": AgentTraits(explores=True)}
-    assert next_of(replace(run, traits=both)) == Iterate(2, "mine"), "and so have those that all explore"
+    assert next_action(replace(run, traits=both)) == Iterate(2, "mine"), "and so have those that all explore"

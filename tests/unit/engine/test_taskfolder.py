@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kpd.engine import edits
-from kpd.model.nouns import Run
+from kpd.model.state import Run
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task, TaskError
 from tests.support.model.samples import run_of, task_of
@@ -76,7 +76,7 @@ ACCEPTED = {"kernel.c": b"int accepted;\n"}
 
 def test_an_edit_that_nobody_has_seen_is_not_lost(live: Path, run: Run) -> None:
     (live / "kernel.c").write_bytes(b"int precious;\n")
-    with pytest.raises(edits.Conflict, match=r"kernel\.c"):
+    with pytest.raises(edits.EditConflict, match=r"kernel\.c"):
         edits.refuse_to_lose(live, ACCEPTED, run)
 
 
@@ -84,7 +84,7 @@ def test_an_edit_that_waits_to_be_measured_is_not_lost(live: Path, run: Run) -> 
     edit = {"kernel.c": b"int precious;\n"}
     (live / "kernel.c").write_bytes(edit["kernel.c"])
     seen = replace(run, folder=edits.hashes(edit), pending_edit=edits.hashes(edit))
-    with pytest.raises(edits.Conflict, match=r"kernel\.c"):
+    with pytest.raises(edits.EditConflict, match=r"kernel\.c"):
         edits.refuse_to_lose(live, ACCEPTED, seen)
     edits.refuse_to_lose(live, ACCEPTED, replace(seen, pending_edit={}))
 

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from kpd.client import DaemonError
+from kpd.daemon.accounting import least_gain
 from kpd.daemon.commands import carry_out
-from kpd.daemon.journal import Journal
-from kpd.daemon.reckoning import least_gain
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.daemon.views import Sources, answer
 from kpd.engine.engine import Engine
-from kpd.engine.plan import End, Iterate, Wait, next_of
+from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationsUsed, Stopped
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Gain, Verdict
+from kpd.model.state import Budget, Gain, Verdict
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 
@@ -33,15 +33,15 @@ BUDGET = Budget(iterations=4, patience=3, min_gain_pct=2.0, stop_score=1.5, fix_
 async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
     """An engine with one run that has a baseline, and nobody who conducts it."""
     (tmp_path / "ws").mkdir()
-    with Store(tmp_path / "events.db") as store:
-        journal = Journal(store)
+    with EventStore(tmp_path / "events.db") as store:
+        journal = EventJournal(store)
         journal.emit(e.RunQueued("r1", "scale", "claude", "local", BUDGET))
         journal.emit(e.RunStarted("r1", "EPYC", "local", "cpu"))
         iterated(journal, 0, "baseline")
         yield Engine(Workspace(tmp_path / "ws"), Config(), journal)
 
 
-def iterated(journal: Journal, number: int, outcome: Any, agent: str = "claude") -> None:
+def iterated(journal: EventJournal, number: int, outcome: Any, agent: str = "claude") -> None:
     journal.emit(e.IterationStarted("r1", number, agent if number else "baseline", 0))
     if outcome in ("baseline", "accepted"):
         journal.emit(e.Accepted("r1", number, {"kernel.c": "0"}))
@@ -102,16 +102,16 @@ async def test_a_smaller_budget_ends_the_run_after_the_iteration_under_way(engin
         iterated(engine.journal, number, "rejected")
     engine.journal.emit(e.IterationStarted("r1", 3, "claude", 0))
     await told(engine, "budget", iterations=1)
-    assert next_of(engine.journal.state.runs["r1"]) == Iterate(3, "claude", resumed=True)
+    assert next_action(engine.journal.state.runs["r1"]) == Iterate(3, "claude", resumed=True)
     engine.journal.emit(e.IterationEnded("r1", 3, "rejected", Told("slower")))
-    assert next_of(engine.journal.state.runs["r1"]) == End("no_gain", IterationsUsed(1))
+    assert next_action(engine.journal.state.runs["r1"]) == End("no_gain", IterationsUsed(1))
     await told(engine, "budget", iterations=9, patience=9)
-    assert next_of(engine.journal.state.runs["r1"]) == Iterate(4, "claude")
+    assert next_action(engine.journal.state.runs["r1"]) == Iterate(4, "claude")
 
 
 async def test_a_verdict_is_derived_again_with_the_gain_that_was_asked_for_then(engine: Engine) -> None:
     journal = engine.journal
-    assert isinstance(journal, Journal)
+    assert isinstance(journal, EventJournal)
     verdict = Verdict("faster", Gain(3.0, 2.5, 3.5), 7, True, "told", told="faster")
     await told(engine, "budget", min_gain_pct=1)
     journal.emit(e.IterationStarted("r1", 1, "claude", 0))
@@ -129,11 +129,11 @@ async def test_a_verdict_is_derived_again_with_the_gain_that_was_asked_for_then(
 async def test_another_agent_has_the_next_iteration_and_not_the_one_under_way(engine: Engine) -> None:
     engine.journal.emit(e.IterationStarted("r1", 1, "claude", 0))
     await told(engine, "agent", agent="sweep")
-    assert next_of(engine.journal.state.runs["r1"]) == Iterate(1, "claude", resumed=True)
+    assert next_action(engine.journal.state.runs["r1"]) == Iterate(1, "claude", resumed=True)
     engine.journal.emit(e.IterationEnded("r1", 1, "rejected", Told("slower")))
-    assert next_of(engine.journal.state.runs["r1"]) == Iterate(2, "sweep")
+    assert next_action(engine.journal.state.runs["r1"]) == Iterate(2, "sweep")
     await told(engine, "agent", agent="operator")
-    assert isinstance(next_of(engine.journal.state.runs["r1"]), Wait)
+    assert isinstance(next_action(engine.journal.state.runs["r1"]), Wait)
 
 
 async def test_a_model_is_the_run_s_own_until_it_is_the_config_s_again(engine: Engine) -> None:
@@ -208,8 +208,8 @@ async def test_a_rule_that_nobody_knows_is_refused_with_those_that_sound_like_it
 @settings(max_examples=30)
 def test_a_move_moves_one_run_and_the_others_keep_their_order(moves: list[tuple[int, str]]) -> None:
     async def all_of_them(folder: Path) -> None:
-        with Store(folder / "events.db") as store:
-            journal = Journal(store)
+        with EventStore(folder / "events.db") as store:
+            journal = EventJournal(store)
             for number in range(1, 6):
                 journal.emit(e.RunQueued(f"r{number}", f"t{number}", "sweep", "any", BUDGET))
             engine = Engine(Workspace(folder), Config(), journal)

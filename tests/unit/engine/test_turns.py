@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
-from kpd.engine.turns import SHORT_S, DeviceClaim, Turns, claim_of, whose
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
+from kpd.engine.turns import SHORT_S, DeviceClaim, Turns, claim_of, next_to_measure
 from kpd.model import events as e
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Run, State
-from kpd.model.standing import ForLease, ForTurn, PausedBy, Wait
+from kpd.model.state import Budget, Run, State
 from kpd.model.status import Paused, Running
+from kpd.model.waits import ForLease, ForTurn, PausedBy, Wait
 
 PLACE = ("local", "cpu")
 NAMES = ("r1", "r2", "r3", "r4")
@@ -35,19 +35,21 @@ ALL = state()
 
 
 def test_the_oldest_is_first_and_then_who_has_measured_longest_ago() -> None:
-    assert whose(["r3", "r2", "r4"], {}, ALL) == "r2"
-    assert whose(["r1", "r4"], {"r1": 1}, ALL) == "r4"
-    assert whose(["r3", "r2", "r1"], {"r1": 3, "r2": 2, "r3": 1}, ALL) == "r3"
-    assert whose(["r4.2-full", "r4"], {}, ALL) == "r4", "what a person asks for waits for those that ask with it"
-    assert whose([], {}, ALL) is None
+    assert next_to_measure(["r3", "r2", "r4"], {}, ALL) == "r2"
+    assert next_to_measure(["r1", "r4"], {"r1": 1}, ALL) == "r4"
+    assert next_to_measure(["r3", "r2", "r1"], {"r1": 3, "r2": 2, "r3": 1}, ALL) == "r3"
+    assert next_to_measure(["r4.2-full", "r4"], {}, ALL) == "r4", (
+        "what a person asks for waits for those that ask with it"
+    )
+    assert next_to_measure([], {}, ALL) is None
 
 
 def test_who_cannot_go_on_is_passed_over() -> None:
     paused = state(r1=replace(ALL.runs["r1"], status=Paused(PausedBy("ada"))))
-    assert whose(["r1", "r2"], {"r2": 7}, paused) == "r2"
-    assert whose(["r1"], {}, paused) is None
-    assert whose(["r1", "r2"], {}, replace(ALL, held=Told("disk full"))) is None
-    assert whose(["r1", "r2.4-full"], {}, replace(ALL, held=Told("disk full"))) == "r2.4-full"
+    assert next_to_measure(["r1", "r2"], {"r2": 7}, paused) == "r2"
+    assert next_to_measure(["r1"], {}, paused) is None
+    assert next_to_measure(["r1", "r2"], {}, replace(ALL, held=Told("disk full"))) is None
+    assert next_to_measure(["r1", "r2.4-full"], {}, replace(ALL, held=Told("disk full"))) == "r2.4-full"
 
 
 @given(st.data())
@@ -57,7 +59,7 @@ def test_nobody_waits_for_more_than_one_turn_of_each_of_the_others(data: st.Data
     for number in range(1, data.draw(st.integers(1, 40))):
         for name in data.draw(st.sets(st.sampled_from(NAMES))):
             asking.setdefault(name, 0)
-        chosen = whose(list(asking), measured, ALL)
+        chosen = next_to_measure(list(asking), measured, ALL)
         assert (chosen is None) == (not asking)
         if chosen is not None:
             del asking[chosen]
@@ -67,16 +69,16 @@ def test_nobody_waits_for_more_than_one_turn_of_each_of_the_others(data: st.Data
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Store(tmp_path / "events.db") as store:
-        journal = Journal(store)
+def journal(tmp_path: Path) -> Iterator[EventJournal]:
+    with EventStore(tmp_path / "events.db") as store:
+        journal = EventJournal(store)
         for name in NAMES:
             journal.emit(e.RunQueued(name, name, "sweep", "local", Budget()))
             journal.emit(e.RunStarted(name, "EPYC", "local", "cpu"))
         yield journal
 
 
-def waits(journal: Journal) -> list[tuple[str, Wait | None]]:
+def waits(journal: EventJournal) -> list[tuple[str, Wait | None]]:
     return [(event.fact.run, event.fact.wait) for event in journal.events() if isinstance(event.fact, e.RunWaits)]
 
 
@@ -86,7 +88,7 @@ async def settle() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_one_at_a_time_whoever_is_cut_off_in_between(journal: Journal, seed: int) -> None:
+async def test_one_at_a_time_whoever_is_cut_off_in_between(journal: EventJournal, seed: int) -> None:
     chance, turns, inside, most = random.Random(seed), Turns(journal), 0, 0
 
     async def measures(name: str) -> None:
@@ -114,7 +116,7 @@ async def test_one_at_a_time_whoever_is_cut_off_in_between(journal: Journal, see
         assert not waits(journal) or waits(journal)[-1][1] is None, "nothing is left of those that were there"
 
 
-async def test_who_waits_says_for_whom_and_a_pause_lets_the_next_one_pass(journal: Journal) -> None:
+async def test_who_waits_says_for_whom_and_a_pause_lets_the_next_one_pass(journal: EventJournal) -> None:
     turns, order = Turns(journal), []
     first, over = asyncio.Event(), asyncio.Event()
 
@@ -147,12 +149,12 @@ async def test_who_waits_says_for_whom_and_a_pause_lets_the_next_one_pass(journa
     assert order == ["r1", "r3", "r2"]
 
 
-async def measures_elsewhere(turns: Turns, journal: Journal) -> None:
+async def measures_elsewhere(turns: Turns, journal: EventJournal) -> None:
     async with claim_of(turns, journal, "r4").turn("local", "GPU-1"):
         return
 
 
-async def test_a_wait_for_a_lease_is_said_once_it_has_lasted(journal: Journal) -> None:
+async def test_a_wait_for_a_lease_is_said_once_it_has_lasted(journal: EventJournal) -> None:
     said: list[Wait | None] = []
     claim = DeviceClaim(Turns(journal), "r1.2-full", said.append)
     claim.waits("local: ann measures on it")

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given, settings
 
 from kpd.daemon import alert
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
-from kpd.daemon.watching import EVERY_S, Watching
-from kpd.engine.watchdog import GAP_S, LEAST_STALL_S, Watchdog, standing, under_way, usual_s
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
+from kpd.daemon.watchdog_timer import EVERY_S, WatchdogTimer
+from kpd.engine.watchdog import GAP_S, LEAST_STALL_S, Watchdog, idle_devices, steps_under_way, usual_s
 from kpd.model import events as e
 from kpd.model.causes import Stopped
 from kpd.model.fold import fold_all
+from kpd.model.hosts import Device, HostCard
 from kpd.model.kinds import Told
 from kpd.model.notices import QueueIsHeld, Said
-from kpd.model.nouns import Budget, Iteration, Run, State, TaskCard
-from kpd.model.places import Device, HostCard
-from kpd.model.standing import DiskTrouble, ForApproval, ForTurn, PausedBy
+from kpd.model.state import Budget, Iteration, Run, State, TaskCard
 from kpd.model.status import Paused, Queued, Running, Stepping
-from kpd.text.notices import notice, watched
-from kpd.text.standing import keeps
+from kpd.model.waits import DiskTrouble, ForApproval, ForTurn, PausedBy
+from kpd.text.notices import notice, watchdog_notice
+from kpd.text.waits import idle_reason
 from kpd.workspace.config import NotifyConfig
 from tests.support.model.samples import done
 from tests.support.model.strategies import logs
@@ -121,16 +121,16 @@ def unknown(run: str, step: str) -> None:
     ],
 )  # fmt: skip
 def test_a_device_that_work_waits_for(now: State, found: list[tuple[str, str, list[str], str]]) -> None:
-    assert [(one.host, one.device_id, one.runs, keeps(one.keeps)) for one in standing(now)] == found
+    assert [(one.host, one.device_id, one.runs, idle_reason(one.keeps)) for one in idle_devices(now)] == found
 
 
 @given(logs)
 @settings(max_examples=40)
 def test_whatever_happened_can_be_looked_at(events: list[e.Event]) -> None:
     now = fold_all(events)
-    places = [(one.host, one.device_id) for one in standing(now)]
+    places = [(one.host, one.device_id) for one in idle_devices(now)]
     assert len(places) == len(set(places))
-    assert {run.status for run, _ in under_way(now)} <= {"running"}
+    assert {run.status for run, _ in steps_under_way(now)} <= {"running"}
 
 
 # ── when it is told ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,7 +220,7 @@ def test_what_is_told_says_where_for_how_long_and_why() -> None:
     assert [alert.held(reason) for reason in (None, Told("no space"))] == [None, "the queue waits for you: no space"]
     after = fold_all([e.Event(1, 0.0, idle), e.Event(2, 0.0, stalled)])
     assert [(one.level, notice(one)) for one in after.notices] == [
-        ("warning", watched(idle)), ("warning", watched(stalled))
+        ("warning", watchdog_notice(idle)), ("warning", watchdog_notice(stalled))
     ]  # fmt: skip
 
 
@@ -257,20 +257,20 @@ class Call:
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Store(tmp_path / "events.db") as store:
-        yield Journal(store)
+def journal(tmp_path: Path) -> Iterator[EventJournal]:
+    with EventStore(tmp_path / "events.db") as store:
+        yield EventJournal(store)
 
 
-def watching(journal: Journal, clock: Clock, minutes: float = 10.0) -> Watching:
-    return Watching(journal, lambda: NotifyConfig(idle_minutes=minutes), clock.later, lambda: clock.now)
+def watching(journal: EventJournal, clock: Clock, minutes: float = 10.0) -> WatchdogTimer:
+    return WatchdogTimer(journal, lambda: NotifyConfig(idle_minutes=minutes), clock.later, lambda: clock.now)
 
 
-def kinds(journal: Journal, *wanted: type[e.Fact]) -> list[e.Fact]:
+def kinds(journal: EventJournal, *wanted: type[e.Fact]) -> list[e.Fact]:
     return [event.fact for event in journal.events() if isinstance(event.fact, wanted)]
 
 
-def test_nothing_is_looked_at_while_there_is_no_work(journal: Journal) -> None:
+def test_nothing_is_looked_at_while_there_is_no_work(journal: EventJournal) -> None:
     clock = Clock()
     watch = watching(journal, clock)
     journal.emit(e.Noticed("info", Said("hello")))
@@ -290,7 +290,7 @@ def test_nothing_is_looked_at_while_there_is_no_work(journal: Journal) -> None:
     assert clock.calls == []
 
 
-def test_a_run_that_waits_for_a_person_is_told_of_in_the_log(journal: Journal) -> None:
+def test_a_run_that_waits_for_a_person_is_told_of_in_the_log(journal: EventJournal) -> None:
     clock = Clock()
     watching(journal, clock)
     journal.emit(e.RunQueued("r1", "t", "claude", "local", Budget()))
@@ -304,7 +304,7 @@ def test_a_run_that_waits_for_a_person_is_told_of_in_the_log(journal: Journal) -
     assert kinds(journal, e.DeviceIdle) == [e.DeviceIdle("local", "EPYC", "cpu", 600.0, ("r1",), ForApproval("r1", 2))]
 
 
-def test_the_usual_time_of_a_step_is_the_median_of_the_runs_own(journal: Journal) -> None:
+def test_the_usual_time_of_a_step_is_the_median_of_the_runs_own(journal: EventJournal) -> None:
     clock = Clock()
     watching(journal, clock)
     journal.emit(e.RunQueued("r1", "t", "sweep", "local", Budget()))
@@ -329,7 +329,9 @@ def test_the_usual_time_of_a_step_is_the_median_of_the_runs_own(journal: Journal
     )
 
 
-def test_a_log_that_takes_nothing_does_not_end_the_watch(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_takes_nothing_does_not_end_the_watch(
+    journal: EventJournal, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = Clock()
     watching(journal, clock)
     journal.emit(e.RunQueued("r1", "t", "sweep", "local", Budget()))

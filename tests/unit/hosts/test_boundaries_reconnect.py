@@ -222,7 +222,7 @@ def test_tries_are_counted_and_a_nudge_is_one_more(run: Run) -> None:
         keeper.start()
         await keeper.tried(0)
         assert keeper.tries == 1
-        keeper.nudge()
+        keeper.retry_now()
         await keeper.tried(1)
         assert keeper.tries == 2
         await keeper.close()

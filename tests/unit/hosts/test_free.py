@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from kpd.hosts.preflight.gpu_checks import free
-from kpd.model.places import Check, Computes, Device, HostCard, Telemetry, Whose
+from kpd.model.hosts import Check, Device, GpuProcess, HostCard, ProcessOwner, Telemetry
 
 CPU = Device("cpu", "cpu", "EPYC", telemetry=Telemetry(1.0))
 IDLE = Device("GPU-1", "gpu", "H100", pci="00000000:19:00.0", telemetry=Telemetry(1.0, memory_used_mib=4.0))
 CARD = HostCard("gpu-box", "ssh", devices=(CPU, IDLE))
-OURS, THEIRS = Computes(7, "runner", 300, "kpd"), Computes(8, 'my "train"', None, "foreign")
+OURS, THEIRS = GpuProcess(7, "runner", 300, "kpd"), GpuProcess(8, 'my "train"', None, "foreign")
 
 
 def with_gpus(*seen: Telemetry | None) -> HostCard:
@@ -46,7 +46,7 @@ def test_who_else_computes_comes_with_what_helps() -> None:
 @pytest.mark.parametrize(
     ("whose", "state"), [("kpd", "ok"), ("tolerated", "ok"), ("unseen", "off"), ("foreign", "bad")]
 )
-def test_only_what_measurements_wait_for_is_to_be_corrected(whose: Whose, state: str) -> None:
+def test_only_what_measurements_wait_for_is_to_be_corrected(whose: ProcessOwner, state: str) -> None:
     (found,) = free(with_gpus(Telemetry(1.0, computes=(replace(OURS, whose=whose),))))
     assert found.state == state
 

@@ -14,7 +14,7 @@ from kpd.knowledge import memory
 from kpd.knowledge.compact import AT_ONCE, LONGEST_REPLY, compact
 from kpd.knowledge.summary import SECTIONS, Summary, read_summary, sections_of, summary_path
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Iteration, Run
+from kpd.model.state import Budget, Iteration, Run
 from kpd.workspace.paths import Workspace
 
 NOON = 1763726400.0

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.knowledge.efficacy import Efficacy, aimed_at, by_efficacy, efficacy
-from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Outcome, Override, Run, Verdict
 from kpd.model.profiles import Finding, Severity
+from kpd.model.state import Budget, Expectation, Gain, Iteration, Outcome, Override, Run, Verdict
 from kpd.profile.catalogue import rules
 from tests.support.model.samples import done
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kpd.daemon import library
+from kpd.daemon import knowledge_views
 from kpd.knowledge import memory, patterns
 from kpd.knowledge.skills import load_skills
 from kpd.knowledge.summary import read_summary
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Iteration, Run
+from kpd.model.state import Budget, Iteration, Run
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
-from kpd.workspace.runfolder import MOST_BYTES, NotPlain
+from kpd.workspace.run_files import MOST_BYTES, NotRegularFile
 
 PATIENCE_S = 10
 
@@ -65,7 +65,7 @@ def test_a_skill_that_is_no_file_is_a_warning_and_the_others_are_read(
     assert found.by_id == load_skills().by_id
     put(workspace.skills / "mine.md")
     with pytest.raises(DaemonError, match=rf"skills/mine\.md: {reason}"):
-        library.skill(workspace, "mine")
+        knowledge_views.skill(workspace, "mine")
 
 
 @pytest.mark.parametrize(("put", "reason"), HOSTILE)
@@ -73,7 +73,7 @@ def test_a_memory_that_is_no_file_is_named_with_what_to_do(workspace: Workspace,
     path = workspace.memory / "scale.md"
     put(path)
     with pytest.raises(DaemonError) as caught:
-        library.memory_of(workspace, "scale")
+        knowledge_views.memory_of(workspace, "scale")
     assert caught.value.message == f"cannot read {path}: {reason}"
     assert caught.value.remedy.startswith("move it away")
 
@@ -91,7 +91,7 @@ def test_a_run_is_told_of_it_wherever_it_reads_or_writes(workspace: Workspace, p
         path = workspace.memory / name
         if not os.path.lexists(path):
             put(path)
-        with pytest.raises(NotPlain, match=reason):
+        with pytest.raises(NotRegularFile, match=reason):
             read()
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from kpd.knowledge import memory
 from kpd.knowledge.patterns import tried
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Expectation, Gain, Iteration, Override, Run, Verdict
+from kpd.model.state import Budget, Expectation, Gain, Iteration, Override, Run, Verdict
 from kpd.workspace.paths import Workspace
 from tests.support.model.samples import done
 

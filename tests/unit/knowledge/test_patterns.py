@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from kpd.knowledge import memory
 from kpd.knowledge.patterns import MARK, matching, regenerate, tried
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Gain, Iteration, Outcome, Run, Verdict
+from kpd.model.state import Budget, Gain, Iteration, Outcome, Run, Verdict
 from kpd.workspace.paths import Workspace
 from tests.support.model.samples import done
 

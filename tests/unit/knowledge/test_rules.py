@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.model import events as e
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, Expectation, Gain, Verdict
 from kpd.model.profiles import Finding
+from kpd.model.state import Budget, Expectation, Gain, Verdict
 from kpd.profile import catalogue
 from kpd.workspace.paths import Workspace
 
@@ -30,8 +30,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def logged(workspace: Workspace, *facts: e.Fact) -> None:
     workspace.make_private()
-    with Store(workspace.store) as store:
-        journal = Journal(store)
+    with EventStore(workspace.store) as store:
+        journal = EventJournal(store)
         for fact in facts:
             journal.emit(fact)
 

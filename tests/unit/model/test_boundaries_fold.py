@@ -9,27 +9,27 @@ from kpd.model import acts, events as e
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
 from kpd.model.fold import fold
+from kpd.model.hosts import HostCard
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.nouns import (
-    Again,
+from kpd.model.profiles import Finding
+from kpd.model.spending import OpenCall, Spend, Usage
+from kpd.model.state import (
     Budget,
     Expectation,
     Gain,
     Iteration,
     Notice,
     Override,
+    Remeasure,
     Run,
     State,
     Steering,
     TaskCard,
     Verdict,
 )
-from kpd.model.places import HostCard
-from kpd.model.profiles import Finding
-from kpd.model.spending import Call, Spend, Usage
-from kpd.model.standing import DiskTrouble, EditedDuring, ForTask, ForTurn, PausedBy
 from kpd.model.status import Done, Ended, Paused, Queued, Running, RunStatus, Stepping
+from kpd.model.waits import DiskTrouble, EditedDuring, ForTask, ForTurn, PausedBy
 from tests.support.model.samples import done
 
 AT = 50.0
@@ -40,9 +40,9 @@ USAGE = Usage(10, 0, 0, 5)
 OTHER = Run("r0", "t", "sweep", "local", Budget(), 0.0, turn=7)
 RUN = Run(
     "r1", "t", "claude", "any", Budget(), 0.0, status=Running(), incumbent=1, before=4, model="m1", asked=3, turn=5,
-    steering=(NOTE,), stands={"low_ipc": "pinned", "tail_effect": "banned"}, again=(Again(1, False, "ada"),),
+    steering=(NOTE,), stands={"low_ipc": "pinned", "tail_effect": "banned"}, again=(Remeasure(1, False, "ada"),),
     pending_edit={"kernel.c": "new"}, conflict=EditedDuring(2), folder={"kernel.c": "old"}, approve=True,
-    calls=(Call(3, 2, "propose", "m1", 0.5),),
+    calls=(OpenCall(3, 2, "propose", "m1", 0.5),),
     iterations=(
         Iteration(1, "baseline", 0, 1.0, status=done("baseline")),
         Iteration(2, "claude", 1, 2.0, status=Stepping(attempt=3)),
@@ -91,7 +91,7 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
         (acts.AgentChanged("r1", "sweep", "m2"), {"agent": "sweep", "model": "m2"}),
         (acts.RuleSet("r1", "low_ipc", "banned"), {"stands": {"tail_effect": "banned", "low_ipc": "banned"}}),
         (acts.RuleSet("r1", "low_ipc", "plain"), {"stands": {"tail_effect": "banned"}}),
-        (acts.AgainAsked("r1", 2, True, "bob"), {"again": (Again(1, False, "ada"), Again(2, True, "bob"))}),
+        (acts.AgainAsked("r1", 2, True, "bob"), {"again": (Remeasure(1, False, "ada"), Remeasure(2, True, "bob"))}),
         (acts.QueueOrdered(("r1",)), {"turn": -1}),
         (acts.QueueOrdered(("r1", "r9")), {"turn": -2}),
         # a run's
@@ -135,9 +135,9 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
         # money
         (
             e.Asked("r1", 2, 4, "again", "m1", 0.2),
-            {"asked": 4, "calls": (*RUN.calls, Call(4, 2, "again", "m1", 0.2))},
+            {"asked": 4, "calls": (*RUN.calls, OpenCall(4, 2, "again", "m1", 0.2))},
         ),
-        (e.Asked("r1", 2, 2, "again", "m1"), {"calls": (*RUN.calls, Call(2, 2, "again", "m1", None))}),
+        (e.Asked("r1", 2, 2, "again", "m1"), {"calls": (*RUN.calls, OpenCall(2, 2, "again", "m1", None))}),
         (
             e.Billed("r1", 2, "propose", "m1", USAGE, 0.3, call=3),
             {"calls": (), "spend": Spend(1, USAGE, 0.3), ".spend": Spend(1, USAGE, 0.3)},
@@ -181,7 +181,7 @@ def test_who_has_ended_waits_no_more() -> None:
 
 @pytest.mark.parametrize(("edit", "again"), [("", None), ("e1", None), ("", 1)])
 def test_an_iteration_takes_what_it_begins_with(edit: str, again: int | None) -> None:
-    wishes = (Again(1, False, "ada"), Again(1, True, "bob"))
+    wishes = (Remeasure(1, False, "ada"), Remeasure(1, True, "bob"))
     state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, iterations=RUN.iterations[:1], again=wishes)})
     begun = Iteration(2, "claude", 1, AT, edit=edit, again=again, thorough=True)
     expected: dict[str, Any] = {"iterations": (*RUN.iterations[:1], begun)}

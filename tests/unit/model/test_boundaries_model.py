@@ -6,11 +6,11 @@ from kpd.model import clocks, events as e
 from kpd.model.fold import fold, fold_all
 from kpd.model.kinds import Told
 from kpd.model.metrics import METRICS
-from kpd.model.missing import lacks
+from kpd.model.missing import missing_by_reason
 from kpd.model.notices import Said
 from kpd.model.spending import NOTHING, Spend, Usage, day_of, dollars
-from kpd.model.watched import DeviceIdle
-from kpd.text.notices import notice as told, watched
+from kpd.model.watchdog import DeviceIdle
+from kpd.text.notices import notice as told, watchdog_notice
 
 
 @pytest.mark.parametrize(("noticed", "kept"), [(49, 49), (50, 50), (51, 50), (120, 50)])
@@ -30,7 +30,7 @@ def test_an_event_counts_once_and_what_comes_after_it_counts() -> None:
 @pytest.mark.parametrize(("count", "named"), [(1, True), (8, True), (9, False)])
 def test_eight_metrics_of_a_reason_are_named_one_by_one(count: int, named: bool) -> None:
     names = list(METRICS)[:count]
-    (lack,) = lacks(dict.fromkeys(names, "why"))
+    (lack,) = missing_by_reason(dict.fromkeys(names, "why"))
     assert lack.count == count
     assert (lack.what == ", ".join(METRICS[name].label for name in names)) is named
 
@@ -59,7 +59,7 @@ def test_money_is_counted_by_the_day_of_greenwich(at: float, day: str) -> None:
 
 @pytest.mark.parametrize(("seconds", "told"), [(600.0, "10 min"), (7199.0, "120 min"), (7200.0, "2.0 h")])
 def test_from_two_hours_on_a_standstill_is_told_in_hours(seconds: float, told: str) -> None:
-    assert told in watched(DeviceIdle("box", "H100", "GPU-1", seconds, ("r1",), Told("it waits")))
+    assert told in watchdog_notice(DeviceIdle("box", "H100", "GPU-1", seconds, ("r1",), Told("it waits")))
 
 
 @pytest.mark.parametrize(

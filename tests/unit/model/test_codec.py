@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from kpd.model import acts, codec, events as e
 from kpd.model.fold import fold_all
-from kpd.model.nouns import State
+from kpd.model.state import State
 from tests.support.model.strategies import any_fact, logs
 
 

@@ -10,8 +10,8 @@ from kpd.model.detail import Detail, detail
 from kpd.model.fold import NOTICES_KEPT, fold, fold_all
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.nouns import Budget, Gain, Iteration, Outcome, State, Verdict
 from kpd.model.profiles import Finding
+from kpd.model.state import Budget, Gain, Iteration, Outcome, State, Verdict
 from kpd.model.status import Ended
 from kpd.text.notices import notice as told
 from tests.support.model.strategies import logs

@@ -12,8 +12,8 @@ from kpd.model.scores import reached, speedup, unit
 from tests.support.cli.shown import AT, RUN, brief_run, shown
 from tests.support.tui.stopping import stopping
 from tests.support.tui.views import plain
+from tui.format.scores import unit as unit_of, won
 from tui.panes import overview
-from tui.words.scores import unit as unit_of, won
 
 SCORES = st.floats(1e-6, 1e9)
 HIGHER = {"name": RUN.task, "score": "tflops", "direction": "higher"}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kpd.onboarding.configs import representative
 from kpd.onboarding.facts import as_json, findings
+from kpd.onboarding.launch_configs import representative
 from kpd.onboarding.observed import parse_table
 from kpd.onboarding.preprocess import SourceError, preprocess, standalone
 from kpd.onboarding.scalars import scalars

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.onboarding.configs import representative, workload
+from kpd.onboarding.launch_configs import representative, workload
 from kpd.onboarding.observed import ObservedError, parse_table, read_table
 from kpd.source.values import Dim3
 from tests.support.onboarding.observed import table

@@ -8,8 +8,8 @@ import pytest
 
 from kpd.cli.main import VERBS
 from kpd.daemon.commands import carry_out
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.engine.engine import Engine
 from kpd.engine.operations.effects import EFFECTS
 from kpd.model import acts, events as e
@@ -23,9 +23,9 @@ from kpd.workspace.paths import Workspace
 from tests.support.tui import logs
 from tests.support.tui.deed_sentences import SENTENCES
 from tests.support.tui.views import view_of
-from tui.acts.actions import ACTIONS, BY_ID, reason
-from tui.model.outline import Place
-from tui.words.deeds import deed
+from tui.actions.table import ACTIONS, BY_ID, reason
+from tui.format.operator_acts import operator_act
+from tui.model.outline import TreePosition
 
 EACH = pytest.mark.parametrize("kind", OPERATIONS.values(), ids=OPERATIONS.keys())
 ELSEWHERE = {"shutdown": "the daemon ends itself", "playback": "the player of a recording has no engine"}
@@ -150,9 +150,9 @@ async def test_a_refusal_is_the_same_sentence_everywhere(
     log: Any, at: int | None, id: str, verb: str, args: dict[str, Any], tmp_path: Any
 ) -> None:
     made = log()
-    greyed = reason(BY_ID[id], view_of(made, None if at is None else Place(logs.TASK, "r1", at)))
-    with Store(tmp_path / "events.db") as store:
-        journal = Journal(store)
+    greyed = reason(BY_ID[id], view_of(made, None if at is None else TreePosition(logs.TASK, "r1", at)))
+    with EventStore(tmp_path / "events.db") as store:
+        journal = EventJournal(store)
         for event in made.events:
             journal.emit(event.fact)
         with pytest.raises(DaemonError) as refused:
@@ -166,8 +166,8 @@ async def test_a_refusal_is_the_same_sentence_everywhere(
 
 
 async def test_a_note_is_kept_in_the_log_and_changes_nothing(tmp_path: Any) -> None:
-    with Store(tmp_path / "events.db") as store:
-        journal = Journal(store)
+    with EventStore(tmp_path / "events.db") as store:
+        journal = EventJournal(store)
         for event in logs.ended().events:
             journal.emit(event.fact)
         before = journal.state.runs
@@ -175,7 +175,7 @@ async def test_a_note_is_kept_in_the_log_and_changes_nothing(tmp_path: Any) -> N
         assert await carry_out(engine, "note", {"text": " the fan was replaced "}, "ada") == {"run": "r1"}
         fact = list(journal.events())[-1].fact
         assert fact == acts.Noted("r1", "the fan was replaced", "ada")
-        assert str(deed(fact)) == "ada notes on r1: the fan was replaced"
+        assert str(operator_act(fact)) == "ada notes on r1: the fan was replaced"
         assert journal.state.runs == before
         with pytest.raises(DaemonError, match="the note is empty"):
             await carry_out(engine, "note", {"text": " "}, "ada")

@@ -3,7 +3,7 @@
 import pytest
 
 from kpd.measure.score import CaseWork
-from kpd.model.profiles import CaseTime, Moved
+from kpd.model.profiles import CaseTime, MetricChange
 from kpd.profile import counters, cpu, gpu, speed
 from kpd.profile.changes import changes
 from kpd.text.changes import change
@@ -91,7 +91,7 @@ def test_what_is_next_to_nothing_of_its_ceiling_ranks_as_if_it_were_a_twentieth(
 
 @pytest.mark.parametrize(("after", "share"), [(1.99, "+99 %"), (2.0, "2.0 times"), (0.5, "-50 %")])
 def test_from_twice_on_a_change_is_told_in_times(after: float, share: str) -> None:
-    assert f"({share})" in change(Moved("call_us", 1.0, after))
+    assert f"({share})" in change(MetricChange("call_us", 1.0, after))
 
 
 # ── what limits a case, and what was counted ──────────────────────────────────────────────────────────────────────

@@ -3,22 +3,22 @@
 import pytest
 
 from kpd.model.causes import IterationCause
+from kpd.model.exhaustion import AgentSays
 from kpd.model.faults import (
     Complaint,
-    Declined,
+    DeclinedBy,
     Impossible,
     Incorrect,
     IncorrectHeldOut,
     IncorrectTimed,
     NotMended,
-    Wrong,
+    WrongResult,
 )
-from kpd.model.leaving import AgentSays
-from kpd.model.nouns import Iteration
+from kpd.model.state import Iteration
 from tests.support.model.samples import done
 from tui.panes.captions import _outcome
 
-WRONG = Wrong(Complaint("out[3] is 1"))
+WRONG = WrongResult(Complaint("out[3] is 1"))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ WRONG = Wrong(Complaint("out[3] is 1"))
         (IncorrectHeldOut(WRONG), "gave wrong results in the end: rejected, however fast it was."),
         (NotMended(Incorrect(WRONG), AgentSays("no more")), "gave wrong results: rejected before it was ever timed."),
         (Impossible("wide", 1.0, 2.0), "is faster than the hardware can be: rejected."),
-        (Declined("ada"), "was not let through: rejected before it was ever timed."),
+        (DeclinedBy("ada"), "was not let through: rejected before it was ever timed."),
     ],
 )
 def test_a_rejection_without_a_verdict_says_when_it_was(cause: IterationCause, words: str) -> None:

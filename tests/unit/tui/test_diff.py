@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 from tests.support.tui import logs
 from tests.support.tui.feed import DIFF, CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
-from tui.model.details import Diff, Shown
-from tui.model.outline import Place
+from tui.model.details import Diff, LoadedDetails
+from tui.model.outline import TreePosition
 from tui.model.selected import compared_with, nothing_to_compare
 from tui.model.view import View
 from tui.panes import diff, syntax
@@ -36,7 +36,7 @@ def made(old: str, new: str, name: str = "kernel.c", context: int = 3) -> str:
 
 
 def on(text: str, **fields: Any) -> View:
-    return view_of(logs.some(), shown=Shown(diff=Diff(text, "r1.4", "r1.5")), **fields)
+    return view_of(logs.some(), shown=LoadedDetails(diff=Diff(text, "r1.4", "r1.5")), **fields)
 
 
 # ── what it compares ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -45,7 +45,7 @@ def on(text: str, **fields: Any) -> View:
 async def test_the_daemon_is_asked_for_what_is_compared_with() -> None:
     feed = CannedFeed(logs.some())
     app = app_on(feed)
-    mark = Place(logs.TASK, "r1", 3)
+    mark = TreePosition(logs.TASK, "r1", 3)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("4")
@@ -65,13 +65,13 @@ async def test_the_daemon_is_asked_for_what_is_compared_with() -> None:
         (0, {}, "nothing to compare it with"),
         (0, {"against": "baseline"}, "r1.0 is the baseline itself"),
         (5, {"against": "mark"}, "No iteration is marked"),
-        (5, {"against": "mark", "mark": Place(logs.TASK, "r1", 5)}, "r1.5 is the marked iteration itself"),
+        (5, {"against": "mark", "mark": TreePosition(logs.TASK, "r1", 5)}, "r1.5 is the marked iteration itself"),
         (5, {"against": "baseline"}, ""),
-        (5, {"against": "mark", "mark": Place("other", "r2", 1)}, ""),
+        (5, {"against": "mark", "mark": TreePosition("other", "r2", 1)}, ""),
     ],
 )
 def test_where_nothing_can_be_compared_a_sentence_says_why(number: int, fields: dict[str, Any], says: str) -> None:
-    view = view_of(logs.some(), Place(logs.TASK, "r1", number), **fields)
+    view = view_of(logs.some(), TreePosition(logs.TASK, "r1", number), **fields)
     assert says in nothing_to_compare(view)
     assert bool(nothing_to_compare(view)) == bool(says)
     shown = plain(diff.lines(view, 200, 20))
@@ -86,7 +86,7 @@ def test_before_a_candidate_is_proposed_the_diff_says_when_it_comes() -> None:
 def test_two_that_are_the_same_say_so() -> None:
     assert "changes nothing" in plain(diff.lines(on(""), 100, 20))
     assert "same to the letter" in plain(diff.lines(on("", against="baseline"), 100, 20))
-    assert compared_with(on("", against="baseline")) == Place(logs.TASK, "r1", 0)
+    assert compared_with(on("", against="baseline")) == TreePosition(logs.TASK, "r1", 0)
 
 
 # ── taken apart ───────────────────────────────────────────────────────────────────────────────────────────────────

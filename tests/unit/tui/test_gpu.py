@@ -15,8 +15,12 @@ from kpd.profile.changes import changes
 from tests.support.tui import gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.gpu_views import heading, plain, view_of
-from tui.model.details import Show, Shown
-from tui.model.outline import Place
+from tui.format import numbers
+from tui.format.gauge import gauge
+from tui.format.short_names import LONGEST, SHORT, short
+from tui.format.text import squeezed
+from tui.model.details import LoadedDetails, Show
+from tui.model.outline import TreePosition
 from tui.model.selected import findings
 from tui.panes import metrics, overview, rules
 from tui.panes.cases import cases, launching
@@ -24,10 +28,6 @@ from tui.panes.comparison import compared, moved_most
 from tui.panes.rules import advised
 from tui.panes.sides import Sides, stalls
 from tui.widgets.pane import RulesPane
-from tui.words import numbers
-from tui.words.gauge import gauge
-from tui.words.short import LONGEST, SHORT, short
-from tui.words.text import squeezed
 
 WIDTHS = (40, 47, 63, 64, 87, 108, 138, 250)
 
@@ -215,7 +215,7 @@ def test_a_device_that_seems_slower_than_the_call_leaves_nothing_to_launching() 
 @pytest.mark.parametrize("width", [47, 108])
 def test_a_gpu_is_named(width: int) -> None:
     view = view_of(gpu.transposed())
-    for shown in (view, replace(view, at=Place(gpu.TASK, "r1"))):
+    for shown in (view, replace(view, at=TreePosition(gpu.TASK, "r1"))):
         assert "NVIDIA H100 80GB HBM3" in plain(overview.lines(shown, width, 24))
 
 
@@ -251,7 +251,7 @@ def test_advice_is_there_when_no_rule_fires() -> None:
     show = view.shown.show
     assert isinstance(show, Show) and show.detail.explained is not None
     quiet = replace(show, detail=replace(show.detail, explained=replace(show.detail.explained, findings=())))
-    drawn = "\n".join(plain(rules.lines(replace(view, shown=Shown(quiet)), 108, 40)))
+    drawn = "\n".join(plain(rules.lines(replace(view, shown=LoadedDetails(quiet)), 108, 40)))
     assert drawn.startswith("No rule fired")
     assert "TheoreticalOccupancy" in drawn
 

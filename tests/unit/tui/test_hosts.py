@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.model import events as e
+from kpd.model.hosts import Check, HostCard
 from kpd.model.kinds import Told
-from kpd.model.nouns import Budget, State
-from kpd.model.places import Check, HostCard
-from tests.support.tui import fleet, logs
+from kpd.model.state import Budget, State
+from tests.support.tui import logs, many_hosts
 from tests.support.tui.views import plain, view_of
-from tui.acts import asking
-from tui.acts.actions import BY_ID, reason
+from tui.actions import confirm
+from tui.actions.table import BY_ID, reason
 from tui.model import hosts
 from tui.model.view import View
 from tui.panes import hosts as pane
@@ -61,10 +61,10 @@ def test_the_choice_goes_to_who_needs_a_person_but_never_under_the_operators_eye
 
 
 def test_time_heals_a_lost_link_and_a_person_everything_else() -> None:
-    assert not hosts.needs_person(fleet.LOST)
-    assert hosts.needs_person(fleet.REFUSED)
-    assert hosts.needs_person(fleet.NEW)
-    assert not hosts.needs_person(fleet.gpu_host())
+    assert not hosts.needs_person(many_hosts.LOST)
+    assert hosts.needs_person(many_hosts.REFUSED)
+    assert hosts.needs_person(many_hosts.NEW)
+    assert not hosts.needs_person(many_hosts.gpu_host())
 
 
 # ── one host ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -72,7 +72,7 @@ def test_time_heals_a_lost_link_and_a_person_everything_else() -> None:
 
 @pytest.mark.parametrize("width", [48, 80, 140])
 def test_a_host_is_told_in_full_at_any_width(width: int) -> None:
-    text = drawn(view_of(fleet.healthy(), tab="hosts", host="gpu1"), width)
+    text = drawn(view_of(many_hosts.healthy(), tab="hosts", host="gpu1"), width)
     for part in (
         "● gpu1  up 0.4 ms  ssh op@gpu1.lab",
         "Linux 6.8.0",
@@ -86,23 +86,23 @@ def test_a_host_is_told_in_full_at_any_width(width: int) -> None:
         assert part in text
     assert "✗ gpu counters  the driver keeps them" in text
     assert "→ set NVreg_RestrictProfilingToAdminUsers=0" in text
-    assert all(line.cell_length <= width for line in pane.lines(view_of(fleet.healthy(), host="gpu1"), width, 40))
+    assert all(line.cell_length <= width for line in pane.lines(view_of(many_hosts.healthy(), host="gpu1"), width, 40))
 
 
 def test_what_was_measured_of_a_gpu_stands_by_its_name() -> None:
-    card = replace(fleet.gpu_host(), devices=(fleet.CPU, replace(fleet.H100, bandwidth_gbs=2918.0)))
-    assert f"measured: {fleet.H100.name} 2,918 GB/s" in drawn(view_of(fleet.begin().hosts(card), host="gpu1"))
+    card = replace(many_hosts.gpu_host(), devices=(many_hosts.CPU, replace(many_hosts.H100, bandwidth_gbs=2918.0)))
+    assert f"measured: {many_hosts.H100.name} 2,918 GB/s" in drawn(view_of(many_hosts.begin().hosts(card), host="gpu1"))
 
 
 def test_a_short_remedy_stands_beside_what_was_found() -> None:
     checks = (Check("disk", "bad", "0.2 GiB free", "free 1 GiB there"),)
-    log = fleet.begin().hosts(fleet.gpu_host(checks=checks))
+    log = many_hosts.begin().hosts(many_hosts.gpu_host(checks=checks))
     assert "✗ disk  0.2 GiB free  → free 1 GiB there" in drawn(view_of(log, host="gpu1"))
 
 
 @pytest.mark.parametrize("width", [48, 100])
 def test_of_many_gpus_each_says_who_has_it(width: int) -> None:
-    view = view_of(fleet.sixteen(), tab="hosts", host="gpu1")
+    view = view_of(many_hosts.sixteen(), tab="hosts", host="gpu1")
     text = drawn(view, width)
     assert text.count("… r1.1") == text.count("… r2.1") == 1
     assert text.count("· free") == 7, "six GPUs and the CPU"
@@ -112,20 +112,20 @@ def test_of_many_gpus_each_says_who_has_it(width: int) -> None:
 
 
 def test_a_device_is_held_by_the_run_that_began_on_it_there() -> None:
-    two, state = fleet.gpu_host("gpu2"), fleet.healthy().hosts(fleet.gpu_host("gpu2")).state
+    two, state = many_hosts.gpu_host("gpu2"), many_hosts.healthy().hosts(many_hosts.gpu_host("gpu2")).state
     gpu = two.devices[1]
     assert [run.id for run in hosts.holders(state, state.hosts["gpu1"], gpu)] == ["r1"]
     assert not hosts.holders(state, two, gpu), "the same id on another host is another device"
     assert not hosts.holders(state, state.hosts["gpu1"], two.devices[0])
-    older = logs.running().emit(e.HostProbed(replace(fleet.gpu_host("local"), transport="local"))).state
-    assert hosts.holders(older, older.hosts["local"], fleet.CPU), "it was begun before devices had ids"
-    ended = fleet.healthy().emit(e.RunEnded("r1", "improved", Told("done"))).state
+    older = logs.running().emit(e.HostProbed(replace(many_hosts.gpu_host("local"), transport="local"))).state
+    assert hosts.holders(older, older.hosts["local"], many_hosts.CPU), "it was begun before devices had ids"
+    ended = many_hosts.healthy().emit(e.RunEnded("r1", "improved", Told("done"))).state
     assert not hosts.holders(ended, ended.hosts["gpu1"], gpu)
 
 
 def test_of_runs_that_share_a_device_the_one_that_measures_is_shown() -> None:
-    log = fleet.healthy().emit(e.RunQueued("r9", "other", "claude", "gpu1", Budget()))
-    log.emit(e.RunStarted("r9", "NVIDIA H100", "gpu1", fleet.gpu_host("gpu1").devices[1].id))
+    log = many_hosts.healthy().emit(e.RunQueued("r9", "other", "claude", "gpu1", Budget()))
+    log.emit(e.RunStarted("r9", "NVIDIA H100", "gpu1", many_hosts.gpu_host("gpu1").devices[1].id))
     log.emit(e.IterationStarted("r9", 0, "baseline", 0)).emit(e.StepStarted("r9", 0, "time", use="measures"))
     assert "r9.0 +1" in drawn(view_of(log, host="gpu1"), 120)
     log.emit(e.RunWaits("r9", Told("gpu1: r1 measures on it")))
@@ -140,7 +140,7 @@ def test_a_host_of_an_older_log_shows_the_one_device_it_names_and_its_compiler()
 
 
 def test_a_host_that_is_down_says_why_and_what_to_do() -> None:
-    lost = drawn(view_of(fleet.FleetLog().hosts(fleet.LOST), host="gpu2"))
+    lost = drawn(view_of(many_hosts.HostsLog().hosts(many_hosts.LOST), host="gpu2"))
     for part in (
         "○ gpu2  down",
         "✗ connect to gpu2.lab port 22: no route to host",
@@ -150,25 +150,25 @@ def test_a_host_that_is_down_says_why_and_what_to_do() -> None:
         assert part in lost
     assert "free" not in lost, "nobody knows"
     assert "link" not in lost, "said once is enough"
-    refused = drawn(view_of(fleet.begin().hosts(fleet.REFUSED), host="gpu4"))
+    refused = drawn(view_of(many_hosts.begin().hosts(many_hosts.REFUSED), host="gpu4"))
     assert "→ then R tries again" in refused
     assert "✗ just an error; with a remedy" in drawn(
-        view_of(fleet.begin().hosts(replace(card("x", "down"), error="just an error; with a remedy")), host="x")
+        view_of(many_hosts.begin().hosts(replace(card("x", "down"), error="just an error; with a remedy")), host="x")
     )
-    assert "not connected yet" in drawn(view_of(fleet.begin().hosts(card("x", "down")), host="x"))
+    assert "not connected yet" in drawn(view_of(many_hosts.begin().hosts(card("x", "down")), host="x"))
     assert lost.count("kpd goes on trying") == 1
 
 
 @pytest.mark.parametrize("width", [48, 80])
 def test_a_fingerprint_is_never_broken_where_it_is_compared(width: int) -> None:
-    view = view_of(fleet.troubled(), host="gpu3", keys={"trust": "f8"})
+    view = view_of(many_hosts.troubled(), host="gpu3", keys={"trust": "f8"})
     rows = [line.plain.strip() for line in pane.lines(view, width, 40)]
-    assert any(row.endswith(fleet.FINGERPRINT.removeprefix("SHA256:")) for row in rows)
+    assert any(row.endswith(many_hosts.FINGERPRINT.removeprefix("SHA256:")) for row in rows)
     assert "f8 trusts it" in " ".join(" ".join(rows).split())
 
 
 def test_keys_and_round_trips_are_readable() -> None:
-    shown = [drawn(view_of(fleet.begin().hosts(replace(fleet.gpu_host(), rtt_ms=ms)), host="gpu1")) for ms in
+    shown = [drawn(view_of(many_hosts.begin().hosts(replace(many_hosts.gpu_host(), rtt_ms=ms)), host="gpu1")) for ms in
              (0.012, 0.412, 12.34, 240.0, None)]  # fmt: skip
     for text, rtt in zip(shown, ("up 0.010 ms", "up 0.4 ms", "up 12.3 ms", "up 240 ms", "up  ssh"), strict=True):
         assert rtt in text
@@ -178,7 +178,7 @@ def test_keys_and_round_trips_are_readable() -> None:
 
 
 def test_many_hosts_are_folded_to_two_lines_but_the_chosen_one() -> None:
-    page = pane.page(view_of(fleet.sixteen(), host="gpu5"), 80, 30)
+    page = pane.page(view_of(many_hosts.sixteen(), host="gpu5"), 80, 30)
     assert len(page.spans) == 16
     assert {name: len(span) for name, span in page.spans.items() if len(span) > 2}.keys() == {"gpu5"}
     assert page.lines[0].plain == "16 hosts  ● 14 up  ○ 2 down  3 of 127 devices taken"
@@ -190,8 +190,8 @@ def test_many_hosts_are_folded_to_two_lines_but_the_chosen_one() -> None:
 
 
 def test_few_hosts_are_all_in_full_where_there_is_room() -> None:
-    cards = [replace(fleet.gpu_host(name), checks=()) for name in ("gpu1", "gpu2")]
-    view = view_of(fleet.begin().hosts(*cards), host="gpu2")
+    cards = [replace(many_hosts.gpu_host(name), checks=()) for name in ("gpu1", "gpu2")]
+    view = view_of(many_hosts.begin().hosts(*cards), host="gpu2")
     assert drawn(view, 80, 60).count("Devices") == 3
     assert drawn(view, 80, 12).count("Devices") == 1
 
@@ -204,7 +204,7 @@ def why(id: str, view: View) -> str:
 
 
 def test_what_cannot_be_done_to_a_host_says_why() -> None:
-    troubled = view_of(fleet.troubled(), host="gpu3")
+    troubled = view_of(many_hosts.troubled(), host="gpu3")
     assert why("trust", troubled) == why("retry_link", troubled) == why("check_hosts", troubled) == ""
     fine = replace(troubled, host="gpu1")
     assert why("trust", fine) == "gpu1 shows no key that waits for trust"
@@ -215,15 +215,15 @@ def test_what_cannot_be_done_to_a_host_says_why() -> None:
 
 
 def test_trust_asks_with_host_address_and_fingerprint() -> None:
-    question = asking.trust(view_of(fleet.troubled(), host="gpu3"))
+    question = confirm.trust(view_of(many_hosts.troubled(), host="gpu3"))
     assert question.title == "Trust the key of gpu3?"
-    assert fleet.FINGERPRINT in question.text
+    assert many_hosts.FINGERPRINT in question.text
     assert "op@gpu3.lab" in question.text[0]
 
 
 def test_hosts_in_brief() -> None:
-    assert hosts.brief([fleet.gpu_host()]) == "gpu1 is up"
-    assert hosts.brief([fleet.REFUSED]) == "gpu4 is down: permission denied (publickey)"
+    assert hosts.brief([many_hosts.gpu_host()]) == "gpu1 is up"
+    assert hosts.brief([many_hosts.REFUSED]) == "gpu4 is down: permission denied (publickey)"
     assert hosts.brief([card("x", "down")]) == "x is down: not connected yet"
-    assert hosts.brief([fleet.gpu_host(), fleet.LOST, fleet.NEW]) == "3 hosts: 1 up, 2 down: gpu2, gpu3"
-    assert hosts.brief([fleet.gpu_host(), fleet.gpu_host("b")]) == "2 hosts: 2 up"
+    assert hosts.brief([many_hosts.gpu_host(), many_hosts.LOST, many_hosts.NEW]) == "3 hosts: 1 up, 2 down: gpu2, gpu3"
+    assert hosts.brief([many_hosts.gpu_host(), many_hosts.gpu_host("b")]) == "2 hosts: 2 up"

@@ -9,23 +9,23 @@ from kpd.model import events as e
 from kpd.model.causes import Skipped
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.nouns import Budget, State
+from kpd.model.state import Budget, State
 from kpd.subscription import DaemonError, Live
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed
 from tests.support.tui.views import ENDED, plain, view_of
-from tui.acts import asking
-from tui.acts.actions import ACTIONS, BY_ID, reason
-from tui.model.details import Details, Problem, Question, Show
-from tui.model.feed import Link
-from tui.model.outline import Outline, Place, exists, outline
+from tui.actions import confirm
+from tui.actions.table import ACTIONS, BY_ID, reason
+from tui.model.details import DetailQuery, Details, Problem, Show
+from tui.model.feed import LinkState
+from tui.model.outline import Outline, TreePosition, exists, outline
 from tui.model.output import Output
 from tui.model.view import View
 from tui.panes import bars, diff, hosts, log, memo, metrics, overview, rules
 from tui.panes.chart import chart, points
-from tui.panes.next import next_lines, used
+from tui.panes.next_step import next_lines, used
 
-RUN, LAST = Place(logs.TASK, "r1"), Place(logs.TASK, "r1", 5)
+RUN, LAST = TreePosition(logs.TASK, "r1"), TreePosition(logs.TASK, "r1", 5)
 
 
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -33,9 +33,15 @@ RUN, LAST = Place(logs.TASK, "r1"), Place(logs.TASK, "r1", 5)
 
 def test_the_newest_run_is_open_and_its_newest_iteration_first() -> None:
     log = logs.some().emit(e.RunEnded("r1", "improved", Told("done"))).run("r2").baseline("r2")
-    places = [row.place for row in outline(log.state, {}, Place()).rows]
+    places = [row.place for row in outline(log.state, {}, TreePosition()).rows]
     task = logs.TASK
-    assert places == [Place(task), Place(task, "r2"), Place(task, "r2", 0), Place(task, "r1"), Place("transpose_cpu")]
+    assert places == [
+        TreePosition(task),
+        TreePosition(task, "r2"),
+        TreePosition(task, "r2", 0),
+        TreePosition(task, "r1"),
+        TreePosition("transpose_cpu"),
+    ]
 
 
 def test_a_run_stays_open_while_the_operator_is_in_it() -> None:
@@ -47,8 +53,8 @@ def test_a_run_stays_open_while_the_operator_is_in_it() -> None:
 
 def test_steps_stop_at_the_ends_and_an_empty_outline_has_none() -> None:
     rows = outline(logs.some().state, {}, LAST)
-    assert rows.step(LAST, 1) == Place(logs.TASK, "r1", 4)
-    assert rows.step(LAST, -100) == Place(logs.TASK)
+    assert rows.step(LAST, 1) == TreePosition(logs.TASK, "r1", 4)
+    assert rows.step(LAST, -100) == TreePosition(logs.TASK)
     assert Outline().step(LAST, 1) == LAST
 
 
@@ -56,8 +62,8 @@ def test_runs_of_a_removed_task_are_still_there() -> None:
     log = logs.some().emit(e.TaskRemoved(logs.TASK))
     assert LAST in outline(log.state, {}, LAST).index
     assert exists(log.state, LAST)
-    assert not exists(log.state, Place("no such task"))
-    assert not exists(log.state, Place(logs.TASK, "r1", 99))
+    assert not exists(log.state, TreePosition("no such task"))
+    assert not exists(log.state, TreePosition(logs.TASK, "r1", 99))
 
 
 # ── chart ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -108,13 +114,13 @@ def test_a_line_without_an_end_does_not_grow_for_ever() -> None:
 async def test_an_answer_is_good_until_the_iterations_next_event() -> None:
     feed, details = CannedFeed(logs.some()), Details()
     details.hear(feed.state)
-    assert details.wants(Question("show", LAST))
-    await details.ask(feed, Question("show", LAST))
-    assert not details.wants(Question("show", LAST))
+    assert details.wants(DetailQuery("show", LAST))
+    await details.ask(feed, DetailQuery("show", LAST))
+    assert not details.wants(DetailQuery("show", LAST))
     details.hear(e.Event(10_000, 0.0, e.MemoGiven("r1", 4, "another iteration")))
-    assert not details.wants(Question("show", LAST))
+    assert not details.wants(DetailQuery("show", LAST))
     details.hear(e.Event(10_001, 0.0, e.MemoGiven("r1", 5, "this one")))
-    assert details.wants(Question("show", LAST))
+    assert details.wants(DetailQuery("show", LAST))
     assert isinstance(details.shown(LAST).show, Show), "the outdated answer is shown until the new one is there"
 
 
@@ -122,19 +128,21 @@ async def test_a_question_without_an_answer_is_a_problem_until_the_next_connecti
     feed = CannedFeed(logs.some(), refuse={"show": DaemonError("infra", "the disk is full", "make room")})
     details = Details()
     details.hear(feed.state)
-    await details.ask(feed, Question("show", LAST))
+    await details.ask(feed, DetailQuery("show", LAST))
     assert details.shown(LAST).show == Problem("the disk is full", "make room")
-    assert not details.wants(Question("show", LAST))
+    assert not details.wants(DetailQuery("show", LAST))
     details.forget_problems()
-    assert details.wants(Question("show", LAST))
+    assert details.wants(DetailQuery("show", LAST))
 
 
 async def test_only_so_many_answers_are_kept() -> None:
     feed, details = CannedFeed(logs.many(200)), Details()
     details.hear(feed.state)
     for number in range(200):
-        await details.ask(feed, Question("diff", Place(logs.TASK, "r1", number)))
-    kept = [number for number in range(200) if not details.wants(Question("diff", Place(logs.TASK, "r1", number)))]
+        await details.ask(feed, DetailQuery("diff", TreePosition(logs.TASK, "r1", number)))
+    kept = [
+        number for number in range(200) if not details.wants(DetailQuery("diff", TreePosition(logs.TASK, "r1", number)))
+    ]
     assert kept == list(range(136, 200))
 
 
@@ -148,14 +156,14 @@ async def test_only_so_many_answers_are_kept() -> None:
     "view",
     [
         View(),
-        View(link=Link("down", "no daemon", "kpd start")),
+        View(link=LinkState("down", "no daemon", "kpd start")),
         view_of(logs.empty()),
         view_of(logs.no_runs()),
         view_of(logs.no_runs().run()),
         view_of(logs.no_runs().emit(e.RunQueued("r1", logs.TASK, "sweep", "local", Budget()))),
         view_of(logs.running()),
         view_of(logs.some(), RUN),
-        view_of(logs.some().emit(e.TaskRemoved(logs.TASK)), Place(logs.TASK)),
+        view_of(logs.some().emit(e.TaskRemoved(logs.TASK)), TreePosition(logs.TASK)),
     ],
     ids=["connecting", "no daemon", "no tasks", "no runs", "preparing", "queued", "running", "a run", "a lost task"],
 )
@@ -184,7 +192,7 @@ def test_overview_says_what_is_next_and_why_it_waits(log: logs.Log, says: str) -
 
 
 def test_a_lost_link_comes_first() -> None:
-    assert "no link" in plain(next_lines(replace(view_of(logs.running()), link=Link("down")), 100))
+    assert "no link" in plain(next_lines(replace(view_of(logs.running()), link=LinkState("down")), 100))
 
 
 def test_only_measured_and_failed_iterations_use_the_budget() -> None:
@@ -213,7 +221,7 @@ def test_a_read_only_screen_may_look_but_not_act() -> None:
 
 
 def test_without_a_link_no_command_can_be_given() -> None:
-    view = replace(view_of(logs.running()), link=Link("down"))
+    view = replace(view_of(logs.running()), link=LinkState("down"))
     commands = [action for action in ACTIONS if action.pick is not None and action.group != "Recording"]
     assert all("no link" in reason(action, view) for action in commands)
 
@@ -228,12 +236,12 @@ def test_what_cannot_be_done_says_why() -> None:
     assert why("skip", some) == "r1 has no iteration under way"
     assert why("skip", running) == ""
     assert why("accept", running) == "r1.6 is still under way"
-    assert why("accept", view_of(logs.some(), Place(logs.TASK, "r1", 4))) == "r1.4 is the incumbent already"
-    assert "never timed" in why("accept", view_of(logs.some(), Place(logs.TASK, "r1", 2)))
-    assert "was accepted before" in why("accept", view_of(logs.some(), Place(logs.TASK, "r1", 1)))
-    assert why("accept", view_of(logs.some(), Place(logs.TASK, "r1", 3))) == ""
-    assert "never accepted" in why("rollback", view_of(logs.some(), Place(logs.TASK, "r1", 3)))
-    assert why("rollback", view_of(logs.some(), Place(logs.TASK, "r1", 0))) == ""
+    assert why("accept", view_of(logs.some(), TreePosition(logs.TASK, "r1", 4))) == "r1.4 is the incumbent already"
+    assert "never timed" in why("accept", view_of(logs.some(), TreePosition(logs.TASK, "r1", 2)))
+    assert "was accepted before" in why("accept", view_of(logs.some(), TreePosition(logs.TASK, "r1", 1)))
+    assert why("accept", view_of(logs.some(), TreePosition(logs.TASK, "r1", 3))) == ""
+    assert "never accepted" in why("rollback", view_of(logs.some(), TreePosition(logs.TASK, "r1", 3)))
+    assert why("rollback", view_of(logs.some(), TreePosition(logs.TASK, "r1", 0))) == ""
     assert why("stop", view_of(logs.ended())) == ENDED
     assert why("run", view_of(logs.empty())).startswith("there is no task yet")
     assert why("memo", view_of(logs.no_runs())) == "no iteration is selected"
@@ -248,8 +256,8 @@ def test_a_refused_task_cannot_be_run() -> None:
 
 def test_the_memo_goes_to_the_edit_that_lacks_one_unless_another_was_chosen() -> None:
     log = logs.edited().at_step(7, "build", "PREFETCH=64", parent=6)
-    assert asking.memo_target(view_of(log)) == "r1.6"
-    assert asking.memo_target(view_of(log, Place(logs.TASK, "r1", 3), following=False)) == "r1.3"
+    assert confirm.memo_target(view_of(log)) == "r1.6"
+    assert confirm.memo_target(view_of(log, TreePosition(logs.TASK, "r1", 3), following=False)) == "r1.3"
     assert "r1.6 is your edit" in plain(bars.prompt(view_of(log), 80))
     given = view_of(log.emit(e.MemoGiven("r1", 6, "unrolled by hand", "op")))
     assert bars.prompt(given, 80) == []
@@ -265,7 +273,7 @@ def test_the_bars_fit_and_the_footer_always_ends_with_the_way_out(log: logs.Log,
 
 
 def test_the_banner_names_what_matters_most() -> None:
-    down = Link("down", "no daemon runs for this workspace", "kpd start")
+    down = LinkState("down", "no daemon runs for this workspace", "kpd start")
     assert "kpd start" in plain(bars.banner(replace(view_of(logs.held()), link=down), 80))
     assert "r releases it" in plain(bars.banner(view_of(logs.held()), 80))
     assert "r resumes it" in plain(bars.banner(view_of(logs.paused()), 80))

@@ -14,11 +14,11 @@ from kpd.model.profiles import CaseTime
 from tests.support.tui import gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.gpu_views import heading, plain, view_of
-from tui.model.details import Show, Shown
-from tui.model.outline import Place
+from tui.model.details import LoadedDetails, Show
+from tui.model.outline import TreePosition
 from tui.model.view import View
 from tui.panes import metrics
-from tui.panes.plot import Log, Plot, tick
+from tui.panes.plot import LogAxis, Plot, tick
 from tui.panes.roofline import Roof, Side, roof_of, roofline
 
 WIDTHS = (40, 47, 63, 64, 87, 138, 250)
@@ -83,7 +83,7 @@ def test_operations_that_are_counted_make_a_chart_with_its_numbers_below(width: 
 
 
 def test_the_candidate_stands_below_the_roof_where_its_numbers_are() -> None:
-    plot = Plot(Log(0.1, 100), Log(1, 1000), 60, 14, "FLOP/byte", "GFLOP/s")
+    plot = Plot(LogAxis(0.1, 100), LogAxis(1, 1000), 60, 14, "FLOP/byte", "GFLOP/s")
     plot.curve(lambda x: min(500, 100 * x), ".accent")
     plot.mark(1.0, 10.0, "●", "")
     rows = [line.plain for line in plot.lines()]
@@ -134,7 +134,7 @@ def test_whatever_the_figures_are_the_chart_fits(
 
 @given(st.floats(1e-9, 1e9), st.floats(1.01, 1e9))
 def test_an_axis_has_labels_in_order_and_within_its_ends(low: float, times: float) -> None:
-    axis = Log(low, low * times)
+    axis = LogAxis(low, low * times)
     assert axis.ticks == sorted(axis.ticks)
     assert all(axis.low <= one <= axis.high for one in axis.ticks)
     assert all(cell_len(tick(one)) <= 7 for one in axis.ticks)
@@ -154,12 +154,14 @@ def test_the_marked_iteration_takes_the_place_of_the_baseline() -> None:
     log = logs.some()
     view = view_of(log, 5)
     marked = replace(view.shown, marked=shown_of(log, 3))
-    text = metrics_of(log, 5, mark=Place(logs.TASK, "r1", 3), shown=marked)
+    text = metrics_of(log, 5, mark=TreePosition(logs.TASK, "r1", 3), shown=marked)
     assert "marked r1.3" in text[0]
     head = next(row for row in text if row.startswith("Speed  "))
     assert head.split() == ["Speed", "candidate", "incumbent", "Δ", "marked"]
     assert "baseline" in metrics_of(log, 5)[0]
-    parent = metrics_of(log, 5, mark=Place(logs.TASK, "r1", 4), shown=replace(view.shown, marked=shown_of(log, 4)))
+    parent = metrics_of(
+        log, 5, mark=TreePosition(logs.TASK, "r1", 4), shown=replace(view.shown, marked=shown_of(log, 4))
+    )
     assert "marked" not in parent[0], "the incumbent stands there anyway"
 
 
@@ -168,7 +170,7 @@ async def test_the_daemon_is_asked_for_the_marked_iteration_once() -> None:
     app = app_on(feed)
     async with app.run_test(size=(120, 36)) as pilot:
         await settled(pilot)
-        app.change(mark=Place(logs.TASK, "r1", 3))
+        app.change(mark=TreePosition(logs.TASK, "r1", 3))
         await pilot.press("2")
         await settled(pilot)
         assert isinstance(app.view.shown.marked, Show)
@@ -191,7 +193,7 @@ def test_metrics_of_no_case_alone_have_the_times_of_all_of_them() -> None:
     assert show.detail.profiled is not None
     plain_metrics = {name: value for name, value in show.detail.profiled.metrics.items() if "[" not in name}
     bare = replace(show.detail, profiled=replace(show.detail.profiled, metrics=plain_metrics))
-    text = metrics_of(log, 5, shown=Shown(replace(show, detail=bare, parent=None, baseline=None)))
+    text = metrics_of(log, 5, shown=LoadedDetails(replace(show, detail=bare, parent=None, baseline=None)))
     assert any(row.startswith("rows=64 cols=4096") for row in text)
     assert any("none of a case alone" in row for row in text)
 
@@ -207,6 +209,6 @@ def test_a_case_has_its_own_dot() -> None:
 
 
 def test_view_without_a_profile_says_when_there_will_be_one() -> None:
-    running = View(state=logs.running().state, at=Place(logs.TASK, "r1", 6))
+    running = View(state=logs.running().state, at=TreePosition(logs.TASK, "r1", 6))
     assert "Asking the daemon" in " ".join(plain(metrics.lines(running, 80, 24)))
     assert "appear when the profile step is done" in " ".join(metrics_of(logs.running(), 6))

@@ -3,18 +3,18 @@
 from dataclasses import replace
 
 from kpd.model import events as e
+from kpd.model.hosts import Device
 from kpd.model.kinds import Told
-from kpd.model.places import Device
-from kpd.model.standing import PausedBy
-from tests.support.tui import fleet, logs
+from kpd.model.waits import PausedBy
+from tests.support.tui import logs, many_hosts
 from tests.support.tui.views import plain, view_of
-from tui.acts import asking
-from tui.model.outline import Place, newest
+from tui.actions import confirm
+from tui.format import marks
+from tui.model.outline import TreePosition, newest
 from tui.model.view import View
 from tui.panes import bars, overview
-from tui.panes.next import next_lines
+from tui.panes.next_step import next_lines
 from tui.widgets.tree import row_line
-from tui.words import marks
 
 
 def header(view: View, width: int = 120) -> str:
@@ -22,38 +22,40 @@ def header(view: View, width: int = 120) -> str:
 
 
 def test_the_header_counts_the_runs_and_shows_the_selected_one_else_the_newest() -> None:
-    log = fleet.two()
+    log = many_hosts.two()
     assert "… 2 running  r2.1  time ▮" in header(view_of(log))
-    assert "… 2 running  r1.2  check ▮" in header(view_of(log, Place(logs.TASK, "r1", 0)))
+    assert "… 2 running  r1.2  check ▮" in header(view_of(log, TreePosition(logs.TASK, "r1", 0)))
     log.emit(e.RunPaused("r1", PausedBy("op"), "op"))
     assert "… 1 running  ‖ 1 paused   …  r2.1  time" in header(view_of(log))
-    assert "… 1 running   ‖  r1.2  check" in header(view_of(log, Place(logs.TASK, "r1"))).replace("‖ 1 paused  ", "")
+    assert "… 1 running   ‖  r1.2  check" in header(view_of(log, TreePosition(logs.TASK, "r1"))).replace(
+        "‖ 1 paused  ", ""
+    )
     assert "2 runs   …  r2.1" in header(view_of(log), 60)
     log.emit(e.QueueHeld(Told("the disk is full")))
     assert "‖ 2 held  r2.1" in header(view_of(log))
 
 
 def test_the_header_shows_every_host_or_counts_them() -> None:
-    assert "● gpu1 up  ○ gpu2 down  ○ gpu3 down  ● local up" in header(view_of(fleet.troubled()), 140)
-    assert "● 14 hosts up  ○ 2 down" in header(view_of(fleet.sixteen()), 140)
-    assert "● linked  ○ 2 down  " in header(view_of(fleet.sixteen()), 80)
+    assert "● gpu1 up  ○ gpu2 down  ○ gpu3 down  ● local up" in header(view_of(many_hosts.troubled()), 140)
+    assert "● 14 hosts up  ○ 2 down" in header(view_of(many_hosts.sixteen()), 140)
+    assert "● linked  ○ 2 down  " in header(view_of(many_hosts.sixteen()), 80)
 
 
 def test_a_run_that_waits_says_so_everywhere() -> None:
-    log = fleet.waiting()
+    log = many_hosts.waiting()
     view = view_of(log)
     run, queued = log.state.runs["r1"], log.state.runs["r2"]
     assert marks.of_run(run) is marks.WAITING
     assert marks.of_iteration(run.iterations[-1], run) is marks.WAITING
     assert (marks.of_run(queued).glyph, marks.of_run(queued).word) == (marks.WAITING.glyph, marks.WAITING.word)
     assert "◔ waiting  r1.2  gpu2: connect" in header(view)
-    assert plain(next_lines(view, 200)) == f"waits  {fleet.LINK_LOST}; it goes on by itself"
+    assert plain(next_lines(view, 200)) == f"waits  {many_hosts.LINK_LOST}; it goes on by itself"
     shown = plain(overview.lines(view, 90, 30))
     assert "◔ waiting" in shown
     assert "◔ time" in shown
-    in_queue = view_of(log, Place("transpose_cpu", "r2"))
+    in_queue = view_of(log, TreePosition("transpose_cpu", "r2"))
     assert "r2 is queued, and waits: local: busy with another run" in plain(overview.lines(in_queue, 200, 30))
-    row = view.outline.index[Place(logs.TASK, "r1")]
+    row = view.outline.index[TreePosition(logs.TASK, "r1")]
     assert row_line(view, view.outline.rows[row], 29).plain == " ▾ r1 ◔ waiting  gpu2: conne…"
     assert row_line(view, view.outline.rows[row], 24).plain == " ▾ r1 ◔ waiting", "a few letters of it say nothing"
     again = view_of(log.emit(e.RunWaits("r1", None)))
@@ -62,49 +64,53 @@ def test_a_run_that_waits_says_so_everywhere() -> None:
 
 
 def test_trouble_that_needs_a_person_outranks_waiting() -> None:
-    log = fleet.waiting()
+    log = many_hosts.waiting()
     assert marks.of_run(log.state.runs["r1"], held=True) is marks.HELD
     log.emit(e.RunPaused("r1", Told("infrastructure: the disk is full"), "kpd", infra=True))
     assert marks.of_run(log.state.runs["r1"]) is marks.PAUSED
 
 
 def test_a_queued_run_may_have_no_host_yet() -> None:
-    log = fleet.begin().queued("r1")
-    text = plain(overview.lines(view_of(log, Place(logs.TASK, "r1")), 100, 30))
+    log = many_hosts.begin().queued("r1")
+    text = plain(overview.lines(view_of(log, TreePosition(logs.TASK, "r1")), 100, 30))
     assert "r1 is queued for any host that fits" in text
-    assert "waits  for a device that is free" in plain(next_lines(view_of(log, Place(logs.TASK, "r1")), 100))
+    assert "waits  for a device that is free" in plain(next_lines(view_of(log, TreePosition(logs.TASK, "r1")), 100))
 
 
 def test_the_banner_speaks_of_any_paused_run_and_says_how_to_resume_it() -> None:
-    log = fleet.two().emit(e.RunPaused("r1", PausedBy("op"), "op"))
+    log = many_hosts.two().emit(e.RunPaused("r1", PausedBy("op"), "op"))
     assert "r1 paused by op · select it, then r resumes it" in plain(bars.banner(view_of(log), 120))
-    assert "r1 paused by op · r resumes it" in plain(bars.banner(view_of(log, Place(logs.TASK, "r1")), 120))
+    assert "r1 paused by op · r resumes it" in plain(bars.banner(view_of(log, TreePosition(logs.TASK, "r1")), 120))
     log.emit(e.RunPaused("r2", PausedBy("op"), "op"))
     assert "r2 paused by op · r resumes it" in plain(bars.banner(view_of(log), 120))
 
 
 def test_the_banner_offers_the_key_that_waits_unless_it_is_in_sight() -> None:
-    view = view_of(fleet.troubled(), host="gpu3")
+    view = view_of(many_hosts.troubled(), host="gpu3")
     text = "! gpu3 shows a key that nobody has trusted yet · 7 shows it, T trusts it"
     assert text in plain(bars.banner(view, 120))
     assert bars.banner(replace(view, tab="hosts"), 120) == []
 
 
 def test_the_newest_run_is_followed_and_all_that_have_begun_are_open() -> None:
-    log = fleet.two()
-    assert newest(log.state) == Place("transpose_cpu", "r2", 1)
+    log = many_hosts.two()
+    assert newest(log.state) == TreePosition("transpose_cpu", "r2", 1)
     log.on("r3", log.state.hosts["gpu1"], Device("cpu", "cpu", "x")).emit(e.IterationStarted("r3", 0, "baseline", 0))
     rows = view_of(log).outline.index
-    assert {Place(logs.TASK, "r1", 2), Place("transpose_cpu", "r2", 1), Place(logs.TASK, "r3", 0)} <= rows.keys()
+    assert {
+        TreePosition(logs.TASK, "r1", 2),
+        TreePosition("transpose_cpu", "r2", 1),
+        TreePosition(logs.TASK, "r3", 0),
+    } <= rows.keys()
 
 
 def test_an_edit_or_a_missing_memo_of_any_run_is_said() -> None:
-    log = fleet.two().emit(e.OperatorEdited("r1", {"kernel.c": "new"}))
+    log = many_hosts.two().emit(e.OperatorEdited("r1", {"kernel.c": "new"}))
     assert "your edit of kernel.c" in plain(bars.prompt(view_of(log), 120))
-    log = fleet.two().iteration(3, "operator edit: kernel.c +3 −1", 2.9, "faster", parent=1, agent="operator")
-    assert asking.memo_wanted(view_of(log)) == "r1.3"
+    log = many_hosts.two().iteration(3, "operator edit: kernel.c +3 −1", 2.9, "faster", parent=1, agent="operator")
+    assert confirm.memo_wanted(view_of(log)) == "r1.3"
 
 
 def test_a_new_run_is_told_what_is_under_way() -> None:
-    assert "under way: r1, r2" in asking.run(view_of(fleet.two())).text[0]
-    assert asking.run(view_of(fleet.begin())).text[0] == "It begins at once."
+    assert "under way: r1, r2" in confirm.run(view_of(many_hosts.two())).text[0]
+    assert confirm.run(view_of(many_hosts.begin())).text[0] == "It begins at once."

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 from rich.cells import cell_len
 
-from tui.words import numbers
-from tui.words.table import Column, table
-from tui.words.text import LONGEST_LINE, clean, clip, fit, lines_of, wrapped
+from tui.format import numbers
+from tui.format.table import Column, table
+from tui.format.text import LONGEST_LINE, clean, clip, fit, lines_of, wrapped
 
 HOSTILE = st.text(st.characters(codec="utf-8") | st.sampled_from("\x1b[]\x07\x00\r\n\t\u202e\u200d\u0301[bold]שلم日🇩"))
 

@@ -24,7 +24,7 @@ pushes = st.one_of(
     st.builds(Event, number, st.floats(0, 1e10), any_fact),
     logs.map(fold_all),
     st.builds(m.Live, words, words, number, words),
-    st.builds(m.Beat, number),
+    st.builds(m.Heartbeat, number),
     st.builds(m.Dropped, number),
 )
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.daemon.watcher import survey_tasks
 from kpd.workspace.paths import Workspace
 
@@ -51,8 +51,8 @@ def test_a_number_without_end_in_a_task_leaves_the_other_tasks_as_they_are(
     assert "transpose_cpu" in told
     assert main(["-w", str(ws.root), "task", "check", "wide"]) != 0
     ws.make_private()
-    with Store(ws.store) as store:
-        journal = Journal(store)
+    with EventStore(ws.store) as store:
+        journal = EventJournal(store)
         survey_tasks(ws, journal)
         assert "too many digits" in journal.state.tasks["wide"].error
         assert journal.state.tasks["transpose_cpu"].error == ""
@@ -63,8 +63,8 @@ def test_a_task_that_is_refused_keeps_the_direction_of_its_scores(ws: Workspace)
     for name in ("kernel.py", "bench.py", "check.py"):
         (path.parent / name).touch()
     ws.make_private()
-    with Store(ws.store) as store:
-        journal = Journal(store)
+    with EventStore(ws.store) as store:
+        journal = EventJournal(store)
         survey_tasks(ws, journal)
         assert journal.state.tasks["rate"].error == ""
         path.write_text("[task")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kpd.workspace import paths
-from kpd.workspace.paths import Outside, Workspace, WorkspaceError, inside
+from kpd.workspace.paths import OutsideFolder, Workspace, WorkspaceError, inside
 
 
 def workspace(root: Path) -> Path:
@@ -144,7 +144,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_let_through_lies_inside(folder: Path, relative: str) -> None:
     try:
         path = inside(folder, relative)
-    except Outside:
+    except OutsideFolder:
         return
     resolved = Path(os.path.realpath(path))
     assert resolved == Path(os.path.realpath(folder)) / PurePosixPath(relative)
@@ -168,5 +168,5 @@ def test_what_is_let_through_lies_inside(folder: Path, relative: str) -> None:
     ],
 )
 def test_reasons(folder: Path, relative: str, why: str) -> None:
-    with pytest.raises(Outside, match=why):
+    with pytest.raises(OutsideFolder, match=why):
         inside(folder, relative)

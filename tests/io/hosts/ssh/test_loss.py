@@ -29,7 +29,7 @@ async def test_a_job_goes_on_when_the_server_falls(box: Sshd, tmp_path: Path) ->
         box.stop()
         await until(lambda: not host.up)
         box.start()
-        host.nudge()
+        host.retry_now()
         result = await job
         assert (result.rc, result.stdout) == (0, b"1\n2\n3\n4\n5\nend")
 

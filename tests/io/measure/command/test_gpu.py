@@ -10,7 +10,7 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.score import case_times, impossible
-from kpd.model.places import Device
+from kpd.model.hosts import Device
 from kpd.text import faults
 from kpd.workspace.task import load_task
 from tests.support import cuda_standin

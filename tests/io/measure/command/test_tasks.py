@@ -8,9 +8,9 @@ import pytest
 
 from kpd.agents.space import read_point
 from kpd.measure.catalogue import device_of
-from kpd.model.places import Need
+from kpd.model.hosts import Need
 from kpd.workspace.languages import LANGUAGES
-from kpd.workspace.runfolder import read_files
+from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task, load_task
 from tests.places import ROOT
 

@@ -9,7 +9,7 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import LeaseRequest
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.compiling import BuildError
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge
@@ -68,13 +68,13 @@ async def test_a_gpu_that_was_slowed_when_it_was_measured_is_measured_once_more(
 async def test_a_right_kernel_is_right_and_a_wrong_one_is_told_where(bench: DriverBench) -> None:
     found = await bench.check(await built(bench, RIGHT), "check-right", quiet)
     assert found.comparisons == 5 * 21_014
-    with pytest.raises(Incorrect, match=r"y\[\d+\] is \S+, should be"):
+    with pytest.raises(CheckFailed, match=r"y\[\d+\] is \S+, should be"):
         await bench.check(await built(bench, kernel(LOOP.replace("+ k[i]", "- k[i]"))), "check-wrong", quiet)
 
 
 async def test_a_launch_that_fails_is_the_candidates_fault(bench: DriverBench) -> None:
     source = RIGHT.replace("256, 0, stream", "4096, 0, stream")
-    with pytest.raises(Incorrect, match="cudaErrorInvalid"):
+    with pytest.raises(CheckFailed, match="cudaErrorInvalid"):
         await bench.check(await built(bench, source), "check-launch", quiet)
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.catalogue import prepare
 from kpd.measure.driver.bench import DriverBench
-from kpd.model.places import Device
+from kpd.model.hosts import Device
 from kpd.workspace.task import load_task
 from tests.support.measure.cuda_measured import LOOP, kernel, task_folder
 from tests.support.measure.measured import local_host
@@ -47,7 +47,7 @@ async def tried(bench: DriverBench, body: str) -> str:
     await bench.check(built, f"check-{name}", quiet)
     try:
         await bench.memcheck(built, f"memcheck-{name}", quiet)
-    except Incorrect as err:
+    except CheckFailed as err:
         return str(err)
     return ""
 

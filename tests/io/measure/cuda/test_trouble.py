@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.check import check
 from kpd.measure.driver.timing import time_pair
 from tests.support.measure.measured import FEW, QUICK, RIGHT, Lab, lab
@@ -54,7 +54,7 @@ async def checked(lab: Lab, folder: Path, does: str) -> None:
     ],
 )
 async def test_what_a_kernel_brings_about_is_its_own_fault(lab: Lab, tmp_path: Path, error: str) -> None:
-    with pytest.raises(Incorrect, match=f"^big, normal: {error}$"):
+    with pytest.raises(CheckFailed, match=f"^big, normal: {error}$"):
         await checked(lab, tmp_path, f"echo '{problem(error)}'; exit 1")
 
 

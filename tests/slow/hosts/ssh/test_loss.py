@@ -28,7 +28,7 @@ async def test_an_upload_that_is_cut_leaves_no_half_file(box: Sshd, tmp_path: Pa
         await until(lambda: not box.sessions())
         assert names(host, "blobs") == [] and names(host, "tmp") == []
         network.down = False
-        host.nudge()
+        host.retry_now()
         digest = await upload
         assert await host.read(f"trees/{digest}/f", len(data)) == data
 

@@ -11,7 +11,7 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.compiling import BuildError
 from kpd.measure.judge import HeldOutResult, log_ratio
@@ -136,9 +136,9 @@ FOUND_OUT = {
 async def test_a_candidate_that_spoils_its_run_is_found_out(host: Host, tmp_path: Path, what: str) -> None:
     kernel, said = FOUND_OUT[what]
     bench = await made(host, tmp_path)
-    with pytest.raises(Incorrect, match=said):
+    with pytest.raises(CheckFailed, match=said):
         await checked(bench, kernel)
-    with pytest.raises(Incorrect, match=said):
+    with pytest.raises(CheckFailed, match=said):
         await timed(bench, KERNEL, kernel)
 
 
@@ -153,7 +153,7 @@ async def test_a_run_that_hangs_is_ended_with_all_that_it_began(host: Host, tmp_
             time.sleep(60)
     """
     bench = await made(host, tmp_path, "limit_s = 1.5")
-    with pytest.raises(Incorrect, match=r"did not finish within 1.5 s"):
+    with pytest.raises(CheckFailed, match=r"did not finish within 1.5 s"):
         await checked(bench, kernel)
     assert not psutil.pid_exists(int(mark.read_text()))
 
@@ -223,14 +223,14 @@ async def test_an_incumbent_that_fails_is_not_the_candidates_fault(host: Host, t
     broken = "def run(): raise MemoryError\n"
     with pytest.raises(HostError, match=r"the incumbent's own run failed: .*MemoryError"):
         await timed(bench, broken, KERNEL)
-    with pytest.raises(Incorrect, match="MemoryError"):
+    with pytest.raises(CheckFailed, match="MemoryError"):
         await timed(bench, broken, broken)
 
 
 async def test_other_cases_than_the_incumbents_are_no_comparison(host: Host, tmp_path: Path) -> None:
     named = 'import json, kernel; print(json.dumps({"best_us": 1, "cases": {kernel.NAME: 1}}))'
     bench = await made(host, tmp_path, benchmark=named)
-    with pytest.raises(Incorrect, match="different cases: large, small"):
+    with pytest.raises(CheckFailed, match="different cases: large, small"):
         await timed(bench, "NAME = 'small'", "NAME = 'large'")
 
 
@@ -244,12 +244,12 @@ print(json.dumps({"ok": kernel.US != 13, "reason": "13"} if kernel.US != 7 else 
 async def test_a_check_command_has_to_say_that_all_is_right(host: Host, tmp_path: Path) -> None:
     bench = await made(host, tmp_path, '[check]\ncommand = "python3 check.py"', check=CHECK)
     await checked(bench, us(1.0))
-    with pytest.raises(Incorrect, match=r"`python3 check.py` exited with 1: .*AssertionError: too slow"):
+    with pytest.raises(CheckFailed, match=r"`python3 check.py` exited with 1: .*AssertionError: too slow"):
         await checked(bench, us(60.0))
-    with pytest.raises(Incorrect, match=r'exited with 0 and did not say {"ok": true}: 13$'):
+    with pytest.raises(CheckFailed, match=r'exited with 0 and did not say {"ok": true}: 13$'):
         await checked(bench, us(13))
     for nothing in (us(7), "raise SystemExit", "import os; os._exit(0)", "print('{\"ok\": 1}'); raise SystemExit"):
-        with pytest.raises(Incorrect, match=r'let it print {"ok": true} as the last line of its stdout'):
+        with pytest.raises(CheckFailed, match=r'let it print {"ok": true} as the last line of its stdout'):
             await checked(bench, nothing)
 
 
@@ -278,7 +278,7 @@ async def test_held_out_cases(host: Host, tmp_path: Path) -> None:
     assert found is not None
     assert (found.score, found.incumbent, found.gain_pct) == pytest.approx((200, 100, -100))
     assert found.halves == pytest.approx((-100, -100))
-    with pytest.raises(Incorrect, match='"ok": false'):
+    with pytest.raises(CheckFailed, match='"ok": false'):
         await final(good, wrong)
     for _ in range(2):  # it is not remembered: whoever resumes may have mended the machine
         with pytest.raises(HostError, match="incumbent"):

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from kpd.agents.space import Point, read_point, write_point
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.cuda.bench import prepare
 from kpd.measure.cuda.build import candidate_flags
 from kpd.measure.cuda.ptxas import metrics, parse
 from kpd.measure.cuda.sources import UNIT, layer, pristine
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.flags import BUILD_FILE
-from kpd.workspace.runfolder import read_files
+from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
 from tests.support import cuda_standin
@@ -122,14 +122,14 @@ async def test_a_kernel_that_is_wrong_is_found_out(bench: DriverBench) -> None:
             continue
         name, *_ = files = point(bench.task, values)
         assert old in files[name].decode(), what
-        with pytest.raises(Incorrect, match=said):
+        with pytest.raises(CheckFailed, match=said):
             await checked(bench, {**files, name: files[name].replace(old.encode(), new.encode())})
 
 
 @on_the_standin
 async def test_a_sum_that_takes_up_a_million_elements_in_turn_is_too_far_off(bench: DriverBench) -> None:
     if bench.task.name == "reduction_cuda":
-        with pytest.raises(Incorrect, match=r"^1M, \w+: out\[0\] is .*, should be"):
+        with pytest.raises(CheckFailed, match=r"^1M, \w+: out\[0\] is .*, should be"):
             await checked(bench, {"kernel.cu": IN_SEQUENCE.encode()})
 
 

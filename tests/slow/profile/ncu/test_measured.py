@@ -14,8 +14,8 @@ from kpd.measure.c.bench import prepare
 from kpd.measure.cuda import ptxas
 from kpd.measure.score import CaseWork
 from kpd.model.events import Timed
+from kpd.model.hosts import Device
 from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
-from kpd.model.places import Device
 from kpd.model.profiles import CaseTime
 from kpd.profile import gpu, speed
 from kpd.profile.catalogue import profiler_of, rules

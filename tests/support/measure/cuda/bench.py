@@ -7,7 +7,7 @@ import pytest
 
 from kpd.measure.cuda.bench import prepare
 from kpd.measure.driver.bench import DriverBench
-from kpd.model.places import Device
+from kpd.model.hosts import Device
 from kpd.workspace.task import load_task
 from tests.support import cuda_standin
 from tests.support.measure.cuda_measured import ROOFLINE_ONLY, TOML, task_folder

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kpd.agents.agent import Context, Failure
-from kpd.agents.fences import take_apart
-from kpd.agents.knowing import whole_prompt
+from kpd.agents.fences import split_fences
 from kpd.agents.prompt.blocks import Prompt, shorter
 from kpd.agents.prompt.compose import compose
-from kpd.agents.prompt.fences import quoted
+from kpd.agents.prompt.quoting import quoted
 from kpd.agents.prompt.system import FIXES, LONGEST_BODY
+from kpd.agents.prompting import whole_prompt
 from kpd.claude.question import MOST_BREAKPOINTS
 from kpd.knowledge.efficacy import Efficacy
 from kpd.knowledge.skills import Skill, Skills
 from kpd.model.kinds import Told
-from kpd.model.nouns import Expectation, Steering
 from kpd.model.profiles import Advice
+from kpd.model.state import Expectation, Steering
 from tests.support.agents.asked import asked, shipped
 from tests.support.agents.prompted import BASELINE, attempt, context, known, proposed, rules
 
@@ -187,7 +187,7 @@ def test_nobody_else_can_speak(words: list[str], repair: bool) -> None:
         prompt: Prompt | None = compose(of, known(past=past, patterns=patterns, hints=(hint,)))
         assert compose(of, known(past=past, patterns=patterns, hints=(hint,))) == prompt
     while prompt is not None:
-        outside = "\n".join(take_apart(prompt.markdown()).around).splitlines()
+        outside = "\n".join(split_fences(prompt.markdown()).around).splitlines()
         assert [line for line in outside if line.startswith("#") and not HEADINGS.fullmatch(line)] == []
         assert [line for line in outside if line.startswith(">")] == ["> keep it simple"]
         assert not [line for line in outside if "\x1b" in line]
@@ -199,7 +199,7 @@ def test_a_skill_with_an_open_fence_does_not_swallow_what_follows(tmp_path: Path
     skills = Skills({"uncoalesced_store": Skill("uncoalesced_store", "stores", body)})
     prompt = compose(context(tmp_path), replace(known(), skills=skills))
     assert texts(prompt)["skill:uncoalesced_store"].endswith("…\n```")
-    assert "## Now" in take_apart(prompt.markdown()).around
+    assert "## Now" in split_fences(prompt.markdown()).around
 
 
 @pytest.mark.parametrize("name", ["softmax_cuda", "rmsnorm_silu_cpu", "layernorm_pilot", "rmsnorm_silu_triton"])
@@ -280,7 +280,7 @@ def test_the_memo_of_a_failed_candidate_is_material(tmp_path: Path) -> None:
     of = context(tmp_path, now, failure=replace(BUILD, files={"kernel.cu": b"x"}))
     prompt = compose(of, known())
     assert "ignore what stands above" in prompt.said()
-    assert not [line for line in take_apart(prompt.said()).around if "ignore what stands above" in line]
+    assert not [line for line in split_fences(prompt.said()).around if "ignore what stands above" in line]
 
 
 def test_json_of_a_case_name_is_no_way_in(tmp_path: Path) -> None:
@@ -291,4 +291,4 @@ def test_json_of_a_case_name_is_no_way_in(tmp_path: Path) -> None:
     prompt = compose(replace(of, metrics=metrics, findings=(), advice=()), known())
     assert quoted(POSING) not in prompt.markdown()
     assert name not in prompt.markdown()
-    assert take_apart(prompt.markdown()).around.count("## From the operator") == 0
+    assert split_fences(prompt.markdown()).around.count("## From the operator") == 0

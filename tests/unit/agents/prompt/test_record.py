@@ -10,10 +10,10 @@ from kpd.agents.agent import Context
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.record import RECORD, artefacts
 from kpd.cli.main import main
-from kpd.daemon.journal import Journal
-from kpd.daemon.store import Store
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
 from kpd.model import events as e
-from kpd.model.nouns import Budget
+from kpd.model.state import Budget
 from kpd.workspace.paths import Workspace
 from tests.support.agents.prompted import context, known
 
@@ -65,8 +65,8 @@ def _ws(tmp_path: Path) -> Workspace:
     (root / "config.toml").touch()
     ws = Workspace.find(root)
     ws.make_private()
-    with Store(ws.store) as store:
-        journal = Journal(store)
+    with EventStore(ws.store) as store:
+        journal = EventJournal(store)
         journal.emit(e.RunQueued("r1", "task", "claude", "local", Budget()))
         journal.emit(e.IterationStarted("r1", 0, "baseline", 0))
         journal.emit(e.IterationStarted("r1", 1, "claude", 0))

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from kpd.agents.agent import Failure
-from kpd.agents.prompt.blocks import ORDER, Block, Prompt, shorter
+from kpd.agents.prompt.blocks import ORDER, Prompt, PromptBlock, shorter
 from kpd.agents.prompt.compose import compose
 from kpd.model.kinds import Told
-from kpd.model.nouns import Steering
+from kpd.model.state import Steering
 from tests.support.agents.prompted import attempt, context, known, rules
 
 STAYS = {
@@ -66,16 +66,18 @@ def test_of_a_repair_the_log_is_cut_last(tmp_path: Path) -> None:
 
 
 def test_a_short_prompt_cannot_be_shortened() -> None:
-    assert shorter(Prompt(((Block("role", "x"),),), (Block("request", "y"),))) is None
+    assert shorter(Prompt(((PromptBlock("role", "x"),),), (PromptBlock("request", "y"),))) is None
 
 
 names = st.one_of(st.sampled_from([*ORDER, "skill:a", "skill:b"]), st.sampled_from(sorted(STAYS)))
 texts = st.text(alphabet="ab", max_size=6)
-blocks = st.lists(st.builds(Block, names, texts, st.one_of(st.none(), texts)), min_size=1, max_size=6).map(tuple)
+blocks = st.lists(st.builds(PromptBlock, names, texts, st.one_of(st.none(), texts)), min_size=1, max_size=6).map(tuple)
 
 
 @given(st.lists(blocks, max_size=4).map(tuple), blocks)
-def test_it_ends_and_spares_what_stays(stretches: tuple[tuple[Block, ...], ...], user: tuple[Block, ...]) -> None:
+def test_it_ends_and_spares_what_stays(
+    stretches: tuple[tuple[PromptBlock, ...], ...], user: tuple[PromptBlock, ...]
+) -> None:
     prompt, steps = Prompt(stretches, user), 0
     while (less := shorter(prompt)) is not None:
         assert sum(len(block.text) for block in less.blocks) < sum(len(block.text) for block in prompt.blocks)

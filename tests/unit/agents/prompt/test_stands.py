@@ -7,27 +7,27 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.agents.agent import Context
-from kpd.agents.knowing import known, whole_prompt
+from kpd.agents.prompt.background import is_shown, pinned
 from kpd.agents.prompt.blocks import Prompt, shorter
-from kpd.agents.prompt.bodies import MOST, ROOM, shown
 from kpd.agents.prompt.compose import compose
-from kpd.agents.prompt.known import heard, pinned
-from kpd.model.nouns import Stand
+from kpd.agents.prompt.skill_choice import MOST, ROOM, shown_skills
+from kpd.agents.prompting import gather_background, whole_prompt
+from kpd.model.state import RuleSetting
 from tests.support.agents.prompted import attempt, context, rules
 from tests.support.model.samples import run_of
 
 UNFIRED = "tail_effect"
 
 
-def standing(root: Path, **stands: Stand) -> Context:
+def standing(root: Path, **stands: RuleSetting) -> Context:
     """A context of a run with these stands, its findings as the engine would give them."""
     of = context(root, attempt(1))
     run = replace(of.run, stands=stands)
-    return replace(of, run=run, findings=tuple(found for found in of.findings if heard(run, found.rule)))
+    return replace(of, run=run, findings=tuple(found for found in of.findings if is_shown(run, found.rule)))
 
 
 def prompt(of: Context) -> Prompt:
-    return compose(of, known(of, ""))
+    return compose(of, gather_background(of, ""))
 
 
 def bodies(of: Prompt) -> list[str]:
@@ -76,12 +76,12 @@ SIZES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, ROOM), min_s
 
 @given(STANDS, SIZES, st.lists(st.sampled_from("abcdefgh"), unique=True))
 def test_the_pinned_are_shown_and_the_others_fit_into_what_they_leave(
-    stands: dict[str, Stand], sizes: dict[str, int], fired: list[str]
+    stands: dict[str, RuleSetting], sizes: dict[str, int], fired: list[str]
 ) -> None:
     run = replace(run_of(attempt(1)), stands=stands)
-    there = {skill: size for skill, size in sizes.items() if heard(run, skill)}
-    fired = [rule for rule in fired if heard(run, rule)]
-    found = shown(run, 1, fired, there, anew=1)
+    there = {skill: size for skill, size in sizes.items() if is_shown(run, skill)}
+    fired = [rule for rule in fired if is_shown(run, rule)]
+    found = shown_skills(run, 1, fired, there, anew=1)
     all_of_them = (*found.early, *found.late)
     first = [rule for rule in pinned(run) if rule in there]
     assert list(all_of_them[: len(first)]) == first
@@ -96,5 +96,5 @@ def test_the_pinned_are_shown_and_the_others_fit_into_what_they_leave(
 
 
 @pytest.mark.parametrize("stand", ["pinned", "banned"])
-def test_a_rule_without_a_skill_leaves_the_bodies_as_they_are(tmp_path: Path, stand: Stand) -> None:
+def test_a_rule_without_a_skill_leaves_the_bodies_as_they_are(tmp_path: Path, stand: RuleSetting) -> None:
     assert bodies(prompt(standing(tmp_path, no_such_skill=stand))) == bodies(prompt(standing(tmp_path)))

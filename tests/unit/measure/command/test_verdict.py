@@ -7,15 +7,15 @@ from random import Random
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.bench import Incorrect
+from kpd.measure.bench import CheckFailed
 from kpd.measure.command.result import CaseResult, Result
 from kpd.measure.command.timing import cost, order, sample
 from kpd.measure.interval import half_width
 from kpd.measure.judge import CONFIDENCE, BadSamples, HeldOutResult, held_out, judge, log_ratio, percent
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import case_times, score
-from kpd.model.nouns import Gain, Verdict
 from kpd.model.scores import Direction
+from kpd.model.state import Gain, Verdict
 from kpd.text.verdicts import verdict as told
 
 SCORES = st.floats(1e-6, 1e6)
@@ -74,7 +74,7 @@ def test_scores_without_cases_are_enough_and_some_without_a_score_are_not() -> N
 
 
 def test_two_runs_with_other_cases_are_no_pair() -> None:
-    with pytest.raises(Incorrect, match="different cases: large"):
+    with pytest.raises(CheckFailed, match="different cases: large"):
         sample(0, Result(1.0, {}), Result(1.0, {"large": CaseResult(1.0)}), "lower")
 
 

@@ -1,0 +1,110 @@
+"""Finds out which fenced block is which editable file."""
+
+import re
+from collections.abc import Collection, Iterator
+
+from kpd.agents.agent import BadReply
+from kpd.agents.fences import FencedBlock
+from kpd.text.foreign import plain
+from kpd.workspace.languages import syntax_of
+from kpd.workspace.task import Task
+
+LONGEST_LINE = 300
+"""Characters of a line in which a path is looked for."""
+_PATCHES = ("diff", "patch")
+_PATCH = re.compile(r"\s*(?:diff --git |--- \S+\n\+\+\+ |@@ -\d)")
+_FIRST_COMMENT = re.compile(
+    r"\s*(?://+|#+|/\*+|<!--|--)[\s=*-]*(?:(?:file|path)(?:name)?\s*:\s*)?([\w./\\~+-]+)[\s=*/>-]*", re.IGNORECASE
+)
+_PATH_LIKE = re.compile(r"[^\s/\\]*[/\\]\S*|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}")
+
+
+def named_path(block: FencedBlock, task: Task) -> str | None:
+    """The editable file that a block says it is: behind its fence, in the line above, in a first comment.
+
+    None where it does not say. Raises BadReply for any other file, and for a patch.
+    """
+    for word in _words(block.info):
+        if (path := _editable(word, task)) is not None:
+            return _whole(block, path)
+        if _PATH_LIKE.fullmatch(word):
+            raise _stranger(word, block, task)
+    above = [word for word in _words(block.above) if word.lower() not in ("file", "path")]
+    comment = first_comment(block.content)
+    for words in (above, [comment]):
+        path, *more = {path for word in words if (path := _editable(word, task)) is not None} or {""}
+        if path and not more and fits(path, block.language):
+            return _whole(block, path)
+    if any(fits(path, block.language) for path in task.editable):
+        if len(above) == 1 and _PATH_LIKE.fullmatch(above[0]) and _editable(above[0], task) is None:
+            raise _stranger(above[0], block, task)
+        if comment.removeprefix("./") in task.protected:
+            raise _stranger(comment, block, task)
+    return None
+
+
+def guess_paths(blocks: list[FencedBlock], known: Collection[str], task: Task) -> list[tuple[str, FencedBlock]]:
+    """Blocks that say nothing where there is no doubt: one block and one file fit each other and nothing else.
+
+    `known` are the files that other blocks say they are: a block that could be one of these shows a part of it. Raises
+    BadReply when no file is known at all, and there is a doubt.
+    """
+    missing = [path for path in task.editable if path not in known]
+    free = [block for block in blocks if not any(fits(path, block.language) for path in known)]
+    found = []
+    for path in missing:
+        others = [other for other in missing if other != path]
+        fitting = [each for each in free if fits(path, each.language)]
+        certain = [each for each in fitting if not any(fits(other, each.language) for other in others)]
+        if len(certain) == 1:
+            found.append((_whole(certain[0], path), certain[0]))
+    doubtful = [block.line for block in free if any(fits(path, block.language) for path in missing)]
+    if doubtful and not found and not known:
+        lines, files = ", ".join(map(str, doubtful[:5])), " or ".join(missing)
+        raise BadReply(f"nothing says which block (line {lines}) is {files}: put the path after the opening fence")
+    return found
+
+
+def fits(path: str, language: str) -> bool:
+    """Whether a block in this language may be that file; one that says none may be any."""
+    return not language or syntax_of(path).fits(language)
+
+
+def first_comment(content: str) -> str:
+    """What may be a path, when the first line is a comment of nothing else."""
+    found = _FIRST_COMMENT.fullmatch(content.lstrip("\n").partition("\n")[0][:LONGEST_LINE])
+    return found[1] if found else ""
+
+
+def without_path_comment(path: str, content: str, before: bytes) -> str:
+    """Without a first comment that only names the file, unless the incumbent begins with it, too."""
+    first, newline, rest = content.lstrip("\n").partition("\n")
+    own = first_comment(content).removeprefix("./") == path
+    return rest if own and newline and not before.startswith(first.encode()) else content
+
+
+def _whole(block: FencedBlock, path: str) -> str:
+    """The path again. Raises BadReply for a patch of that file."""
+    if block.language in _PATCHES or _PATCH.match(block.content):
+        raise BadReply(f"{path} (line {block.line}) is a patch; give the whole file")
+    return path
+
+
+def _words(text: str) -> Iterator[str]:
+    """What may be a path in an info string or in a line of prose."""
+    words = re.split(r"[\s:=\"'{},()`*]+", text[:LONGEST_LINE])
+    return (word for each in words if (word := each.strip("[]<>#").rstrip(".,;!?")))
+
+
+def _editable(word: str, task: Task) -> str | None:
+    """The editable file of this path, or the only one of this name."""
+    path = word.removeprefix("./").removeprefix(f"{task.name}/")
+    if path in task.editable:
+        return path
+    same = [each for each in task.editable if each.endswith(f"/{path}")]
+    return same[0] if len(same) == 1 and "/" not in path and path not in task.protected else None
+
+
+def _stranger(word: str, block: FencedBlock, task: Task) -> BadReply:
+    editable = ", ".join(task.editable)
+    return BadReply(f"{plain(word, 80)!r} (line {block.line}) is not an editable file; editable are {editable}")

@@ -1,0 +1,35 @@
+"""Holds the background of a prompt: what is known apart from the run, and which rules agents are shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kpd.knowledge.efficacy import Efficacy
+from kpd.knowledge.skills import Skills
+from kpd.model.state import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """`format` says what a reply looks like. `past` are earlier runs as memory has them, `avoid` and `wanted` what
+    people wrote into it by hand. `patterns` are those that match the findings, `hints` are of the incumbent's code.
+    `efficacy` is by rule.
+    """
+
+    format: str
+    skills: Skills = field(default_factory=lambda: Skills({}))
+    past: str = ""
+    avoid: str = ""
+    wanted: str = ""
+    patterns: str = ""
+    efficacy: Mapping[str, Efficacy] = field(default_factory=dict)
+    hints: tuple[str, ...] = ()
+
+
+def is_shown(run: Run, rule: str) -> bool:
+    """Whether the run's agents hear of a rule, in findings, in the catalogue and by its skill."""
+    return run.stands.get(rule) != "banned"
+
+
+def pinned(run: Run) -> tuple[str, ...]:
+    """The rules that agents hear of first, in the order in which they were pinned."""
+    return tuple(rule for rule, stand in run.stands.items() if stand == "pinned")

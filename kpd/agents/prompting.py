@@ -1,0 +1,70 @@
+"""Gathers the background of a prompt, and turns an answer in words into files, for all agents that are prompted."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kpd.agents import space
+from kpd.agents.agent import Context, Proposal
+from kpd.agents.handlers import hints, tidy
+from kpd.agents.precheck import precheck
+from kpd.agents.prompt.background import Background, is_shown
+from kpd.agents.prompt.compose import compose
+from kpd.agents.reply import FORMAT, SEARCH, ParsedReply, parse
+from kpd.knowledge import memory, patterns
+from kpd.knowledge.efficacy import efficacy
+from kpd.knowledge.skills import Skills, load_skills
+from kpd.workspace.task import Task
+
+PATTERNS = 1500
+"""Characters of what was found on other tasks."""
+
+
+def gather_background(context: Context, earlier: str) -> Background:
+    """`earlier` are the earlier runs of the task, as `earlier_runs` tells them. Raises OSError."""
+    task = context.task.name
+    avoid, wanted = memory.guidance(context.workspace, task)
+    fired = [finding.rule for finding in context.findings]
+    return Background(
+        FORMAT + (SEARCH if "sweep" in context.run.agents else ""),
+        Skills({id: skill for id, skill in load_skills(context.workspace).by_id.items() if is_shown(context.run, id)}),
+        earlier,
+        avoid,
+        wanted,
+        patterns.matching(context.workspace, fired, context.arch, PATTERNS, besides=task),
+        efficacy(context.runs),
+        hints(context.task, context.incumbent),
+    )
+
+
+def whole_prompt(context: Context) -> str:
+    """All that Claude would be asked, as one text for anybody. Raises OSError."""
+    return compose(context, gather_background(context, earlier_runs(context))).markdown()
+
+
+def earlier_runs(context: Context) -> str:
+    """What memory has of earlier runs of the task. Raises OSError."""
+    begun = context.run.started or context.run.queued
+    return memory.past(context.workspace, context.task.name, context.run.id, begun=begun)
+
+
+def proposal_of(text: str, context: Context) -> Proposal:
+    """What the answer to a question proposes; after a failure, over the candidate that failed. Raises BadReply."""
+    failed = context.failure.files if context.failure else {}
+    reply = read_reply(text, context.task, context.incumbent, failed)
+    files = {**context.incumbent, **failed, **reply.files}
+    point = space.point_of(replace(context.task, tune=reply.tune or context.task.tune), files)
+    return Proposal(files, reply.memo, reply.expected, point, reply.aims, reply.tune)
+
+
+def read_reply(
+    text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[str, bytes] | None = None
+) -> ParsedReply:
+    """The reply, which repairs `failed` if that is given. A long one takes a second: call it in a thread.
+
+    Raises BadReply.
+    """
+    reply = parse(text, task, incumbent, failed)
+    start = {**incumbent, **(failed or {})}
+    files = tidy(reply.files)
+    precheck(task, start, files)
+    return replace(reply, files=files)

@@ -1,0 +1,182 @@
+"""Forwards the socket of a daemon on another machine over kpd's own SSH, for `kpd attach --ssh`."""
+
+import asyncio
+import contextlib
+import shlex
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from kpd.cli.exit_codes import INFRA, CliError
+from kpd.hosts.errors import HostError, UnknownHostKey
+from kpd.hosts.forward import forward
+from kpd.hosts.host import Host
+from kpd.hosts.link import Transport
+from kpd.hosts.reconnect import LinkTiming
+from kpd.model import codec
+from kpd.wire import DaemonError
+from kpd.workspace.address import Address
+from kpd.workspace.config import Config, load_config
+from kpd.workspace.paths import Workspace
+from kpd.workspace.strict import ConfigError
+
+# A link that is dead is known as dead within the sum of the two: a person looks at what came over it.
+TIMING = LinkTiming(heartbeat_s=2.0, patience_s=4.0, most_s=5.0)
+ROOT = PurePosixPath("~/.cache/kpd/attach")
+FIND_S = 30.0
+LINKED_S = 5.0  # that one try to connect waits for the link
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSearch:
+    """What `far_end` says. `root` is empty where no workspace is, `socket` where no daemon of it listens.
+
+    `start` is where was looked, `config` its config.toml, and `running` the workspaces whose daemons do listen.
+    """
+
+    start: str
+    root: str
+    socket: str
+    config: str
+    running: tuple[str, ...]
+
+
+class RemoteDaemon:
+    """A workspace on `host`; its daemon's socket is at `socket` here for as long as `remote_daemon` lasts.
+
+    `config` is its config.toml; if that is wrong, `complaint` says what about it, and the defaults hold.
+    """
+
+    def __init__(self, host: Host, address: str, found: RemoteSearch, folder: Path) -> None:
+        self.root = found.root
+        self.config, self.complaint = _config(found)
+        self.name = f"{PurePosixPath(found.root).name}@{Address.parse(address).host}"
+        self.socket = folder / "s"
+        self._host = host
+        self._address = address
+        self._refused: HostError | None = None
+
+    def broken(self, err: HostError) -> None:
+        """A connection could not be carried."""
+        self._refused = err
+
+    async def linked(self) -> None:
+        """Wait a while for the link. Raises DaemonError that says what is wrong with it."""
+        self._refused = None
+        try:
+            async with asyncio.timeout(LINKED_S):
+                await self._host.linked()
+        except TimeoutError as err:
+            raise self._down() from err
+        except HostError as err:
+            raise self._down(err) from err
+
+    def explain(self, err: DaemonError) -> DaemonError:
+        """What an end of the connection means, seen from here."""
+        if not self._host.up:
+            return self._down()
+        if self._refused is not None and self._refused.kind in ("not_found", "host"):
+            remedy = start_hint(self._address, self.root)
+            return DaemonError("no_daemon", f"no daemon runs for {self.root} on {self._address}", remedy)
+        return DaemonError(err.code, err.message, err.remedy and f"on {self._address}: {err.remedy}")
+
+    def _down(self, err: HostError | None = None) -> DaemonError:
+        trouble = err or self._host.trouble
+        if trouble is None:
+            return DaemonError("infra", f"{self._address}: connecting again", "nothing is lost: kpd goes on trying")
+        return DaemonError("infra", trouble.message, trouble.remedy)
+
+
+def _config(found: RemoteSearch) -> tuple[Config, str]:
+    with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
+        copy = Workspace(Path(folder))
+        copy.config.write_text(found.config)
+        try:
+            return load_config(copy), ""
+        except ConfigError as err:
+            return Config(), f"{found.root}/config.toml: {err.what}; {err.remedy}"
+
+
+@contextlib.asynccontextmanager
+async def remote_daemon(
+    address: str, where: str | None, accept_new: bool = False, transport: Transport | None = None
+) -> AsyncIterator[RemoteDaemon]:
+    """The workspace `where` on the machine at `address`, linked to now; the link is kept for as long as this lasts.
+
+    Raises CliError where there is no way in, no workspace, or no daemon. `transport` is another way than usual.
+    """
+    from kpd.hosts.ssh.transport import Ssh
+
+    try:
+        Address.parse(address)
+        transport = transport or Ssh(address, accept_new)
+    except ValueError as err:
+        raise CliError(str(err), "write --ssh [user@]host[:port], or an alias of ~/.ssh/config") from err
+    host = Host(address, ROOT, transport, pace=TIMING)
+    try:
+        host.start()
+        await host.tried(0)  # once: later troubles are waited for, the first one is for the person to see
+        if host.trouble is not None:
+            raise login_error(address, host.trouble)
+        found = await find_daemon(host, address, where)
+        with tempfile.TemporaryDirectory(prefix="kpd-attach-") as folder:
+            far = RemoteDaemon(host, address, found, Path(folder))
+            async with forward(host, far.socket, found.socket, far.broken):
+                yield far
+    finally:
+        await host.close()
+
+
+async def find_daemon(host: Host, address: str, where: str | None) -> RemoteSearch:
+    """Ask the far machine where the workspace is and where its daemon listens. Raises CliError."""
+    source = Path(__file__).with_name("remote_search.py").read_text()
+    script = f"exec python3 -I -S - {shlex.quote(where or '')} <<'KPD_FAR_END'\n{source}\nKPD_FAR_END\n"
+    try:
+        ran = await host.run(script, FIND_S)
+        found = codec.decode(ran.stdout, RemoteSearch)
+    except HostError as err:
+        raise login_error(address, err) from err
+    except codec.CodecError as err:
+        said = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"it ended with {ran.rc}"]
+        raise CliError(f"cannot look for the workspace on {address}: {said[0]}", code=INFRA) from err
+    if not found.root:
+        remedy = f"kpd attach --ssh {address} -w DIR names another"
+        if found.running:
+            remedy += f"; daemons run there for {', '.join(found.running)}"
+        else:
+            remedy += ", kpd init DIR makes one there"
+        raise CliError(f"no kpd workspace at {found.start} on {address}, or above it", remedy, INFRA)
+    if not found.socket:
+        raise CliError(f"no daemon runs for {found.root} on {address}", start_hint(address, found.root), INFRA)
+    return found
+
+
+def login_error(address: str, err: HostError) -> CliError:
+    """The first trouble with a machine that is in nobody's config.toml, and what helps then."""
+    from kpd.hosts.ssh.hop import OnlyOpenSsh
+
+    remedy = err.remedy
+    if isinstance(err, UnknownHostKey):
+        remedy = (
+            "compare it with what ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub prints there; if they are the same, "
+            f"kpd attach --ssh {address} --accept-new keeps it, and so does {shlex.join(ssh(address))}"
+        )
+    elif err.kind == "unreachable":
+        remedy = "check the address, the network and that the machine is up"
+    elif isinstance(err, OnlyOpenSsh):
+        remedy = f"kpd attach logs in with a key and asks for nothing: ssh-copy-id {shlex.join(ssh(address)[1:])}"
+    return CliError(err.message, remedy, INFRA)
+
+
+def start_hint(address: str, root: str) -> str:
+    """How to start the daemon from here; the UI that comes up there starts it, too, and does not end it."""
+    line = shlex.join([*ssh(address, "-t"), f"kpd -w {shlex.quote(root)} start"])
+    return f"start it with {line} and leave the UI there with q"
+
+
+def ssh(address: str, *options: str) -> list[str]:
+    """The OpenSSH client's command line to the same machine."""
+    to = Address.parse(address)
+    port = ["-p", str(to.port)] if to.port else []
+    return ["ssh", *options, *port, f"{to.user}@{to.host}" if to.user else to.host]

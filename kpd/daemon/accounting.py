@@ -1,0 +1,89 @@
+"""Computes the costs and the remaining budget of a run, and its verdicts again from their samples."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from kpd.daemon.store import EventStore
+from kpd.engine.plan import without_gain
+from kpd.measure.judge import FINAL, BadSamples, HeldOutResult, held_out, judge
+from kpd.measure.samples import samples_from_json
+from kpd.model import codec
+from kpd.model.events import Billed, BudgetChanged, Event, Judged, RunQueued
+from kpd.model.spending import Spend
+from kpd.model.state import Run, Verdict
+from kpd.wire import DaemonError
+from kpd.workspace.run_files import IterationFolder
+
+
+def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
+    """A run's account. `iterations` has those that cost something, `cut` counts the calls that broke off."""
+    bills = [event.fact for event in events if isinstance(event.fact, Billed) and not event.fact.refused]
+    sums: dict[str, dict[str, Spend]] = {"purposes": defaultdict(Spend), "models": defaultdict(Spend)}
+    for bill in bills:
+        for by, name in (("purposes", bill.purpose), ("models", bill.model)):
+            sums[by][name] = sums[by][name].with_call(bill.usage, bill.usd)
+    return {
+        "run": run.id,
+        "task": run.task,
+        "spend": run.spend,
+        "limit_usd": run.budget.usd,
+        "cut": sum(bill.cut for bill in bills),
+        **sums,
+        "iterations": {it.number: it.spend for it in run.iterations if it.spend.calls},
+    }
+
+
+def terms(run: Run) -> dict[str, Any]:
+    """Its budget and what of that is used up, and what its operator has chosen."""
+    best = run.best
+    return {
+        "run": run.id,
+        "status": run.status.name,
+        "agent": run.agent,
+        "model": run.model,
+        "stands": run.stands,
+        "budget": run.budget,
+        "counted": len(run.counted),
+        "in_vain": without_gain(run),
+        "usd": run.spend.usd,
+        "score": best.score if best is not None else None,
+    }
+
+
+def rederived(log: EventStore | None, folder: IterationFolder, run: Run, number: int) -> Verdict:
+    """Raises DaemonError, StoreError."""
+    least = least_gain(log, run, number) if log is not None else run.budget.min_gain_pct
+    try:
+        verdict = judge(samples_from_json(folder.read("timing.json")), least)
+        with suppress(FileNotFoundError):
+            final = codec.decode(folder.read(FINAL), HeldOutResult)
+            verdict = held_out(verdict, final, least)
+    except FileNotFoundError as err:
+        raise _no_samples(folder, run, number) from err
+    except (OSError, codec.CodecError, BadSamples) as err:
+        raise DaemonError("infra", f"timing.json of {run.id}.{number} gives no verdict: {err}") from err
+    return verdict
+
+
+def _no_samples(folder: IterationFolder, run: Run, number: int) -> DaemonError:
+    iteration = run.iteration(number)
+    if iteration is None or iteration.score is None:
+        return DaemonError("unknown", f"{run.id}.{number} was not timed")
+    message = f"timing.json of {run.id}.{number} is missing, though it was timed: it belongs into {folder.folder}"
+    return DaemonError("infra", message, "put it back if it was moved away")
+
+
+def least_gain(log: EventStore, run: Run, number: int) -> float:
+    """The gain in percent that an iteration had to have when it was judged: the budget may be another now.
+
+    Raises StoreError.
+    """
+    judged = [event.seq for event in log.read(run=run.id, iteration=number, kind=Judged.kind())]
+    least = run.budget.min_gain_pct
+    for kind in (RunQueued, BudgetChanged):
+        for event in log.read(run=run.id, kind=kind.kind()):
+            if isinstance(event.fact, RunQueued | BudgetChanged) and judged and event.seq < judged[-1]:
+                least = event.fact.budget.min_gain_pct
+    return least

@@ -1,0 +1,255 @@
+"""Keeps the links to all hosts of config.toml, probes hosts when they connect, and updates their cards."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from contextvars import Context
+from dataclasses import replace
+from typing import Any
+
+from kpd.engine.journal import Journal, holding
+from kpd.engine.leftovers import end_leftovers
+from kpd.engine.peaks import still_known
+from kpd.engine.waiting import set_waiting
+from kpd.hosts.errors import HostError, UnknownHostKey
+from kpd.hosts.host import Host
+from kpd.hosts.preflight.cards import down_card, host_card
+from kpd.hosts.preflight.counter_trial import try_counters
+from kpd.hosts.transports import host_of
+from kpd.model import events as e
+from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
+from kpd.model.state import Run
+from kpd.model.status import Paused, Running
+from kpd.model.waits import Wait
+from kpd.workspace.config import HostConfig
+from kpd.workspace.paths import Workspace
+
+CLEAN_EVERY_S = 86_400.0
+KEPT_S = 7 * 86_400.0  # how long a host keeps finished jobs and content that nobody has used
+KEPT_BYTES = 10 << 30  # and how much of them
+CLOSE_S = 10.0  # for all hosts to be let go of
+CHECK_S = 30.0  # to look at a host for a person who waits for it
+GLANCE_S = 15.0  # for what a host's devices do at this moment
+TRIAL_S = 60.0  # for the GPU to be free for one launch under the profiler
+CONNECTING = "connecting"
+log = logging.getLogger(__name__)
+
+
+class HostPool:
+    """Hosts by name. `on_news` is called when a host has come up or changed, so that waiting runs are looked at."""
+
+    def __init__(self, workspace: Workspace, journal: Journal, on_news: Callable[[], None]) -> None:
+        self.hosts: dict[str, Host] = {}
+        self._workspace = workspace
+        self._journal = journal
+        self._on_news = on_news
+        self._configs: dict[str, HostConfig] = {}
+        self._cards: dict[str, tuple[int, HostCard]] = {}  # as they were last probed, and as which machine
+        self._cleaned: dict[str, float] = {}
+        self._tasks: dict[asyncio.Task[None], str] = {}  # and whose they are
+
+    def use(self, configs: Mapping[str, HostConfig]) -> None:
+        """Link the hosts that are new, begin those anew that have changed, let go of those that are gone.
+
+        What a run works on stays as it is until that run has ended: call this again then. A host that is down, or
+        whose runs are paused, is begun anew at once: to correct its address may be what it needs.
+        """
+        busy = {run.host for run in self._journal.state.begun if isinstance(run.status, Running)}
+        for name in tuple(self.hosts):
+            if configs.get(name) != self._configs[name] and not (name in busy and self.hosts[name].up):
+                self._let_go(name)
+        for name in sorted(self._journal.state.hosts.keys() - configs.keys() - self.hosts.keys()):
+            self._emit(e.HostRemoved(name))
+        for name, config in configs.items():
+            if name not in self.hosts:
+                self._take(name, config)
+
+    async def close(self) -> None:
+        """Let go of every host; their jobs go on."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        for host in self.hosts.values():
+            host.on_link(lambda: None)
+        closing = [asyncio.ensure_future(host.close()) for host in self.hosts.values()]
+        if closing:
+            await asyncio.wait(closing, timeout=CLOSE_S)
+
+    def device_of(self, run: Run) -> Device | None:
+        """What the run is measured on, as its host has it now."""
+        card = self._journal.state.hosts.get(run.host)
+        return next((device for device in card.devices if device.id == run.device_id), None) if card else None
+
+    def card(self, name: str) -> HostCard:
+        """The host as it was last seen."""
+        return self._journal.state.hosts[name]
+
+    def note(self, card: HostCard) -> None:
+        """Show the host so, if that is news."""
+        if self._journal.state.hosts.get(card.name) != card:
+            self._emit(e.HostProbed(card))
+
+    async def check(self, name: str) -> HostCard:
+        """The host probed anew; one that is down is tried now. What takes too long is shown as far as it is known."""
+        looking = self._begin(name, self._quietly(name, self._look(name, self.hosts[name])))
+        await asyncio.wait([looking], timeout=CHECK_S)
+        return self._journal.state.hosts.get(name) or HostCard(
+            name, "", link="down", error="not in config.toml any more"
+        )
+
+    async def _look(self, name: str, host: Host) -> None:
+        if not host.up:
+            before = host.tries
+            host.retry_now()
+            await host.tried(before)
+        if host.up:
+            await self._probe(name, host)
+
+    async def device_status(self, name: str) -> HostStatus | None:
+        """What the devices of a host do right now, for somebody who watches: nothing of it is kept. None while the host
+        is down, or does not answer.
+        """
+        host = self.hosts[name]
+        if not host.up:
+            return None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GLANCE_S):
+                return await self._seen(host, self.card(name))
+        return None
+
+    async def _seen(self, host: Host, card: HostCard) -> HostStatus:
+        """What its devices do; a host that cannot be looked at so may work all the same."""
+        gpus = any(device.kind == "gpu" for device in card.devices)
+        devices: dict[str, Telemetry] = {}
+        try:
+            devices = await host.device_status([device.id for device in card.devices], gpus)
+        except HostError as err:
+            log.warning("the devices of host %s could not be looked at: %s", host.name, err)
+        return HostStatus(host.name, time.time(), round(host.rtt_s * 1000, 3), devices)
+
+    def retry_now(self, name: str) -> None:
+        """Look at the host again now, if it is down."""
+        host = self.hosts.get(name)
+        if host is None:
+            return
+        if not host.up:
+            host.retry_now()
+        elif self.card(name).link == "down":  # something else than the link was wrong when it was looked at
+            self._begin(name, self._quietly(name, self._arrived(name, host)))
+
+    async def trust(self, name: str, fingerprint: str) -> None:
+        """A person has compared the fingerprint. Raises HostError when the host has not offered such a key."""
+        host = self.hosts[name]
+        trouble = host.trouble
+        if not isinstance(trouble, UnknownHostKey) or trouble.offered.fingerprint != fingerprint:
+            raise HostError("host_key", f"{name} has not offered a key {fingerprint}", "kpd doctor looks again")
+        before = host.tries
+        await host.trust(trouble.offered)
+        await host.tried(before)
+
+    def end_leftovers(self, name: str) -> None:
+        """End what runs on the host for nobody: what a crash, or a link that was down, has left."""
+        host = self.hosts.get(name)
+        if host is not None and host.up:
+            self._begin(name, self._housekeeping(host))
+
+    # ── one host ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _take(self, name: str, config: HostConfig) -> None:
+        host = host_of(name, config, self._workspace)
+        self.hosts[name] = host
+        self._configs[name] = config
+        known = self._journal.state.hosts.get(name) or HostCard(name, config.transport)
+        self.note(
+            replace(
+                known, transport=config.transport, address=config.address, link="down", error=CONNECTING,
+                trouble="", offered="", stuck=False,
+            )
+        )  # fmt: skip
+        host.on_link(lambda: self._link_changed(name, host))
+        host.start()
+
+    def _let_go(self, name: str) -> None:
+        host = self.hosts.pop(name)
+        del self._configs[name]
+        self._cards.pop(name, None)
+        host.on_link(lambda: None)
+        for task in [task for task, whose in self._tasks.items() if whose == name]:
+            task.cancel()
+        self._begin("", host.close())
+
+    def _link_changed(self, name: str, host: Host) -> None:
+        log.info("host %s is %s", name, "up" if host.up else f"down: {host.trouble}")
+        if host.up:
+            self._begin(name, self._quietly(name, self._arrived(name, host)))
+            return
+        if host.trouble is not None:
+            self.note(down_card(name, self._configs[name], host.trouble, self._journal.state.hosts.get(name)))
+            self._tell_runs(name, host.trouble.fact)
+
+    async def _arrived(self, name: str, host: Host) -> None:
+        """Only the first time is it looked at in full: a link that comes and goes must not disturb a measurement."""
+        self._tell_runs(name, None)
+        self._begin(name, self._housekeeping(host))  # which may take minutes on a slow disk
+        machine, card = self._cards.get(name, (0, None))
+        if card is not None and machine == host.machine:
+            self._found(host, card)
+        else:
+            await self._probe(name, host)
+
+    async def _probe(self, name: str, host: Host) -> None:
+        config = self._configs[name]
+        facts = await host.probe()
+        seen = (await self._seen(host, host_card(name, config, facts))).devices
+        self._found(host, host_card(name, config, facts, seen=seen))
+        tried = await try_counters(host, facts, config.gpus, TRIAL_S)
+        self._found(host, host_card(name, config, facts, tried, seen))
+
+    async def _housekeeping(self, host: Host) -> None:
+        """What goes wrong with it says nothing about the host: runs can go on."""
+        try:
+            await end_leftovers(self._journal, host)
+            if time.monotonic() - self._cleaned.get(host.name, -CLEAN_EVERY_S) >= CLEAN_EVERY_S:
+                self._cleaned[host.name] = time.monotonic()
+                await host.clean(KEPT_S, KEPT_BYTES)
+        except HostError as err:
+            log.warning("host %s could not be cleaned up: %s", host.name, err)
+
+    def _found(self, host: Host, card: HostCard) -> None:
+        if self.hosts.get(card.name) is not host:
+            return  # it was let go of meanwhile
+        card = still_known(card, self._journal.state.hosts.get(card.name))
+        self._cards[card.name] = host.machine, card
+        self.note(card)
+        self._on_news()
+
+    def _tell_runs(self, host: str, wait: Wait | None) -> None:
+        """Say on every run there what it waits for."""
+        for run in self._journal.state.begun:
+            if run.host == host and not (isinstance(run.status, Paused) and run.status.infra):
+                set_waiting(self._journal, run, wait)
+
+    # ── in the background ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def _emit(self, fact: e.Fact) -> None:
+        with holding(self._journal):
+            self._journal.emit(fact)
+
+    def _begin(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """On nobody's behalf, also where a run has caused it: its leases do not wait for that run's turn."""
+        task = asyncio.create_task(work, context=Context())
+        self._tasks[task] = name
+        task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
+        return task
+
+    async def _quietly(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """What goes wrong while a host is looked at is shown on its card."""
+        try:
+            with holding(self._journal):
+                await work
+        except HostError as err:
+            if name in self._configs:
+                self.note(down_card(name, self._configs[name], err, self._journal.state.hosts.get(name)))
+        except Exception:
+            log.exception("looking at host %s failed", name)

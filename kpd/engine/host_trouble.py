@@ -1,0 +1,43 @@
+"""Handles errors of a run's host: waits, retries, or pauses the run."""
+
+from kpd.engine.control import Control
+from kpd.engine.host_pool import HostPool
+from kpd.engine.journal import Journal, run_of
+from kpd.engine.peaks import with_peaks
+from kpd.engine.waiting import set_waiting
+from kpd.hosts.errors import LOST, HostError
+from kpd.hosts.host import Host
+from kpd.measure.bench import Bench
+from kpd.model import events as e
+from kpd.model.waits import DeviceBusy, DiskTrouble
+
+BUSY_S = 10.0
+"""How long a device that others use is left alone before it is measured on again."""
+
+
+def note_peaks(pool: HostPool, host: str, bench: Bench) -> None:
+    """Put what was measured of the device on the host's card."""
+    pool.note(with_peaks(pool.card(host), bench.device, bench.peaks))
+
+
+class RunRestart(Exception):
+    """The run goes on from its last finished step, its host made ready anew; after trouble, once it is resumed."""
+
+
+async def handle_trouble(journal: Journal, control: Control, run_id: str, host: Host, err: Exception) -> None:
+    """Wait for a busy device, or go back to waiting for a host; else pause the run until a person says `resume`.
+
+    Raises Interrupted.
+    """
+    if isinstance(err, HostError) and err.kind in LOST:
+        set_waiting(journal, run_of(journal, run_id), err.fact)
+        return
+    if isinstance(err, HostError) and err.kind == "busy":
+        set_waiting(journal, run_of(journal, run_id), DeviceBusy(err.fact, BUSY_S))
+        await control.rest(BUSY_S)
+        set_waiting(journal, run_of(journal, run_id), None)
+        return
+    cause = err.fact if isinstance(err, HostError) else DiskTrouble(str(err))
+    journal.emit(e.RunPaused(run_id, cause, by="kpd", infra=True))
+    if isinstance(err, HostError):
+        await host.renew()

@@ -1,0 +1,143 @@
+"""Chooses the device of a run: a pure function of the known hosts, the task's need, and the devices in use.
+
+What is taken is one, too: of the runs that are bound to a device already, and the time.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+from kpd.engine import plan
+from kpd.model.hosts import Device, DeviceRef, HostCard, Need
+from kpd.model.state import Run, State
+from kpd.model.status import Running
+from kpd.model.waits import AtHost, ForDevice
+from kpd.workspace.config import ANY
+
+GRACE_S = 2.0
+"""How long a run thinks before another may begin on its device: a sweep thinks for milliseconds, and is left alone."""
+MOST_SHARING = 4
+"""Runs that go on by turns on one device: each has an agent that may cost money, and a person to follow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A device of a host that a run may have."""
+
+    host: str
+    device: Device
+
+
+def place(
+    run: Run,
+    kind: Literal["cpu", "gpu"],
+    need: Need,
+    hosts: Mapping[str, HostCard],
+    taken: Collection[DeviceRef],
+    shared: Collection[DeviceRef] = (),
+) -> Placement | ForDevice:
+    """The first free device that fits, or what the run waits for. `devices_in_use` ones are not free; one that would be
+    `shared` with other runs comes last.
+
+    A run that has begun goes on where it began, and nowhere else: times of two devices are never compared.
+    """
+    for avoided in ({*taken, *shared}, taken):
+        reasons: list[AtHost] = []
+        for name in _names(run, hosts):
+            found = _on(name, hosts.get(name), run, kind, need, avoided)
+            if isinstance(found, Device):
+                return Placement(name, found)
+            reasons.append(found)
+    return ForDevice(run.id, tuple(reasons))
+
+
+def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
+    """The devices on which no further run may begin, with the Unix time until when; inf where only a fact changes that.
+
+    A run may begin once each that is bound to the device leaves it to others: paused, or thinking for a while. So runs
+    share a device that would stand still otherwise, and are not begun all at once.
+    """
+    bound: dict[DeviceRef, list[Run]] = {}
+    for run in state.begun:
+        bound.setdefault(run.place, []).append(run)
+    until = {place: _until(state, runs) for place, runs in bound.items()}
+    return {place: time for place, time in until.items() if time > at}
+
+
+def _until(state: State, runs: list[Run]) -> float:
+    if sum(isinstance(run.status, Running) for run in runs) >= MOST_SHARING:
+        return inf
+    return max(_leaves_at(run, isinstance(plan.next_action(run, state.direction(run)), plan.Wait)) for run in runs)
+
+
+def _leaves_at(run: Run, waits: bool) -> float:
+    """Since when the run leaves its device to others, or from when on; inf while it is on the way to measure there.
+
+    `waits`: it has nothing to do until a person acts.
+    """
+    now = run.current.under_way if run.current is not None else None
+    if run.paused:
+        return inf if run.measures else 0.0
+    if now is not None:
+        return now.since + GRACE_S if now.use == "thinks" else inf
+    return (run.iterations[-1].ended or 0.0) + GRACE_S if waits and run.iterations else inf
+
+
+def fitting_devices(
+    run: Run, kind: Literal["cpu", "gpu"], need: Need, hosts: Mapping[str, HostCard]
+) -> Iterator[tuple[str, Device]]:
+    """The devices that fit a run that has not begun, with their hosts: also where nobody can be reached just now."""
+    for name in _names(run, hosts):
+        card = hosts.get(name)
+        for device in card.devices if card is not None else ():
+            if device.kind == kind and _fits(device, need):
+                yield name, device
+
+
+def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
+    """The hosts that the run may be on."""
+    if run.host not in ("", ANY):
+        return [run.host]
+    return list(hosts)
+
+
+def _on(
+    name: str,
+    card: HostCard | None,
+    run: Run,
+    kind: Literal["cpu", "gpu"],
+    need: Need,
+    taken: Collection[DeviceRef],
+) -> Device | AtHost:
+    if card is None:
+        return AtHost(name, "gone")
+    if card.link == "down":
+        return AtHost(name, "down", card.error)
+    if run.started is not None:
+        return _again(card, run)
+    fitting = [device for device in card.devices if device.kind == kind and _fits(device, need)]
+    if not fitting:
+        return AtHost(name, "unfit", _wanted(kind, need))
+    free = [device for device in fitting if (card.name, device.id) not in taken]
+    return free[0] if free else AtHost(name, "taken")
+
+
+def _again(card: HostCard, run: Run) -> Device | AtHost:
+    device = next((device for device in card.devices if device.id == (run.device_id or "cpu")), None)
+    if device is None or device.name != run.device:
+        return AtHost(card.name, "moved", run.device, tuple(device.name for device in card.devices))
+    return device
+
+
+def _fits(device: Device, need: Need) -> bool:
+    return need.gpu.lower() in device.name.lower() and need.arch in ("", device.arch)
+
+
+def _wanted(kind: str, need: Need) -> str:
+    words = [kind.upper()]
+    if need.gpu:
+        words.append(f"that is a {need.gpu}")
+    if need.arch:
+        words.append(f"with {need.arch}" if not need.gpu else f"and has {need.arch}")
+    return " ".join(words)

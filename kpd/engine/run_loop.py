@@ -1,0 +1,220 @@
+"""Executes one run: prepares the task on its host, then iterates until the plan says that it is over."""
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from kpd.agents.agent import Agent, Exhausted
+from kpd.agents.catalogue import make_agent
+from kpd.engine import edits, plan
+from kpd.engine.attempt import Attempt
+from kpd.engine.control import Control, Interrupted
+from kpd.engine.host_pool import HostPool
+from kpd.engine.host_trouble import RunRestart, handle_trouble, note_peaks
+from kpd.engine.iteration import iterate
+from kpd.engine.journal import Journal, run_of
+from kpd.engine.placement import Placement
+from kpd.engine.record import write_report
+from kpd.engine.turns import Turns, claim_of
+from kpd.hosts.errors import HostError
+from kpd.hosts.job import device_claim, job_seconds
+from kpd.knowledge import patterns
+from kpd.measure.bench import Bench
+from kpd.measure.catalogue import prepare
+from kpd.measure.compiling import BuildError
+from kpd.model import events as e
+from kpd.model.agents import EDIT
+from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
+from kpd.model.notices import NotWritten
+from kpd.model.state import Run
+from kpd.model.status import RunOutcome
+from kpd.workspace.config import Config
+from kpd.workspace.entry_points import PlugInError
+from kpd.workspace.paths import Workspace
+from kpd.workspace.task import Task, TaskError
+
+
+class RunLoop:
+    """A run with what it holds while it goes on: its control, its agents, its bench on the host."""
+
+    def __init__(
+        self, workspace: Workspace, settings: Callable[[], Config], journal: Journal, pool: HostPool, place: Placement,
+        turns: Turns, run_id: str,
+    ) -> None:  # fmt: skip
+        """`settings` are those of now: a run keeps those that it began with, but for [claude]."""
+        self.workspace = workspace
+        self.config = settings()
+        self._settings = settings
+        self.journal = journal
+        self.pool = pool
+        self.place = place
+        self.host = pool.hosts[place.host]
+        self.run_id = run_id
+        self._claim = claim_of(turns, journal, run_id)
+        self.control = Control(journal, run_id)
+        self.over = asyncio.Event()
+        self._agents: dict[str, Agent] = {}
+        self._named = ""
+
+    @property
+    def run(self) -> Run:
+        return run_of(self.journal, self.run_id)
+
+    @property
+    def live(self) -> Path:
+        """The operator's task folder."""
+        return self.workspace.tasks / self.run.task
+
+    async def execute(self) -> None:
+        """Until the run has ended, is to be begun again, or is left to the next daemon. Raises JournalError."""
+        job_seconds.set([])
+        device_claim.set(self._claim)
+        try:
+            task, bench = await self._ready()
+            await self._iterations(task, bench)
+        except Interrupted as interrupted:
+            if interrupted.how == "skip":
+                self._give_up(interrupted)
+            if interrupted.how == "stop":
+                self._end("stopped", Stopped(interrupted.by))
+        except RunRestart:
+            return
+        except (TaskError, BuildError) as err:
+            self._end("failed", NotMeasurable(str(err)))
+        except PlugInError as err:
+            self._end("failed", PlugInTrouble(str(err)))
+        finally:
+            try:
+                await self._let_go()
+            finally:
+                self.over.set()
+
+    async def _ready(self) -> tuple[Task, Bench]:
+        """Copy the task, build its harness, measure the roofline; trouble pauses the run until `resume`."""
+        while True:
+            await self.control.checkpoint()
+            try:
+                task = self._snapshot()
+                await self.control.run(self.host.connect())
+                bench = await self.control.run(prepare(self.host, task, self.place.device, self._say))
+                note_peaks(self.pool, self.host.name, bench)
+                return task, bench
+            except (HostError, OSError) as err:
+                await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
+
+    def _snapshot(self) -> Task:
+        """The task as the run began: iterations are staged from this copy, whatever happens to the task folder.
+
+        Raises TaskError when the copy is not what it was when it was made: its judge could be another one.
+        """
+        copy = edits.snapshot_folder(self.workspace, self.run)
+        if not self.run.pinned:
+            partial = copy.with_name(f".{copy.name}.partial")
+            for leftover in (partial, copy):
+                shutil.rmtree(leftover, ignore_errors=True)
+            shutil.copytree(self.live, partial, symlinks=True)
+            partial.rename(copy)
+        task = edits.snapshot_of(self.workspace, self.run)
+        protected = edits.hashes(edits.present(copy, task.protected))
+        if not self.run.pinned:
+            editable = edits.hashes(edits.present(copy, task.editable))
+            self.journal.emit(e.TaskPinned(self.run_id, protected, editable))
+        elif protected != self.run.pinned:
+            raise TaskError(copy, 0, f"{self.run_id}'s own copy of the task was changed", "queue a new run")
+        return task
+
+    def _say(self, text: str) -> None:
+        self.journal.live("build", self.run_id, 0, text)
+
+    async def _iterations(self, task: Task, bench: Bench) -> None:
+        while True:
+            try:
+                await self.control.checkpoint()
+            except Interrupted as interrupted:
+                if interrupted.how != "skip":
+                    raise
+                self._give_up(interrupted)
+                continue
+            step = plan.next_action(self.run, task.bench.direction)
+            if isinstance(step, plan.End):
+                self._end(step.outcome, step.cause)
+                return
+            if isinstance(step, plan.Wait):
+                await self.control.wait_until(
+                    lambda: not isinstance(plan.next_action(self.run, task.bench.direction), plan.Wait)
+                )
+                continue
+            await self._follow_settings()
+            await self._iteration(step, task, bench)
+            if self.run.over:
+                return
+
+    async def _follow_settings(self) -> None:
+        """What a person has changed in [claude], or for this run, holds from the next iteration on.
+
+        Also when the run resumes: a model that cannot be asked is replaced so.
+        """
+        run, now = self.run, self._settings().claude
+        now = replace(now, model=run.model or now.model)
+        if (now, run.agent) != (self.config.claude, self._named):
+            self.config, self._named = replace(self.config, claude=now), run.agent
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Of all agents; those that are needed again are made anew."""
+        agents, self._agents = self._agents, {}
+        for held in agents.values():
+            await held.close()
+
+    async def _iteration(self, step: plan.Iterate, task: Task, bench: Bench) -> None:
+        if step.agent not in self._agents:
+            self._agents[step.agent] = make_agent(step.agent, self.config)
+        held = self._agents[step.agent]
+        if not step.resumed:
+            self._begin(step, held)
+        at = Attempt(
+            self.workspace, self.config, self.journal, self.control, self.host, bench, held, task, self.live,
+            self.run_id, step.number,
+        )  # fmt: skip
+        try:
+            await self.control.run(iterate(at))
+        except Exhausted as err:
+            for_good = not plan.explores(self.run, step.agent)
+            self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", NothingLeft(err.why), for_good))
+        except Interrupted as interrupted:
+            if interrupted.how != "skip":
+                raise
+            self._give_up(interrupted)
+
+    def _begin(self, step: plan.Iterate, held: Agent) -> None:
+        run = self.run
+        parent = step.number if run.incumbent is None else run.incumbent
+        edit = edits.edit_name(run.pending_edit) if step.agent == EDIT else ""
+        begun = e.IterationStarted(self.run_id, step.number, step.agent, parent, edit, step.of, step.thorough)
+        self.journal.emit(begun)
+        waiting = tuple(line.note for line in run.steering if line.consumed_by is None)
+        reads = held.reads_steering and not plan.explores(run, step.agent)
+        if waiting and reads:
+            self.journal.emit(e.SteeringConsumed(self.run_id, waiting, step.number))
+
+    def _give_up(self, interrupted: Interrupted) -> None:
+        """End the iteration that a skip was meant for, unless it has just ended by itself."""
+        if (current := self.run.current) is not None:
+            self.journal.emit(e.IterationEnded(self.run_id, current.number, "skipped", Skipped(interrupted.by)))
+
+    def _end(self, outcome: RunOutcome, cause: RunCause) -> None:
+        end_run(self.journal, self.run_id, outcome, cause)
+        try:
+            write_report(self.workspace, self.run, self.journal.state.direction(self.run))
+            patterns.regenerate(self.workspace)
+        except OSError as err:  # the run has ended all the same; its events have everything
+            self.journal.emit(e.Noticed("warning", NotWritten(self.run_id, str(err))))
+
+
+def end_run(journal: Journal, run_id: str, outcome: RunOutcome, cause: RunCause) -> None:
+    """End the run, and before it the iteration it may be in."""
+    if (current := run_of(journal, run_id).current) is not None:
+        journal.emit(e.IterationEnded(run_id, current.number, "interrupted", RunOver(cause)))
+    journal.emit(e.RunEnded(run_id, outcome, cause))

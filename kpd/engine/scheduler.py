@@ -1,0 +1,170 @@
+"""Schedules runs: starts each that can have a device, one run per task, the oldest first."""
+
+import asyncio
+import logging
+import time
+from math import isfinite
+
+from kpd.engine.host_pool import HostPool
+from kpd.engine.journal import Journal, holding, run_of
+from kpd.engine.placement import Placement, devices_in_use, place
+from kpd.engine.run_loop import RunLoop, end_run
+from kpd.engine.turns import Turns
+from kpd.engine.waiting import set_waiting
+from kpd.measure.catalogue import device_of
+from kpd.model import events as e
+from kpd.model.causes import NotMeasurable, PlugInTrouble
+from kpd.model.hosts import Need
+from kpd.model.state import Run
+from kpd.model.status import Queued
+from kpd.model.waits import ForTask, OwnError, Wait
+from kpd.workspace.config import Config
+from kpd.workspace.entry_points import plug_in_at_fault
+from kpd.workspace.paths import Workspace
+
+log = logging.getLogger(__name__)
+
+
+class Scheduler:
+    """Begins run loops as devices become free, and keeps them until they end."""
+
+    def __init__(self, workspace: Workspace, config: Config, journal: Journal, pool: HostPool) -> None:
+        self.config = config
+        self.loops: dict[str, RunLoop] = {}
+        self._workspace = workspace
+        self._journal = journal
+        self._pool = pool
+        self.turns = Turns(journal)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._work = asyncio.Event()
+        self._later: asyncio.TimerHandle | None = None
+        self._wanting = False
+        self._closing = False
+        journal.subscribe(self._heard)
+
+    async def serve(self) -> None:
+        """Conduct runs as they come, until cancelled."""
+        while True:
+            self._work.clear()
+            try:
+                with holding(self._journal):
+                    self._begin_what_can()
+            except Exception as err:  # without this loop the daemon would have to end
+                log.exception("runs could not be begun because of an error of kpd's own")
+                self._journal.suspend(OwnError(repr(err)))
+            await self._work.wait()
+
+    def wake(self) -> None:
+        """Something that a waiting run looks at has changed."""
+        self._work.set()
+        for loop in self.loops.values():
+            loop.control.wake()
+        self.turns.look()
+
+    def _heard(self, message: object) -> None:
+        """A run that is queued may begin where another leaves its device to others now."""
+        if not (self._wanting and isinstance(message, e.Event)):
+            return
+        match message.fact:
+            case e.RunPaused() | e.IterationEnded() | e.StepStarted(use="thinks"):
+                self._work.set()
+            case e.StepFact(run=run) if run_of(self._journal, run).paused:
+                self._work.set()
+
+    def finish(self) -> tuple[str, ...]:
+        """Begin nothing more, and cut what only waits; in words, the steps that come to their end yet."""
+        self._closing = True
+        left = []
+        for loop in self.loops.values():
+            loop.control.finish()
+            current = loop.run.current
+            if loop.control.in_step and not loop.run.waiting and current is not None:
+                left.append(f"{current.step} of {loop.run_id}.{current.number}")
+        return tuple(left)
+
+    async def finished(self) -> None:
+        """After `finish`: when nothing is under way any more."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
+    async def shut_down(self) -> None:
+        """Cancel the steps under way and wait until their processes are gone; the runs are left as they are."""
+        self._closing = True
+        for loop in self.loops.values():
+            loop.control.interrupt("shutdown", "")
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
+    def _begin_what_can(self) -> None:
+        state = self._journal.state
+        self._wanting = False
+        if self._later is not None:
+            self._later.cancel()
+        if state.held or self._closing:
+            return
+        for run in (*state.begun, *state.queue):  # what a former daemon left comes first
+            if run.id not in self.loops:
+                found = self._place(run)
+                if isinstance(found, Placement):
+                    self._begin(run, found)
+                elif found is not None:
+                    set_waiting(self._journal, run, found)
+        self._wanting = bool(self._journal.state.queue)
+        if self._wanting:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """When the next run has thought for long enough to leave its device to others."""
+        now = time.time()
+        until = [at for at in devices_in_use(self._journal.state, now).values() if isfinite(at)]
+        if until:
+            self._later = asyncio.get_running_loop().call_later(min(until) - now, self._work.set)
+
+    def _place(self, run: Run) -> Placement | Wait | None:
+        """Where the run can go on now, or what it waits for; None when it has just been ended instead."""
+        # Runs that wait for their host keep their task, too.
+        state = self._journal.state
+        tasks = {other.task: other.id for other in state.begun}
+        if run.started is None and run.task in tasks:
+            return ForTask(tasks[run.task], run.task)
+        card = state.tasks.get(run.task)
+        if run.started is None and (card is None or card.error):
+            end_run(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))
+            return None
+        kind = device_of(card.language, card.need) if card is not None else "cpu"
+        hosts = {name: state.hosts[name] for name in self._pool.hosts if name in state.hosts}
+        need = card.need if card else Need()
+        return place(run, kind, need, hosts, devices_in_use(state, time.time()), {other.place for other in state.begun})
+
+    def _begin(self, run: Run, where: Placement) -> None:
+        if isinstance(run.status, Queued):
+            self._journal.emit(e.RunStarted(run.id, where.device.name, where.host, where.device.id))
+        loop = RunLoop(self._workspace, lambda: self.config, self._journal, self._pool, where, self.turns, run.id)
+        self.loops[run.id] = loop
+        task = asyncio.create_task(self._conduct(loop), name=f"conducts {run.id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _conduct(self, loop: RunLoop) -> None:
+        try:
+            with holding(self._journal):
+                await loop.execute()
+        except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
+            if plug_in := plug_in_at_fault(err.__traceback__):
+                log.exception("%s was ended by an error of the plug-in %s", loop.run_id, plug_in)
+                with holding(self._journal):
+                    end_run(
+                        self._journal,
+                        loop.run_id,
+                        "failed",
+                        PlugInTrouble(f"the plug-in {plug_in} failed: {err!r}"),
+                    )
+                return
+            log.exception("%s was interrupted by an error of kpd's own", loop.run_id)
+            self._journal.suspend(OwnError(repr(err), loop.run_id))
+        finally:
+            del self.loops[loop.run_id]
+            if run_of(self._journal, loop.run_id).over:
+                self._pool.end_leftovers(loop.place.host)
+                self._pool.use(self.config.hosts)  # what was changed while the run was on its host
+            self.wake()

@@ -1,0 +1,23 @@
+"""Defines why an agent has nothing more to propose."""
+
+from typing import Literal
+
+from kpd.model.kinds import Kind, Told
+
+
+class AgentSays(Kind, frozen=True):
+    """In the agent's own words."""
+
+    text: str
+
+
+class Overspent(Kind, frozen=True):
+    """The next call to a model could cost more than may still be spent; all in dollars."""
+
+    scope: Literal["run", "day"]
+    limit_usd: float
+    spent_usd: float
+    next_usd: float
+
+
+ExhaustionReason = AgentSays | Overspent | Told

@@ -1,0 +1,138 @@
+"""Defines hosts and devices as they were probed, and what a task needs of them."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+DeviceRef = tuple[str, str]
+"""A host's name, and the id of one of its devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a task's device must be: `gpu` is part of its name, in any case of letters, `arch` its architecture (sm_90).
+
+    Empty words ask for nothing: any device will do that the task's language can use. A task with its own benchmark may
+    say which kind of `device` that is.
+    """
+
+    gpu: str = ""
+    arch: str = ""
+    device: Literal["", "cpu", "gpu"] = ""
+
+
+ANY = Need()
+
+
+ProcessOwner = Literal["kpd", "tolerated", "foreign", "unseen"]
+"""A process of a job of this user's kpd, one that the config lets stay, anybody else's, or one that its host lists and
+cannot see: another container's, kpd's own in the eyes of another, or gone a moment ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    """A process that computes on a GPU; `memory_mib` is None where the driver does not say."""
+
+    pid: int
+    name: str
+    memory_mib: int | None = None
+    whose: ProcessOwner = "foreign"
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """How a device was at the Unix time `at`, by kpd's clock. What is None or empty its host did not say.
+
+    `holder` is who has its lease, in the words of the lock's file, `since` that Unix time; `unlocked` says why nobody
+    knows. `slowed` are the driver's reasons for a clock below the usual one. `trouble` says why a GPU has no figures.
+    """
+
+    at: float
+    holder: str = ""
+    since: float = 0.0
+    unlocked: str = ""
+    sm_mhz: float | None = None
+    memory_mhz: float | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    temperature_c: float | None = None
+    memory_used_mib: float | None = None
+    busy_pct: float | None = None
+    slowed: tuple[str, ...] = ()
+    computes: tuple[GpuProcess, ...] = ()
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What one measurement at a time runs on: a GPU, or the CPU that measurements are pinned to.
+
+    `id` is "cpu", or the GPU's UUID; `arch` is "sm_90" and the like, or the CPU's machine; `pci` is the bus id.
+    Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements of a GPU; those of a CPU are on its host's card.
+    `telemetry` is what it did when its host was last looked at in full.
+    """
+
+    id: str
+    kind: Literal["cpu", "gpu"]
+    name: str
+    arch: str = ""
+    pci: str = ""
+    memory_mib: int = 0
+    bandwidth_gbs: float | None = None
+    peak_gflops: float | None = None
+    telemetry: Telemetry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """One look at a host that is up: what its devices did, by their ids. `rtt_ms` is a round trip to its helper."""
+
+    host: str
+    at: float
+    rtt_ms: float | None = None
+    devices: dict[str, Telemetry] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of a host's preflight: what was found, and what a person can do about it when that is bad.
+
+    `off` is something absent that nothing here needs. `name` is the subject: link, python, disk, gpu, nvcc, …
+    """
+
+    name: str
+    state: Literal["ok", "bad", "off"]
+    found: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostCard:
+    """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own of its CPU.
+
+    `driver` and `cuda` are the versions of NVIDIA's driver and of the toolkit; empty without a GPU, or in older logs.
+
+    While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
+    fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time
+    alone will hardly heal it. `rtt_ms` is a round trip to the helper when it was probed.
+    """
+
+    name: str
+    transport: str
+    link: Literal["up", "down"] = "up"
+    system: str = ""
+    device: str = ""
+    cpu: int | None = None
+    compiler: str = ""
+    counters: str = ""
+    bandwidth_gbs: float | None = None
+    peak_gflops: float | None = None
+    error: str = ""
+    address: str = ""
+    trouble: str = ""
+    offered: str = ""
+    stuck: bool = False
+    rtt_ms: float | None = None
+    devices: tuple[Device, ...] = ()
+    checks: tuple[Check, ...] = ()
+    driver: str = ""
+    cuda: str = ""

@@ -1,0 +1,122 @@
+"""Represents runs, iterations and facts as JSON for scripts: the data, and its sentence beside it."""
+
+from dataclasses import replace
+from typing import Any
+
+from kpd.model import codec, events as e
+from kpd.model.detail import Detail
+from kpd.model.notices import Notice
+from kpd.model.state import Iteration, Run
+from kpd.model.status import Done, Ended, Paused, Stepping
+from kpd.model.verdicts import Verdict
+from kpd.text.changes import change
+from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
+from kpd.text.faults import fault
+from kpd.text.notices import notice, told
+from kpd.text.verdicts import verdict
+from kpd.text.waits import conflict, hold, idle_reason, pause, wait
+
+Json = dict[str, Any]
+_LEFT_OUT = {"iterations", "files", "folder", "pending_edit"}
+
+
+def run(found: Run) -> Json:
+    """A run in brief: `count` of its iterations, and of these the one under way, the best and the baseline.
+
+    `reason`: why it ended or is paused, `waits`: for what, `edited`: what an edit got in the
+    way of, in words. Without the files of its folders.
+    """
+    body = codec.jsonable(replace(found, iterations=()))
+    kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
+    named = {"current": found.current, "best": found.best, "baseline": found.baseline}
+    its = {name: None if it is None else iteration(it) for name, it in named.items()}
+    kept |= _status(found)
+    words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
+    return {**kept, **words, "count": len(found.iterations), **its}
+
+
+def _status(found: Run) -> Json:
+    """The status as a word, and beside it whatever one can have: `pause` and `cause` say why it is paused, or ended."""
+    body: Json = dict.fromkeys(("pause", "outcome", "cause", "ended")) | {"infra": False}
+    match found.status:
+        case Paused(cause=cause, infra=infra):
+            body |= {"pause": codec.jsonable(cause), "infra": infra}
+        case Ended(outcome=outcome, cause=cause, at=at):
+            body |= {"outcome": outcome, "cause": codec.jsonable(cause), "ended": at}
+    return {**body, "status": found.status.name, "waiting": codec.jsonable(found.waiting)}
+
+
+def iteration(found: Iteration) -> Json:
+    """`reason`: why it ended, in words; so has an `override` its `text`."""
+    body = codec.jsonable(found) | _stands(found)
+    if found.override is not None:
+        body["override"]["text"] = override(found.override)
+    if found.verdict is not None:
+        body["verdict"] = judged(found.verdict)
+    return {**body, "reason": of_iteration(found)}
+
+
+def _stands(found: Iteration) -> Json:
+    """The data of its status as fields of the iteration, empty where its status has none."""
+    body: Json = {"step": None, "use": "", "attempt": 1, "step_started": 0.0}
+    body |= {"outcome": None, "cause": None, "ended": None, "exhausted": False}
+    match found.status:
+        case Stepping(step=step, since=since, use=use, attempt=attempt):
+            body |= {"step": step, "step_started": since, "use": use, "attempt": attempt}
+        case Done(outcome=outcome, cause=cause, at=at, exhausted=exhausted):
+            body |= {"outcome": outcome, "cause": codec.jsonable(cause), "ended": at, "exhausted": exhausted}
+    return body
+
+
+def event(found: e.Event) -> Json:
+    """As in the log; in its `body` also `reason`, or the `message` of a fault, in words."""
+    return {"seq": found.seq, "at": found.at, "kind": found.fact.kind(), "body": _told(found.fact)}
+
+
+def _told(fact: e.Fact) -> Json:
+    body: Json = codec.jsonable(fact)
+    match fact:
+        case e.IterationEnded():
+            return {**body, "reason": iteration_ended(fact.cause)}
+        case e.RunEnded():
+            return {**body, "reason": run_ended(fact.cause)}
+        case e.RunPaused():
+            return {**body, "reason": pause(fact.cause)}
+        case e.RunWaits():
+            return {**body, "reason": wait(fact.wait)}
+        case e.QueueHeld():
+            return {**body, "reason": hold(fact.hold)}
+        case e.DeviceIdle():
+            return {**body, "reason": idle_reason(fact.keeps)}
+        case e.Faulted():
+            return {**body, "message": fault(fact.fault)}
+        case e.Judged():
+            return {**body, "verdict": judged(fact.verdict)}
+        case e.Noticed():
+            return {**body, "text": told(fact.about)}
+        case e.Explained():
+            return {**body, "changes": _changes(fact)}
+    return body
+
+
+def found(steps: Detail) -> Json:
+    """What an iteration's steps found. `message`: what a fault was, in words; so has each change its `text`."""
+    body = codec.jsonable(steps)
+    if steps.explained is not None:
+        body["explained"]["changes"] = _changes(steps.explained)
+    faults = [{**told, "message": fault(one.fault)} for told, one in zip(body["faults"], steps.faults, strict=True)]
+    return {**body, "faults": faults}
+
+
+def _changes(fact: e.Explained) -> list[Json]:
+    return [{**codec.jsonable(one), "text": change(one)} for one in fact.changes]
+
+
+def judged(found: Verdict) -> Json:
+    """`reason`: why it was accepted or not, in words."""
+    return {**codec.jsonable(found), "reason": verdict(found)}
+
+
+def noticed(found: Notice) -> Json:
+    """`text` is never empty."""
+    return {**codec.jsonable(found), "text": notice(found)}

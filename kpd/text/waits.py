@@ -1,0 +1,153 @@
+"""Renders why something does not continue: waits, pauses, a held queue, an idle device."""
+
+from kpd.model import notices as n, waits as s
+from kpd.model.exhaustion import AgentSays, ExhaustionReason, Overspent
+from kpd.model.kinds import Told
+
+
+def wait(found: s.Wait | None) -> str:
+    """What a run waits for; empty where it waits for nothing."""
+    match found:
+        case None:
+            return ""
+        case s.DeviceBusy():
+            return f"{trouble(found.trouble)}; measured again in {found.again_s:g} s"
+        case s.ForLease():
+            return found.said
+        case s.ForTurn():
+            return f"{found.host}: {found.who} measures on it"
+        case s.ForDevice():
+            return "; ".join(_at_host(found.run, one) for one in found.hosts) or "there is no host"
+        case s.ForTask():
+            return f"{found.run} works on {found.task}"
+        case s.ForApproval():
+            return approval(found.run, found.iteration)
+        case s.ForReply():
+            refused = f"; the last one cannot be used: {found.refused}" if found.refused else ""
+            return f"for {found.path}, the answer to {found.prompt} beside it{refused}"
+        case s.ForService():
+            return f"{found.said}; asked again in {found.again_s:.0f} s"
+        case s.Silent():
+            return f"no part of the answer has come for {found.seconds:g} s: the model thinks, or the connection hangs"
+        case s.ForEdit():
+            return "for an edit of the task folder"
+        case s.HostTrouble():
+            return trouble(found)
+        case AgentSays() | Told():
+            return found.text
+
+
+def conflict(found: s.EditedDuring | Told | None) -> str:
+    """What an edit of the operator's has got into the way of; empty where nothing."""
+    match found:
+        case None:
+            return ""
+        case s.EditedDuring():
+            return f"edited while iteration {found.iteration} was under way: measured next"
+        case Told():
+            return found.text
+
+
+def pause(found: s.Pause | None) -> str:
+    """Why a run is paused; empty where it is not."""
+    match found:
+        case None:
+            return ""
+        case s.PausedBy():
+            return f"paused by {found.by}"
+        case s.HostTrouble():
+            return f"infrastructure: {trouble(found)}"
+        case s.DiskTrouble():
+            return f"infrastructure: {found.message}"
+        case s.ServiceTrouble():
+            return f"{found.message}; {found.remedy}"
+        case Overspent():
+            return overspent(found)
+        case Told():
+            return found.text
+
+
+def hold(found: s.Hold | None) -> str:
+    """Why the queue is held, and what helps; empty where it is not."""
+    match found:
+        case None:
+            return ""
+        case s.Unfinished():
+            how = "was shut down" if found.ended == "cut" else "ended without a goodbye"
+            where = ", ".join(f"{one.run} was at {_left_at(one)}" for one in found.runs)
+            return f"the daemon {how}, {where}: resume goes on from there, stop ends it"
+        case s.LogTrouble():
+            return f"{found.message}; then resume"
+        case s.OwnError(run=""):
+            return f"kpd's own error: {found.error}; see the daemon's log, then resume"
+        case s.OwnError():
+            return f"kpd's own error in {found.run}: {found.error}; see the daemon's log, then resume or stop"
+        case Told():
+            return found.text
+
+
+def idle_reason(found: n.IdleReason) -> str:
+    """What keeps a device idle."""
+    match found:
+        case n.QueueIsHeld():
+            return f"the queue is held: {hold(found.hold)}"
+        case n.NotBegun():
+            return f"{found.run} has not begun"
+        case n.HasDevice():
+            return f"{found.run} has it, and waits {wait(found.wait)}"
+        case n.HostDown():
+            return found.error
+        case s.PausedBy() | s.DiskTrouble() | s.ServiceTrouble() | Overspent():
+            return pause(found)
+        case _:
+            return wait(found)
+
+
+def approval(run: str, number: int) -> str:
+    """That the candidate of an iteration waits for a person, and how to let it go on."""
+    name = f"{run}.{number}"
+    return f"{name} needs your approval: kpd diff {name}, then kpd approve {name} or kpd decline {name}"
+
+
+def trouble(found: s.HostTrouble) -> str:
+    return f"{found.message}; {found.remedy}" if found.remedy else found.message
+
+
+def exhausted(found: ExhaustionReason) -> str:
+    """Why an agent proposes no more."""
+    return overspent(found) if isinstance(found, Overspent) else found.text
+
+
+def overspent(found: Overspent) -> str:
+    whose = "the run" if found.scope == "run" else "today"
+    text = (
+        f"of ${found.limit_usd:.2f} for {whose} ${found.spent_usd:.2f} are spent on models, "
+        f"and the next call could cost ${found.next_usd:.2f}"
+    )
+    return text if found.scope == "run" else f"{text}; resume after midnight (UTC), or once max_usd_per_day is higher"
+
+
+def _at_host(run: str, found: s.AtHost) -> str:
+    match found.why:
+        case "gone":
+            said = "not in config.toml any more"
+        case "down":
+            said = found.said or "not connected yet"
+        case "unfit":
+            said = f"no {found.said}"
+        case "taken":
+            said = "busy with another run"
+        case "moved":
+            now = ", ".join(found.devices) or "no device"
+            said = f"{run} began on {found.said}, and now there is {now}; stop it and queue it again"
+    return f"{found.host}: {said}"
+
+
+def _left_at(found: s.LeftAt) -> str:
+    if found.queued:
+        return "the head of the queue"
+    if found.iteration is None:
+        return "the beginning"
+    if found.behind:
+        return f"the end of iteration {found.iteration}"
+    return f"iteration {found.iteration}, {found.step or 'before its first step'}"

@@ -1,0 +1,116 @@
+"""Writes files atomically, and identifies them by content."""
+
+import errno
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpd.workspace.paths import inside
+
+MOST_BYTES = 16 << 20
+"""The most that a file of a task may have."""
+
+
+class NotRegularFile(OSError):
+    """What is there is no regular file, or larger than its reader takes; `strerror` says which."""
+
+    strerror: str
+
+
+def digest(data: bytes) -> str:
+    """The sha256 of `data` in hex: a file's identity in events and in a host's content store."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_atomic(path: Path, data: bytes | str) -> None:
+    """Write `data` under a hidden temporary name beside `path` and rename it: a reader sees all of it or nothing.
+
+    Without fsync: the event log is what must survive a power cut, and it is flushed by SQLite. An existing file keeps
+    its mode. Raises OSError.
+    """
+    raw = data.encode() if isinstance(data, str) else data
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(raw)
+        Path(temporary).chmod(_mode(path))
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The content of a regular file of at most `most` bytes.
+
+    Raises NotRegularFile, also for a FIFO or a device, where an ordinary read would wait or never end; OSError.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotRegularFile(errno.EINVAL, "not a regular file", str(path))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(most + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > most:
+        size = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most >> 10} KiB"
+        raise NotRegularFile(errno.EFBIG, f"larger than {size}", str(path))
+    return content
+
+
+def read_words(path: Path) -> str | None:
+    """The text of a file that people may edit, whatever its bytes and line ends; None where there is none.
+
+    Raises NotRegularFile, OSError.
+    """
+    try:
+        text = read_plain(path).decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return 0o644
+
+
+def read_files(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """The content of each named file of `folder`. Raises Outside for a path it does not hold, OSError."""
+    return {name: inside(folder, name).read_bytes() for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class IterationFolder:
+    """runs/<task>/<run>/iter_NNNN: the candidate and what each step found, as files that people can open."""
+
+    folder: Path
+
+    @property
+    def candidate(self) -> Path:
+        return self.folder / "candidate"
+
+    def write(self, name: str, data: bytes | str) -> None:
+        """Write one artefact (memo.md, timing.json, …). Raises OSError."""
+        write_atomic(inside(self.folder, name), data)
+
+    def read(self, name: str) -> bytes:
+        """Raises Outside, OSError."""
+        return inside(self.folder, name).read_bytes()
+
+    def write_candidate(self, files: Mapping[str, bytes]) -> dict[str, str]:
+        """Write the candidate's files and return path → sha256. Raises Outside, OSError."""
+        for name, data in files.items():
+            write_atomic(inside(self.candidate, name), data)
+        return {name: digest(data) for name, data in files.items()}
+
+    def read_candidate(self, names: Iterable[str]) -> dict[str, bytes]:
+        return read_files(self.candidate, names)

@@ -1,0 +1,165 @@
+"""Which device a run gets, and what it is told while it gets none."""
+
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from kpd.engine.placement import GRACE_S, MOST_SHARING, Placement, devices_in_use, place
+from kpd.model import events as e
+from kpd.model.fold import fold_all
+from kpd.model.hosts import Device, HostCard, Need
+from kpd.model.state import Budget, Iteration, Run, State
+from kpd.model.status import Paused, Running, Stepping
+from kpd.model.waits import AtHost, ForDevice, ForService, ForTurn, PausedBy
+from kpd.text.waits import wait
+from tests.support.model.samples import done
+from tests.support.model.strategies import logs
+
+CPU = Device("cpu", "cpu", "EPYC", "x86_64")
+H100 = Device("GPU-1", "gpu", "NVIDIA H100 80GB HBM3", "sm_90")
+B200 = Device("GPU-2", "gpu", "NVIDIA B200", "sm_100")
+HOSTS = {
+    "local": HostCard("local", "local", devices=(CPU,)),
+    "dead": HostCard("dead", "ssh", link="down", error="dead: no route", devices=(CPU, H100)),
+    "box": HostCard("box", "ssh", devices=(CPU, H100, replace(H100, id="GPU-3"))),
+    "new": HostCard("new", "ssh", devices=(CPU, B200)),
+}
+
+
+BY = PausedBy("ada")
+
+
+def run(host: str = "any") -> Run:
+    return Run("r1", "t", "sweep", host, Budget(), queued=0.0)
+
+
+def begun(**where: str) -> Run:
+    return replace(run(where.pop("host")), started=1.0, status=Running(), **where)
+
+
+def waits(found: Placement | ForDevice) -> str:
+    assert isinstance(found, ForDevice)
+    return wait(found)
+
+
+def test_the_first_free_device_that_fits() -> None:
+    assert place(run(), "cpu", Need(), HOSTS, ()) == Placement("local", CPU)
+    assert place(run(), "gpu", Need(), HOSTS, ()) == Placement("box", H100)
+    taken = {("box", "GPU-1")}
+    assert place(run(), "gpu", Need("h100"), HOSTS, taken) == Placement("box", replace(H100, id="GPU-3"))
+    assert place(run(), "gpu", Need(arch="sm_100"), HOSTS, ()) == Placement("new", B200)
+    assert place(run("new"), "cpu", Need(), HOSTS, ()) == Placement("new", CPU)
+
+
+@pytest.mark.parametrize(
+    ("host", "need", "taken", "reason"),
+    [
+        ("dead", Need(), (), "dead: dead: no route"),
+        ("gone", Need(), (), "gone: not in config.toml any more"),
+        ("box", Need("b200"), (), "box: no GPU that is a b200"),
+        ("box", Need("H100"), (("box", "GPU-1"), ("box", "GPU-3")), "box: busy with another run"),
+        ("any", Need("H100", "sm_100"), (), "no GPU that is a H100 and has sm_100"),
+    ],
+)
+def test_what_it_waits_for(host: str, need: Need, taken: tuple[tuple[str, str], ...], reason: str) -> None:
+    found = place(run(host), "gpu", need, HOSTS, taken)
+    assert isinstance(found, ForDevice) and reason in wait(found)
+
+
+def test_a_dead_host_keeps_nobody_from_the_others() -> None:
+    only = {name: HOSTS[name] for name in ("dead", "box")}
+    assert place(run(), "gpu", Need(), only, ()) == Placement("box", H100)
+
+
+def test_a_run_goes_on_where_it_began_and_nowhere_else() -> None:
+    there = begun(host="box", device=H100.name, device_id="GPU-3")
+    assert place(there, "gpu", Need(), HOSTS, ()) == Placement("box", replace(H100, id="GPU-3"))
+    swapped = begun(host="new", device=H100.name, device_id="GPU-1")
+    assert "began on NVIDIA H100" in waits(place(swapped, "gpu", Need(), HOSTS, ()))
+    another = begun(host="local", device="Xeon", device_id="cpu")
+    assert "now there is EPYC" in waits(place(another, "cpu", Need(), HOSTS, ()))
+    old = begun(host="local", device="EPYC")  # from a log that knew no device ids
+    assert place(old, "cpu", Need(), HOSTS, ()) == Placement("local", CPU)
+
+
+def test_without_hosts() -> None:
+    assert place(run(), "cpu", Need(), {}, ()) == ForDevice("r1")
+    assert wait(ForDevice("r1")) == "there is no host"
+
+
+def test_a_device_of_ones_own_comes_before_one_that_is_shared() -> None:
+    shared = {("box", "GPU-1")}
+    assert place(run("box"), "gpu", Need("H100"), HOSTS, (), shared) == Placement("box", replace(H100, id="GPU-3"))
+    only = {**HOSTS, "box": replace(HOSTS["box"], devices=(H100,))}
+    assert place(run("box"), "gpu", Need("H100"), only, (), shared) == Placement("box", H100)
+    assert place(run("box"), "gpu", Need("H100"), only, shared, shared) == ForDevice("r1", (AtHost("box", "taken"),))
+
+
+# ── what is taken ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+NOW = 1000.0
+THERE = ("box", "GPU-1")
+
+
+def there(use: str = "", since: float = NOW, **more: Any) -> Run:
+    """A run on THERE that is at a step of this use; without a number, between two iterations."""
+    at = Iteration(3, "claude", 0, 0.0, status=Stepping("propose", since, use))  # type: ignore[arg-type]
+    return replace(begun(host="box", device=H100.name, device_id="GPU-1"), iterations=(at,), incumbent=0, **more)
+
+
+def edited(since: float) -> Run:
+    """Of an operator, whose edit it has waited for since then."""
+    baseline = Iteration(0, "baseline", 0, 0.0, status=done("baseline", at=since))
+    return replace(there(), agent="operator", iterations=(baseline,))
+
+
+def fresh() -> Run:
+    return replace(there(), iterations=(), incumbent=None)
+
+
+@pytest.mark.parametrize(
+    ("runs", "until"),
+    [
+        ([there("measures")], inf),
+        ([there("")], inf),
+        ([fresh()], inf),
+        ([there("thinks")], NOW + GRACE_S),
+        ([there("thinks", NOW - GRACE_S)], None),
+        ([there("thinks", NOW - GRACE_S), there("thinks")], NOW + GRACE_S),
+        ([there("thinks", NOW - GRACE_S), there("measures")], inf),
+        ([there("thinks", status=Running(ForService("overloaded", 8)), since=NOW - 9)], None),
+        ([there("measures", status=Running(ForTurn("box", "ann")))], inf),
+        ([edited(NOW - 9)], None),
+        ([edited(NOW - 1)], NOW - 1 + GRACE_S),
+        ([there("", status=Paused(BY))], None),
+        ([there("measures", status=Paused(BY))], inf),
+        ([there("measures", status=Paused(BY, wait=ForTurn("box", "r7")))], None),
+        ([there("measures", status=Paused(BY, infra=True))], None),
+        ([there("", status=Paused(BY)), there("measures")], inf),
+        ([there("thinks", 0.0)] * (MOST_SHARING - 1), None),
+        ([there("thinks", 0.0)] * MOST_SHARING, inf),
+        ([there("thinks", 0.0, status=Paused(BY))] * MOST_SHARING, None),
+    ],
+    ids=[
+        "measures", "is on its way there", "is made ready", "has just begun to think", "thinks", "one of them does not",
+        "one of them measures", "waits for the service", "waits for the lease", "waits for an edit",
+        "has just begun to wait", "paused", "paused while it measures", "paused before it could",
+        "paused by trouble", "one of them paused",
+        "as many as may share it", "no more than that", "who is paused does not count",
+    ],
+)  # fmt: skip
+def test_when_another_run_may_begin_on_a_device(runs: list[Run], until: float | None) -> None:
+    named = {f"r{nth}": replace(one, id=f"r{nth}") for nth, one in enumerate(runs)}
+    assert devices_in_use(State(runs=named), NOW) == ({} if until is None else {THERE: until})
+
+
+@given(logs)
+def test_nobody_begins_where_somebody_measures(events: list[e.Event]) -> None:
+    now = fold_all(events)
+    found = devices_in_use(now, 10.0 * len(events))
+    assert {run.place for run in now.begun if run.measures} <= found.keys()
+    assert found.keys() <= {run.place for run in now.begun}

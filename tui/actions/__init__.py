@@ -1,0 +1,1 @@
+"""Actions of the UI as data: keys, when they are possible, what is asked before them, what they send."""

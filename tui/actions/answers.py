@@ -1,0 +1,31 @@
+"""Formats answers of the daemon that say more than "done"."""
+
+from typing import Any
+
+from kpd.model.codec import CodecError, decode, encode
+from kpd.model.hosts import HostCard
+from tui.format.numbers import count
+from tui.format.text import clean
+from tui.model import hosts
+from tui.model.view import StatusMessage
+
+UNREADABLE = StatusMessage("the daemon's answer cannot be read: use one version of kpd", good=False)
+
+
+def profiled(result: Any) -> StatusMessage:
+    try:
+        files, metrics = result["files"], result["metrics"]
+        ref = f"{result['run']}.{result['iteration']}"
+        text = f"{ref} is profiled: {count(len(metrics), 'metric')}, and {', '.join(map(str, files))} in its folder"
+    except (KeyError, TypeError):
+        return UNREADABLE
+    return StatusMessage(clean(text))
+
+
+def hosts_now(result: Any) -> StatusMessage:
+    """How the hosts are that the daemon has just looked at."""
+    try:
+        cards = decode(encode(result["hosts"]), tuple[HostCard, ...])
+    except (CodecError, KeyError, TypeError):
+        return UNREADABLE
+    return StatusMessage(hosts.brief(cards), good=all(card.link == "up" for card in cards))

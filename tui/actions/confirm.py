@@ -1,0 +1,190 @@
+"""Asks for confirmation before an action that cannot simply be undone, and says what is lost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kpd.model.agents import EDIT
+from kpd.model.state import Iteration, Run
+from kpd.operations.iterations import waiting
+from kpd.operations.operation import Key, OnIteration, Operation, fields, spoken, words_of
+from kpd.text.endings import of_iteration
+from tui.format import marks, money
+from tui.format.numbers import count
+from tui.format.text import clean
+from tui.model.outline import TreePosition
+from tui.model.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """`entry` names a line to be typed (None: nothing is); an empty one is no answer while it is `required`."""
+
+    title: str
+    text: tuple[str, ...]
+    yes: str
+    entry: str | None = None
+    value: str = ""
+    required: bool = False
+
+
+def stop(view: View) -> Confirmation:
+    run = view.run
+    assert run is not None
+    lost = "Nothing of it has begun."
+    if (now := run.current) is not None:
+        lost = (
+            f"Iteration {now.number} ends as interrupted; its {now.step or 'first'} step is killed with all it started."
+        )
+    kept = f"What was accepted stays: the incumbent is {run.id}.{run.incumbent}." if run.incumbent is not None else ""
+    return Confirmation(f"Stop {run.id} now?", tuple(text for text in (lost, kept) if text), "stop the run")
+
+
+def skip(view: View) -> Confirmation:
+    run = view.run
+    assert run is not None
+    now = run.current
+    assert now is not None
+    lost = [f"Iteration {now.number} ends as skipped; its {now.step or 'first'} step is killed with all it started."]
+    if now.spend.calls:
+        lost.append(f"What it has cost stays spent: {money.cost(now.spend)}.")
+    still = "paused" if run.paused else "held" if view.state.held else ""
+    lost.append(f"{run.id} stays {still}." if still else f"{run.id} goes on with its next iteration.")
+    return Confirmation(f"Skip iteration {now.number} of {run.id}?", tuple(lost), "skip it")
+
+
+def gate(view: View) -> Confirmation | None:
+    """Only where switching it off lets a candidate go on that nobody has said yes to."""
+    run = view.run
+    assert run is not None
+    if not run.approve or (now := waiting(run)) is None:
+        return None
+    text = (
+        f"{run.id}.{now.number} waits for you: with the gate off it is built and measured, as if you had approved it."
+    )
+    return Confirmation(f"Switch the review gate of {run.id} off?", (text,), "switch it off")
+
+
+def run(view: View) -> Confirmation:
+    begun = ", ".join(one.id for one in view.state.begun)
+    under_way = f"; under way: {begun}" if begun else ""
+    if view.state.held:
+        waits = f"The queue is held: it begins once somebody has released it{under_way}."
+    else:
+        waits = f"It begins as soon as a device that fits is free{under_way}." if begun else "It begins at once."
+    rest = "Agent, host and budget come from config.toml and its task.toml."
+    return Confirmation(f"Queue a run of {clean(view.at.task)}?", (waits, rest), "queue the run")
+
+
+def accept(view: View) -> Confirmation:
+    it, run = view.iteration, view.run
+    assert it is not None
+    assert run is not None
+    mark = marks.of_iteration(it, run)
+    text = [f"The verdict was: {mark.glyph} {marks.gain_of(it)} {mark.word}. {clean(of_iteration(it))}"]
+    text.append("It becomes the incumbent, marked as accepted by hand, and kpd writes its files to the task folder.")
+    text.append(f"Incumbent now: {run.id}.{run.incumbent}; undo brings it back.")
+    return Confirmation(f"Accept {view.ref} by hand?", tuple(text), "accept", entry="Why")
+
+
+def for_review(view: View) -> list[TreePosition]:
+    """The candidates that wait for a person: the selected one alone if it is one of them."""
+    found = [TreePosition(run.task, run.id, it.number) for run in view.state.begun if (it := waiting(run)) is not None]
+    return [view.at] if view.at in found else found
+
+
+def decline(view: View) -> Confirmation:
+    ref = for_review(view)[0].ref
+    text = "It ends as rejected and is never built. Its agent reads your reason before it proposes again."
+    return Confirmation(f"Decline {ref}?", (text,), "decline", entry="Why not, or what to do instead")
+
+
+def rollback(view: View) -> Confirmation:
+    it, run = view.iteration, view.run
+    assert it is not None
+    assert run is not None
+    text = [*_files(view, run)]
+    later = [other for other in run.iterations if other.outcome == "accepted" and other.number > it.number]
+    if later:
+        text.append(
+            f"{count(len(later), 'later accepted iteration')} will no longer be the incumbent; all stay recorded."
+        )
+    if run.pending_edit or (run.folder and run.folder != run.files):
+        text.append("The task folder holds an edit of yours: kpd will refuse rather than overwrite it.")
+    return Confirmation(f"Roll {run.id} back to iteration {it.number}?", tuple(text), "roll back")
+
+
+def trust(view: View) -> Confirmation:
+    card = view.host_card
+    assert card is not None
+    name = clean(card.name)
+    text = (
+        f"{name}, reached as {clean(card.address)}, shows a key that nobody has trusted yet:",
+        clean(card.offered),
+        "On the host, ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub prints it; see that the two are the same, "
+        "to the last letter. If they differ, another machine may answer in its place.",
+    )
+    return Confirmation(f"Trust the key of {name}?", text, "trust the key")
+
+
+def _files(view: View, run: Run) -> list[str]:
+    """Which files of the task folder change."""
+    proposed = view.shown.detail.proposed
+    if proposed is None:
+        return [f"Written to the task folder: {', '.join(map(clean, view.editable)) or 'its editable files'}."]
+    changed = [clean(name) for name, sha in proposed.files.items() if run.files.get(name) != sha]
+    same = [clean(name) for name, sha in proposed.files.items() if run.files.get(name) == sha]
+    found = [f"Written to the task folder: {', '.join(changed)}."] if changed else ["No file changes."]
+    return found + ([f"The same in both: {', '.join(same)}."] if same else [])
+
+
+def overwrite(message: str, remedy: str) -> Confirmation:
+    """After a refused rollback: go on at the price of the operator's own edit."""
+    lost = (
+        "Rolling back anyway replaces what the task folder holds now; kpd keeps a copy of the edit in the run's folder."
+    )
+    text = tuple(clean(part) for part in (message, remedy, lost) if part)
+    return Confirmation("Roll back over the edit?", text, "roll back anyway")
+
+
+def words(kind: type[Operation[Any]], key: Key) -> Callable[[View], Confirmation] | None:
+    """The question of an operation that takes words and has no question of its own."""
+    if not (name := words_of(kind)):
+        return None
+    said = spoken(fields(kind)[name])
+    entry = said.help if said is not None else name
+
+    def ask(view: View) -> Confirmation:
+        of = view.ref if issubclass(kind, OnIteration) else view.at.run
+        return Confirmation(f"{key.label.capitalize()} of {of}", (), key.label, entry=entry, required=True)
+
+    return ask
+
+
+def memo(view: View) -> Confirmation:
+    ref = memo_target(view)
+    run_id, _, number = ref.partition(".")
+    run = view.state.runs.get(run_id)
+    it = run.iteration(int(number)) if run is not None else None
+    has = f"It says now: {clean(it.memo)}" if it is not None and it.memo else "It has no memo yet."
+    return Confirmation(f"Memo for {ref}", (has,), "keep the memo", entry="What it tries, and why", required=True)
+
+
+def memo_target(view: View) -> str:
+    """The iteration a memo would go to: the one the operator went to, else their own that still lacks one."""
+    chosen = view.ref if view.iteration is not None else ""
+    return (memo_wanted(view) or chosen) if view.following else (chosen or memo_wanted(view))
+
+
+def memo_wanted(view: View) -> str:
+    """The newest operator iteration without a person's memo, in a run that has begun; else in the selected one."""
+    for run in view.begun or (view.run,):
+        newest = next((it for it in reversed(run.iterations) if it.agent == EDIT), None) if run else None
+        if run is not None and newest is not None and lacks_memo(newest):
+            return f"{run.id}.{newest.number}"
+    return ""
+
+
+def lacks_memo(it: Iteration) -> bool:
+    """Whether an operator iteration has no memo but the one that kpd made up from its diff."""
+    return not it.memo_given

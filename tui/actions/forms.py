@@ -1,0 +1,94 @@
+"""Defines forms for a run's terms, and finds which fields were changed."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tui.format.text import clean
+from tui.model.view import View
+
+Kind = Literal["count", "number", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`name` is the command's argument, `value` what holds now, and `least` the smallest number there is.
+
+    An entry that was emptied becomes `none`; where that is None, it leaves all as it is.
+    """
+
+    name: str
+    label: str
+    value: str
+    hint: str
+    kind: Kind = "text"
+    least: float = 0
+    none: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Fields with what holds now; `yes` says what enter does."""
+
+    title: str
+    text: tuple[str, ...]
+    fields: tuple[Field, ...]
+    yes: str
+
+
+class BadEntry(ValueError):
+    """An entry that is none; the message says which, and what would be one."""
+
+
+def changed(form: Form, entries: Sequence[str]) -> dict[str, Any]:
+    """The arguments that differ from what holds now. Raises BadEntry."""
+    found = {}
+    for field, entry in zip(form.fields, entries, strict=True):
+        text = entry.strip()
+        if text == field.value or (not text and field.none is None):
+            continue
+        found[field.name] = _value(field, text) if text else field.none
+    return found
+
+
+def _value(field: Field, text: str) -> int | float | str:
+    if field.kind == "text":
+        return text
+    wanted = f"{'a whole number' if field.kind == 'count' else 'a number'} from {field.least:g} on"
+    try:
+        value = int(text) if field.kind == "count" else float(text)
+    except ValueError:
+        raise BadEntry(f"{field.label}: {clean(text)!r} is not {wanted}") from None
+    if not math.isfinite(value) or value < field.least:
+        raise BadEntry(f"{field.label}: {clean(text)} is not {wanted}")
+    return value
+
+
+def budget(view: View) -> Form:
+    run = view.run
+    assert run is not None
+    now = run.budget
+    usd = f"{now.usd:g}" if now.usd else ""
+    stop = "" if now.stop_score is None else f"{now.stop_score:g}"
+    fields = (
+        Field("iterations", "iterations", str(now.iterations), f"{len(run.counted)} used", "count", 1),
+        Field("patience", "patience", str(now.patience), "in a row without an accepted one", "count", 1),
+        Field("min_gain_pct", "min gain, %", f"{now.min_gain_pct:g}", "what is accepted", "number"),
+        Field("stop_score", "stop score", stop, "ends the run; empty: none", "number", none=0),
+        Field("usd", "dollars", usd, "for calls to models; empty: no limit", "number", none=0),
+    )
+    return Form(f"Budget of {run.id}", ("It holds at once; only what you change is sent.",), fields, "change it")
+
+
+def agent(view: View) -> Form:
+    run = view.run
+    assert run is not None
+    seen = sorted({name for one in view.state.runs.values() for name in one.agents})
+    fields = (
+        Field("agent", "agent", clean(run.agent), "several take turns: claude,sweep"),
+        Field("model", "model", clean(run.model), "empty: that of config.toml", none=""),
+    )
+    runs = f"Agents in this workspace's runs: {', '.join(map(clean, seen))}."
+    text = "The next iteration is theirs; one under way is finished as it began."
+    return Form(f"Who proposes for {run.id}", (text, runs), fields, "change it")

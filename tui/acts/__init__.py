@@ -1,1 +1,0 @@
-"""The acts that there are, as data: their keys, when they can be taken, what is asked before them, what they send."""

@@ -1,0 +1,216 @@
+"""Sends commands: asks before them where needed, and shows the answers."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kpd.model.state import RuleSetting
+from kpd.operations.iterations import RollBack
+from kpd.operations.operation import Operation
+from kpd.operations.runs import SetRule, SteerRun
+from kpd.subscription import DaemonError
+from tui.actions import confirm
+from tui.actions.action import Action, no_link
+from tui.actions.table import BY_ID
+from tui.format.text import clean
+from tui.model.details import Diff, Problem
+from tui.model.selected import findings
+from tui.model.view import StatusMessage, View
+from tui.screens.dialog import Modal
+from tui.screens.form import FormScreen
+from tui.screens.question import QuestionScreen
+from tui.screens.reader import ReadingScreen, skill_lines
+from tui.screens.steering import SteeringScreen
+
+if TYPE_CHECKING:
+    from tui.app import KpdApp
+
+
+Again = Callable[[str], None]
+"""Opens a box once more, with what was typed in it and the trouble that it met."""
+
+
+def take(app: "KpdApp", action: Action) -> None:
+    """Send the command of an act, after its question or form if it has one."""
+    view = app.view
+    if action.form is not None:
+        _fill(app, action, view, FormScreen(action.form(view)))
+    elif action.ask is not None and (question := action.ask(view)) is not None:
+        _ask(app, action, view, QuestionScreen(question))
+    else:
+        carry_out(app, action, _picked(action, view))
+
+
+def _picked(action: Action, view: View, answer: str = "") -> Operation[Any]:
+    """The operation, of a view in which it could be taken."""
+    op = action.pick(view, answer) if action.pick is not None else f"{action.id} is no operation"
+    assert isinstance(op, Operation), op
+    return op
+
+
+def _fill(app: "KpdApp", action: Action, view: View, screen: FormScreen) -> None:
+    def filled(changes: dict[str, Any] | None) -> None:
+        if changes:
+            op = _picked(action, view)
+            carry_out(app, action, type(op)(**{**op.args(), **changes}), again)
+
+    def again(trouble: str) -> None:
+        _fill(app, action, view, FormScreen(screen.form, screen.entries, trouble))
+
+    app.push_screen(screen, filled)
+
+
+def _ask(app: "KpdApp", action: Action, view: View, screen: QuestionScreen) -> None:
+    def answered(answer: str | None) -> None:
+        if answer is None:
+            return
+
+        def again(trouble: str) -> None:
+            _ask(app, action, view, QuestionScreen(replace(screen.question, value=answer), trouble=trouble))
+
+        carry_out(app, action, _picked(action, view, answer), again if answer else None)
+
+    app.push_screen(screen, answered)
+
+
+def carry_out(app: "KpdApp", action: Action, op: Operation[Any], again: Again | None = None) -> None:
+    """Send a command. Where it is refused, `again` opens the box anew in which the operator has typed what it says."""
+    app.run_worker(_carry_out(app, action, op, again), group="send")
+
+
+async def _carry_out(app: "KpdApp", action: Action, op: Operation[Any], again: Again | None) -> None:
+    why = await refusal(app, action, op)
+    if why and again is not None:
+        await _on_the_board(app)
+        again(why)
+
+
+async def _on_the_board(app: "KpdApp") -> None:
+    """Wait until no box is open: one that opened over it would take the keys that are meant for it."""
+    while isinstance(app.screen, Modal):
+        await app.screen.left.wait()
+
+
+async def refusal(app: "KpdApp", action: Action, op: Operation[Any]) -> str:
+    """Send a command, and show what the daemon said. Gives why it did not do it, an empty text if it did."""
+    if app.feed is None:
+        return _refused(app, action, no_link(app.view))
+    if action.answer is not None:
+        app.show_said(StatusMessage(f"{action.label}: under way", under_way=True))
+    try:
+        result = await app.feed.command(op.name, **op.args())
+    except DaemonError as err:
+        why = _refused(app, action, _refusal(action, err))
+        if isinstance(op, RollBack) and err.code == "refused" and not op.force:
+            overwrite = QuestionScreen(confirm.overwrite(err.message, err.remedy))
+            await _on_the_board(app)
+            forced = RollBack(iteration=op.iteration, force=True)
+            _ask(app, replace(action, pick=lambda view, answer: forced), app.view, overwrite)
+        return why
+    if action.answer is not None:
+        app.show_said(action.answer(result))
+        return ""
+    app.say(op.told(result if isinstance(result, dict) else {}))
+    return ""
+
+
+def _refused(app: "KpdApp", action: Action, why: str) -> str:
+    text = clean(f"{action.label}: {why}")
+    app.say(text, good=False)
+    return text
+
+
+async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, Any] | None:
+    """What the daemon answers to a question that an act needs; None where it does not, and then it was said why."""
+    if app.feed is None:
+        app.say(f"{act}: {no_link(app.view)}", good=False)
+        return None
+    try:
+        found = await app.feed.query(what, **args)
+    except DaemonError as err:
+        app.say(f"{act}: {err}", good=False)
+        return None
+    return found if isinstance(found, dict) else {}
+
+
+def _refusal(action: Action, err: DaemonError) -> str:
+    """A daemon from before there was such a command says that it does not know it."""
+    if err.code == "no_command":
+        return "the daemon that runs is older than this screen; kpd shutdown, then kpd start, brings up a newer one"
+    return str(err)
+
+
+# ── acts that are more than a command ─────────────────────────────────────────────────────────────────────────────
+
+
+def rollback(app: "KpdApp") -> None:
+    """The question comes at once; what it would change, as soon as the daemon has said so."""
+    action, view = BY_ID["rollback"], app.view
+    run = view.run
+    assert run is not None
+    screen = QuestionScreen(confirm.rollback(view), reads=True)
+    _ask(app, action, view, screen)
+    app.run_worker(_show_diff(app, screen, view.ref, f"{run.id}.{run.incumbent}"), group="ask")
+
+
+async def _show_diff(app: "KpdApp", screen: QuestionScreen, iteration: str, against: str) -> None:
+    if app.feed is None:
+        return
+    try:
+        found = await app.feed.query("diff", iteration=iteration, against=against)
+    except DaemonError as err:
+        screen.show_diff(Problem(f"the diff cannot be shown: {err.message}", err.remedy))
+        return
+    text = str(found.get("text", "")) if isinstance(found, dict) else ""
+    screen.show_diff(Diff(text, against, iteration))
+
+
+def steer(app: "KpdApp") -> None:
+    _steer(app, app.view.at.run)
+
+
+def _steer(app: "KpdApp", run: str, draft: str = "", trouble: str = "", note: int | None = None) -> None:
+    async def send_note(text: str, note: int | None) -> str:
+        op = SteerRun(run=run, text=text) if note is None else SteerRun(run=run, text=text, note=note)
+        why = await refusal(app, BY_ID["steer"], op)
+        if why and text and screen not in app.screen_stack:
+            await _on_the_board(app)
+            _steer(app, run, text, why, note)
+        return why
+
+    screen = SteeringScreen(run, send_note, draft, trouble, note)
+    app.push_screen(screen)
+
+
+def pin(app: "KpdApp") -> None:
+    _stand(app, BY_ID["pin"], "pinned")
+
+
+def ban(app: "KpdApp") -> None:
+    _stand(app, BY_ID["ban"], "banned")
+
+
+def _stand(app: "KpdApp", action: Action, wanted: RuleSetting) -> None:
+    """Pin or ban the chosen rule; one that is so already becomes like any other."""
+    run, rule = app.view.run, chosen_rule(app)
+    assert run is not None
+    now = run.stands.get(rule, "plain")
+    carry_out(app, action, SetRule(run=run.id, rule=rule, stand="plain" if now == wanted else wanted))
+
+
+def chosen_rule(app: "KpdApp") -> str:
+    there = findings(app.view)
+    return there[min(app.board.chosen_finding, len(there) - 1)].rule
+
+
+def skill(app: "KpdApp") -> None:
+    app.run_worker(_show_skill(app, chosen_rule(app)), group="send")
+
+
+async def _show_skill(app: "KpdApp", rule: str) -> None:
+    found = await asked(app, "skill", "skill", id=rule)
+    if found is None:
+        return
+    await _on_the_board(app)
+    signal, body = (str(found.get(part, "")) for part in ("signal", "body"))
+    app.push_screen(ReadingScreen(f"Skill {rule}", lambda width: skill_lines(signal, body, width)))

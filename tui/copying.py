@@ -1,0 +1,118 @@
+"""Copies things from the screen: a path, a text, the kernel, a picture, a folder."""
+
+import asyncio
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kpd.workspace.paths import Workspace
+from tui.commands import asked
+from tui.format.numbers import count
+from tui.model.details import Diff
+from tui.model.selected import folder_of, path_of, source_of
+from tui.model.view import View
+from tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from tui.app import KpdApp
+
+MOST_COPIED = 48 * 1024
+"""Bytes of a copy: terminals drop an OSC 52 sequence that is longer than they like, xterm one above 100,000."""
+
+
+def copy_path(app: "KpdApp") -> None:
+    path = path_of(app.view)
+    app.copy_to_clipboard(path)
+    app.say(f"copied, if this terminal allows it: {path}")
+
+
+def copy_text(app: "KpdApp") -> None:
+    """The diff as it would be applied; of the log what is in sight; of any other tab all of it."""
+    view = app.view
+    pane = app.screen_stack[0].query_one(f"#{view.tab}", Lines)
+    if view.tab == "diff" and isinstance(view.shown.diff, Diff) and view.shown.diff.text:
+        _copy(app, view.shown.diff.text)
+    elif view.tab == "log":
+        top = pane.scroll_offset.y
+        _copy(app, "\n".join(line.plain.rstrip() for line in pane.lines[top : top + pane.room.height]))
+    else:
+        _copy(app, "\n".join(line.plain.rstrip() for line in pane.lines))
+
+
+def copy_kernel(app: "KpdApp") -> None:
+    app.run_worker(_copy_kernel(app, source_of(app.view), app.view.editable[0]), group="send")
+
+
+async def _copy_kernel(app: "KpdApp", ref: str, name: str) -> None:
+    found = await asked(app, "copy kernel", "file", iteration=ref, name=f"candidate/{name}")
+    if found is not None:
+        _copy(app, str(found.get("text", "")), f"{name} of {ref}, ")
+
+
+def _copy(app: "KpdApp", text: str, what: str = "") -> None:
+    lines = len(text.splitlines())
+    cut = text.encode()[:MOST_COPIED].decode(errors="ignore")
+    if cut != text:
+        cut = cut[: cut.rfind("\n") + 1] or cut
+    app.copy_to_clipboard(cut)
+    number = count(lines, "line") if cut == text else f"the first {len(cut.splitlines()):,} of {count(lines, 'line')}"
+    app.say(f"copied, if this terminal allows it: {what}{number}")
+
+
+def screenshot(app: "KpdApp") -> None:
+    """Beside the run that it shows, if its folder is on this machine and lasts; else where kpd was called."""
+    path = Path(f"kpd-{app.view.ref or 'screen'}-{app.view.tab}-{time.strftime('%Y%m%d-%H%M%S')}.svg")
+    try:
+        path = (_run_folder(app.view) or Path.cwd()) / path
+        path.write_text(app.export_screenshot(title=f"kpd {app.view.workspace}"), encoding="utf-8")
+    except OSError as err:
+        app.say(f"screenshot: {path} cannot be written: {err.strerror}", good=False)
+        return
+    app.say(f"kept as {path}")
+
+
+def _run_folder(view: View) -> Path | None:
+    if view.run is None or not view.state.workspace or view.elsewhere or view.state.playback is not None:
+        return None
+    folder = Workspace(Path(view.state.workspace)).run_folder(view.run.task, view.run.id)
+    return folder if folder.is_dir() else None
+
+
+def open_folder(app: "KpdApp") -> None:
+    """In the desktop's file manager where the folder and a desktop are here; else its path is copied."""
+    path, opener, elsewhere = folder_of(app.view), _opener(), app.view.elsewhere
+    if elsewhere:
+        app.copy_to_clipboard(path)
+        app.say(f"the folder is on {elsewhere}, not on this machine; copied, if this terminal allows it: {path}")
+    elif opener is not None and Path(path).is_dir():
+        app.say(f"opened: {path}")
+        app.run_worker(_open(app, opener, path), group="open")
+    else:
+        app.copy_to_clipboard(path)
+        app.say(f"no desktop here has this folder; copied, if this terminal allows it: {path}")
+
+
+async def _open(app: "KpdApp", opener: str, path: str) -> None:
+    nowhere = asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            opener, path, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+        )
+    except OSError as err:
+        app.say(f"open folder: {opener}: {err.strerror}", good=False)
+        return
+    if (code := await process.wait()) != 0:
+        app.say(f"open folder: {opener} ended with {code}: {path}", good=False)
+
+
+def _opener() -> str | None:
+    """The program that opens folders, if whoever looks at this terminal sits at this machine."""
+    if "SSH_CONNECTION" in os.environ:
+        return None
+    if sys.platform == "darwin":
+        return shutil.which("open")
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return shutil.which("xdg-open") if shown else None

@@ -1,0 +1,1 @@
+"""Formats numbers, marks, sentences, and lines of them."""

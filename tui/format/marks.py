@@ -1,0 +1,153 @@
+"""Defines a glyph, a word and a style for everything that has an outcome: never colour alone."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kpd.model.faults import IsIncorrect, NotMended
+from kpd.model.hosts import Check, HostCard
+from kpd.model.profiles import Severity
+from kpd.model.state import Iteration, Run
+from kpd.model.status import Ended, Queued
+from tui.format.numbers import change
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    glyph: str
+    word: str
+    style: str = ""
+
+
+RUNNING = Mark("…", "running", ".accent")
+WAITING = Mark("◔", "waiting", ".warn")
+REVIEW = Mark("◔", "your review", ".warn")
+PAUSED = Mark("‖", "paused", ".warn")
+HELD = Mark("‖", "held", ".warn")
+DONE = Mark("✓", "done", ".good")
+FAILED = Mark("✗", "failed", ".bad")
+NOT_YET = Mark("·", "not yet", ".muted")
+QUEUED = Mark("○", "queued", ".muted")
+UP = Mark("●", "up", ".good")
+DOWN = Mark("○", "down", ".bad")
+OFFERED = Mark("!", "new key", ".warn")
+FREE = Mark("·", "free", ".muted")
+TAKEN = Mark("■", "taken", ".warn")
+FOREIGN = Mark("✗", "in use", ".bad")
+
+_OUTCOMES = {
+    "baseline": Mark("◆", "baseline", ".strong"),
+    "accepted": Mark("▲", "accepted", ".good"),
+    "failed": FAILED,
+    "skipped": Mark("»", "skipped", ".muted"),
+    "interrupted": Mark("■", "interrupted", ".warn"),
+    "infra": Mark("!", "host trouble", ".warn"),
+}
+_VERDICTS = {
+    "faster": Mark("△", "not enough", ".warn"),
+    "slower": Mark("▼", "slower", ".bad"),
+    "same": Mark("≈", "same", ".muted"),
+    "inconclusive": Mark("?", "inconclusive", ".warn"),
+}
+_SEVERITIES: dict[Severity, Mark] = {
+    "high": Mark("‼", "high", ".bad"),
+    "medium": Mark("!", "medium", ".warn"),
+    "low": Mark("·", "low", ".muted"),
+}
+_CHECKS = {
+    "ok": Mark("✓", "ok", ".good"),
+    "bad": Mark("✗", "bad", ".bad"),
+    "off": Mark("–", "off", ".muted"),
+}
+
+LEGEND: tuple[tuple[Mark, str], ...] = (
+    (_OUTCOMES["accepted"], "faster beyond doubt, and by enough: the new incumbent"),
+    (_VERDICTS["faster"], "faster, but by less than min_gain_pct or not confirmed"),
+    (_VERDICTS["same"], "no difference that matters"),
+    (_VERDICTS["slower"], "slower beyond doubt"),
+    (_VERDICTS["inconclusive"], "the samples do not say, even after more of them"),
+    (Mark("✗", "incorrect", ".bad"), "wrong results, or it did not build or run"),
+    (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
+    (RUNNING, "under way"),
+    (WAITING, "for a device, a host, the model service or a reply"),
+    (REVIEW, "the candidate is built once you approve it"),
+    (PAUSED, "waits for you"),
+    (_OUTCOMES["skipped"], "you skipped it"),
+    (_OUTCOMES["interrupted"], "stopped before its end"),
+    (_OUTCOMES["infra"], "the host failed; never the candidate's fault"),
+    (UP, "there is a link to the host"),
+    (DOWN, "there is none; Hosts says why, and what to do"),
+    (OFFERED, "the host shows a key that nobody has trusted yet"),
+    (TAKEN, "a device whose lease another kpd has"),
+    (FOREIGN, "a GPU that a process of somebody else's computes on"),
+    (_CHECKS["off"], "absent on the host, and nothing there needs it"),
+)
+
+
+def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:
+    """What became of an iteration, or what it is doing."""
+    if iteration.outcome is None:
+        if held:
+            return HELD
+        return of_run(run)
+    if iteration.override:
+        return Mark("▲", "by hand", ".good")
+    if iteration.outcome != "rejected":
+        return _OUTCOMES[iteration.outcome]
+    if iteration.verdict is None:
+        word = "incorrect" if _is_incorrect(iteration) else "rejected"
+        return Mark("✗", word, ".bad")
+    return _VERDICTS[iteration.verdict.word]
+
+
+def _is_incorrect(iteration: Iteration) -> bool:
+    cause = iteration.cause
+    return isinstance(cause.fault if isinstance(cause, NotMended) else cause, IsIncorrect)
+
+
+def gain_of(iteration: Iteration) -> str:
+    """`+3.1 %` when the iteration was judged against another one, else nothing."""
+    if iteration.verdict is None or iteration.outcome == "baseline":
+        return ""
+    return change(iteration.verdict.gain.pct)
+
+
+def of_run(run: Run, held: bool = False) -> Mark:
+    """What became of a run, or what it is doing; while the queue is `held`, a run that has begun is held, too."""
+    if isinstance(run.status, Ended):
+        match run.status.outcome:
+            case "improved":
+                return Mark("▲", "improved", ".good")
+            case "no_gain":
+                return Mark("≈", "no gain", ".muted")
+            case "stopped":
+                return Mark("■", "stopped", ".warn")
+            case "infra":
+                return Mark("!", "host trouble", ".warn")
+            case _:
+                return Mark("✗", "failed", ".bad")
+    if isinstance(run.status, Queued):
+        # In a queue it is nothing out of the ordinary to wait.
+        return replace(WAITING, style=QUEUED.style) if run.waiting else QUEUED
+    if held:
+        return HELD
+    if run.paused:
+        return PAUSED
+    if run.current is not None and run.current.review == "waits":
+        return REVIEW
+    return WAITING if run.waiting else RUNNING
+
+
+def of_host(host: HostCard) -> Mark:
+    return UP if host.link == "up" else DOWN
+
+
+def of_check(check: Check) -> Mark:
+    return _CHECKS[check.state]
+
+
+def of_notice(level: Literal["info", "warning", "error"]) -> Mark:
+    return {"info": Mark("·", "info", ".muted"), "warning": Mark("!", "warning", ".warn"), "error": FAILED}[level]
+
+
+def of_severity(severity: Severity) -> Mark:
+    return _SEVERITIES[severity]

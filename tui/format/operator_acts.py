@@ -1,0 +1,119 @@
+"""Renders what a person has done as a sentence, for other people, the log and the memo."""
+
+from dataclasses import dataclass
+
+from kpd.model import acts, events as e
+from kpd.model.causes import Skipped, Stopped
+from kpd.model.fact import Fact
+from kpd.model.spending import dollars
+from kpd.model.state import Budget, Override
+from tui.format.numbers import change, count, figure
+from tui.format.text import clean, clip
+
+MOST_WORDS = 60
+"""Cells of what a person wrote that a line about them repeats."""
+KPD, SOMEBODY = "kpd", "somebody"
+_STANDS = {"pinned": "pins", "banned": "bans", "plain": "no longer pins or bans"}
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorAct:
+    """`by` and then `does`, as in "ada@laptop:pts/3" "pauses r3", is a whole sentence; all of it is safe to show.
+
+    `words` are the person's own, where there are any.
+    """
+
+    by: str
+    does: str
+    words: str = ""
+
+    def __str__(self) -> str:
+        """On one line."""
+        words = " ".join(self.words.split())
+        return self._with(clip(words, MOST_WORDS))
+
+    @property
+    def whole(self) -> str:
+        return self._with(self.words)
+
+    def _with(self, words: str) -> str:
+        return f"{self.by} {self.does}{': ' if words else ''}{words}"
+
+
+def operator_act(fact: Fact) -> OperatorAct | None:
+    """What somebody did, or None for what happened by itself or by kpd."""
+    match fact:
+        case (
+            e.RunEnded(cause=Stopped(by=by))
+            | e.IterationEnded(cause=Skipped(by=by))
+            | e.Accepted(override=Override(by=by))
+        ):
+            pass
+        case e.RunEnded() | e.IterationEnded() | e.Accepted() | e.RunPaused(infra=True):
+            by = KPD
+        case _:
+            by = getattr(fact, "by", KPD)
+    does, words = _does(fact) if by != KPD else ("", "")
+    return OperatorAct(clean(by) or SOMEBODY, clean(does), clean(words).strip()) if does else None
+
+
+def _does(fact: Fact) -> tuple[str, str]:
+    """What was done, and the words that it was done with."""
+    match fact:
+        case e.RunQueued():
+            return f"queues {fact.run} of {fact.task}, by {fact.agent}", ""
+        case e.RunPaused():
+            return f"pauses {fact.run}", ""
+        case e.RunResumed():
+            return f"resumes {fact.run}", ""
+        case e.RunEnded():
+            return f"stops {fact.run}", ""
+        case e.QueueReleased():
+            return "releases the queue", ""
+        case e.QueueOrdered():
+            return f"orders the queue: {', '.join(fact.runs[:5])}{', …' if len(fact.runs) > 5 else ''}", ""
+        case e.OperatorEdited():
+            return f"edits the kernel of {fact.run}", ""
+        case e.Steered():
+            return (f"steers {fact.run}", fact.text) if fact.text else (f"withdraws note {fact.note} of {fact.run}", "")
+        case acts.Noted():
+            return f"notes on {fact.run}", fact.text
+        case e.IterationEnded():
+            return f"skips {_place(fact)}", ""
+        case e.ReviewSet():
+            return f"wants to review {fact.run}" if fact.on else f"lets {fact.run} go on without review", ""
+        case e.Approved():
+            return f"approves {_place(fact)}", ""
+        case e.Declined():
+            return f"declines {_place(fact)}", fact.reason
+        case e.Accepted(override=Override(reason=reason)):
+            return f"accepts {_place(fact)} against its verdict", reason
+        case e.RolledBack():
+            return f"{'undoes: back to' if fact.undo else 'rolls back to'} {_place(fact)}", ""
+        case e.AgainAsked():
+            how = "measured with all processes" if fact.thorough else "tried again"
+            return f"has {fact.run}.{fact.of} {how}", ""
+        case e.MemoGiven():
+            return f"writes the memo of {_place(fact)}", fact.text
+        case e.BudgetChanged():
+            return f"sets the budget of {fact.run}: {_budget(fact.budget)}", ""
+        case e.AgentChanged():
+            return f"has {fact.agent} propose in {fact.run}{f', with {fact.model}' if fact.model else ''}", ""
+        case e.RuleSet():
+            return f"{_STANDS[fact.stand]} {fact.rule} in {fact.run}", ""
+    return "", ""
+
+
+def _place(fact: e.IterationFact) -> str:
+    return f"{fact.run}.{fact.iteration}"
+
+
+def _budget(budget: Budget) -> str:
+    parts = [
+        count(budget.iterations, "iteration"),
+        f"patience {budget.patience:,}",
+        f"at least {change(budget.min_gain_pct)} a gain",
+    ]
+    parts += [f"stop at a score of {figure(budget.stop_score)}"] if budget.stop_score is not None else []
+    parts += [f"{dollars(budget.usd)} at most"] if budget.usd else []
+    return ", ".join(parts)

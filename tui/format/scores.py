@@ -1,0 +1,22 @@
+"""Formats a run's scores: their unit, and the gain so far."""
+
+import math
+
+from kpd.model import scores
+from kpd.model.state import Run, State
+from tui.format.text import clean
+
+
+def unit(state: State, run: Run) -> str:
+    """What its scores are in; a task that is gone is taken to be timed."""
+    card = state.tasks.get(run.task)
+    return scores.unit() if card is None else clean(scores.unit(card.score))
+
+
+def won(state: State, run: Run) -> str:
+    """How many times as good the incumbent is as the baseline: `1.37×`; empty where it is the baseline itself."""
+    best, baseline = run.best, run.baseline
+    if best is None or baseline is None or best is baseline:
+        return ""
+    factor = scores.speedup(baseline.score, best.score, state.direction(run))
+    return "" if factor is None or not math.isfinite(factor) else f"{factor:.2f}×"

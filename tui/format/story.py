@@ -1,0 +1,93 @@
+"""Renders each fact of the log as one sentence."""
+
+from kpd.model import events as e
+from kpd.model.spending import Spend, dollars
+from kpd.model.state import Verdict
+from kpd.text.endings import iteration_ended, override
+from kpd.text.faults import fault
+from tui.format import money
+from tui.format.marks import Mark
+from tui.format.numbers import change, count, figure, seconds
+from tui.format.operator_acts import operator_act
+from tui.format.text import clean
+
+_DONE, _BEGUN = Mark("✓", "", ".good"), Mark("…", "", ".muted")
+_BAD, _NOTE, _OPERATOR = Mark("✗", "", ".bad"), Mark("·", "", ".muted"), Mark("»", "", ".accent")
+_WAITS = Mark("◔", "", ".warn")
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """`faster by +3.1 % (99 %: +2.4 … +3.8), 5 processes`."""
+    gain = verdict.gain
+    span = f"{gain.confidence * 100:g} %: {_plain(gain.low)} … {_plain(gain.high)}"
+    return f"{verdict.word}, {change(gain.pct)} ({span}) over {count(verdict.processes, 'process', 'processes')}"
+
+
+def sentence(fact: e.Fact) -> tuple[Mark, str]:
+    """How the fact reads in the journal."""
+    match fact:
+        case e.IterationStarted():
+            against = "" if fact.parent == fact.iteration else f", against {fact.run}.{fact.parent}"
+            return _NOTE, f"iteration {fact.iteration} begins, by {clean(fact.agent)}{against}"
+        case e.StepStarted():
+            return _BEGUN, fact.step + (f", attempt {fact.attempt}" if fact.attempt > 1 else "")
+        case e.StepFact():
+            return _DONE, f"{e.STEP_OF[type(fact)]}  {_found(fact)} ({seconds(fact.seconds)})"
+        case e.Faulted():
+            return _BAD, f"{fact.step}  attempt {fact.attempt} goes back to the agent: {clean(fault(fact.fault))}"
+        case e.IterationEnded():
+            good = fact.outcome in ("accepted", "baseline")
+            return (
+                _DONE if good else _BAD if fact.outcome == "failed" else _NOTE
+            ), f"{fact.outcome}: {clean(iteration_ended(fact.cause))}"
+        case e.Accepted():
+            by_hand = f" by hand, {clean(override(fact.override))}" if fact.override else ""
+            return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"
+        case e.ReviewAsked():
+            return _WAITS, f"{fact.run}.{fact.iteration} waits for a person: it is built once somebody approves it"
+        case e.Asked():
+            most = "" if fact.most_usd is None else f", for {dollars(fact.most_usd)} at most"
+            return _NOTE, f"{fact.purpose.replace('_', ' ')}  asks {clean(fact.model)}{most}"
+        case e.Unusable():
+            return _BAD, f"the answer cannot be used: {clean(fact.message)}"
+        case e.Billed() if fact.refused:
+            return _NOTE, f"{fact.purpose.replace('_', ' ')}  refused by the service, {clean(fact.model)}"
+        case e.Billed():
+            lost = "broken off, " if fact.cut else ""
+            bill = money.told(Spend().with_call(fact.usage, fact.usd))
+            return _NOTE, f"{fact.purpose.replace('_', ' ')}  {lost}{bill}, {clean(fact.model)}"
+    if (done := operator_act(fact)) is not None:
+        return _OPERATOR, done.whole
+    return _NOTE, fact.kind().replace("_", " ")
+
+
+def _found(fact: e.StepFact) -> str:
+    match fact:
+        case e.Proposed():
+            return clean(fact.memo) or count(len(fact.files), "file")
+        case e.Screened():
+            return ", ".join(map(clean, fact.flags)) or "nothing suspicious"
+        case e.Staged():
+            return f"tree {clean(fact.tree)[:12]}"
+        case e.Built():
+            parts = ["from the cache" if fact.cached else "compiled", clean(fact.flags)]
+            parts.append(count(fact.warnings, "warning") if fact.warnings else "")
+            return ", ".join(part for part in parts if part)
+        case e.Checked():
+            return f"{count(fact.comparisons, 'comparison')}, worst error {figure(fact.worst)} of the tolerance"
+        case e.Timed():
+            again = f", {fact.retaken} retaken" if fact.retaken else ""
+            return f"score {figure(fact.score)} over {count(fact.processes, 'process', 'processes')}{again}"
+        case e.Judged():
+            return verdict_text(fact.verdict)
+        case e.Profiled():
+            missing = f", {len(fact.missing)} not available" if fact.missing else ""
+            return f"{count(len(fact.metrics), 'metric')}{missing}"
+        case e.Explained():
+            rules = count(len(fact.findings), "rule")
+            return f"{rules} fired" + (f", {clean(fact.bottleneck)}" if fact.bottleneck else "")
+    return ""
+
+
+def _plain(value: float) -> str:
+    return change(value).removesuffix(" %")

@@ -1,0 +1,123 @@
+"""Holds everything heard from the daemon, and makes the view of it."""
+
+from dataclasses import replace
+from typing import Any
+
+from kpd.messages import Push
+from kpd.model.events import Event
+from kpd.model.fold import fold
+from kpd.model.state import State
+from kpd.subscription import Dropped, Heartbeat, Live
+from kpd.wire import DAEMON_LOG
+from tui.model import hosts
+from tui.model.details import DetailQuery, Details, What
+from tui.model.feed import Feed, LinkState
+from tui.model.filtering import parsed
+from tui.model.outline import TreePosition, exists, newest, outline
+from tui.model.output import Output
+from tui.model.selected import compared_with
+from tui.model.view import Tab, View
+
+_ASKED_BY: dict[Tab, tuple[What, ...]] = {
+    "overview": ("show", "cost"), "metrics": ("show",), "rules": ("show", "rules"), "diff": ("diff",),
+    "memo": ("show", "acts"), "log": ("events", "show", "acts", "diary", "texts"), "hosts": (),
+}  # fmt: skip
+
+
+class ViewModel:
+    """Takes messages as fast as they come; a view is made of them only when one is wanted."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.link = LinkState()
+        self.details = Details()
+        self._output = Output()
+        self._folds: dict[TreePosition, bool] = {}
+        self._refold = False
+        self._put_forward: set[TreePosition] = set()
+
+    def hear(self, message: Push) -> bool:
+        """Take a message; whether there is anything new to show."""
+        self.details.hear(message)
+        match message:
+            case State():
+                if message.seq < self.state.seq:  # the log has begun anew: what is known is of another one
+                    self.details, self._output = Details(), Output()
+                self.state = message
+            case Event():
+                self.state = fold(self.state, message)
+            case Live() if message.channel != DAEMON_LOG:
+                self._output.hear(message, self.state.seq)
+            case Dropped():
+                self._output.lose(message.count, self.state.seq)
+            case Heartbeat():
+                return False
+        return True
+
+    def linked(self, link: LinkState, feed: Feed | None) -> bool:
+        """Take note of the link; whether there is anything new to show."""
+        if feed is not None:
+            self.details.forget_problems()
+        changed, self.link = link != self.link, link
+        return changed
+
+    def fold(self, place: TreePosition, open: bool) -> None:
+        """Fold or unfold a row of the outline, from the next view on."""
+        self._folds[place] = open
+        self._refold = True
+
+    def news(self) -> dict[str, Any]:
+        """The fields of a view that change with what was heard."""
+        return {"state": self.state, "link": self.link, "output": self._output.lines()}
+
+    def view(self, before: View, **fields: Any) -> View:
+        """The view after `before`: `fields` replaced, and all that follows from them."""
+        view = replace(before, **fields)
+        at = view.at
+        if view.following or not exists(view.state, at):
+            at = newest(view.state)
+        view = self._outlined(before, replace(view, at=at))
+        if view.mark is not None and not exists(view.state, view.mark):
+            view = replace(view, mark=None, against="parent" if view.against == "mark" else view.against)
+        host = hosts.chosen(view.state, view.host, looking=before.tab == view.tab == "hosts")
+        view = self._for_review(replace(view, host=host))
+        return replace(view, shown=self.details.shown(view.at, compared_with(view), view.mark))
+
+    def _outlined(self, before: View, view: View) -> View:
+        """The rows, made anew only where something that they show has changed; and a selection that is one of them."""
+        same = view.state is before.state and view.at.run == before.at.run
+        refiltered = view.filter != before.filter
+        if not same or self._refold or refiltered or view.order != before.order:
+            rows = outline(view.state, self._folds, view.at, parsed(view.filter), view.order)
+            view = replace(view, outline=rows)
+            self._refold = False
+        if view.following or view.at in view.outline.index:
+            return view
+        at = view.outline.first if refiltered else view.at.folder
+        return replace(view, at=at or view.at)
+
+    def _for_review(self, view: View) -> View:
+        """Whoever follows gets the diff of a candidate that waits for a person before them, once."""
+        it = view.iteration
+        if it is None or it.review != "waits" or not view.following or view.at in self._put_forward:
+            return view
+        self._put_forward.add(view.at)
+        return replace(view, tab="diff", against="parent")
+
+    def wanted(self, view: View) -> list[DetailQuery]:
+        """The questions that the open tab needs answered; a run that has paid for nothing has no accounts."""
+        left_out = set[What]()
+        if view.run is None or not view.run.spend.calls:
+            left_out.add("cost")
+        if view.tab == "log" and view.iteration is not None:  # its own events tell what was done to it
+            left_out.add("acts")
+        if view.iteration is None or view.iteration.outcome is None:  # until it ends they are heard as they come
+            left_out.add("texts")
+        asked = [
+            DetailQuery(what, view.at, compared_with(view) if what == "diff" else None)
+            for what in _ASKED_BY[view.tab]
+            if what not in left_out
+        ]
+        if view.tab == "metrics" and view.mark is not None:
+            asked.append(DetailQuery("show", view.mark))
+        return [question for question in asked if self.details.wants(question)]

@@ -1,0 +1,73 @@
+"""Lays out a line of output as rows of a pane, and finds words in it."""
+
+import re
+from functools import lru_cache
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from tui.format.text import fit, wrapped
+from tui.model.output import AGENT, MOST_LINES, OutputLine
+from tui.panes.folding import cut
+
+NARROW = 64
+
+
+def gutter(width: int) -> int:
+    """Cells before what was printed: its channel, and a rule."""
+    return 8 if width < NARROW else 11
+
+
+def height(one: OutputLine, width: int) -> int:
+    """Rows that the line takes; the least work for the most common kind, because there are thousands of them."""
+    text, room = one.text, width - gutter(width)
+    if len(text) <= room and text.isascii():
+        return 1
+    return len(rows(one, width))
+
+
+def rows(one: OutputLine, width: int) -> tuple[str, ...]:
+    """Words of an agent are prose and folded as such; tables and code of programs go on below, as in a terminal."""
+    room = max(1, width - gutter(width))
+    return _prose(one.text, room) if one.channel == AGENT else _cut(one.text, room)
+
+
+def drawn(one: OutputLine, nth: int, width: int) -> Content:
+    channel = fit(one.channel if nth == 0 else "", gutter(width) - 3, right=True)
+    return Content.assemble((f"{channel} │ ", ".muted"), rows(one, width)[nth])
+
+
+def found(one: OutputLine, wanted: re.Pattern[str], width: int) -> list[int]:
+    """The rows in which a match begins, or goes on in a row that is folded."""
+    if wanted.search(one.text) is None:
+        return []
+    if one.channel == AGENT:
+        return [nth for nth, text in enumerate(rows(one, width)) if wanted.search(text)]
+    return sorted({nth for nth, _, _ in stretches(one, wanted, width)})
+
+
+def stretches(one: OutputLine, wanted: re.Pattern[str], width: int) -> list[tuple[int, int, int]]:
+    """Row, and from and to which character of it, of each match; one that is folded has several."""
+    if one.channel == AGENT:
+        texts = enumerate(rows(one, width))
+        return [(nth, *match.span()) for nth, text in texts for match in wanted.finditer(text)]
+    spans = [match.span() for match in wanted.finditer(one.text)]
+    said, at = [], 0
+    for nth, text in enumerate(rows(one, width)):
+        said += [
+            (nth, max(begin, at) - at, min(end, at + len(text)) - at)
+            for begin, end in spans
+            if begin < at + len(text) and end > at
+        ]
+        at += len(text)
+    return said
+
+
+@lru_cache(maxsize=MOST_LINES)
+def _prose(text: str, room: int) -> tuple[str, ...]:
+    return (text,) if cell_len(text) <= room else tuple(one.plain for one in wrapped(text, room))
+
+
+@lru_cache(maxsize=MOST_LINES)
+def _cut(text: str, room: int) -> tuple[str, ...]:
+    return cut(text, room)

@@ -1,0 +1,79 @@
+"""Shows a text to read: the help, made from the table of actions, or a skill."""
+
+from collections.abc import Callable
+from itertools import groupby
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding
+from textual.content import Content
+
+from tui.actions.action import reason
+from tui.actions.keys import written
+from tui.actions.table import ACTIONS
+from tui.format.marks import LEGEND
+from tui.format.text import BLANK, clip, fit, line, wrapped
+from tui.model.view import View
+from tui.panes.parts import heading
+from tui.screens.dialog import Dialog
+from tui.widgets.hosts import HostsPane
+from tui.widgets.pane import LogPane, RulesPane
+from tui.widgets.tree import Tree
+
+WITHIN = (("the tree", Tree), ("the rules", RulesPane), ("the log", LogPane), ("the hosts", HostsPane))
+"""What has keys of its own while the keyboard is in it."""
+
+
+class ReadingScreen(Dialog[None]):
+    """Lines that scroll; `draw` is given the width, with every view anew."""
+
+    BINDINGS: ClassVar = [("q", "cancel", "close"), ("question_mark", "cancel", "close")]
+
+    def __init__(self, title: str, draw: Callable[[int], list[Content]]) -> None:
+        super().__init__(title, (("↑↓ scroll", ""), ("esc close", "cancel")), tall=True, reads=True)
+        self._draw = draw
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.watch_view()
+
+    def watch_view(self) -> None:
+        self.body.show(self._draw(self.inner))
+
+
+def help_lines(view: View, width: int) -> list[Content]:
+    """Every act with its keys and, if it cannot be taken now, why; what only one pane knows; the signs."""
+    found: list[Content] = []
+    for group, actions in groupby(ACTIONS, key=lambda action: action.group):
+        reasons = {action: reason(action, view) if action.pick is not None else "" for action in actions}
+        every = next(iter(reasons.values())) if len(set(reasons.values())) == 1 else ""
+        titled = heading(group, (f"not now: {every}", ".off")) if every else heading(group)
+        if titled.cell_length <= width:
+            found += [BLANK, titled]
+        else:
+            found += [BLANK, heading(group), *wrapped(f"not now: {every}", width, ".off")]
+        for action, why in reasons.items():
+            keys = written(view.keys.get(action.id, action.keys), most=2)
+            look = ".off" if why else ".key"
+            found.append(line((fit(keys, 8), look), fit(action.id, 14), (clip(action.help, width - 22), ".muted")))
+            if why and not every:
+                found += wrapped(f"not now: {why}", width, ".off", indent=22)
+    for place, widget in WITHIN:
+        found += [BLANK, heading(f"In {place}")]
+        bindings = (one for one in widget.BINDINGS if isinstance(one, Binding))
+        for one in bindings:
+            keys = written(view.keys.get(one.id or "", one.key), most=2)
+            found.append(line((fit(keys, 22), ".key"), (one.description, ".muted")))
+    found += [BLANK, heading("Signs")]
+    for mark, meaning in LEGEND:
+        found.append(line((fit(f"{mark.glyph} {mark.word}", 22), mark.style), (clip(meaning, width - 22), ".muted")))
+    found += [BLANK, heading("Keys of your own", ("in config.toml, by the ids above", ".muted"))]
+    return [*found, line("[tui.keys]"), line('pause = "f8"')]
+
+
+def skill_lines(signal: str, body: str, width: int) -> list[Content]:
+    """A skill as it was written, with its headings set off."""
+    found = [*wrapped(signal, width, ".accent"), BLANK] if signal else []
+    for text in body.splitlines():
+        title = text.strip("#* ") if text.startswith(("#", "**")) else ""
+        found += wrapped(title or text, width, ".heading" if title else "") if text.strip() else [BLANK]
+    return found

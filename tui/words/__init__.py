@@ -1,1 +1,0 @@
-"""How things read: numbers, marks, sentences, and lines of them."""
