@@ -37,6 +37,9 @@ def execute(args: Namespace) -> int:
         raise CliError(f"the task {run['task']} is {'broken' if card else 'gone'}", "kpd status")
     files = _files(ws, run, number, card["editable"])
     chosen = _chosen(name, list(files))
+    if run["status"] == "ended":
+        remedy = f"edit {ws.tasks / run['task'] / chosen} itself: the next run starts from it"
+        raise CliError(f"{run['id']} has ended: {run['reason']}", remedy, FAILED)
     copy = Path(tempfile.mkdtemp(prefix="kpd-edit-")) / Path(chosen).name
     copy.write_text(files[chosen], newline="")
     _let_edit(words, copy)

@@ -82,6 +82,5 @@ def given(args: Namespace, kind: type[Operation[Any]]) -> dict[str, Any]:
 def execute(args: Namespace) -> int:
     kind, fixed = declared(args.verb)
     op = kind(**given(args, kind), **fixed)
-    told = op.told(command(workspace(args), kind.name, **op.args()))
-    narrate(visible(f"{told}; {kind.then}" if kind.then else told))
+    narrate(visible(op.told_with_verbs(command(workspace(args), kind.name, **op.args()))))
     return OK

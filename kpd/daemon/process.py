@@ -50,6 +50,7 @@ class Daemon:
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
+        self._refused = False  # config.toml, as it was last read
         self._held_told: Hold | None = None
         self._background: set[asyncio.Task[None]] = set()
         journal.subscribe(self._alert)
@@ -142,13 +143,16 @@ class Daemon:
         """Whether there was anything new, which has been told."""
         try:
             config = load_config(self.workspace)
-            if config == self.engine.config:
+            if config == self.engine.config and not self._refused:
                 return False
+            changed = config != self.engine.config
             self.engine.configure(config)
         except ConfigError as err:
+            self._refused = True
             self._say("error", SettingsRefused(str(err)))
         else:
-            self._say("info", SettingsRead(changed=True))
+            self._refused = False
+            self._say("info", SettingsRead(changed))
         return True
 
     def _wait_no_more(self, message: e.Event | Live | State) -> None:

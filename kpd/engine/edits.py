@@ -5,8 +5,8 @@ from pathlib import Path
 
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
-from kpd.model.notices import EditUnreadable, NotWritten, ProtectedChanged
-from kpd.model.state import Run
+from kpd.model.notices import EditUnreadable, NotWritten, OwnBaseline, ProtectedChanged
+from kpd.model.state import Run, State
 from kpd.model.waits import EditedDuring
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import digest, read_plain, write_atomic
@@ -33,6 +33,15 @@ def hashes(files: dict[str, bytes]) -> dict[str, str]:
 def edit_name(files: dict[str, str]) -> str:
     """A short name for a set of files by their content: the same edit has the same name."""
     return digest(repr(sorted(files.items())).encode())[:12]
+
+
+def own_baseline(state: State, run: Run) -> OwnBaseline | None:
+    """What to say when a run that begins does not go on from where the last one of its task ended; else None."""
+    ended = [other for other in state.runs.values() if other.task == run.task and other.over and other.files]
+    if not ended or run.folder == ended[-1].files:
+        return None
+    paths = sorted({path for path, _ in run.folder.items() ^ ended[-1].files.items()})
+    return OwnBaseline(run.id, f"{ended[-1].id}.{ended[-1].incumbent}", tuple(paths))
 
 
 def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:

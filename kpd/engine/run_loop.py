@@ -121,6 +121,8 @@ class RunLoop:
         if not self.run.pinned:
             editable = edits.hashes(edits.present(copy, task.editable))
             self.journal.emit(e.TaskPinned(self.run_id, protected, editable))
+            if (notice := edits.own_baseline(self.journal.state, self.run)) is not None:
+                self.journal.emit(e.Noticed("warning", notice))
         elif protected != self.run.pinned:
             raise TaskError(copy, 0, f"{self.run_id}'s own copy of the task was changed", "queue a new run")
         return task

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from kpd.model import acts, events as e
-from kpd.model.notices import Idle, Notice, Stalled
+from kpd.model.notices import Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_iteration, on_run, reduces
 from kpd.model.spending import OpenCall, day_of
 from kpd.model.state import Iteration, Run, State
@@ -52,6 +52,8 @@ def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
 
 @reduces(e.Noticed)
 def _noticed(state: State, at: float, fact: e.Noticed) -> State:
+    if isinstance(fact.about, SettingsRead):  # what was wrong with them is mended
+        state = replace(state, notices=tuple(n for n in state.notices if not isinstance(n.about, SettingsRefused)))
     return _with_notice(state, Notice(at, fact.level, fact.about))
 
 

@@ -56,6 +56,14 @@ class ProtectedChanged(Kind, frozen=True):
     files: tuple[str, ...]
 
 
+class OwnBaseline(Kind, frozen=True):
+    """The run begins with files that are not those of `before`, with which the last one ended."""
+
+    run: str
+    before: str
+    files: tuple[str, ...]
+
+
 class EditUnreadable(Kind, frozen=True):
     task: str
     error: str
@@ -133,6 +141,7 @@ Subject = (
     | EditsUnseen
     | NotifyFailed
     | ProtectedChanged
+    | OwnBaseline
     | EditUnreadable
     | NotWritten
     | CallUnseen

@@ -142,7 +142,8 @@ class UndoDecision(OnRun):
     name = "undo"
     keys = (Key("undo", "u", "undo", "Iteration", 9, True),)
     emits = ("rolled_back",)
-    done = "{of} is the incumbent again; kpd undo {run} takes that back"
+    done = "{of} is the incumbent again"
+    then = "kpd undo {run} takes that back"
 
     def why_not(self, state: State, target: Run) -> Refused | None:
         if target.before is None or target.iteration(target.before) is None:

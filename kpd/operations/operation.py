@@ -97,10 +97,18 @@ class Operation(Generic[T]):
 
     def told(self, answer: Mapping[str, Any]) -> str:
         """What is said to who did it, once the daemon has answered."""
+        return self._filled(self.done, answer)
+
+    def told_with_verbs(self, answer: Mapping[str, Any]) -> str:
+        """The same for the command line, with the verb to use next."""
+        told = self.told(answer)
+        return f"{told}; {self._filled(self.then, answer)}" if self.then else told
+
+    def _filled(self, template: str, answer: Mapping[str, Any]) -> str:
         known = {**self.args(), **answer}
         if "run" in answer and "iteration" in answer:
             known["of"] = f"{answer['run']}.{answer['iteration']}"
-        return self.done.format_map(_Known({"of": known.get("iteration", "it"), **known}))
+        return template.format_map(_Known({"of": known.get("iteration", "it"), **known}))
 
 
 class _Known(dict[str, Any]):

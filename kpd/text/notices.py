@@ -31,6 +31,9 @@ def told(found: n.Subject) -> str:
         case n.ProtectedChanged():
             goes_on = f"{found.run} goes on as it began, a new run measures a new baseline"
             return f"{found.task}: {', '.join(found.files)} changed; {goes_on}"
+        case n.OwnBaseline():
+            other = f"{found.before}, with which the last run ended, has another {', '.join(found.files)}"
+            return f"{found.run} takes your edit as its baseline: {other}; kpd rollback {found.before} brings it back"
         case n.EditUnreadable():
             return f"an edit of {found.task} cannot be looked at: {found.error}"
         case n.NotWritten(iteration=None):

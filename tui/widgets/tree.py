@@ -161,6 +161,8 @@ class Tree(Lines):
 
     def on_resize(self) -> None:
         self.watch_view()
+        if self.cursor is not None:
+            self.reveal(self.cursor)
 
     def action_step(self, by: int) -> None:
         self.post_message(self.Moved(self.view.outline.step(self.view.at, by)))

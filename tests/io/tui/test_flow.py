@@ -225,6 +225,9 @@ async def test_a_terminal_that_is_resized_keeps_everything_in_its_place() -> Non
             await pilot.resize_terminal(*size)
             await settled(pilot)
             board(app)
+            tree = app.query_one(Tree)
+            assert tree.cursor is not None
+            assert tree.scroll_offset.y <= tree.cursor < tree.scroll_offset.y + tree.window
         assert any("r1.6" in line for line in board(app))
 
 

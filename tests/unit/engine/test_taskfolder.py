@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from kpd.engine import edits
-from kpd.model.state import Run
+from kpd.model.causes import IterationsUsed
+from kpd.model.notices import OwnBaseline
+from kpd.model.state import Run, State
+from kpd.model.status import Ended, Running
+from kpd.text.notices import told
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task, TaskError
 from tests.support.model.samples import run_of, task_of
@@ -101,3 +105,30 @@ def test_a_run_s_own_copy_that_is_gone_is_not_taken_for_a_task_that_is(tmp_path:
     copy = edits.snapshot_folder(Workspace(tmp_path), run)
     with pytest.raises(TaskError, match=rf"^{copy}: {run.id}'s own copy of the task is missing; put it back"):
         edits.snapshot_of(Workspace(tmp_path), run)
+
+
+def test_a_run_that_begins_with_a_rejected_edit_says_so() -> None:
+    ended = Ended("no_gain", IterationsUsed(1), 1.0)
+    before = replace(run_of(status=ended, incumbent=4), files={"kernel.c": "a", "build.json": "b"})
+    begins = replace(run_of(), id="r2", folder={"kernel.c": "edit", "build.json": "b"})
+    state = State(runs={"r1": before, "r2": begins})
+    notice = edits.own_baseline(state, begins)
+    assert notice == OwnBaseline("r2", "r1.4", ("kernel.c",))
+    assert "kpd rollback r1.4" in told(notice)
+
+
+@pytest.mark.parametrize(
+    ("status", "task", "folder"),
+    [
+        ("ended", "task", {"kernel.c": "a"}),
+        ("ended", "another", {"kernel.c": "edit"}),
+        ("runs", "task", {"kernel.c": "x"}),
+    ],
+)
+def test_a_run_that_goes_on_from_the_last_one_has_nothing_to_say(
+    status: str, task: str, folder: dict[str, str]
+) -> None:
+    ended = Ended("no_gain", IterationsUsed(1), 1.0) if status == "ended" else Running()
+    before = replace(run_of(status=ended, incumbent=4), task=task, files={"kernel.c": "a"})
+    begins = replace(run_of(), id="r2", folder=folder)
+    assert edits.own_baseline(State(runs={"r1": before, "r2": begins}), begins) is None

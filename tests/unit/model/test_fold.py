@@ -9,7 +9,7 @@ from kpd.model import events as e
 from kpd.model.detail import Detail, detail
 from kpd.model.fold import NOTICES_KEPT, fold, fold_all
 from kpd.model.kinds import Told
-from kpd.model.notices import Said
+from kpd.model.notices import Said, SettingsRead, SettingsRefused
 from kpd.model.profiles import Finding
 from kpd.model.state import Budget, Gain, Iteration, Outcome, State, Verdict
 from kpd.model.status import Ended
@@ -132,6 +132,13 @@ def test_facts_about_runs_and_iterations_that_are_not_there_change_nothing_else(
 def test_only_the_newest_notices_are_kept() -> None:
     state = story(*(e.Noticed("info", Said(str(n))) for n in range(NOTICES_KEPT + 7)))
     assert [told(notice) for notice in state.notices] == [str(n) for n in range(7, NOTICES_KEPT + 7)]
+
+
+def test_a_refusal_of_the_settings_goes_once_they_have_been_read() -> None:
+    refused, other = e.Noticed("error", SettingsRefused("line 2")), e.Noticed("info", Said("x"))
+    assert len(story(refused, other).notices) == 2
+    state = story(refused, other, refused, e.Noticed("info", SettingsRead(changed=False)))
+    assert [notice.about for notice in state.notices] == [Said("x"), SettingsRead(changed=False)]
 
 
 def test_a_detail_begins_anew_after_a_fault() -> None:
