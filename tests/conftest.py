@@ -1,6 +1,7 @@
 """What several rooms' tests share."""
 
 import gc
+import os
 import signal
 
 import pytest
@@ -17,6 +18,9 @@ SLOW = TESTS / "slow"
 settings.register_profile("kpd", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=20)  # make quick
 settings.load_profile("kpd")
+
+# Programs of the tests write into pipes as they do for users: buffered.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Where a shell runs the suite in the background, interrupts are ignored, and would be by every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

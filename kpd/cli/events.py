@@ -37,6 +37,7 @@ def execute(args: Namespace) -> int:
     for entry in entries:
         _tell(entry, args.json)
     if args.follow:
+        sys.stdout.flush()  # into a pipe, too, what there is comes before anybody waits
         asyncio.run(_follow(ws, args, entries[-1]["seq"] if entries else args.after or 0))
     return OK
 
