@@ -73,13 +73,21 @@ def operator() -> str:
     """Who is at this terminal, as all others are told: $KPD_OPERATOR, or as in ada@laptop:pts/3."""
     if chosen := clean_name(os.environ.get("KPD_OPERATOR", "")):
         return chosen
-    user = os.environ.get("USER") or os.environ.get("LOGNAME") or str(os.getuid())
     terminal = ""
     for stream in (0, 1, 2):
         with contextlib.suppress(OSError):  # a pipe, a file, or closed
             terminal = f":{os.ttyname(stream).removeprefix('/dev/')}"
             break
-    return clean_name(f"{user}@{socket.gethostname().partition('.')[0]}{terminal}")
+    return clean_name(f"{_user()}@{socket.gethostname().partition('.')[0]}{terminal}")
+
+
+def _user() -> str:
+    import getpass
+
+    try:
+        return os.environ.get("USER") or getpass.getuser()
+    except (KeyError, OSError):  # a container's user often has no entry in passwd
+        return str(os.getuid())
 
 
 def own_socket(path: Path) -> None:

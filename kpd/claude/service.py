@@ -34,7 +34,7 @@ TALKATIVE = ("anthropic", "httpx2", "httpcore2")
 class Service:
     """Asks questions, any number at a time. `environ` holds the API key under the name that the config gives.
 
-    The key is read anew for each question and kept nowhere; no text that leaves this room holds it.
+    The key is read anew for each question and kept nowhere; no text that leaves this package holds it.
     """
 
     def __init__(self, config: ClaudeConfig, environ: Mapping[str, str], pace: Backoff | None = None) -> None:

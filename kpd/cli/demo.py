@@ -107,5 +107,4 @@ def _headless(recording: Path, speed: int | None) -> int:
 
 def _tell(ws: Workspace) -> None:
     out(str(ws.root))
-    sys.stdout.flush()
     narrate(f"plays in {ws.root}, which is there as long as this: kpd attach -w {ws.root} opens the UI")

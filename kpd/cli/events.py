@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 from datetime import datetime
 from typing import Any
@@ -37,7 +36,6 @@ def execute(args: Namespace) -> int:
     for entry in entries:
         _tell(entry, args.json)
     if args.follow:
-        sys.stdout.flush()  # into a pipe, too, what there is comes before anybody waits
         asyncio.run(_follow(ws, args, entries[-1]["seq"] if entries else args.after or 0))
     return OK
 
@@ -50,7 +48,6 @@ async def _follow(ws: Workspace, args: Namespace, after: int) -> None:
         entry = json_views.event(event)
         if args.run is None or entry["body"].get("run") == args.run:
             _tell(entry, args.json)
-            sys.stdout.flush()
 
 
 def _tell(entry: dict[str, Any], as_json: bool) -> None:

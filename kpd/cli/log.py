@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -88,7 +87,6 @@ def _tell(run: Run, numbers: list[int], as_json: bool, head: tuple[str, ...] = (
         if it.number in numbers:
             brief = json_views.iteration(it)
             out(json.dumps(brief) if as_json else row(cells(run.id, brief, it.number == run.incumbent), limit))
-    sys.stdout.flush()
 
 
 def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:

@@ -104,7 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            # A line at a time, also into a pipe: what a verb has printed before it waits can be read meanwhile.
+            stream.reconfigure(errors="replace", line_buffering=True)
     try:
         code = _dispatch(argv)
         sys.stdout.flush()

@@ -1,6 +1,5 @@
 """kpd run: queues a run, starts the daemon if none runs, and waits for the end with --wait."""
 
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -62,7 +61,6 @@ def execute(args: Namespace) -> int:
         narrate("started the daemon, in the background; kpd shutdown ends it")
     run = enqueue(ws, args, task)
     out(run)
-    sys.stdout.flush()
     reason = held(ws)
     if reason and args.wait:  # for a person to say, who need not be there
         raise CliError(reason, f"{run} stays queued, and begins in its turn after kpd resume", INFRA)

@@ -6,19 +6,21 @@ from typing import Any
 
 from kpd.cli import labels
 from kpd.cli.ask import query, workspace
-from kpd.cli.exit_codes import FAILED, OK
+from kpd.cli.exit_codes import FAILED, OK, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.report import advice, report
 from kpd.cli.terminal_text import clean, colours, columns, narrate, out, out_json, paint, wrapped
 from kpd.client import ask
 from kpd.text.foreign import visible
+from kpd.workspace.paths import Workspace
 
 PROFILE_S = 1800.0
 """For the profiler to end, and before it a run that measures on the same device."""
 
 
 def show_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("iteration", metavar="ITER", help="r3.7, or 7 in the newest run")
+    what = "r3.7, or 7 in the newest run; its newest iteration if left out"
+    parser.add_argument("iteration", nargs="?", metavar="ITER", help=what)
     parser.add_argument(
         "--rederive", action="store_true", help="compute the verdict from timing.json again; exit with 1 if it differs"
     )
@@ -29,6 +31,7 @@ def show_arguments(parser: ArgumentParser) -> None:
 
 def show(args: Namespace) -> int:
     ws = workspace(args)
+    args.iteration = args.iteration or _newest(ws)
     if args.rederive:
         return _rederive(query(ws, "rederive", iteration=args.iteration), args.json)
     if args.prompt:
@@ -47,6 +50,15 @@ def show(args: Namespace) -> int:
     shown = {**answer, "card": cards.get(answer["run"]["task"])}
     out(*report(clean(shown), columns(), colours()))
     return OK
+
+
+def _newest(ws: Workspace) -> str:
+    """The newest iteration of the newest run that has one. Raises CliError."""
+    runs = query(ws, "status")["runs"].values()
+    found = next((run for run in reversed(runs) if run["count"]), None)
+    if found is None:
+        raise CliError("no run has an iteration yet", "kpd run TASK queues a run")
+    return f"{found['id']}.{found['count'] - 1}"
 
 
 def _profile(answer: dict[str, Any], as_json: bool) -> int:

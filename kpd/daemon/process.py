@@ -36,7 +36,7 @@ from kpd.workspace.strict import ConfigError
 log = logging.getLogger(__name__)
 
 Ended = Literal["crashed", "cut", "rested"]
-"""How the daemon before this one ended: without a goodbye, in the middle of a step, or between two."""
+"""How the daemon before this one ended: it crashed or was killed, was shut down within a step, or between two."""
 
 
 class Daemon:

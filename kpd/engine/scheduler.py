@@ -79,7 +79,7 @@ class Scheduler:
             loop.control.finish()
             current = loop.run.current
             if loop.control.in_step and not loop.run.waiting and current is not None:
-                left.append(f"{current.step} of {loop.run_id}.{current.number}")
+                left.append(f"the step {current.step} of {loop.run_id}.{current.number}")
         return tuple(left)
 
     async def finished(self) -> None:

@@ -111,11 +111,9 @@ class Iteration:
     """One attempt inside a run, in brief; its metrics, findings and files are read on demand (see `detail`).
 
     `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `memo_given`: a person has
-    written its memo. `aims` are the rules that its
-    agent meant to silence; `tune` are parameters of its files that the agent was unsure of, for a sweep to explore.
-    `again` is the iteration whose files it
-    measures once more, `thorough` with all processes. `review` is what has become of a candidate that waited for a
-    person; empty where none was asked.
+    written its memo. `aims` are the rules that its agent meant to silence; `tune` are parameters of its files that the
+    agent was unsure of, for a sweep to explore. `again` is the iteration whose files it measures once more, `thorough`
+    with all processes. `review` is what has become of a candidate that waited for a person; empty where none was asked.
     """
 
     number: int
@@ -178,7 +176,7 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One campaign on a task.
+    """One attempt to improve a task under a budget.
 
     `agent` may name several, with commas between them, that take turns. `incumbent` is the number of the accepted
     iteration to beat (None before the baseline) and `files` its editable files (path → sha256). `folder` is what the

@@ -41,6 +41,13 @@ class Refused(DaemonError):
         super().__init__("refused", message, remedy)
 
 
+class UnknownName(DaemonError):
+    """An argument names a task, a host or an agent that there is not; `remedy` says which there are."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__("unknown", message, remedy)
+
+
 class Key(NamedTuple):
     """A key of the terminal UI: `id` names the act there and in config.toml, and is the verb of the command line.
 

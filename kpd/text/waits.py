@@ -73,9 +73,9 @@ def hold(found: s.Hold | None) -> str:
         case None:
             return ""
         case s.Unfinished():
-            how = "was shut down" if found.ended == "cut" else "ended without a goodbye"
-            where = ", ".join(f"{one.run} was at {_left_at(one)}" for one in found.runs)
-            return f"the daemon {how}, {where}: resume goes on from there, stop ends it"
+            how = "was shut down" if found.ended == "cut" else "crashed or was killed"
+            where = " and ".join(map(_left_at, found.runs))
+            return f"the daemon {how} {where}: resume goes on from there, stop ends it"
         case s.LogTrouble():
             return f"{found.message}; then resume"
         case s.OwnError(run=""):
@@ -145,9 +145,10 @@ def _at_host(run: str, found: s.AtHost) -> str:
 
 def _left_at(found: s.LeftAt) -> str:
     if found.queued:
-        return "the head of the queue"
+        return f"before {found.run} began"
     if found.iteration is None:
-        return "the beginning"
+        return f"at the beginning of {found.run}"
+    name = f"{found.run}.{found.iteration}"
     if found.behind:
-        return f"the end of iteration {found.iteration}"
-    return f"iteration {found.iteration}, {found.step or 'before its first step'}"
+        return f"after {name}"
+    return f"in the step {found.step} of {name}" if found.step else f"before the first step of {name}"

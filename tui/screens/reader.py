@@ -1,5 +1,6 @@
 """Shows a text to read: the help, made from the table of actions, or a skill."""
 
+import re
 from collections.abc import Callable
 from itertools import groupby
 from typing import ClassVar
@@ -22,6 +23,7 @@ from tui.widgets.tree import Tree
 
 WITHIN = (("the tree", Tree), ("the rules", RulesPane), ("the log", LogPane), ("the hosts", HostsPane))
 """What has keys of its own while the keyboard is in it."""
+_ITEM = re.compile(r" *([-*]|[0-9]+\.) +")
 
 
 class ReadingScreen(Dialog[None]):
@@ -71,9 +73,29 @@ def help_lines(view: View, width: int) -> list[Content]:
 
 
 def skill_lines(signal: str, body: str, width: int) -> list[Content]:
-    """A skill as it was written, with its headings set off."""
+    """A skill with its headings set off, its paragraphs and items in lines of this width."""
     found = [*wrapped(signal, width, ".accent"), BLANK] if signal else []
+    for text in _blocks(body):
+        item = _ITEM.match(text)
+        if text.startswith(("#", "**")):
+            found += wrapped(text.strip("#* "), width, ".heading")
+        elif item is None:
+            found += wrapped(text, width) if text else [BLANK]
+        else:
+            pieces = wrapped(text[item.end() :], width - len(item[0]))
+            found += [line(item[0] if piece is pieces[0] else " " * len(item[0]), piece.plain) for piece in pieces]
+    return found
+
+
+def _blocks(body: str) -> list[str]:
+    """The headings, paragraphs, items, lines of code and empty lines of Markdown, each as one text."""
+    found: list[str] = []
+    code = False
     for text in body.splitlines():
-        title = text.strip("#* ") if text.startswith(("#", "**")) else ""
-        found += wrapped(title or text, width, ".heading" if title else "") if text.strip() else [BLANK]
+        begins = not text.strip() or text.startswith(("#", "**", "```")) or _ITEM.match(text)
+        if code or begins or not found or not found[-1] or found[-1].startswith(("#", "**", "```")):
+            found.append(text.rstrip())
+        else:
+            found[-1] += f" {text.strip()}"
+        code ^= text.startswith("```")
     return found

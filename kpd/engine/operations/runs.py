@@ -11,7 +11,7 @@ from kpd.model import acts, events as e
 from kpd.model.causes import Stopped
 from kpd.model.state import Run
 from kpd.model.waits import PausedBy
-from kpd.operations.operation import Refused
+from kpd.operations.operation import Refused, UnknownName
 from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
 from kpd.text.waits import hold
 from kpd.workspace.config import ANY
@@ -24,11 +24,11 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     """Queue a run of a task; one that only ships with kpd is first copied into the workspace. Raises TaskError."""
     tasks, config = find_tasks(engine.workspace), engine.config
     if op.task not in tasks:
-        raise Refused(f"no task {op.task!r}", f"tasks: {', '.join(sorted(tasks)) or 'none; kpd task new NAME'}")
+        raise UnknownName(f"no task {op.task!r}", f"tasks: {', '.join(sorted(tasks)) or 'none; kpd task new NAME'}")
     task = load_task(tasks[op.task])
     agent, host = op.agent or config.run.agent, op.host or config.run.host
     if host != ANY and host not in config.hosts:
-        raise Refused(f"no host {host!r}", f"hosts: {', '.join((ANY, *config.hosts))}; kpd hosts add adds one")
+        raise UnknownName(f"no host {host!r}", f"hosts: {', '.join((ANY, *config.hosts))}; kpd hosts add adds one")
     refuse_agents(agent, engine.workspace)
     live = engine.workspace.tasks / task.name
     if task.folder != live:
@@ -116,7 +116,7 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
 
 
 def refuse_agents(names: str, workspace: Workspace) -> None:
-    """Raises Refused for an agent that is not there or has nothing to propose, and for those that take no turns."""
+    """Raises UnknownName for an agent that is not there or has nothing to propose, and for those that take no turns."""
     reason, remedy = catalogue.refusal(names, workspace)
     if reason:
-        raise Refused(reason, remedy)
+        raise UnknownName(reason, remedy)

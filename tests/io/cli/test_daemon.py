@@ -135,6 +135,7 @@ async def test_questions_as_text_and_as_json(served: Served) -> None:
     assert [it["number"] for it in json.loads(out)["iterations"]] == [0, 1]
     code, out, _ = await served.kpd("show", "1")
     assert out.splitlines()[0] == "r1.1  ✓ accepted"
+    assert (await served.kpd("show"))[1] == out
     code, out, _ = await served.kpd("show", "r1.1", "--json")
     assert json.loads(out)["iteration"]["memo"] == "wider\x1b[2J tiles"
     code, out, _ = await served.kpd("events", "--limit", "3", "--json")

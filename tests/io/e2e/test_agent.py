@@ -16,5 +16,6 @@ def test_agents_that_there_are_not_are_refused(daemon: RealDaemon) -> None:
         ("script:nowhere", "nowhere is no folder"), ("sweep,script:config.toml", "config.toml is no folder"),
         (f"script:{'x' * 300}", "is no folder"),
     ):  # fmt: skip
-        with pytest.raises(DaemonError, match=reason):
+        with pytest.raises(DaemonError, match=reason) as refused:
             daemon.command("run", task="scale", agent=names, host="local")
+        assert refused.value.code == "unknown", "a wrong argument, as a wrong task is: exit code 64"

@@ -48,7 +48,7 @@ def test_a_signal_lets_the_step_end_and_the_next_daemon_goes_on_by_itself(
     asked: RealDaemon, workspace: Workspace
 ) -> None:
     send(asked, signal.SIGTERM)
-    assert said(asked, "the daemon ends after propose of r1.0; kpd shutdown --now")
+    assert said(asked, "the daemon ends after the step propose of r1.0; kpd shutdown --now")
     assert asked.command("run", task="scale", agent="sweep", iterations=1) == {"run": "r2"}, "it still takes commands"
     (workspace.root / "answer").touch()
     assert asked.wait() == 0
@@ -66,12 +66,12 @@ def test_a_second_signal_ends_it_now_and_the_next_daemon_waits_for_a_person(
     asked: RealDaemon, workspace: Workspace, second: signal.Signals
 ) -> None:
     send(asked, signal.SIGTERM)
-    assert said(asked, "the daemon ends after propose")
+    assert said(asked, "the daemon ends after the step propose")
     send(asked, second)
     assert asked.wait() == 0
     (workspace.root / "answer").touch()
     asked.start(SLOW_TO_BEGIN)
-    assert "the daemon was shut down, r1 was at iteration 0, propose" in asked.query("status")["held"]
+    assert "the daemon was shut down in the step propose of r1.0" in asked.query("status")["held"]
     asked.command("resume")
     asked.until_event("proposed")
 
@@ -79,7 +79,7 @@ def test_a_second_signal_ends_it_now_and_the_next_daemon_waits_for_a_person(
 def test_a_run_that_a_person_has_paused_stays_paused(asked: RealDaemon, workspace: Workspace) -> None:
     asked.command("pause")
     send(asked, signal.SIGINT)
-    assert said(asked, "the daemon ends after propose of r1.0")
+    assert said(asked, "the daemon ends after the step propose of r1.0")
     (workspace.root / "answer").touch()
     assert asked.wait() == 0
     asked.start()
@@ -111,8 +111,9 @@ def test_the_shell_s_word_waits_for_the_step_or_cuts_it(asked: RealDaemon, works
 
     patient = shutdown()
     assert patient.stderr is not None
-    assert patient.stderr.readline() == "the daemon ends after propose of r1.0; kpd shutdown --now ends it at once\n"
-    assert asked.command("shutdown")["finishes"] == ["propose of r1.0"], "to ask once more is no second signal"
+    told = "the daemon ends after the step propose of r1.0; kpd shutdown --now ends it at once\n"
+    assert patient.stderr.readline() == told
+    assert asked.command("shutdown")["finishes"] == ["the step propose of r1.0"], "to ask once more is no second signal"
     now = shutdown("--now")
     _, words = now.communicate(timeout=60)
     assert (now.returncode, words) == (0, "the daemon has ended; what was under way waits for kpd resume\n")

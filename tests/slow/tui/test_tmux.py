@@ -150,7 +150,7 @@ def test_a_day_at_the_cockpit(pane: Tmux, workspace: Workspace) -> None:
     pane.until("no daemon")
     pane.run("clear")
     pane.run(f"{kpd} start")
-    pane.until(r"held: the daemon ended without a goodbye, r1 was at iteration \d")
+    pane.until(r"held: the daemon crashed or was killed (in|after|before) .*r1\.\d")
     after = query(workspace, "log", limit=10_000)
     assert after[: len(before)] == before, "nothing is lost, nothing is rewritten"
     assert the_run(workspace)["incumbent"] == 0
