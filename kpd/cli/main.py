@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             complete([verb for _, group in VERBS for verb in group], prepare)
         return _run(list(sys.argv[1:] if argv is None else argv))
     finally:
-        discard_stderr()
+        discard_unwritten()
 
 
 def _run(argv: list[str]) -> int:
@@ -113,9 +113,7 @@ def _run(argv: list[str]) -> int:
     except CliError as err:
         return _complain(err.message, err.remedy, err.code)
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. What Python would still flush at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        return OK  # the reader (head, less) has seen enough
     except OSError as err:
         what = f"{err.filename}: {err.strerror}" if err.filename else str(err)
         return _complain(what, "check the path, its owner and the disk", INFRA)
@@ -205,12 +203,13 @@ def open_missing() -> None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
-def discard_stderr() -> None:
-    """What could not be narrated is dropped: Python would try once more, and its failure would be the exit code."""
-    try:
-        sys.stderr.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+def discard_unwritten() -> None:
+    """What could not be written is dropped: Python would try once more, and its failure would be the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":
