@@ -25,7 +25,7 @@ SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
         pytest.param(logs.some, SMALL, ("3", "down"), ("2 rules fired", "far_below_bandwidth"), id="accepted_rules"),
         pytest.param(logs.paused, LARGE, ("5",), ("try -O3 with and without -ffast-math",), id="memo_and_queue"),
         pytest.param(logs.incorrect, SMALL, (), ("r1.6  ✗ incorrect", "y[0] is nan, should be 0"), id="incorrect"),
-        pytest.param(logs.held, SMALL, (), ("held: the daemon ended", "r releases it", "‖ held"), id="held"),
+        pytest.param(logs.held, SMALL, (), ("held: the daemon crashed", "r releases it", "‖ held"), id="held"),
         pytest.param(logs.ended, LARGE, ("left",), ("r1  ▲ improved", "ended  4 iterations", "accepted"), id="ended"),
         pytest.param(
             many_hosts.troubled, SMALL, ("7", "T"), ("Trust the key of gpu3?", many_hosts.FINGERPRINT), id="trust"
