@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from kpd.model import acts, events as e
-from kpd.model.notices import Idle, Notice, SettingsRead, SettingsRefused, Stalled
+from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_iteration, on_run, reduces
 from kpd.model.spending import OpenCall, day_of
 from kpd.model.state import Iteration, Run, State
@@ -42,7 +42,8 @@ def fold_all(events: Iterable[e.Event], state: State | None = None) -> State:
 
 @reduces(e.DaemonStarted)
 def _daemon_started(state: State, at: float, fact: e.DaemonStarted) -> State:
-    return replace(state, version=fact.version, pid=fact.pid, workspace=fact.workspace)
+    notices = _without(state, SettingsRefused, Finishing)  # it has read them, or it would not be there
+    return replace(state, version=fact.version, pid=fact.pid, workspace=fact.workspace, notices=notices)
 
 
 @reduces(e.DaemonStopped)
@@ -53,8 +54,12 @@ def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
 @reduces(e.Noticed)
 def _noticed(state: State, at: float, fact: e.Noticed) -> State:
     if isinstance(fact.about, SettingsRead):  # what was wrong with them is mended
-        state = replace(state, notices=tuple(n for n in state.notices if not isinstance(n.about, SettingsRefused)))
+        state = replace(state, notices=_without(state, SettingsRefused))
     return _with_notice(state, Notice(at, fact.level, fact.about))
+
+
+def _without(state: State, *kinds: type) -> tuple[Notice, ...]:
+    return tuple(notice for notice in state.notices if not isinstance(notice.about, kinds))
 
 
 @reduces(e.DeviceIdle)

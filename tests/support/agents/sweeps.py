@@ -3,17 +3,20 @@
 from dataclasses import replace
 
 from kpd.agents.agent import Context
-from kpd.model.state import Gain, Iteration, Run, Verdict
+from kpd.model.state import Gain, Iteration, Outcome, Run, Verdict
+from kpd.workspace.task import Task
 from tests.support.agents.asked import asked
 from tests.support.model.samples import done
 
 
-def context(task, run: Run, number: int) -> Context:  # type: ignore[no-untyped-def]
+def context(task: Task, run: Run, number: int) -> Context:
     files = {"kernel.c": b"#define TILE 8\nint x;\n"}
     return replace(asked(task.folder, task, files), run=run, number=number)
 
 
-def iteration(number: int, parent: int, outcome, gain: float | None, point: dict[str, str]) -> Iteration:  # type: ignore[no-untyped-def]
+def iteration(
+    number: int, parent: int, outcome: Outcome | None, gain: float | None, point: dict[str, str]
+) -> Iteration:
     verdict = (
         None if gain is None else Verdict("same", Gain(gain, gain, gain), 5, outcome == "accepted", "told", told="")
     )

@@ -9,7 +9,7 @@ from kpd.model import events as e
 from kpd.model.detail import Detail, detail
 from kpd.model.fold import NOTICES_KEPT, fold, fold_all
 from kpd.model.kinds import Told
-from kpd.model.notices import Said, SettingsRead, SettingsRefused
+from kpd.model.notices import Finishing, Said, SettingsRead, SettingsRefused
 from kpd.model.profiles import Finding
 from kpd.model.state import Budget, Gain, Iteration, Outcome, State, Verdict
 from kpd.model.status import Ended
@@ -139,6 +139,12 @@ def test_a_refusal_of_the_settings_goes_once_they_have_been_read() -> None:
     assert len(story(refused, other).notices) == 2
     state = story(refused, other, refused, e.Noticed("info", SettingsRead(changed=False)))
     assert [notice.about for notice in state.notices] == [Said("x"), SettingsRead(changed=False)]
+
+
+def test_a_daemon_that_starts_has_read_its_settings_and_does_not_end() -> None:
+    told = (e.Noticed("error", SettingsRefused("line 2")), e.Noticed("info", Finishing(("x",))))
+    state = story(*told, e.Noticed("info", Said("x")), e.DaemonStarted("1", 7, "/w"))
+    assert [notice.about for notice in state.notices] == [Said("x")]
 
 
 def test_a_detail_begins_anew_after_a_fault() -> None:
