@@ -7,6 +7,7 @@ FOLDER: `probe.txt` (what the probe's programs printed, for the tests) and `gpu_
 happened to measurements that met other processes). Needs an NVIDIA GPU and nvcc.
 """
 
+import argparse
 import asyncio
 import itertools
 import json
@@ -56,7 +57,9 @@ int main(int, char **argv) {
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    folder: Path = parser.parse_args().folder
     scratch = folder / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     (scratch / "spin.cu").write_text(SPIN)
