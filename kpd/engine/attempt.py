@@ -62,7 +62,7 @@ class Attempt:
         return run_of(self.journal, self.run_id)
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """The run's turn on its device, which it waits for."""
+        """Return the run's turn on its device, which it waits for."""
         return device_claim.get().turn(self.host.name, self.bench.device.id)
 
     @property
@@ -91,7 +91,7 @@ class Attempt:
         return self.parent == self.number
 
     def job(self, step: str) -> str:
-        """A job's name on the host: unique to this attempt, the same after a restart."""
+        """Return a job's name on the host: unique to this attempt, the same after a restart."""
         return f"{self.run_id}.{self.number}.{self.number_of_attempt}-{step}"
 
     def say(self, channel: str) -> Callable[[str], None]:
@@ -103,11 +103,11 @@ class Attempt:
         self.folder.write(name, data)
 
     def candidate(self) -> dict[str, bytes]:
-        """The files that this iteration proposed."""
+        """Return the files that this iteration proposed."""
         return self.folder.read_candidate(self.task.editable)
 
     def files_of(self, number: int) -> dict[str, bytes]:
-        """The files that an earlier iteration proposed."""
+        """Return the files that an earlier iteration proposed."""
         return self.folder_of(number).read_candidate(self.task.editable)
 
     def detail_of(self, number: int) -> Detail:

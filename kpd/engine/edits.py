@@ -31,12 +31,12 @@ def hashes(files: dict[str, bytes]) -> dict[str, str]:
 
 
 def edit_name(files: dict[str, str]) -> str:
-    """A short name for a set of files by their content: the same edit has the same name."""
+    """Return a short name for a set of files by their content: the same edit has the same name."""
     return digest(repr(sorted(files.items())).encode())[:12]
 
 
 def own_baseline(state: State, run: Run) -> OwnBaseline | None:
-    """What to say when a run that begins does not go on from where the last one of its task ended; else None."""
+    """Return what to say when a run that begins does not go on from where the last one of its task ended; else None."""
     ended = [other for other in state.runs.values() if other.task == run.task and other.over and other.files]
     if not ended or run.folder == ended[-1].files:
         return None
@@ -45,7 +45,7 @@ def own_baseline(state: State, run: Run) -> OwnBaseline | None:
 
 
 def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
-    """The named files that are there now; a file that an editor is just replacing may be missing.
+    """Return the named files that are there now; a file that an editor is just replacing may be missing.
 
     Raises OSError for what is no regular file, too large, or may not be read.
     """
@@ -59,7 +59,7 @@ def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
-    """What differs from what kpd last knew of the folder, and from the protected files that the run began with.
+    """Return what differs from what kpd last knew of the folder, and from the protected files that the run began with.
 
     An editable file that is missing, or empty where it was not, is a save in progress and not an edit. Raises TaskError
     when the folder holds what no task may hold.
@@ -74,7 +74,7 @@ def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
 
 
 def refuse_to_lose(folder: Path, files: dict[str, bytes], run: Run) -> None:
-    """Raises EditConflict when writing `files` would overwrite what kpd has not measured."""
+    """Raise EditConflict when writing `files` would overwrite what kpd has not measured."""
     now = hashes(present(folder, tuple(files)))
     unmeasured = now if run.pending_edit else {path: it for path, it in now.items() if it != run.folder.get(path)}
     wanted = hashes(files)
@@ -90,7 +90,7 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def snapshot_of(workspace: Workspace, run: Run) -> Task:
-    """The run's own copy of its task. Raises TaskError when it is gone or spoiled."""
+    """Return the run's own copy of its task. Raises TaskError when it is gone or spoiled."""
     folder = snapshot_folder(workspace, run)
     if not folder.is_dir():
         raise TaskError(folder, 0, f"{run.id}'s own copy of the task is missing", "put it back, or queue a new run")
@@ -102,12 +102,12 @@ def snapshot_folder(workspace: Workspace, run: Run) -> Path:
 
 
 def edit_folder(workspace: Workspace, run: Run, name: str) -> Path:
-    """Where an edit's files are kept, by the edit's name."""
+    """Return where an edit's files are kept, by the edit's name."""
     return workspace.run_folder(run.task, run.id) / "edits" / name
 
 
 def is_open(run: Run) -> bool:
-    """Whether an edit of its task's folder belongs to this run."""
+    """Return whether an edit of its task's folder belongs to this run."""
     return run.begun and bool(run.folder)
 
 

@@ -77,12 +77,12 @@ class HostPool:
             await asyncio.wait(closing, timeout=CLOSE_S)
 
     def device_of(self, run: Run) -> Device | None:
-        """What the run is measured on, as its host has it now."""
+        """Return what the run is measured on, as its host has it now."""
         card = self._journal.state.hosts.get(run.host)
         return next((device for device in card.devices if device.id == run.device_id), None) if card else None
 
     def card(self, name: str) -> HostCard:
-        """The host as it was last seen."""
+        """Return the host as it was last seen."""
         return self._journal.state.hosts[name]
 
     def note(self, card: HostCard) -> None:
@@ -91,7 +91,7 @@ class HostPool:
             self._emit(e.HostProbed(card))
 
     async def check(self, name: str) -> HostCard:
-        """The host probed anew; one that is down is tried now. What takes too long is shown as far as it is known."""
+        """Return the host probed anew; one that is down is tried now. What takes too long is shown as far as it is known."""
         looking = self._begin(name, self._quietly(name, self._look(name, self.hosts[name])))
         await asyncio.wait([looking], timeout=CHECK_S)
         return self._journal.state.hosts.get(name) or HostCard(
@@ -107,7 +107,7 @@ class HostPool:
             await self._probe(name, host)
 
     async def device_status(self, name: str) -> HostStatus | None:
-        """What the devices of a host do right now, for somebody who watches: nothing of it is kept. None while the host
+        """Return what the devices of a host do right now, for somebody who watches: nothing of it is kept. None while the host
         is down, or does not answer.
         """
         host = self.hosts[name]
@@ -119,7 +119,7 @@ class HostPool:
         return None
 
     async def _seen(self, host: Host, card: HostCard) -> HostStatus:
-        """What its devices do; a host that cannot be looked at so may work all the same."""
+        """Return what its devices do; a host that cannot be looked at so may work all the same."""
         gpus = any(device.kind == "gpu" for device in card.devices)
         devices: dict[str, Telemetry] = {}
         try:

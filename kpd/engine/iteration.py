@@ -40,20 +40,20 @@ async def iterate(attempt: Attempt) -> None:
 
 
 def following(attempt: Attempt, found: Detail) -> Step:
-    """The step that comes behind all those that are done; where a fault ends the iteration, the last one."""
+    """Return the step that comes behind all those that are done; where a fault ends the iteration, the last one."""
     done = max((nth for nth, step in enumerate(STEPS) if found.has(step.name)), default=-1)
     left = STEPS[done + 1 :] if attempt.fault is None else STEPS[-1:]
     return next(step for step in left if step.wanted(attempt))
 
 
 def _mended(attempt: Attempt, step: Step, fault: CandidateFailed) -> bool:
-    """Whether the agent is asked to mend it. An answer that could not be used has been asked for again already."""
+    """Return whether the agent is asked to mend it. An answer that could not be used has been asked for again already."""
     mendable = attempt.agent.repairs and step.name != "propose" and not fault.final
     return mendable and attempt.number_of_attempt <= attempt.run.budget.fix_attempts
 
 
 async def _taken(attempt: Attempt, step: Step, found: Detail) -> StepResult:
-    """What the step comes to. Trouble pauses the run with the reason, and raises Again."""
+    """Return what the step comes to. Trouble pauses the run with the reason, and raises Again."""
     try:
         use = step.use(attempt, found)
         attempt.journal.emit(e.StepStarted(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, use))
@@ -70,7 +70,7 @@ async def _taken(attempt: Attempt, step: Step, found: Detail) -> StepResult:
 
 
 async def _timed(attempt: Attempt, step: Step, found: Detail) -> StepResult:
-    """The step's fact with its wall time, and the part of it that was kpd's own work."""
+    """Return the step's fact with its wall time, and the part of it that was kpd's own work."""
     begun, elsewhere = time.perf_counter(), attempt.elsewhere_s
     fact = await step.take(attempt, found)
     if isinstance(fact, e.IterationEnded):

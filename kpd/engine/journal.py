@@ -20,7 +20,7 @@ class Journal(Protocol):
     def state(self) -> State: ...
 
     def emit(self, fact: Fact) -> Event:
-        """Raises JournalError when the log cannot be written; the state is then unchanged."""
+        """Raise JournalError when the log cannot be written; the state is then unchanged."""
 
     def suspend(self, hold: Hold) -> None:
         """Hold the queue in memory alone: for when the log cannot take the fact that it is held."""
@@ -45,5 +45,5 @@ def holding(journal: Journal) -> Iterator[None]:
 
 
 def run_of(journal: Journal, run: str) -> Run:
-    """The run as it stands now."""
+    """Return the run as it stands now."""
     return journal.state.runs[run]

@@ -24,7 +24,7 @@ class RunLedger:
         self._iteration = iteration
 
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
-        """Raises OverBudget, Unavailable where a limit cannot be held because a price is not known, JournalError."""
+        """Raise OverBudget, Unavailable where a limit cannot be held because a price is not known, JournalError."""
         state, run = self._journal.state, run_of(self._journal, self._run)
         of_run, of_day = run.budget.usd, self._config.max_usd_per_day
         if most_usd is None and (of_run or of_day):
@@ -43,7 +43,7 @@ class RunLedger:
         return call
 
     def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
-        """Raises JournalError."""
+        """Raise JournalError."""
         asked = next(one for one in run_of(self._journal, self._run).calls if one.number == call)
         self._journal.emit(e.Billed(self._run, asked.iteration, asked.purpose, asked.model, usage, usd, cut, call))
 

@@ -37,7 +37,7 @@ def place(
     taken: Collection[DeviceRef],
     shared: Collection[DeviceRef] = (),
 ) -> Placement | ForDevice:
-    """The first free device that fits, or what the run waits for. `devices_in_use` ones are not free; one that would be
+    """Return the first free device that fits, or what the run waits for. `devices_in_use` ones are not free; one that would be
     `shared` with other runs comes last.
 
     A run that has begun goes on where it began, and nowhere else: times of two devices are never compared.
@@ -53,7 +53,7 @@ def place(
 
 
 def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
-    """The devices on which no further run may begin, with the Unix time until when; inf where only a fact changes that.
+    """Return the devices on which no further run may begin, with the Unix time until when; inf where only a fact changes that.
 
     A run may begin once each that is bound to the device leaves it to others: paused, or thinking for a while. So runs
     share a device that would stand still otherwise, and are not begun all at once.
@@ -96,7 +96,7 @@ def fitting_devices(
 
 
 def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
-    """The hosts that the run may be on."""
+    """Return the hosts that the run may be on."""
     if run.host not in ("", ANY):
         return [run.host]
     return list(hosts)

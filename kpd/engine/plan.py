@@ -57,7 +57,7 @@ MOST_EXPLORED = 8
 
 
 def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
-    """An unfinished iteration first, then the baseline, then what the operator wants: an edit, something once more.
+    """Return an unfinished iteration first, then the baseline, then what the operator wants: an edit, something once more.
 
     Then the agent, within the budget.
     """
@@ -91,17 +91,17 @@ def _exhausted(it: Iteration) -> bool:
 
 
 def _left(it: Iteration) -> ExhaustionReason:
-    """Why its agent leaves the rotation."""
+    """Return why its agent leaves the rotation."""
     return it.cause.why if isinstance(it.cause, NothingLeft) else it.cause if isinstance(it.cause, Told) else Told("")
 
 
 def explores(run: Run, agent: str) -> bool:
-    """Whether the agent searches what others were unsure of, instead of having turns of its own."""
+    """Return whether the agent searches what others were unsure of, instead of having turns of its own."""
     return bool(run.explorer) and run.trait(agent).explores
 
 
 def explored(run: Run, number: int) -> Iteration | None:
-    """The iteration whose unsure parameters are explored in iteration `number`: the newest of another agent.
+    """Return the iteration whose unsure parameters are explored in iteration `number`: the newest of another agent.
 
     None when that has left none, or could not be measured.
     """
@@ -127,7 +127,7 @@ def _turn(run: Run) -> str | None:
 
 
 def _exploring(run: Run) -> bool:
-    """Whether an exploration is under way: a number of points, while only they or what they vary become the incumbent.
+    """Return whether an exploration is under way: a number of points, while only they or what they vary become the incumbent.
 
     It is over when a person rolls back behind it, or prefers something else.
     """
@@ -146,7 +146,7 @@ def _exploring(run: Run) -> bool:
 
 
 def result(run: Run) -> RunOutcome:
-    """`improved` when something better than the baseline is the incumbent."""
+    """Return `improved` when something better than the baseline is the incumbent."""
     baseline = run.baseline
     if run.incumbent is None or baseline is None:
         return "failed"
@@ -154,7 +154,7 @@ def result(run: Run) -> RunOutcome:
 
 
 def _spent(run: Run, direction: Direction) -> RunCause | None:
-    """Why the run may not go on. To its patience an iteration and what is explored of it are one attempt.
+    """Return why the run may not go on. To its patience an iteration and what is explored of it are one attempt.
 
     What is measured once more uses up neither iterations nor patience; a gain that it shows counts as any other.
     """
@@ -172,5 +172,5 @@ def _spent(run: Run, direction: Direction) -> RunCause | None:
 
 
 def without_gain(run: Run) -> int:
-    """How much of the run's patience is used up."""
+    """Return how much of the run's patience is used up."""
     return sum(not explores(run, it.agent) for it in run.without_gain)

@@ -31,13 +31,13 @@ Wrong = e.Faulted | e.Unusable
 
 
 def answers(attempt: Attempt) -> tuple[Wrong, ...]:
-    """What was wrong with the answers of this iteration so far, each of which led to a question of its own."""
+    """Return what was wrong with the answers of this iteration so far, each of which led to a question of its own."""
     facts = (event.fact for event in _events(attempt))
     return tuple(fact for fact in facts if isinstance(fact, Wrong))
 
 
 def failure_of(attempt: Attempt, wrong: tuple[Wrong, ...]) -> Failure | None:
-    """What the agent is told of its last answer; if that was no use, after the fault that it was to mend."""
+    """Return what the agent is told of its last answer; if that was no use, after the fault that it was to mend."""
     if not wrong:
         return None
     fault, last = _fault(wrong), wrong[-1]
@@ -51,7 +51,7 @@ def failure_of(attempt: Attempt, wrong: tuple[Wrong, ...]) -> Failure | None:
 
 
 def given_up(wrong: tuple[Wrong, ...], why: ExhaustionReason) -> CandidateFailed:
-    """The end of an iteration that cannot be mended because its agent is not asked again."""
+    """Return the end of an iteration that cannot be mended because its agent is not asked again."""
     fault = _fault(wrong)
     if fault is None:
         assert isinstance(wrong[-1], e.Unusable)
@@ -98,7 +98,7 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
 
 
 def _folder(attempt: Attempt) -> Path:
-    """Where the files lie that are proposed as they are."""
+    """Return where the files lie that are proposed as they are."""
     if attempt.iteration.edit:
         return edit_folder(attempt.workspace, attempt.run, attempt.iteration.edit)
     return (
@@ -107,7 +107,7 @@ def _folder(attempt: Attempt) -> Path:
 
 
 def usable(attempt: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal]:
-    """The proposal's files over the incumbent's, and what it means: an agent may leave out what it does not change.
+    """Return the proposal's files over the incumbent's, and what it means: an agent may leave out what it does not change.
 
     Raises CandidateFailed and BadReply.
     """
@@ -128,7 +128,7 @@ def usable(attempt: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Prop
 
 
 def _meant(attempt: Attempt, proposal: Proposal, files: dict[str, bytes]) -> Proposal:
-    """The operator's memo before the agent's; and what a repair does not say again is as it was said before."""
+    """Return the operator's memo before the agent's; and what a repair does not say again is as it was said before."""
     before = attempt.iteration
     told = [event.fact.text for event in _events(attempt) if isinstance(event.fact, e.MemoGiven)]
     tune, point = proposal.tune, proposal.point
@@ -145,7 +145,7 @@ def _meant(attempt: Attempt, proposal: Proposal, files: dict[str, bytes]) -> Pro
 
 
 def _has(attempt: Attempt, files: dict[str, bytes], name: str) -> bool:
-    """Whether the files have a parameter of this name."""
+    """Return whether the files have a parameter of this name."""
     try:
         return name in space.read_point(replace(attempt.task, tune={name: ()}), files)
     except space.SpaceError:
@@ -157,7 +157,7 @@ def _events(attempt: Attempt) -> Iterable[e.Event]:
 
 
 def _start(attempt: Attempt) -> dict[str, bytes]:
-    """The files that a proposal starts from."""
+    """Return the files that a proposal starts from."""
     return (
         edits.present(attempt.task.folder, attempt.task.editable)
         if attempt.is_baseline

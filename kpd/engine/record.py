@@ -43,7 +43,7 @@ async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
 
 
 def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
-    """What the verdict means now: the incumbent may have changed since it was judged."""
+    """Return what the verdict means now: the incumbent may have changed since it was judged."""
     assert found.judged is not None
     verdict = found.judged.verdict
     if attempt.is_baseline:
@@ -68,7 +68,7 @@ def write_report(workspace: Workspace, run: Run, direction: Direction) -> None:
 
 
 def report(run: Run, direction: Direction) -> str:
-    """The run in Markdown: how it ended, and a row an iteration."""
+    """Return the run in Markdown: how it ended, and a row an iteration."""
     best, baseline = run.best, run.baseline
     word = run.status.outcome if isinstance(run.status, Ended) else run.status.name
     lines = [f"# {run.task} · {run.id}", "", f"{word.replace('_', ' ')}: {of_run(run)}", ""]

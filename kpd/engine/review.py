@@ -10,7 +10,7 @@ from kpd.model.waits import ForApproval
 
 
 def wanted(attempt: Attempt) -> bool:
-    """Whether a person is to look at the candidate, or was asked to."""
+    """Return whether a person is to look at the candidate, or was asked to."""
     return attempt.iteration.review != "" or (attempt.run.approve and not is_operators(attempt.iteration.agent))
 
 

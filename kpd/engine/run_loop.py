@@ -105,7 +105,7 @@ class RunLoop:
                 await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
 
     def _snapshot(self) -> Task:
-        """The task as the run began: iterations are staged from this copy, whatever happens to the task folder.
+        """Return the task as the run began: iterations are staged from this copy, whatever happens to the task folder.
 
         Raises TaskError when the copy is not what it was when it was made: its judge could be another one.
         """

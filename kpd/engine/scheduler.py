@@ -121,7 +121,7 @@ class Scheduler:
             self._later = asyncio.get_running_loop().call_later(min(until) - now, self._work.set)
 
     def _place(self, run: Run) -> Placement | Wait | None:
-        """Where the run can go on now, or what it waits for; None when it has just been ended instead."""
+        """Return where the run can go on now, or what it waits for; None when it has just been ended instead."""
         # Runs that wait for their host keep their task, too.
         state = self._journal.state
         tasks = {other.task: other.id for other in state.begun}

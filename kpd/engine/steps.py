@@ -52,7 +52,7 @@ async def propose(attempt: Attempt, found: Detail) -> e.Proposed:
 
 
 async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
-    """The first answer that can be used. Each that cannot is in the log: a restart goes on with the next question."""
+    """Return the first answer that can be used. Each that cannot is in the log: a restart goes on with the next question."""
     while True:
         wrong = answers(attempt)
         bad = [one for one in wrong[-BAD_REPLIES:] if isinstance(one, e.Unusable)]
@@ -73,13 +73,13 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
 
 
 async def screen(attempt: Attempt, found: Detail) -> e.Screened:
-    """Only a touched protected file rejects by itself; tripwires explain and flag."""
+    """Return only a touched protected file rejects by itself; tripwires explain and flag."""
     flags = tripwires(attempt.files_of(attempt.parent), attempt.candidate(), attempt.task.protected)
     return e.Screened(*_blank(attempt), flags)
 
 
 async def stage(attempt: Attempt, found: Detail) -> e.Staged:
-    """The pristine task with the candidate's files laid over it, on the host."""
+    """Return the pristine task with the candidate's files laid over it, on the host."""
     tree = await attempt.bench.stage(attempt.candidate())
     return e.Staged(*_blank(attempt), tree)
 
@@ -137,7 +137,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
 
 
 async def judge(attempt: Attempt, found: Detail) -> e.Judged:
-    """The baseline is judged against itself: its interval is the noise of this machine."""
+    """Return the baseline is judged against itself: its interval is the noise of this machine."""
     verdict = _verdict(attempt, found)
     if _is_confirmed(attempt, found):
         verdict = await _confirmed(attempt, verdict)
@@ -146,7 +146,7 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
 
 
 def _verdict(attempt: Attempt, found: Detail) -> Verdict:
-    """What the samples say. Raises OSError when they are not those that were measured."""
+    """Return what the samples say. Raises OSError when they are not those that were measured."""
     assert found.timed is not None
     raw = attempt.folder.read(TIMING)
     if digest(raw) != found.timed.samples:
@@ -155,13 +155,13 @@ def _verdict(attempt: Attempt, found: Detail) -> Verdict:
 
 
 def _is_confirmed(attempt: Attempt, found: Detail) -> bool:
-    """Whether the task asks for more of the baseline and of what would be accepted. Raises OSError."""
+    """Return whether the task asks for more of the baseline and of what would be accepted. Raises OSError."""
     wanted = attempt.task.check.sanitizer or attempt.task.final.command is not None
     return wanted and (attempt.is_baseline or _verdict(attempt, found).accepted)
 
 
 async def _confirmed(attempt: Attempt, verdict: Verdict) -> Verdict:
-    """What is only worth its time for the baseline and for what would be accepted: a memcheck, and held-out cases."""
+    """Return what is only worth its time for the baseline and for what would be accepted: a memcheck, and held-out cases."""
     candidate = await _object(attempt, attempt.candidate())
     try:
         await attempt.bench.memcheck(candidate.job, attempt.job("memcheck"), attempt.say("job"))
@@ -202,13 +202,13 @@ async def profile(attempt: Attempt, found: Detail) -> e.Profiled:
 
 
 def _is_counted(attempt: Attempt, found: Detail) -> bool:
-    """Whether the candidate is worth a profiler's time."""
+    """Return whether the candidate is worth a profiler's time."""
     policy = attempt.config.run.profile
     return policy != "never" and (policy != "accepted" or _stays(attempt, found))
 
 
 def _stays(attempt: Attempt, found: Detail) -> bool:
-    """Whether it is the baseline, or better."""
+    """Return whether it is the baseline, or better."""
     return attempt.is_baseline or (found.judged is not None and found.judged.verdict.accepted)
 
 
@@ -237,7 +237,7 @@ class Step:
     wanted: Callable[[Attempt], bool] = lambda at: True
 
     def use(self, attempt: Attempt, found: Detail) -> DeviceUse:
-        """What it has to do with the run's device now. Raises OSError."""
+        """Return what it has to do with the run's device now. Raises OSError."""
         return "thinks" if self.thinks else "measures" if self.measures(attempt, found) else ""
 
 
@@ -262,12 +262,12 @@ def _blank(attempt: Attempt) -> tuple[str, int, float, float]:
 
 
 async def _object(attempt: Attempt, files: dict[str, bytes]) -> BuiltObject:
-    """The built files. The host has them already, unless its jobs were cleaned away. Raises BuildError, HostError."""
+    """Return the built files. The host has them already, unless its jobs were cleaned away. Raises BuildError, HostError."""
     return await attempt.bench.build(await attempt.bench.stage(files), files, attempt.say("build"))
 
 
 def feedback(log: str) -> str:
-    """The beginning of a log in whole lines, as far as an agent may see it."""
+    """Return the beginning of a log in whole lines, as far as an agent may see it."""
     if len(log) <= MOST_FEEDBACK:
         return log
     kept = log[:MOST_FEEDBACK].rpartition("\n")[0] or log[:MOST_FEEDBACK]
@@ -275,7 +275,7 @@ def feedback(log: str) -> str:
 
 
 def unified(before: dict[str, bytes], after: dict[str, bytes]) -> str:
-    """A patch from `before` to `after`, files in name order."""
+    """Return a patch from `before` to `after`, files in name order."""
     patch: list[str] = []
     for path in sorted(after):
         old, new = (side.get(path, b"").decode(errors="replace").splitlines(keepends=True) for side in (before, after))

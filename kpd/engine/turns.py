@@ -23,7 +23,7 @@ Say = Callable[[Wait | None], None]
 
 
 def next_to_measure(asking: Iterable[str], measured: Mapping[str, int], state: State) -> str | None:
-    """Who measures next: who has done so longest ago; of those who have not done so yet, the oldest run.
+    """Return who measures next: who has done so longest ago; of those who have not done so yet, the oldest run.
 
     So nobody waits for more than one turn of each of the others. `measured` numbers the last turn of each. A run that
     is paused is passed over, and all of them while the queue is held; what is no run's id is a job of a person's.
@@ -129,5 +129,5 @@ class DeviceClaim:
 
 
 def claim_of(turns: Turns, journal: Journal, run: str) -> DeviceClaim:
-    """A run's claim: what it waits for is said on the run."""
+    """Return a run's claim: what it waits for is said on the run."""
     return DeviceClaim(turns, run, WaitReporter(journal, run))

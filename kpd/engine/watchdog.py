@@ -46,7 +46,7 @@ class IdleDeviceWork:
 
 
 def idle_devices(state: State) -> list[IdleDeviceWork]:
-    """The devices that work waits for although nothing is measured on them."""
+    """Return the devices that work waits for although nothing is measured on them."""
     found: dict[DeviceRef, IdleDeviceWork] = {}
     used = set()
     thinks: dict[DeviceRef, float] = {}  # where runs think: since when the last of them does
@@ -75,14 +75,14 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
 
 
 def _left(state: State, run: Run) -> bool:
-    """Whether a run that nothing keeps has nothing to do on its device: a person has paused it, or is to edit."""
+    """Return whether a run that nothing keeps has nothing to do on its device: a person has paused it, or is to edit."""
     if run.paused:
         return not run.measures
     return isinstance(plan.next_action(run, state.direction(run)), plan.Wait)
 
 
 def _kept_by(state: State, run: Run) -> tuple[str, IdleReason | None]:
-    """What keeps a run that has begun from going on, after a word for it; None where it goes on.
+    """Return what keeps a run that has begun from going on, after a word for it; None where it goes on.
 
     What a person has paused waits for that person, who knows.
     """
@@ -125,7 +125,7 @@ class Watchdog:
         self._usual: dict[Key, float | None] = {}
 
     def look(self, state: State, at: float, idle_s: float, usual: Usual) -> list[e.DeviceIdle | e.StepStalled]:
-        """What a person should know now and was not told yet. `at` is in seconds; no device is idle with `idle_s` 0."""
+        """Return what a person should know now and was not told yet. `at` is in seconds; no device is idle with `idle_s` 0."""
         devices = {one.key: one for one in idle_devices(state)} if idle_s else {}
         steps = {key: run for run, key in steps_under_way(state)}
         self._note((*devices, *steps), at)
@@ -156,7 +156,7 @@ class Watchdog:
             self._usual.pop(key, None)
 
     def _first(self, key: Key) -> bool:
-        """Whether it is told for the first time, which it is with this."""
+        """Return whether it is told for the first time, which it is with this."""
         if key in self._told:
             return False
         self._told.add(key)
@@ -164,7 +164,7 @@ class Watchdog:
 
 
 def usual_s(journal: Journal, run: str, step: StepName) -> float | None:
-    """The median of what the step has taken in the run so far, in seconds. Raises JournalError."""
+    """Return the median of what the step has taken in the run so far, in seconds. Raises JournalError."""
     facts = (event.fact for event in journal.events(run))
     taken = [fact.seconds for fact in facts if isinstance(fact, e.StepFact) and e.STEP_OF[type(fact)] == step]
     return median(taken) if taken else None

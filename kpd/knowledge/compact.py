@@ -84,7 +84,7 @@ async def compact(
 
 
 def _due(workspace: Workspace, task: str, limit: int) -> tuple[list[MemoryEntry], str]:
-    """The entries to summarise, oldest first, and when the newest of all came about."""
+    """Return the entries to summarise, oldest first, and when the newest of all came about."""
     book, summary = notebook(workspace, task), read_summary(workspace, task)
     found = sorted((e for e in book.entries if e.at > summary.until), key=lambda entry: entry.at)
     if len(fitting(found, book.notes, summary.body, limit)) == len(found) or found[-1].at <= summary.refused:

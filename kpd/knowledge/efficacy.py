@@ -61,7 +61,7 @@ def efficacy(runs: Iterable[Run]) -> dict[str, Efficacy]:
 
 
 def by_efficacy(findings: Iterable[Finding], known: Mapping[str, Efficacy]) -> tuple[Finding, ...]:
-    """The severest first. Within a severity: what has helped before, by the gain of an average try; then what nobody
+    """Return the severest first. Within a severity: what has helped before, by the gain of an average try; then what nobody
     has tried; then what was tried in vain, the least often first. Otherwise as they come."""
 
     def place(finding: Finding) -> tuple[int, int, float]:
@@ -74,7 +74,7 @@ def by_efficacy(findings: Iterable[Finding], known: Mapping[str, Efficacy]) -> t
 
 
 def aimed_at(iteration: Iteration, fired: Iterable[str]) -> tuple[str, ...]:
-    """The rules that an iteration was to satisfy, each once: those it named, as far as there are such rules.
+    """Return the rules that an iteration was to satisfy, each once: those it named, as far as there are such rules.
 
     One that named none aimed at those that had `fired` on what it started from and look at the metric it meant to move.
     """
@@ -88,7 +88,7 @@ def _looking(expected: Expectation, fired: Iterable[str]) -> tuple[str, ...]:
 
 
 def _tried(run: Run, iteration: Iteration) -> tuple[str, ...]:
-    """The rules that had fired on its parent and that it aimed at; none for what was never measured nor found bad."""
+    """Return the rules that had fired on its parent and that it aimed at; none for what was never measured nor found bad."""
     parent = run.iteration(iteration.parent)
     if parent is None or parent.number == iteration.number or iteration.outcome in (None, "baseline"):
         return ()

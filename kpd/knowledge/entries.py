@@ -35,7 +35,7 @@ def measured(
     before: Mapping[str, float],
     after: Mapping[str, float],
 ) -> Iterable[str]:
-    """The lines of an iteration that has ended; `before` and `after` are its parent's metrics and its own."""
+    """Return the lines of an iteration that has ended; `before` and `after` are its parent's metrics and its own."""
     yield f"- memo: {escaped(iteration.memo) or '(none)'}"
     marked = f"{outcome} by hand: {escaped(override(iteration.override))}" if iteration.override else outcome
     reason = "" if iteration.override else escaped(iteration_ended(cause))
@@ -53,7 +53,7 @@ def measured(
 
 
 def lineage(run: Run, number: int | None) -> set[int]:
-    """The iteration `number` and all that it goes back to; none for None."""
+    """Return the iteration `number` and all that it goes back to; none for None."""
     found: set[int] = set()
     while number is not None and number not in found and (iteration := run.iteration(number)) is not None:
         found.add(number)

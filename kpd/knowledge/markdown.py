@@ -37,7 +37,7 @@ def lines(text: str, own: re.Pattern[str]) -> Iterator[MarkdownLine]:
 
 
 def cut(text: str, limit: int) -> str:
-    """`text` within `limit` characters, at a whole line; the last line is … where something is missing."""
+    """Return `text` within `limit` characters, at a whole line; the last line is … where something is missing."""
     if len(text) <= limit:
         return text
     whole = text[: max(limit - 1, 0)].rpartition("\n")[0]
@@ -45,7 +45,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def open_fence(text: str) -> str:
-    """The fence that `text` leaves open, empty where it leaves none."""
+    """Return the fence that `text` leaves open, empty where it leaves none."""
     fence = ""
     for line in text.split("\n"):
         fence = _after(line, fence)
@@ -53,7 +53,7 @@ def open_fence(text: str) -> str:
 
 
 def _after(line: str, fence: str) -> str:
-    """The fence that is open after `line`, with `fence` open before it."""
+    """Return the fence that is open after `line`, with `fence` open before it."""
     found = _FENCE.fullmatch(line)
     if found is None:
         return fence

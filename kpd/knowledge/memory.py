@@ -63,7 +63,7 @@ def overruled(workspace: Workspace, run: Run, chosen: Iteration, reason: str, at
 
 
 def read(workspace: Workspace, task: str, limit: int) -> str:
-    """The newest part of a task's memory, at most `limit` characters, cut at an entry. Raises OSError."""
+    """Return the newest part of a task's memory, at most `limit` characters, cut at an entry. Raises OSError."""
     text = _text(_path(workspace, task))
     if len(text) <= limit:
         return text
@@ -73,7 +73,7 @@ def read(workspace: Workspace, task: str, limit: int) -> str:
 
 
 def past(workspace: Workspace, task: str, run_id: str, limit: int = PAST, begun: float = 0.0) -> str:
-    """What earlier runs of a task have left, at most `limit` characters: it stays the same while a run goes on.
+    """Return what earlier runs of a task have left, at most `limit` characters: it stays the same while a run goes on.
 
     People's notes first, then the summary in place of the entries that it stands for, then the newest entries in full.
     `begun` is when the run began (Unix time): an older section of its id is another run's, as ids start again when a
@@ -92,7 +92,7 @@ def past(workspace: Workspace, task: str, run_id: str, limit: int = PAST, begun:
 
 
 def fitting(found: Iterable[MemoryEntry], notes: str, brief: str, limit: int) -> list[MemoryEntry]:
-    """The newest entries that a prompt of `limit` characters shows beside people's notes and a summary `brief`.
+    """Return the newest entries that a prompt of `limit` characters shows beside people's notes and a summary `brief`.
 
     In the order of time. Long ones, which people may have written much below, are cut.
     """
@@ -102,7 +102,7 @@ def fitting(found: Iterable[MemoryEntry], notes: str, brief: str, limit: int) ->
 
 
 def _ahead(notes: str, brief: str, limit: int) -> list[str]:
-    """What stands before the entries."""
+    """Return what stands before the entries."""
     parts = [cut(notes, limit // 4)]
     if brief:
         parts.append("Older runs in brief:\n\n" + cut(brief, limit // 2))
@@ -110,13 +110,13 @@ def _ahead(notes: str, brief: str, limit: int) -> list[str]:
 
 
 def guidance(workspace: Workspace, task: str) -> tuple[str, str]:
-    """What people wrote under `## Avoid` and `## Try` in the task's memory, wherever that is. Raises OSError."""
+    """Return what people wrote under `## Avoid` and `## Try` in the task's memory, wherever that is. Raises OSError."""
     book = notebook(workspace, task)
     return cut(book.avoid, GUIDANCE), cut(book.wanted, GUIDANCE)
 
 
 def _newest(found: list[MemoryEntry], room: int) -> list[MemoryEntry]:
-    """The newest entries that fit into `room` characters with the headings of their runs, oldest first."""
+    """Return the newest entries that fit into `room` characters with the headings of their runs, oldest first."""
     kept: list[MemoryEntry] = []
     for entry in sorted(found, key=lambda entry: entry.at, reverse=True):
         above = 0 if kept and kept[-1].heading == entry.heading else len(f"## {entry.heading}\n\n")
@@ -147,7 +147,7 @@ def _text(path: Path) -> str:
 
 
 def notebook(workspace: Workspace, task: str) -> MemoryFile:
-    """A task's memory as it stands; empty when there is none. Raises OSError."""
+    """Return a task's memory as it stands; empty when there is none. Raises OSError."""
     return read_notebook(_text(_path(workspace, task)))
 
 

@@ -35,7 +35,7 @@ class MemoryEntry:
     decided: str = ""
 
     def line(self, name: str) -> str:
-        """What stands after `- name:`, unescaped; empty when there is no such line."""
+        """Return what stands after `- name:`, unescaped; empty when there is no such line."""
         start = f"- {name}: "
         return next((bare(line[len(start) :].strip()) for line in self.text.split("\n") if line.startswith(start)), "")
 
@@ -63,7 +63,7 @@ class MemoryFile:
 
 
 def read_notebook(text: str) -> MemoryFile:
-    """Any text is a notebook: what is not understood is notes.
+    """Return any text is a notebook: what is not understood is notes.
 
     A section `Avoid` or `Try`, of any level and in any case of letters, ends at the next heading that is not below it,
     or where kpd goes on. Lines under an entry belong to it, with their headings; those between a run's heading and its

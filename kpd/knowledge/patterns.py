@@ -60,7 +60,7 @@ def regenerate(workspace: Workspace) -> bool:
 
 
 def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int, besides: str = "") -> str:
-    """What PATTERNS.md says of `rules`, in their order, at most `limit` characters: of `arch` first, a few lines each.
+    """Return what PATTERNS.md says of `rules`, in their order, at most `limit` characters: of `arch` first, a few lines each.
 
     `besides` is a task whose own patterns are left out, where its memory is told anyway. Raises OSError.
     """
@@ -88,7 +88,7 @@ def tried(workspace: Workspace, task: str) -> Iterator[TriedIteration]:
 
 
 def _word(entry: MemoryEntry, decided: str) -> str:
-    """What became of it; empty for what was skipped, interrupted or lost to the infrastructure."""
+    """Return what became of it; empty for what was skipped, interrupted or lost to the infrastructure."""
     if decided:
         return "rolled back" if decided == "rolled back" else "accepted by hand"
     word, by_hand = entry.outcome
@@ -100,7 +100,7 @@ def _word(entry: MemoryEntry, decided: str) -> str:
 
 
 def _arch(heading: str) -> str:
-    """What a run's heading says it ran on: the architecture, or the device in a heading that does not name that."""
+    """Return what a run's heading says it ran on: the architecture, or the device in a heading that does not name that."""
     where, *arch = bare(heading).split(" · ")[2:] or ("unknown",)
     return arch[0] if arch else where.partition("/")[2] or where
 
@@ -158,7 +158,7 @@ def _whole(lines: list[str], limit: int) -> str:
 
 
 def _tasks(workspace: Workspace) -> list[str]:
-    """The tasks of which there is a memory; a summary or a README is none."""
+    """Return the tasks of which there is a memory; a summary or a README is none."""
     own = ("README", _path(workspace).stem)
     files = (path for path in workspace.memory.glob("*.md") if path.is_file())
     return sorted(path.stem for path in files if NAME.fullmatch(path.stem) and path.stem not in own)

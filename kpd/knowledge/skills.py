@@ -34,7 +34,7 @@ class Skills:
     bad: Mapping[str, str] = field(default_factory=dict)
 
     def catalogue(self, kind: Literal["cpu", "gpu"] | None = None) -> str:
-        """One line a skill: what an agent chooses from before it reads a body.
+        """Return one line a skill: what an agent chooses from before it reads a body.
 
         With `kind` without the skills of rules that only look at the other kind of device. One that belongs to no rule
         is for both.
@@ -48,7 +48,7 @@ class BadSkill(ValueError):
 
 
 def load_skills(workspace: Workspace | None = None) -> Skills:
-    """Those of plug-ins' rules and the shipped ones, overridden and added to by the workspace's.
+    """Return those of plug-ins' rules and the shipped ones, overridden and added to by the workspace's.
 
     A bad file hides nothing.
 
@@ -75,7 +75,7 @@ def load_skills(workspace: Workspace | None = None) -> Skills:
 
 
 def read_skill(path: Path) -> Skill:
-    """Raises BadSkill, also for what is no regular file or cannot be read."""
+    """Raise BadSkill, also for what is no regular file or cannot be read."""
     if not _ID.fullmatch(path.stem):
         raise BadSkill("a skill is named after its rule: lower-case letters, digits and _")
     try:

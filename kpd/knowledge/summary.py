@@ -78,7 +78,7 @@ def read_summary(workspace: Workspace, task: str) -> Summary:
 
 
 def sections_of(reply: str) -> str | None:
-    """The three sections of a model's reply as items of harmless words, or None when it has not each of them once.
+    """Return the three sections of a model's reply as items of harmless words, or None when it has not each of them once.
 
     What stands before the first is left out, and so are headings and fences inside.
     """
@@ -107,6 +107,6 @@ def _section(title: str) -> str:
 
 
 def _words(text: str) -> str:
-    """A line of a reply without its list mark. It may have been escaped before, as what it summarises is."""
+    """Return a line of a reply without its list mark. It may have been escaped before, as what it summarises is."""
     stripped = _ITEM.sub("", text.strip(), count=1)
     return "" if stripped.startswith(("```", "~~~")) else escaped(bare(stripped))

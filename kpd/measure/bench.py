@@ -96,13 +96,13 @@ class Bench(Protocol):
         """Which of a candidate's kernel launches are profiled, on a GPU."""
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        """The pristine task with `files` laid over it, as a tree on the host; its digest.
+        """Return the pristine task with `files` laid over it, as a tree on the host; its digest.
 
         What this bench has staged or built before costs no round trip, here and in `build`.
         """
 
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
-        """Raises BuildError, the candidate's fault."""
+        """Raise BuildError, the candidate's fault."""
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
         """Compare with the oracle on fresh secret seeds. `built` is an Object's job. Raises CheckFailed."""
@@ -120,7 +120,7 @@ class Bench(Protocol):
         """Look for accesses out of bounds that a check cannot see, if the task asks for that. Raises CheckFailed."""
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:
-        """The cases that the task holds out, for the baseline (no incumbent) or a candidate that is to be accepted.
+        """Return the cases that the task holds out, for the baseline (no incumbent) or a candidate that is to be accepted.
 
         None when it holds none out. Raises CheckFailed.
         """
@@ -129,10 +129,10 @@ class Bench(Protocol):
         """Let a job of check or time run again when it is next asked for, if the host can be reached; end it first."""
 
     async def listing(self, built: str) -> CompilerListing:
-        """What the compiler wrote in build job `built`."""
+        """Return what the compiler wrote in build job `built`."""
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
         """Run a script that a profiler needs, where the candidate is timed."""
 
     async def output(self, job: str, name: str, limit: int) -> bytes:
-        """What a job has left in its `out/`. Raises HostError."""
+        """Return what a job has left in its `out/`. Raises HostError."""

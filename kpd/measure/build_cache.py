@@ -24,7 +24,7 @@ class BuildCache:
         self._objects: OrderedDict[str, tuple[str, BuiltObject]] = OrderedDict()
 
     async def stage(self, files: Mapping[str, bytes], whole: Mapping[str, bytes]) -> str:
-        """The tree of a candidate's `files`, laid over its task: `whole`. Raises HostError.
+        """Return the tree of a candidate's `files`, laid over its task: `whole`. Raises HostError.
 
         One that is known is untouched, or will not be read: its object is there.
         """
@@ -37,7 +37,7 @@ class BuildCache:
     async def build(
         self, tree: str, files: Mapping[str, bytes], build: Callable[[], Awaitable[BuiltObject]]
     ) -> BuiltObject:
-        """What was built of these files, or else is now. Raises what `build` raises."""
+        """Return what was built of these files, or else is now. Raises what `build` raises."""
         key = self._key(files)
         if key in self._objects:
             self._objects.move_to_end(key)

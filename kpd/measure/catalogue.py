@@ -21,13 +21,13 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> Bench:
 
 
 def flags_of(task: Task) -> AllowList | None:
-    """The compiler flags that a candidate may set; None where kpd knows no compiler. Raises PlugInError."""
+    """Return the compiler flags that a candidate may set; None where kpd knows no compiler. Raises PlugInError."""
     reference = _of(task).flags
     return cast(AllowList, _imported(task, "has the flags of", reference)) if reference else None
 
 
 def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
-    """The kind of device for a task in this language; one with its own benchmark may ask for a GPU."""
+    """Return the kind of device for a task in this language; one with its own benchmark may ask for a GPU."""
     if need.device:
         return need.device
     try:

@@ -50,13 +50,13 @@ class BuildError(Exception):
 
 
 def readable(stderr: bytes) -> str:
-    """What the compiler said, at most LOG_LIMIT characters of it."""
+    """Return what the compiler said, at most LOG_LIMIT characters of it."""
     text = stderr.decode(errors="replace")
     return text if len(text) <= LOG_LIMIT else f"{text[:LOG_LIMIT]}\n[{len(text) - LOG_LIMIT} more characters]\n"
 
 
 def useful(log: str) -> str:
-    """The first errors with the source lines that follow them; the whole log where no line looks like an error."""
+    """Return the first errors with the source lines that follow them; the whole log where no line looks like an error."""
     kept: list[str] = []
     errors = 0
     follows = False
@@ -74,7 +74,7 @@ def useful(log: str) -> str:
 
 
 def first_error(log: str) -> str:
-    """One line for a table."""
+    """Return one line for a table."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     error = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "the compiler gave no reason")
     if tool := _TOOL.match(error):  # what it was given is a temporary file
@@ -84,7 +84,7 @@ def first_error(log: str) -> str:
 
 
 def kind_of(log: str) -> Kind:
-    """What the first error of a failed compilation is about."""
+    """Return what the first error of a failed compilation is about."""
     first = next((line for line in log.splitlines() if _ERROR.search(line)), "")
     if first.startswith("ptxas "):  # it has no linker's trouble but this
         return "structural" if "Unresolved extern" in first else "semantic"
@@ -94,5 +94,5 @@ def kind_of(log: str) -> Kind:
 
 
 def warnings(log: str) -> int:
-    """How many the compiler gave."""
+    """Return how many the compiler gave."""
     return len(_WARNING.findall(log))

@@ -23,7 +23,7 @@ async def contest(
     keep: Callable[[tuple[ProcessSample, ...]], None],
     thorough: bool = False,
 ) -> tuple[ProcessSample, ...]:
-    """All samples, disturbed ones too; `keep` is told after every one. `job` names a job on the host.
+    """Return all samples, disturbed ones too; `keep` is told after every one. `job` names a job on the host.
     `thorough` goes on to the last look, however clear it is before.
 
     One job would run all processes that a verdict can ever need, and is ended as soon as the verdict is settled. It has

@@ -30,11 +30,11 @@ class AllowList:
     takes: frozenset[str] = frozenset()
 
     def allows(self, flag: str) -> bool:
-        """Whether a candidate may set `flag`."""
+        """Return whether a candidate may set `flag`."""
         return len(flag) <= LONGEST and (flag in self.exact or any(shape.fullmatch(flag) for shape in self.shapes))
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """The flags in `text`, split at blanks (there is no quoting), each as one word: `-Xptxas -O3` as `-Xptxas=-O3`.
+        """Return the flags in `text`, split at blanks (there is no quoting), each as one word: `-Xptxas -O3` as `-Xptxas=-O3`.
 
         Raises FlagError naming the first that is refused.
         """
@@ -54,7 +54,7 @@ class AllowList:
         return tuple(flags)
 
     def of_build_json(self, raw: bytes) -> tuple[str, ...]:
-        """The flags that a candidate's build.json asks for: {"flags": "-O2 …"}. Raises FlagError."""
+        """Return the flags that a candidate's build.json asks for: {"flags": "-O2 …"}. Raises FlagError."""
         try:
             table = json.loads(raw)
         except (ValueError, RecursionError) as err:

@@ -13,7 +13,7 @@ SEED = 20_150_423
 
 
 def half_width(values: Sequence[float], confidence: float) -> float:
-    """Half the width of the symmetric bootstrap interval around the mean of `values`, one value a cluster.
+    """Return half the width of the symmetric bootstrap interval around the mean of `values`, one value a cluster.
 
     Clusters are drawn with replacement, always from the same seed, and the interval holds the `confidence` share of the
     resampled means. That is too narrow for few clusters, so it is stretched by sqrt(n / (n - 1)) * t / z (Hesterberg,

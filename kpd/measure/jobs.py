@@ -13,7 +13,7 @@ GONE = 90
 
 
 async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
-    """The job's result when its script came to an end or to its time limit. Raises HostError for everything else.
+    """Return the job's result when its script came to an end or to its time limit. Raises HostError for everything else.
 
     What was killed from outside, or lost, or disturbed says nothing about a candidate; it is forgotten, so that it can
     run again.
@@ -42,7 +42,7 @@ async def forget(host: Host, id: str) -> None:
 
 
 def cut_short(result: JobResult) -> bool:
-    """Whether the job was ended from outside: by an operator's skip, a shutdown, a crash.
+    """Return whether the job was ended from outside: by an operator's skip, a shutdown, a crash.
 
     If that was before it was asked for (`cached`), or the host fell, nothing is wrong: what it did not come to may be
     run now.
@@ -51,7 +51,7 @@ def cut_short(result: JobResult) -> bool:
 
 
 async def refuse_unfinished(host: Host, result: JobResult) -> None:
-    """Raises HostError when the script did not come to its end or to its time limit; the job is forgotten then."""
+    """Raise HostError when the script did not come to its end or to its time limit; the job is forgotten then."""
     if cut_short(result) or (result.rc < 0 and not result.reason):
         ended = result.reason or f"ended by signal {-result.rc}"
         await host.forget(result.id)
@@ -62,13 +62,13 @@ async def refuse_unfinished(host: Host, result: JobResult) -> None:
 
 
 async def unreported(host: Host, result: JobResult, why: str) -> HostError:
-    """The error for a job that ended without a report that can be read; it is forgotten, so that it can run again."""
+    """Return the error for a job that ended without a report that can be read; it is forgotten, so that it can run again."""
     await host.forget(result.id)
     return HostError("host", f"{host.name}: job {result.id} did not report: {why}; {tail(result.stderr)}")
 
 
 def key(kind: str, *parts: str | bytes) -> str:
-    """A job's id from all that its outcome depends on: the host then runs it once, and its folder is the cache."""
+    """Return a job's id from all that its outcome depends on: the host then runs it once, and its folder is the cache."""
     hashed = hashlib.sha256()
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part
@@ -77,12 +77,12 @@ def key(kind: str, *parts: str | bytes) -> str:
 
 
 def out(host: Host, job: str, name: str) -> str:
-    """The path on the host of a file that a job left in its `out/`."""
+    """Return the path on the host of a file that a job left in its `out/`."""
     return f"{host.root}/jobs/{job}/out/{name}"
 
 
 def tail(output: bytes, lines: int = 3) -> str:
-    """The last few lines of what a program said, as one."""
+    """Return the last few lines of what a program said, as one."""
     return " · ".join(output.decode(errors="replace").split("\n")[-lines - 1 :]).strip(" ·")
 
 

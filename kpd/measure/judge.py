@@ -33,7 +33,7 @@ class BadSamples(ValueError):
 
 
 def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
-    """What the untainted samples support. Raises BadSamples."""
+    """Return what the untainted samples support. Raises BadSamples."""
     ratios = _ratios(clean(samples))
     if len(ratios) < LOOKS[0]:
         raise BadSamples(f"only {len(ratios)} untainted processes, and a verdict needs {LOOKS[0]}: a busy machine?")
@@ -43,7 +43,7 @@ def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
 
 
 def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool = False) -> int:
-    """How many more processes the verdict needs; 0 when it is settled, or `thorough` has all that there may be.
+    """Return how many more processes the verdict needs; 0 when it is settled, or `thorough` has all that there may be.
 
     Tainted samples do not count, so their retakes are asked for; when to give up on those is the caller's to say.
     Raises BadSamples.
@@ -59,7 +59,7 @@ def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool
 
 
 def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
-    """The samples without a taint, by process number, checked. Raises BadSamples."""
+    """Return the samples without a taint, by process number, checked. Raises BadSamples."""
     kept = sorted((sample for sample in samples if not sample.taint), key=lambda sample: sample.process)
     for sample, following in pairwise(kept):
         if sample.process == following.process:
@@ -81,7 +81,7 @@ def log_ratio(case: CaseSample) -> float:
 
 
 def percent(ratio: float) -> float:
-    """A log ratio as percent of time saved, kept finite for ratios that no machine gives."""
+    """Return a log ratio as percent of time saved, kept finite for ratios that no machine gives."""
     return -100 * expm1(min(-ratio, 700.0))
 
 
@@ -119,13 +119,13 @@ def _look(ratios: Sequence[float], min_gain_pct: float) -> _Look:
 
 
 def _won_before(ratios: Sequence[float], min_gain_pct: float) -> bool:
-    """Whether the look before this one won, too, with processes enough to be believed."""
+    """Return whether the look before this one won, too, with processes enough to be believed."""
     before = max((look for look in LOOKS if look < len(ratios)), default=0)
     return before >= FEWEST and _look(ratios[:before], min_gain_pct).wins
 
 
 def _rule(found: _Look, accepted: bool, min_gain_pct: float) -> Rule:
-    """Which rule decided."""
+    """Return which rule decided."""
     if accepted:
         return "confirmed"
     if found.word == "faster":
@@ -155,7 +155,7 @@ class HeldOutResult:
 
 
 def held_out(verdict: Verdict, final: HeldOutResult, min_gain_pct: float) -> Verdict:
-    """The verdict with what the held-out cases say.
+    """Return the verdict with what the held-out cases say.
 
     None is accepted that is slower on them in both halves, and by more than `min_gain_pct` and twice the half-width of
     the verdict's own interval: so much a single A B B A can be off by luck.

@@ -39,7 +39,7 @@ class LineReader:
         self._rest = bytearray()
 
     def add(self, piece: OutputChunk) -> list[ReportLine]:
-        """The lines that the piece completes. Raises CodecError when one has no end, or when bytes are missing."""
+        """Return the lines that the piece completes. Raises CodecError when one has no end, or when bytes are missing."""
         if piece.offset != self._start + len(self._rest):
             raise CodecError(f"bytes are missing before {piece.offset}")
         whole, newline, rest = piece.data.rpartition(b"\n")
@@ -90,7 +90,7 @@ class DeviceWatch:
             self.seen[-1] = (since, size, who)
 
     def judge(self, line: ReportLine) -> ReportLine:
-        """The line with its taint: also that of the process that ran at the next clear look, its line not yet begun."""
+        """Return the line with its taint: also that of the process that ran at the next clear look, its line not yet begun."""
         for since, until, who in self.seen:
             if line.start <= until and line.end > since:
                 return replace(line, taint=f"foreign processes on the device: {who}")

@@ -40,7 +40,7 @@ class Roofline:
         return low + (high - low) * log(footprint / below) / log(above / below)
 
     def better(self, other: "Roofline") -> "Roofline":
-        """The larger figure of each two, for a device that was slowed when one was measured."""
+        """Return the larger figure of each two, for a device that was slowed when one was measured."""
         bandwidth = tuple((footprint, max(gbs, other.gbs(footprint))) for footprint, gbs in self.bandwidth)
         return Roofline(bandwidth, max(self.peak_gflops, other.peak_gflops))
 
@@ -54,7 +54,7 @@ class Roofline:
         return flops / self.peak_gflops / 1e3
 
     def time_floor(self, bytes: float | None, flops: float | None, cached: bool = True) -> float | None:
-        """The least microseconds for a call that moves `bytes` and does `flops`; None when neither is known.
+        """Return the least microseconds for a call that moves `bytes` and does `flops`; None when neither is known.
 
         Where the buffers of a timed case are used again and again, some cache may hold them (`cached`): the footprint
         is taken to be the bytes that a call moves. Else all come from memory.
@@ -64,14 +64,14 @@ class Roofline:
         return max(floors, default=None)
 
     def least_cached(self, bytes: float | None, flops: float | None) -> float | None:
-        """The microseconds that no call can undercut where its data may be in any cache; None when nothing is known."""
+        """Return the microseconds that no call can undercut where its data may be in any cache; None when nothing is known."""
         fastest = max(gbs for _, gbs in self.bandwidth)
         least = [bytes / fastest / 1e3] if bytes else []
         least += [self.compute_us(flops)] if flops else []
         return max(least) / CACHED_MARGIN if least else None
 
     def least_streamed(self, bytes: float | None, flops: float | None) -> float | None:
-        """The same where every call finds its data in memory.
+        """Return the same where every call finds its data in memory.
 
         The bandwidths were measured with the data in the L2 as far as it fits, so they are more than generous.
         Operations are not counted: tensor cores do many times as many as the peak that was measured.
@@ -83,7 +83,7 @@ class Roofline:
 
 
 def roofline_of(said: bytes) -> Roofline:
-    """The roofline that a program has printed. Raises CodecError, also for figures that make no sense."""
+    """Return the roofline that a program has printed. Raises CodecError, also for figures that make no sense."""
     found = decode(said, Roofline)
     rising = all(smaller[0] < larger[0] for smaller, larger in pairwise(found.bandwidth))
     speeds = [gbs for _, gbs in found.bandwidth] + [found.peak_gflops]
@@ -93,7 +93,7 @@ def roofline_of(said: bytes) -> Roofline:
 
 
 async def measured(host: Host, spec: JobSpec, what: str, again: bool) -> Roofline:
-    """What the job that measures `what` has found: now, or when it ran first; with `again` now in any case.
+    """Return what the job that measures `what` has found: now, or when it ran first; with `again` now in any case.
 
     Raises HostError.
     """
@@ -110,7 +110,7 @@ async def measured(host: Host, spec: JobSpec, what: str, again: bool) -> Rooflin
 
 
 def work(task: Task, roofline: Roofline, dims: Mapping[str, int], cached: bool = True) -> CaseWork:
-    """What the task's [roofline] says of a case; `cached` as in `time_floor`.
+    """Return what the task's [roofline] says of a case; `cached` as in `time_floor`.
 
     Raises TaskError when it names a dim that the harness has not.
     """

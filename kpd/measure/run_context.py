@@ -21,20 +21,20 @@ class RunContext:
     nice: int = 0
 
     def spec(self, job: str, script: str, limit_s: float, stdin: bytes = b"") -> JobSpec:
-        """The job that runs `script` here."""
+        """Return the job that runs `script` here."""
         return JobSpec(
             job, script, limit_s, stdin, env=dict(self.env), cpus=self.cpus, lease=self.lease, nice=self.nice
         )
 
 
 def timed_context(facts: HostFacts, device: Device, env: Mapping[str, str] = {}) -> RunContext:
-    """Where candidates are timed: on one CPU, or on a GPU on which nobody else computes."""
+    """Return where candidates are timed: on one CPU, or on a GPU on which nobody else computes."""
     cpu = measuring_cpu(facts) if device.kind == "cpu" else None
     return RunContext(() if cpu is None else (cpu,), LeaseRequest(device.id, gpu=device.kind == "gpu"), env)
 
 
 def untimed_context(facts: HostFacts, device: Device) -> RunContext:
-    """Where programs run that must not disturb what is timed: on the other CPUs, or while nothing is timed.
+    """Return where programs run that must not disturb what is timed: on the other CPUs, or while nothing is timed.
 
     The second where the host has no other CPU, or cannot keep a program from one.
     """

@@ -68,7 +68,7 @@ class ProcessSample:
 
 
 def samples_to_json(samples: tuple[ProcessSample, ...]) -> bytes:
-    """The samples as they lie in `timing.json`."""
+    """Return the samples as they lie in `timing.json`."""
     return encode({"version": 1, "samples": samples})
 
 
@@ -98,7 +98,7 @@ MOVED_SHARE = 0.1
 
 
 def taint(case: str, seen: ClockReadings) -> str:
-    """Why the times of the case should not be believed, in words; empty when they should."""
+    """Return why the times of the case should not be believed, in words; empty when they should."""
     if slowed := lowered(case, seen):
         return slowed
     if seen.reasons & clocks.IDLE:  # it was read while nothing ran, which says nothing
@@ -110,7 +110,7 @@ def taint(case: str, seen: ClockReadings) -> str:
 
 
 def lowered(case: str, seen: ClockReadings) -> str:
-    """Why the GPU lowered its clock during the case, when that is trouble; in words, empty when it did not."""
+    """Return why the GPU lowered its clock during the case, when that is trouble; in words, empty when it did not."""
     reasons = clocks.words(seen.reasons & clocks.TROUBLE)
     if reasons:
         return (
@@ -120,7 +120,7 @@ def lowered(case: str, seen: ClockReadings) -> str:
 
 
 def both(one: ClockReadings | None, other: ClockReadings | None) -> ClockReadings | None:
-    """The spread of two, as far as they are known."""
+    """Return the spread of two, as far as they are known."""
     if one is None or other is None:
         return one or other
     return ClockReadings(

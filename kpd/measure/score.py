@@ -38,7 +38,7 @@ def score(samples: Iterable[ProcessSample], direction: Direction = "lower") -> f
 
 
 def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -> tuple[CaseTime, ...]:
-    """Each case's times and gain, with what `work` says of it; a case that `work` lacks has no roofline.
+    """Return each case's times and gain, with what `work` says of it; a case that `work` lacks has no roofline.
 
     Raises BadSamples, also when no sample is untainted.
     """
@@ -62,7 +62,7 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -
 
 
 def impossible(cases: Iterable[CaseTime], work: Mapping[str, CaseWork]) -> Impossible | None:
-    """The case that took the smallest part of the time that it needs at the least; None without such."""
+    """Return the case that took the smallest part of the time that it needs at the least; None without such."""
     found = [
         (case.candidate_us / least, case, least)
         for case in cases

@@ -64,13 +64,13 @@ _EMPTY_BODY = re.compile(r"\)\s*\{\s*\}")
 
 
 def protected_touched(editable: Iterable[str], proposed: Iterable[str]) -> tuple[str, ...]:
-    """The proposed paths that are not the agent's to write."""
+    """Return the proposed paths that are not the agent's to write."""
     allowed = set(editable)
     return tuple(path for path in proposed if path not in allowed)
 
 
 def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The proposed files; of one in sections only the kernel section, in the task's own file.
+    """Return the proposed files; of one in sections only the kernel section, in the task's own file.
 
     Raises ProtectedSection, which names the file, and SectionError for marks in disorder.
     """
@@ -85,7 +85,7 @@ def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str]) -> tuple[str, ...]:
-    """What looks suspicious in the lines that the candidate adds: `kernel.c:12 reads or replaces the clock`.
+    """Return what looks suspicious in the lines that the candidate adds: `kernel.c:12 reads or replaces the clock`.
 
     `protected` are the task's other files: a candidate in Python has no business with its modules.
     """

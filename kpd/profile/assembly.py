@@ -24,7 +24,7 @@ _FRAME = {"x86-64": re.compile(r"movq?\s+%rsp,\s*%rbp"), "arm64": re.compile(r"(
 
 
 def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
-    """Metrics of the hot loop, and for each that could not be had, why."""
+    """Return metrics of the hot loop, and for each that could not be had, why."""
     if not text.strip():
         return {}, dict.fromkeys(NAMES, "the compiler gave no assembly")
     arch = arch_of(text)
@@ -51,7 +51,7 @@ def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def hot(found: Iterable[Loop]) -> Loop | None:
-    """The loop that most of the time is likely to be spent in."""
+    """Return the loop that most of the time is likely to be spent in."""
 
     def likely(loop: Loop) -> tuple[int, int]:
         often = ROUNDS**loop.depth
@@ -61,7 +61,7 @@ def hot(found: Iterable[Loop]) -> Loop | None:
 
 
 def loops(text: str, arch: Arch) -> list[Loop]:
-    """The loops of each function of `text`, in order."""
+    """Return the loops of each function of `text`, in order."""
     return [loop for name, lines in _functions(text) for loop in find(name, list(_parsed(lines, arch)))]
 
 

@@ -24,7 +24,7 @@ RULE_LISTS = EntryPointGroup("kpd.rules", _checked)
 
 @cache
 def profiler_of(kind: Kind) -> Profiler:
-    """What profiles candidates on this kind of device."""
+    """Return what profiles candidates on this kind of device."""
     known = rules(kind)
     if kind == "gpu":
         concluded = partial(gpu.findings, known=known)
@@ -34,7 +34,7 @@ def profiler_of(kind: Kind) -> Profiler:
 
 @cache
 def rules(kind: Kind | None = None) -> tuple[Rule, ...]:
-    """The rules for this kind of device, or all; kpd's own first."""
+    """Return the rules for this kind of device, or all; kpd's own first."""
     return tuple(rule for each in rule_lists() if kind in (None, each.device) for rule in each.rules)
 
 
@@ -45,7 +45,7 @@ def rule_ids() -> frozenset[str]:
 
 @cache
 def rule_lists() -> tuple[RuleList, ...]:
-    """All lists that can be used. What is wrong with another one `of_plug_ins` tells."""
+    """Return all lists that can be used. What is wrong with another one `of_plug_ins` tells."""
     found = []
     for name in RULE_LISTS.own():
         own = RULE_LISTS.get(name)

@@ -15,7 +15,7 @@ LEAST = 0.05
 
 
 def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[MetricChange, ...]:
-    """The catalogued metrics that both have and that moved, ranked by their ratio; to or from nothing comes first.
+    """Return the catalogued metrics that both have and that moved, ranked by their ratio; to or from nothing comes first.
 
     A case's metric is left out when that of all cases moved the same way: it says no more.
     """

@@ -28,7 +28,7 @@ class Condition:
     @staticmethod
     @cache
     def of(text: str) -> "Condition":
-        """Raises ValueError for what is no condition."""
+        """Raise ValueError for what is no condition."""
         spelled = text
         for sign, python in _SPELLED.items():
             spelled = spelled.replace(sign, python)
@@ -44,7 +44,7 @@ class Condition:
         return Condition(tuple(dict.fromkeys(names)), compile(tree, "condition", "eval"))
 
     def holds(self, metrics: Mapping[str, float]) -> bool:
-        """Whether all of it holds; what has no value, as with a division by zero, does not."""
+        """Return whether all of it holds; what has no value, as with a division by zero, does not."""
         try:
             return all(eval(self.code, _FUNCTIONS, dict(metrics)))
         except (ArithmeticError, ValueError):

@@ -33,7 +33,7 @@ FEW_CALLS, MANY_CALLS = 10, 310
 
 
 def script(calls: Callable[[int], str]) -> str:
-    """A shell script that prints the counters of two processes and what vectors the CPU has; see `bench.Counted`.
+    """Return a shell script that prints the counters of two processes and what vectors the CPU has; see `bench.Counted`.
 
     Only user code is counted: that is allowed to everybody at perf_event_paranoid 2, the usual setting.
     """
@@ -52,7 +52,7 @@ def script(calls: Callable[[int], str]) -> str:
 
 
 def read(stdout: str, stderr: str = "") -> tuple[dict[str, float], dict[str, str]]:
-    """Metrics from what `script` printed, and for each that could not be had, why."""
+    """Return metrics from what `script` printed, and for each that could not be had, why."""
     sections = dict(_sections(stdout))
     metrics, missing = {}, {}
     if (bits := vector_bits(sections.get("cpu", ""))) is not None:
@@ -78,7 +78,7 @@ def read(stdout: str, stderr: str = "") -> tuple[dict[str, float], dict[str, str
 
 
 def parse(text: str) -> dict[str, float | str]:
-    """What `perf stat -x,` or `perf stat -j` wrote: event → its count, or the reason for there being none.
+    """Return what `perf stat -x,` or `perf stat -j` wrote: event → its count, or the reason for there being none.
 
     Events are named without modifiers; the counts of a hybrid CPU's kinds of cores are added up.
     """
@@ -95,7 +95,7 @@ def parse(text: str) -> dict[str, float | str]:
 
 
 def vector_bits(cpu: str) -> int | None:
-    """The widest vector in bits that the CPU's list of features (`/proc/cpuinfo`, sysctl) names; None if none."""
+    """Return the widest vector in bits that the CPU's list of features (`/proc/cpuinfo`, sysctl) names; None if none."""
     words = set(re.findall(r"\w+", cpu.lower()))
     for bits, names in ((512, {"avx512f"}), (256, {"avx2", "avx"}), (128, {"sse2", "asimd", "neon"})):
         if words & names:
@@ -136,7 +136,7 @@ def _count(value: str) -> float | str:
 
 
 def _more(short: Mapping[str, float | str], long: Mapping[str, float | str], event: str) -> float | str:
-    """How much more of `event` the longer process counted, or why that cannot be said."""
+    """Return how much more of `event` the longer process counted, or why that cannot be said."""
     before, after = (counts.get(event, "perf stat did not count it") for counts in (short, long))
     if isinstance(after, str) or isinstance(before, str):
         return f"{event}: {after if isinstance(after, str) else before}"

@@ -48,7 +48,7 @@ def _known(bench: Bench, timed: Timed, listing: CompilerListing) -> tuple[tuple[
 
 
 def findings(metrics: Mapping[str, float], known: Sequence[Rule] = CPU_RULES) -> tuple[Finding, ...]:
-    """Those of the known rules that fire, the severest first."""
+    """Return those of the known rules that fire, the severest first."""
     return rules.apply(known, metrics)
 
 

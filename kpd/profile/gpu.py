@@ -68,7 +68,7 @@ async def _measured(
 async def _report(
     bench: Bench, built: str, job: str, say: Callable[[str], None], depth: collect.Depth
 ) -> tuple[dict[str, bytes], str]:
-    """The files of a report by name, or why there are none. Raises HostError."""
+    """Return the files of a report by name, or why there are none. Raises HostError."""
     export = not has_reader()
 
     def script(calls: Callable[[int], str]) -> str:
@@ -94,7 +94,7 @@ def concluded(
     compiled: Sequence[ptxas.FunctionResources],
     asked: LaunchFilter,
 ) -> Profile:
-    """What launches come to, curated or full alike, beside what is known of a candidate's speed.
+    """Return what launches come to, curated or full alike, beside what is known of a candidate's speed.
 
     `reason` says why there are no launches, `asked` which of them there would be.
     """
@@ -139,7 +139,7 @@ def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]
 
 
 def findings(metrics: Mapping[str, float], known: Sequence[Rule] = GPU_RULES) -> tuple[Finding, ...]:
-    """Those of the known rules that fire in any case, the severest first.
+    """Return those of the known rules that fire in any case, the severest first.
 
     Counters that belong to no case, because nothing told whose they were, are looked at as those of all cases together:
     without their traffic, which is the sum over the cases, where the rules compare it with one call's.
@@ -192,7 +192,7 @@ _UNITS = {"DRAM": "dram_pct", "L2": "l2_pct"}
 
 
 def _launch_bound(m: Mapping[str, float]) -> bool:
-    """Whether launching costs more than a better kernel could save: half of a call, or all that the roofline leaves."""
+    """Return whether launching costs more than a better kernel could save: half of a call, or all that the roofline leaves."""
     lost = m.get("launch_overhead_pct", 0.0)
     if not {"event_us", "device_us"} <= m.keys():
         return False
@@ -214,7 +214,7 @@ def _busy(units: Mapping[str, float]) -> str:
 
 
 def _waiting(m: Mapping[str, float]) -> str:
-    """What warps wait for most, other than their turn."""
+    """Return what warps wait for most, other than their turn."""
     stalls = {name: m[f"stall_{name}"] for name in STALLS if f"stall_{name}" in m}
     waits = {name: share for name, share in stalls.items() if name not in ("selected", "not_selected")}
     if not waits:

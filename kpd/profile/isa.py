@@ -47,14 +47,14 @@ class Instruction:
 
 
 def arch_of(text: str) -> Arch | None:
-    """Which of the two dialects `text` is written in; None for anything else."""
+    """Return which of the two dialects `text` is written in; None for anything else."""
     if re.search(r"%(?:r[a-ds]|e[a-d]|[xyz]mm)", text):
         return "x86-64"
     return "arm64" if re.search(r"^\s+(?:ldr|str|ldp|stp|add|mov|ret)\b", text, re.MULTILINE) else None
 
 
 def instruction(arch: Arch, line: str, frame: bool) -> Instruction | None:
-    """What `line` does; None for labels, directives and comments. `frame`: the frame pointer points to the stack."""
+    """Return what `line` does; None for labels, directives and comments. `frame`: the frame pointer points to the stack."""
     return (_x86 if arch == "x86-64" else _arm)(line.strip(), frame)
 
 
@@ -90,7 +90,7 @@ def _x86(line: str, frame: bool) -> Instruction | None:
 
 
 def _on_stack(operands: str, frame: bool) -> bool:
-    """A fixed place on the stack: an indexed one is an array of the program's own."""
+    """Return a fixed place on the stack: an indexed one is an array of the program's own."""
     bases = r"%rsp|%rbp" if frame else "%rsp"
     return re.search(rf"\((?:{bases})\)", operands) is not None
 

@@ -62,7 +62,7 @@ def _blocks(lines: Sequence[Instruction | str]) -> list[BasicBlock]:
 
 
 def _dominators(blocks: Sequence[BasicBlock]) -> dict[int, int]:
-    """The immediate dominator of each block that can be reached (Cooper, Harvey and Kennedy, 2001)."""
+    """Return the immediate dominator of each block that can be reached (Cooper, Harvey and Kennedy, 2001)."""
     order = _reverse_postorder(blocks)
     rank = {at: place for place, at in enumerate(order)}
     before: dict[int, list[int]] = {at: [] for at in order}

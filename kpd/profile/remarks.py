@@ -42,12 +42,12 @@ def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def classify(reason: str) -> str:
-    """The metric that a compiler's reason counts for."""
+    """Return the metric that a compiler's reason counts for."""
     return next(name for name, pattern in REASONS.items() if re.search(pattern, reason, re.IGNORECASE))
 
 
 def parse(text: str) -> VectorisationRemarks:
-    """The remarks of either compiler. A loop that was vectorised in one way is not missed for another.
+    """Return the remarks of either compiler. A loop that was vectorised in one way is not missed for another.
 
     A loop that holds others is left out: that it stays scalar itself is as it should be.
     """
@@ -77,5 +77,5 @@ def parse(text: str) -> VectorisationRemarks:
 
 
 def _plain(text: str) -> str:
-    """The remark without the option that asked for it, which clang appends."""
+    """Return the remark without the option that asked for it, which clang appends."""
     return re.sub(r"\s*\[-R[^\]]*\]$", "", text.strip())

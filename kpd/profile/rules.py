@@ -43,7 +43,7 @@ class Rule:
         return re.sub(r"\{\w+(:[^}]*)?\}", "…", self.finding)
 
     def fire(self, metrics: Mapping[str, float]) -> Finding | None:
-        """The finding, or None: also when a metric that the rule needs is missing, infinite or not a number."""
+        """Return the finding, or None: also when a metric that the rule needs is missing, infinite or not a number."""
         evidence = {name: metrics[name] for name in self.needs if math.isfinite(metrics.get(name, math.nan))}
         if len(evidence) < len(self.needs) or not Condition.of(self.condition).holds(evidence):
             return None
@@ -69,11 +69,11 @@ class RuleList:
 
     @classmethod
     def read(cls, device: Literal["cpu", "gpu"], file: Path, skills: Path) -> "RuleList":
-        """The rules of a TOML file: a table [[rule]] each. Raises ValueError and OSError."""
+        """Return the rules of a TOML file: a table [[rule]] each. Raises ValueError and OSError."""
         return cls(device, msgspec.toml.decode(file.read_bytes(), type=dict[str, tuple[Rule, ...]])["rule"], skills)
 
     def check(self) -> None:
-        """Raises ValueError for a rule that could not be told, or has no skill."""
+        """Raise ValueError for a rule that could not be told, or has no skill."""
         if self.device not in ("cpu", "gpu"):
             raise ValueError(f"its device is {self.device!r} instead of 'cpu' or 'gpu'")
         for rule in self.rules:
@@ -90,7 +90,7 @@ class RuleList:
 
 
 def apply(rules: Iterable[Rule], metrics: Mapping[str, float]) -> tuple[Finding, ...]:
-    """What fires, the severest first, otherwise in the order of the rules."""
+    """Return what fires, the severest first, otherwise in the order of the rules."""
     fired = [found for rule in rules if (found := rule.fire(metrics)) is not None]
     return tuple(sorted(fired, key=lambda finding: ORDER[finding.severity]))
 
@@ -98,7 +98,7 @@ def apply(rules: Iterable[Rule], metrics: Mapping[str, float]) -> tuple[Finding,
 def apply_cases(
     rules: Iterable[Rule], cases: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
 ) -> tuple[Finding, ...]:
-    """What fires in any case, each rule once, in the order of `apply`.
+    """Return what fires in any case, each rule once, in the order of `apply`.
 
     The evidence is of the weightiest case among those where it fires; `weights` are the cases' times. Where it does not
     fire in all, the message says in which. A metric that is the same for all cases belongs to each one's.

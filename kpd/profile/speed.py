@@ -11,7 +11,7 @@ ALWAYS_MEMORY = 1.0
 
 
 def read(cases: Sequence[CaseTime], work: Mapping[str, CaseWork]) -> tuple[dict[str, float], dict[str, str]]:
-    """Metrics of all cases together and of each, and for each that could not be had, why.
+    """Return metrics of all cases together and of each, and for each that could not be had, why.
 
     Sums over the cases weigh them by their time, as running all of them once would.
     """
@@ -47,7 +47,7 @@ def read(cases: Sequence[CaseTime], work: Mapping[str, CaseWork]) -> tuple[dict[
 
 
 def limit(case: CaseTime, work: Mapping[str, CaseWork]) -> str:
-    """Whether memory or arithmetic sets the case's roofline; empty when that is not known."""
+    """Return whether memory or arithmetic sets the case's roofline; empty when that is not known."""
     if not case.roofline_us:
         return ""
     compute_us = work.get(case.case, CaseWork()).compute_us
@@ -57,7 +57,7 @@ def limit(case: CaseTime, work: Mapping[str, CaseWork]) -> str:
 
 
 def limited_by(metrics: Mapping[str, float]) -> str:
-    """Which side of the roofline the candidate is closest to: memory or compute; "roofline" when neither is known."""
+    """Return which side of the roofline the candidate is closest to: memory or compute; "roofline" when neither is known."""
     memory, compute = metrics.get("memory_roofline_pct"), metrics.get("compute_roofline_pct")
     if memory is None and compute is None:
         return "roofline"
@@ -73,7 +73,7 @@ def rates(metrics: Mapping[str, float]) -> str:
 
 
 def _share(cases: Sequence[CaseTime]) -> float | None:
-    """The least time of the cases that have one, as percent of the time they took."""
+    """Return the least time of the cases that have one, as percent of the time they took."""
     pairs = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     return 100 * sum(least for least, _ in pairs) / sum(took for _, took in pairs) if pairs else None
 

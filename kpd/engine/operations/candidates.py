@@ -21,7 +21,7 @@ from kpd.workspace.run_files import IterationFolder
 
 
 def review(engine: Engine, op: SetReview, target: Run, by: str) -> dict[str, bool]:
-    """Whether the run's candidates wait for a person; when no longer, one that waits goes on."""
+    """Return whether the run's candidates wait for a person; when no longer, one that waits goes on."""
     if not op.on and (waits := waiting(target)) is not None:
         engine.journal.emit(e.Approved(target.id, waits.number, by))
         _decided(engine, target)

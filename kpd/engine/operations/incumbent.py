@@ -54,7 +54,7 @@ def _remember(engine: Engine, run: Run, it: Iteration, reason: str) -> None:
 
 
 def _writable(engine: Engine, run: Run, it: Iteration, force: bool) -> dict[str, bytes]:
-    """The iteration's files, when the task folder may take them. Raises Refused, TaskError, OSError."""
+    """Return the iteration's files, when the task folder may take them. Raises Refused, TaskError, OSError."""
     editable = edits.snapshot_of(engine.workspace, run).editable
     candidate = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
     files, live = candidate.read_candidate(editable), engine.workspace.tasks / run.task

@@ -19,7 +19,7 @@ METRICS = "metrics_full.json"
 
 
 async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: str) -> dict[str, Any]:
-    """What the profiler's whole report comes to, and the names of the files it left in the iteration's folder.
+    """Return what the profiler's whole report comes to, and the names of the files it left in the iteration's folder.
 
     Waits for its turn while a run measures on the device. Nothing that the run has found or concluded changes. Raises
     Refused, TaskError, HostError, OSError.

@@ -45,7 +45,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
 
 
 def _new_run(engine: Engine) -> str:
-    """The next number that neither the log nor the runs folder has used; folders are never written over."""
+    """Return the next number that neither the log nor the runs folder has used; folders are never written over."""
     used = [int(run[1:]) for run in engine.journal.state.runs]
     used += [int(path.name[1:]) for path in engine.workspace.runs.glob("*/r*") if re.fullmatch(r"r\d+", path.name)]
     return f"r{max(used, default=0) + 1}"
@@ -116,7 +116,7 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
 
 
 def refuse_agents(names: str, workspace: Workspace) -> None:
-    """Raises UnknownName for an agent that is not there or has nothing to propose, and for those that take no turns."""
+    """Raise UnknownName for an agent that is not there or has nothing to propose, and for those that take no turns."""
     reason, remedy = catalogue.refusal(names, workspace)
     if reason:
         raise UnknownName(reason, remedy)

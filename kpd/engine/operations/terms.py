@@ -58,7 +58,7 @@ def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
 
 
 def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
-    """Raises Refused for what no service would know, and for what could not be asked within the limits in dollars."""
+    """Raise Refused for what no service would know, and for what could not be asked within the limits in dollars."""
     if not MODEL.fullmatch(model):
         raise Refused(f"{model[:80]!r} is no model's name", "write it as the model service does: claude-sonnet-5-5")
     if not asks_models(names):

@@ -43,7 +43,7 @@ async def build(
 
 
 def candidate_flags(raw: bytes) -> tuple[str, ...]:
-    """The flags in a candidate's build.json. Raises BuildError: a flag that is refused is the candidate's fault."""
+    """Return the flags in a candidate's build.json. Raises BuildError: a flag that is refused is the candidate's fault."""
     try:
         return ALLOWED.of_build_json(raw)
     except FlagError as err:
@@ -51,7 +51,7 @@ def candidate_flags(raw: bytes) -> tuple[str, ...]:
 
 
 def script(host: Host, tools: CToolchain, tree: str, flags: tuple[str, ...]) -> str:
-    """The assembly is made first and the object from it, so that what people read is what runs."""
+    """Return the assembly is made first and the object from it, so that what people read is what runs."""
     given = jobs.words((*flags, *OWN))
     link = tools.link('"$out/kernel.o"', f'"$out/{OBJECT}"')
     compile_ = f"{tools.command} {given}"

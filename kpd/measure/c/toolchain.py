@@ -29,13 +29,13 @@ class CToolchain:
         return "\n".join((self.command, self.version, self.system, self.machine, self.cpu))
 
     def flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
-        """A candidate's flags as this compiler has them: clang for Arm knows the CPU it is on as -mcpu=native."""
+        """Return a candidate's flags as this compiler has them: clang for Arm knows the CPU it is on as -mcpu=native."""
         if self.family == "clang" and self.machine in ("arm64", "aarch64"):
             return tuple("-mcpu=native" if flag == "-march=native" else flag for flag in flags)
         return flags
 
     def link(self, objects: str, target: str) -> str:
-        """A shared object with nothing undefined. Never with a candidate's flags: -ffast-math makes gcc link start-up
+        """Return a shared object with nothing undefined. Never with a candidate's flags: -ffast-math makes gcc link start-up
         code that flushes denormals to zero in the whole process, so for the incumbent, too.
         """
         strict = "" if self.system == "Darwin" else "-Wl,-z,defs "

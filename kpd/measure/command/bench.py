@@ -177,7 +177,7 @@ class CommandBench:
         return CompilerListing("", "")
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
-        """The task's [profile] command, in a fresh copy; how often it calls a kernel is its own affair."""
+        """Return the task's [profile] command, in a fresh copy; how often it calls a kernel is its own affair."""
         words = self.task.profile.command or self._bench.words
         tree = f"{self.host.root}/trees/{tree_of(built)}"
         begin = f"cp -R {jobs.words([tree])} run && chmod -R u+w run || exit {jobs.GONE}\n"
@@ -198,14 +198,14 @@ class CommandBench:
     async def _runs(
         self, command: TaskCommand, sides: str, built: Mapping[str, str], job: str, where: RunContext, say: Say
     ) -> list[CommandRun]:
-        """One job's runs, of which only the last may have failed. Raises HostError."""
+        """Return one job's runs, of which only the last may have failed. Raises HostError."""
         self._made.may_be_touched()
         spec = where.spec(job, script(self.host, self._runner, command, sides, built), command.limit(len(sides)))
         async with self._made.again_if_gone(*built.values()):
             return await reported(self.host, await jobs.run(self.host, spec, say), sides)
 
     def _blame(self, run: CommandRun, command: TaskCommand, alone: bool) -> Result:
-        """The run's result. Raises CheckFailed when it is the candidate's (or it is `alone`), else HostError."""
+        """Return the run's result. Raises CheckFailed when it is the candidate's (or it is `alone`), else HostError."""
         try:
             return self._read(run, command)
         except RunFailed as err:

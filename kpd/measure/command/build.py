@@ -49,7 +49,7 @@ async def build(
 
 
 def interpreter(command: str) -> str:
-    """The Python that a command begins with, as it is written there; python3 when it begins with something else."""
+    """Return the Python that a command begins with, as it is written there; python3 when it begins with something else."""
     for word in shlex.split(command):
         if re.match(r"^\w+=", word) or word == "env":
             continue

@@ -51,7 +51,7 @@ class NvmlGpu:
             self._seen.append(reading)
 
     def said(self) -> "dict[str, Any] | None":
-        """The spread of all readings, as `Telemetry` has it; None without one."""
+        """Return the spread of all readings, as `Telemetry` has it; None without one."""
         if not self._seen:
             return None
         found = {}  # type: dict[str, Any]
@@ -69,7 +69,7 @@ class NvmlGpu:
         return int(answer.value)
 
     def _ask(self, function: str, *arguments: Any) -> None:
-        """Raises OSError when NVML refuses."""
+        """Raise OSError when NVML refuses."""
         status = getattr(self._library, function)(*arguments)
         if status:
             raise OSError(status, function)

@@ -44,7 +44,7 @@ class Result:
 
 
 def result(said: str, key: str) -> Result:
-    """The result in a benchmark's stdout, its score under `key`. Raises BadResult."""
+    """Return the result in a benchmark's stdout, its score under `key`. Raises BadResult."""
     found = last_object(said)
     timings = _timings(said)
     if found is None and not timings:
@@ -64,7 +64,7 @@ def result(said: str, key: str) -> Result:
 
 
 def complaint(table: dict[str, Any]) -> str | None:
-    """What a result says against the candidate: a verdict in it that is not true, with the reason that it gives."""
+    """Return what a result says against the candidate: a verdict in it that is not true, with the reason that it gives."""
     failed = next((name for name in VERDICTS if name in table and not table[name]), None)
     if failed is None:
         return None
@@ -74,7 +74,7 @@ def complaint(table: dict[str, Any]) -> str | None:
 
 
 def last_object(said: str) -> dict[str, Any] | None:
-    """The last JSON object that begins a line and ends one, the same or a later one."""
+    """Return the last JSON object that begins a line and ends one, the same or a later one."""
     decoder = json.JSONDecoder()
     starts = [match.start() for match in _OBJECT.finditer(said)]
     for start in reversed(starts[-MOST_STARTS:]):
@@ -101,7 +101,7 @@ def _timings(said: str) -> dict[str, CaseResult]:
 
 
 def _cases(given: Any) -> dict[str, CaseResult]:
-    """`[{"name": …, "us": …}, …]` or `{name: us, …}`, each perhaps with `device_us` and `dims`."""
+    """Return `[{"name": …, "us": …}, …]` or `{name: us, …}`, each perhaps with `device_us` and `dims`."""
     if given is None:
         return {}
     if isinstance(given, dict):
@@ -141,7 +141,7 @@ def _name(name: Any) -> str:
 
 
 def _number(what: str, value: Any) -> float:
-    """A finite positive number as one; a bool is none. Raises BadResult."""
+    """Return a finite positive number as one; a bool is none. Raises BadResult."""
     try:
         number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
     except OverflowError:

@@ -55,7 +55,7 @@ class CommandRoofline:
         return (None, None) if self._roofline is None else (self._roofline.memory_gbs, self._roofline.peak_gflops)
 
     def work(self, dims: Mapping[str, int]) -> CaseWork:
-        """Where a dim is not told, what the others suffice for."""
+        """Return where a dim is not told, what the others suffice for."""
         if self._roofline is not None:
             with contextlib.suppress(TaskError):
                 return work(self._task, self._roofline, dims, cached=False)

@@ -64,7 +64,7 @@ def main(text: str) -> int:
 
 
 def run(order: RunOrder, side: str, number: int, children: Children) -> "dict[str, Any]":
-    """One run of the command. Both sides run in a folder of the same name, so that a path tells them nothing."""
+    """Return one run of the command. Both sides run in a folder of the same name, so that a path tells them nothing."""
     place = Path("run")
     remove(place)
     home = place / "task"
@@ -121,7 +121,7 @@ def guarded(order: RunOrder, side: str) -> "Iterator[None]":
 
 
 def discard(path: Path) -> None:
-    """Removes whatever a command has put there."""
+    """Remove whatever a command has put there."""
     if path.is_dir():
         remove(path)
     else:
@@ -132,7 +132,7 @@ def discard(path: Path) -> None:
 def execute(
     order: RunOrder, side: str, place: Path, logs: "list[Path]", children: Children, gpu: NvmlGpu
 ) -> "tuple[int, bool]":
-    """The command's exit status (negative for a signal), and whether its time was over. Ends all that it has begun."""
+    """Return the command's exit status (negative for a signal), and whether its time was over. Ends all that it has begun."""
     home, scratch = place / "task", place / "tmp"
     env = dict(os.environ, TMPDIR=str(scratch.resolve()))
     for name in CACHES:
@@ -183,12 +183,12 @@ def hashes(folder: Path) -> "dict[str, str]":
 
 
 def digest(content: "dict[str, str]") -> str:
-    """The name of a tree with this content: see `kpd.hosts.helper.store.ContentStore.tree`."""
+    """Return the name of a tree with this content: see `kpd.hosts.helper.store.ContentStore.tree`."""
     return hashlib.sha256(json.dumps(sorted(content.items())).encode()).hexdigest()
 
 
 def sha256(path: Path) -> str:
-    """A regular file's content by its hash; empty for all that a command may have put in its place."""
+    """Return a regular file's content by its hash; empty for all that a command may have put in its place."""
     hashed = hashlib.sha256()
     with contextlib.suppress(OSError):
         descriptor = os.open(str(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
@@ -201,7 +201,7 @@ def sha256(path: Path) -> str:
 
 
 def tail(log: Path, told: int) -> str:
-    """The end of a log as text; the log itself is cut to its last KEPT bytes."""
+    """Return the end of a log as text; the log itself is cut to its last KEPT bytes."""
     try:
         with log.open("r+b") as file:
             size = file.seek(0, os.SEEK_END)

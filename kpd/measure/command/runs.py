@@ -57,7 +57,7 @@ class TaskCommand:
     protected: tuple[str, ...]
 
     def limit(self, runs: int) -> float:
-        """Seconds for a job of so many runs."""
+        """Return seconds for a job of so many runs."""
         return runs * (self.limit_s + SPARE_S)
 
 
@@ -66,7 +66,7 @@ class RunFailed(Exception):
 
 
 def sources() -> dict[str, bytes]:
-    """The runner and what it imports, as files to stage."""
+    """Return the runner and what it imports, as files to stage."""
     found = {f"{package}/__init__.py": b"" for package in PACKAGES}
     found |= {
         f"{module}.py": resources("kpd").joinpath(f"{module.removeprefix('kpd/')}.py").read_bytes()
@@ -76,17 +76,17 @@ def sources() -> dict[str, bytes]:
 
 
 def object_of(tree: str) -> str:
-    """The build job's id of a staged tree: its content is all that there is to build."""
+    """Return the build job's id of a staged tree: its content is all that there is to build."""
     return f"command-{tree}"
 
 
 def tree_of(built: str) -> str:
-    """The tree that an Object's job is of."""
+    """Return the tree that an Object's job is of."""
     return built.partition("-")[2]
 
 
 def script(host: Host, runner: str, command: TaskCommand, sides: str, built: Mapping[str, str]) -> str:
-    """A job's script: the `sides` in turn. `runner` is the tree of `sources`, `built` each side's Object's job."""
+    """Return a job's script: the `sides` in turn. `runner` is the tree of `sources`, `built` each side's Object's job."""
     order = {
         "command": command.words,
         "limit_s": command.limit_s,
@@ -102,12 +102,12 @@ def script(host: Host, runner: str, command: TaskCommand, sides: str, built: Map
 
 
 def report(line: bytes) -> CommandRun:
-    """A line of the runner's. Raises CodecError."""
+    """Return a line of the runner's. Raises CodecError."""
     return decode(line, CommandRun)
 
 
 async def reported(host: Host, job: JobResult, sides: str) -> list[CommandRun]:
-    """The runs of a job that has ended; fewer than asked for only if the last of them failed. Raises HostError."""
+    """Return the runs of a job that has ended; fewer than asked for only if the last of them failed. Raises HostError."""
     try:
         found = [report(line) for line in job.stdout.splitlines()]
     except CodecError as err:
@@ -119,12 +119,12 @@ async def reported(host: Host, job: JobResult, sides: str) -> list[CommandRun]:
 
 
 def ended_badly(run: CommandRun) -> bool:
-    """Whether the runner stopped after this run."""
+    """Return whether the runner stopped after this run."""
     return run.rc != 0 or run.timeout or bool(run.touched)
 
 
 def passed(run: CommandRun, command: TaskCommand) -> None:
-    """Raises Failed unless the command came to a good end and touched nothing."""
+    """Raise Failed unless the command came to a good end and touched nothing."""
     if run.touched:
         raise RunFailed(f"protected file changed while it ran: {', '.join(run.touched)}")
     if run.timeout:
@@ -138,7 +138,7 @@ def passed(run: CommandRun, command: TaskCommand) -> None:
 
 
 def confirmed(run: CommandRun, command: TaskCommand) -> None:
-    """Raises Failed unless a check came to a good end and its last JSON object says so.
+    """Raise Failed unless a check came to a good end and its last JSON object says so.
 
     The exit status alone would be good, too, where a candidate's code has ended the process before the check was done.
     """
@@ -150,7 +150,7 @@ def confirmed(run: CommandRun, command: TaskCommand) -> None:
 
 
 def read(run: CommandRun, command: TaskCommand, key: str) -> Result:
-    """The result of a run that came to a good end. Raises Failed."""
+    """Return the result of a run that came to a good end. Raises Failed."""
     passed(run, command)
     try:
         return result(run.stdout, key)

@@ -20,7 +20,7 @@ Blamed = Callable[[CommandRun], Result]
 
 
 def order(first: int, processes: int) -> str:
-    """The sides of so many pairs in turn. Who goes first alternates: the first may find a cooler device."""
+    """Return the sides of so many pairs in turn. Who goes first alternates: the first may find a cooler device."""
     return "".join("ba" if number % 2 else "ab" for number in range(first, first + processes))
 
 
@@ -67,7 +67,7 @@ async def _refuse_end(host: Host, result: JobResult, missing: int) -> None:
 
 
 def _slowed(run: CommandRun) -> str:
-    """A benchmark of its own has its pauses, in which a clock may fall: only trouble counts."""
+    """Return a benchmark of its own has its pauses, in which a clock may fall: only trouble counts."""
     return "" if run.telemetry is None else lowered(f"a run of side {run.side}", run.telemetry)
 
 
@@ -75,7 +75,7 @@ def sample(
     process: int, incumbent: Result, candidate: Result, direction: Direction, taint: str = "",
     telemetry: ClockReadings | None = None,
 ) -> ProcessSample:  # fmt: skip
-    """Two runs as one observation. Raises CheckFailed when they did not time the same cases."""
+    """Return two runs as one observation. Raises CheckFailed when they did not time the same cases."""
     if incumbent.cases.keys() != candidate.cases.keys():
         raise CheckFailed(WrongResult(OtherCases(tuple(sorted(incumbent.cases.keys() ^ candidate.cases.keys())))))
     score = CaseSample(1, (cost(incumbent.score, direction),), (cost(candidate.score, direction),), telemetry=telemetry)
@@ -84,7 +84,7 @@ def sample(
 
 
 def cost(score: float, direction: Direction) -> float:
-    """A score as a time in nanoseconds, so that lower is better whatever the direction: see `kpd.measure.score`."""
+    """Return a score as a time in nanoseconds, so that lower is better whatever the direction: see `kpd.measure.score`."""
     return 1000 * score if direction == "lower" else 1000 / score
 
 

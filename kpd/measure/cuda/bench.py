@@ -56,7 +56,7 @@ SOURCE = "cuda/roofline.cu"
 async def measure_roofline(
     host: Host, tools: CudaToolchain, device: Device, where: RunContext, again: bool = False
 ) -> Roofline:
-    """A few seconds the first time; then the host has it for this GPU, until its toolkit is another.
+    """Return a few seconds the first time; then the host has it for this GPU, until its toolkit is another.
 
     With `again` it is measured anew, and that is what the host has from then on. Raises HostError.
     """

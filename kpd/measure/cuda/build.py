@@ -36,7 +36,7 @@ async def build(
 
 
 def candidate_flags(raw: bytes, arch: str) -> tuple[str, ...]:
-    """The flags in a candidate's build.json, for a GPU of `arch`. Raises BuildError: all else is its own fault."""
+    """Return the flags in a candidate's build.json, for a GPU of `arch`. Raises BuildError: all else is its own fault."""
     try:
         flags = ALLOWED.of_build_json(raw)
         for flag in flags:

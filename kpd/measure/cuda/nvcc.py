@@ -36,18 +36,18 @@ class CudaToolchain:
         return "\n".join((self.nvcc, self.version, self.arch, self.compiler))
 
     def beside(self, tool: str) -> str:
-        """The path of another of the toolkit's programs, if it is there."""
+        """Return the path of another of the toolkit's programs, if it is there."""
         return str(PurePosixPath(self.nvcc).with_name(tool))
 
     def flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
-        """`flags` after those of every build; what they set themselves is left to them, nvcc takes each only once."""
+        """Return `flags` after those of every build; what they set themselves is left to them, nvcc takes each only once."""
         own = {_subject(flag): flag for flag in ("-O3", f"-arch={self.arch}", STANDARD)}
         given = {_subject(flag) for flag in flags}
         return ("-lineinfo", *(flag for subject, flag in own.items() if subject not in given), *flags)
 
 
 def choose(host: str, facts: HostFacts, device: Device) -> CudaToolchain:
-    """The toolkit as probed, for this GPU. Raises HostError (no_compiler)."""
+    """Return the toolkit as probed, for this GPU. Raises HostError (no_compiler)."""
     if not facts["nvcc"]:
         raise HostError("no_compiler", f"{host} has no nvcc", NO_NVCC)
     if first := too_old(facts["cuda"], device.arch):
@@ -58,14 +58,14 @@ def choose(host: str, facts: HostFacts, device: Device) -> CudaToolchain:
 
 
 async def refuse_no_compiler(host: Host, result: JobResult, log: str) -> None:
-    """Raises HostError when nvcc, or the host's compiler that it needs, is not there; the job is forgotten then."""
+    """Raise HostError when nvcc, or the host's compiler that it needs, is not there; the job is forgotten then."""
     if result.rc == 127 or _NO_COMPILER.search(log):
         await host.forget(result.id)
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}", "install a gcc that this CUDA works with")
 
 
 def _subject(flag: str) -> str:
-    """What a flag sets: `-O2` and `-O3` the same."""
+    """Return what a flag sets: `-O2` and `-O3` the same."""
     return "-O" if re.fullmatch(r"-O\d", flag) else flag.partition("=")[0].replace("--", "-", 1)
 
 

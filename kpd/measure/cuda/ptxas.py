@@ -30,7 +30,7 @@ class FunctionResources:
 
 
 def parse(said: str) -> tuple[FunctionResources, ...]:
-    """The functions in the order in which they are named, by any toolkit since CUDA 11; other lines are passed over."""
+    """Return the functions in the order in which they are named, by any toolkit since CUDA 11; other lines are passed over."""
     found: dict[str, FunctionResources] = {}
     entry = properties = ""
     for line in said.splitlines():
@@ -53,7 +53,7 @@ def parse(said: str) -> tuple[FunctionResources, ...]:
 
 
 def metrics(functions: Iterable[FunctionResources]) -> dict[str, float]:
-    """The metrics of a build: of each the largest of any function. Empty when ptxas has said nothing."""
+    """Return the metrics of a build: of each the largest of any function. Empty when ptxas has said nothing."""
     functions = tuple(functions)
     kernels = [function for function in functions if function.registers is not None]
     if not kernels:
@@ -68,7 +68,7 @@ def metrics(functions: Iterable[FunctionResources]) -> dict[str, float]:
 
 
 def plain_name(symbol: str) -> str:
-    """The function's own name in a symbol of the Itanium ABI, which nvcc uses; the symbol itself where it is not clear.
+    """Return the function's own name in a symbol of the Itanium ABI, which nvcc uses; the symbol itself where it is not clear.
 
     `_ZN2ns4innsENS_1QIfLi3EEEPf` is `inns`.
     """
@@ -87,5 +87,5 @@ def plain_name(symbol: str) -> str:
 
 
 def _total(pattern: str, said: str) -> int:
-    """The sum of an amount that is there once for each bank, or as `60+16`, or not at all."""
+    """Return the sum of an amount that is there once for each bank, or as `60+16`, or not at all."""
     return sum(sum(map(int, amount.split("+"))) for amount in re.findall(pattern, said))

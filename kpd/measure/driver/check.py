@@ -80,7 +80,7 @@ async def check(
     host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: RunContext | None = None,
     say: Say | None = None,
 ) -> CheckPassed:  # fmt: skip
-    """Every case with every kind of inputs, from `spec.seeds` fresh secret seeds. `built` is an Object's job.
+    """Return every case with every kind of inputs, from `spec.seeds` fresh secret seeds. `built` is an Object's job.
 
     Raises CheckFailed, and HostError for the host's own trouble.
     """
@@ -106,7 +106,7 @@ async def check(
 
 
 async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:
-    """Raises CheckFailed when the job took too long, HostError when it failed by itself and not because of a kernel."""
+    """Raise CheckFailed when the job took too long, HostError when it failed by itself and not because of a kernel."""
     if result.reason == "timeout":
         raise CheckFailed(WrongResult(TookTooLong(what, limit_s)))
     if result.rc not in (0, 1):
@@ -118,14 +118,14 @@ async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_
 
 
 async def refuse_device_trouble(host: Host, result: JobResult, problem: CheckFailure) -> None:
-    """Raises HostError when a kernel met a device that does not work, or is full; the job is forgotten then."""
+    """Raise HostError when a kernel met a device that does not work, or is full; the job is forgotten then."""
     if problem.kind == "device" and (trouble := device_trouble(host, problem.message)) is not None:
         await host.forget(result.id)
         raise trouble
 
 
 def device_trouble(host: Host, said: str) -> HostError | None:
-    """What is the GPU's or its driver's own trouble in what the driver said of CUDA, None when it is none."""
+    """Return what is the GPU's or its driver's own trouble in what the driver said of CUDA, None when it is none."""
     if "of device memory, of which" in said or "worker cannot start: cudaErrorMemoryAllocation" in said:
         return HostError("busy", f"{host.name}: the GPU's memory is taken: {said}", "end other work on the GPU")
     known = (remedy for error, remedy in DEVICE_TROUBLE.items() if error in said)
@@ -134,7 +134,7 @@ def device_trouble(host: Host, said: str) -> HostError | None:
 
 
 def wrong(problem: CheckFailure, failed: tuple[str, ...] = (), stderr: bytes = b"") -> WrongResult:
-    """What the driver saw a kernel do; `failed` are all cases and inputs that were wrong, "case/inputs"."""
+    """Return what the driver saw a kernel do; `failed` are all cases and inputs that were wrong, "case/inputs"."""
     moment = "" if problem.when in ("check", "load") else problem.when
     by_incumbent = problem.who == "incumbent"
     return WrongResult(_misdeed(problem, stderr), problem.case, problem.distribution, moment, by_incumbent, failed)

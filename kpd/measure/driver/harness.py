@@ -45,12 +45,12 @@ class _Described:
 
 
 def native(name: str) -> bytes:
-    """A source of kpd's own, in C or CUDA."""
+    """Return a source of kpd's own, in C or CUDA."""
     return (resources("kpd.measure") / "native" / name).read_bytes()
 
 
 def described(program: str, said: bytes) -> Harness:
-    """The harness from what `program describe` printed. Raises BadHarness."""
+    """Return the harness from what `program describe` printed. Raises BadHarness."""
     try:
         found = decode(said, _Described)
     except CodecError as err:

@@ -53,7 +53,7 @@ class CaseReport:
     telemetry: ClockReadings | None = None
 
     def sample(self) -> CaseSample:
-        """What is kept of it."""
+        """Return what is kept of it."""
         incumbent, candidate = self.device_ns or (None, None)
         device_ns = None if incumbent is None or candidate is None else (incumbent, candidate)
         return CaseSample(self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry)
@@ -145,7 +145,7 @@ def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
 
 
 def taint(cases: Mapping[str, CaseReport]) -> str:
-    """Why the times should not be believed, in words; empty when they should."""
+    """Return why the times should not be believed, in words; empty when they should."""
     for name, case in cases.items():
         batches = len(case.a_ns) + len(case.b_ns)
         if case.disturbed > DISTURBED_SHARE * batches:

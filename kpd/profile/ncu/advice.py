@@ -58,7 +58,7 @@ SAME: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def read(by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, float]) -> tuple[Advice, ...]:
-    """The advice of all launches, best first; what differs only in its numbers is one piece, the weightiest case's.
+    """Return the advice of all launches, best first; what differs only in its numbers is one piece, the weightiest case's.
 
     A global estimate is of the time, and such pieces come before all others. Another one has no part in a sum of times:
     it is told as it was said of the weightiest case.
@@ -78,7 +78,7 @@ def read(by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, 
 
 
 def _saved(said_of: Sequence[tuple[str, VendorAdvice]], weights: Mapping[str, float]) -> float | None:
-    """The share of the time that a piece promises to save, None where it promises none.
+    """Return the share of the time that a piece promises to save, None where it promises none.
 
     An estimate is of one launch's time: the mean over all cases by their time, with nothing where it was not said.
     """
@@ -96,7 +96,7 @@ def marked(advice: Iterable[Advice], fired: Collection[str]) -> tuple[Advice, ..
 
 
 def same(piece: Advice, fired: Collection[str]) -> str:
-    """The rule of kpd's that says what the advice does, among those that have `fired`; empty without one."""
+    """Return the rule of kpd's that says what the advice does, among those that have `fired`; empty without one."""
     for rule, words, ours in SAME:
         if rule == piece.rule and re.search(words, piece.text):
             return next((id for id in ours if id in fired), "")
@@ -104,12 +104,12 @@ def same(piece: Advice, fired: Collection[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """A message as a sentence: ncu's links and the names of its tables' sections stay as words, on one line."""
+    """Return a message as a sentence: ncu's links and the names of its tables' sections stay as words, on one line."""
     return plain(_LINK.sub("", _MARKUP.sub(_words, text)), LONGEST)
 
 
 def _words(markup: re.Match[str]) -> str:
-    """`url:words:address`, else `kind:place:words`, where the place of a source has a line number, too."""
+    """Return `url:words:address`, else `kind:place:words`, where the place of a source has a line number, too."""
     first, _, rest = markup["rest"].partition(":")
     if markup["kind"] == "url":
         return first

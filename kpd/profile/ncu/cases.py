@@ -28,7 +28,7 @@ Values = dict[str, float | str]
 def read(
     by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, float], cut: str | None = None
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """The metrics of all cases together and of each, and for each that could not be had, why.
+    """Return the metrics of all cases together and of each, and for each that could not be had, why.
 
     `weights` has each case's time. Launches of a case without a name count for all cases together only. Of the case
     `cut` some launches are not there: it has no sums.
@@ -62,7 +62,7 @@ def read(
 def assigned(
     launches: Sequence[ProfiledLaunch], cases: Sequence[str], asked: LaunchFilter
 ) -> tuple[dict[str, list[ProfiledLaunch]], tuple[Advice, ...]]:
-    """The launches of each case, and what is odd about that: by NVTX range, else by their order, else by their names.
+    """Return the launches of each case, and what is odd about that: by NVTX range, else by their order, else by their names.
 
     Their order tells where only what belongs to the cases was `asked` for, or every case launches the same kernels.
     With no telling whose they are, all count as one case's without a name.
@@ -89,7 +89,7 @@ def assigned(
 def cut(
     by_case: Mapping[str, Sequence[ProfiledLaunch]], launches: Sequence[ProfiledLaunch], asked: LaunchFilter
 ) -> str | None:
-    """The case in which ncu stopped to look, having seen as many launches as it was `asked` for; None if it did not."""
+    """Return the case in which ncu stopped to look, having seen as many launches as it was `asked` for; None if it did not."""
     if len(launches) < asked.most:
         return None
     whose = {id(launch): case for case, of in by_case.items() for launch in of}
@@ -97,7 +97,7 @@ def cut(
 
 
 def warnings(launches: Sequence[ProfiledLaunch], asked: LaunchFilter) -> tuple[Advice, ...]:
-    """What of that which was `asked` for may have given numbers of something else, or of a part."""
+    """Return what of that which was `asked` for may have given numbers of something else, or of a part."""
     found: tuple[Advice, ...] = ()
     if len(launches) >= asked.most:
         found += _odd(f"ncu stopped after {asked.most} launches, so what comes after them is not known: {NARROW}")
@@ -107,7 +107,7 @@ def warnings(launches: Sequence[ProfiledLaunch], asked: LaunchFilter) -> tuple[A
 
 
 def value(counter: Counter, metrics: Mapping[str, float]) -> float | str:
-    """The counter's value by the first way that the metrics allow, or why there is none."""
+    """Return the counter's value by the first way that the metrics allow, or why there is none."""
     reason = ""
     for way in counter.ways:
         lacking = next((name for name in (*way.top, *way.bottom) if name not in metrics), None)
@@ -130,7 +130,7 @@ def _word(case: str, kernel: str) -> bool:
 
 
 def _joined(launches: Sequence[ProfiledLaunch]) -> Values:
-    """Several launches of one case as one."""
+    """Return several launches of one case as one."""
     longest = max(launches, key=_duration)
     added = _added(launches)
     found: Values = {}
@@ -145,7 +145,7 @@ def _joined(launches: Sequence[ProfiledLaunch]) -> Values:
 
 
 def _added(launches: Sequence[ProfiledLaunch]) -> dict[str, float]:
-    """What every launch has, added up."""
+    """Return what every launch has, added up."""
     names = set(launches[0].metrics).intersection(*(launch.metrics for launch in launches))
     return {name: sum(launch.metrics[name] for launch in launches) for name in names}
 
@@ -166,7 +166,7 @@ def _over_cases(counter: Counter, values: Mapping[str, float | str], weights: Ma
 
 
 def _mean(pairs: Sequence[tuple[float | str, float]]) -> float | str:
-    """The mean of those that have a value, by their weight; the first one's reason when none has."""
+    """Return the mean of those that have a value, by their weight; the first one's reason when none has."""
     known = [(found, weight) for found, weight in pairs if not isinstance(found, str)]
     if not known:
         return next(found for found, _ in pairs if isinstance(found, str))
@@ -181,7 +181,7 @@ def _duration(launch: ProfiledLaunch) -> float:
 
 
 def strangers(by_case: Mapping[str, Sequence[ProfiledLaunch]], own: Collection[str]) -> tuple[Advice, ...]:
-    """A warning of kernels that are not the candidate's: a library's, a fill, or a measurement of something else."""
+    """Return a warning of kernels that are not the candidate's: a library's, a fill, or a measurement of something else."""
     launches = [launch for of in by_case.values() for launch in of]
     foreign = list(dict.fromkeys(launch.kernel for launch in launches if launch.kernel not in own))
     if not own or not foreign:

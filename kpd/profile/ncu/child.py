@@ -21,7 +21,7 @@ class UnreadableReport(Exception):
 
 
 async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tuple[ProfiledLaunch, ...]:
-    """The launches of a report, given as `read`'s files by name. Raises Unreadable."""
+    """Return the launches of a report, given as `read`'s files by name. Raises Unreadable."""
     with tempfile.TemporaryDirectory(prefix="kpd-ncu-") as folder:
         for name, content in files.items():
             await asyncio.to_thread((Path(folder) / name).write_bytes, content)
@@ -38,7 +38,7 @@ async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tupl
 
 
 async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
-    """What the reader printed, and why it failed; empty when it did not."""
+    """Return what the reader printed, and why it failed; empty when it did not."""
     # -P: a module that lies in the workspace is not taken for one of Python's own.
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "kpd.profile.ncu.read", folder,
@@ -64,7 +64,7 @@ async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
 
 
 async def _most(stream: asyncio.StreamReader, limit: int) -> bytes:
-    """The stream's first bytes; the rest is read and dropped, so that its writer can end."""
+    """Return the stream's first bytes; the rest is read and dropped, so that its writer can end."""
     kept = bytearray()
     while piece := await stream.read(1 << 16):
         kept += piece[: limit - len(kept)]

@@ -61,7 +61,7 @@ page raw >out/@RAW@ 2>/dev/null && page details >out/@DETAILS@ 2>/dev/null || ex
 def script(
     calls: Callable[[int], str], arch: str, launches: LaunchFilter, depth: Depth = "advice", export: bool = False
 ) -> str:
-    """A shell script that leaves a report in the job's `out/`, for `bench.Counted`.
+    """Return a shell script that leaves a report in the job's `out/`, for `bench.Counted`.
 
     Each case is called once. The counters are the same at any depth; "advice" adds what NVIDIA's rules need, and "full"
     everything that ncu has. With `export` the
@@ -106,7 +106,7 @@ _CAUSES = (
 
 
 def refused(ran: JobResult) -> str:
-    """Why there is no report, and what to do about it; empty when there is one."""
+    """Return why there is no report, and what to do about it; empty when there is one."""
     if not ran.rc and not ran.reason:
         return ""
     if ran.reason:

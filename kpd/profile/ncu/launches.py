@@ -44,7 +44,7 @@ _RATE = re.compile(r"(?P<prefix>[KMGTP]?)hz", re.IGNORECASE)
 
 
 def factor(unit: str) -> float:
-    """What to multiply a value in `unit` by; 1 for a count or a percentage. ncu's K, M and G are powers of 1000.
+    """Return what to multiply a value in `unit` by; 1 for a count or a percentage. ncu's K, M and G are powers of 1000.
 
     What is counted a time is a second's: "cycle/nsecond", as older versions give a clock, becomes hertz.
     """
@@ -64,6 +64,6 @@ def _whole(unit: str) -> float:
 
 
 def base(value: float, unit: str) -> float | None:
-    """The value in base units, None when it is no finite number."""
+    """Return the value in base units, None when it is no finite number."""
     found = value * factor(unit)
     return found if math.isfinite(found) else None

@@ -93,7 +93,7 @@ STALLS: dict[str, tuple[str, ...]] = {
 
 
 def _stall(name: str, words: tuple[str, ...]) -> Counter:
-    """The share of a warp's time between two of its instructions, 0 to 1.
+    """Return the share of a warp's time between two of its instructions, 0 to 1.
 
     By warps at an issue, by cycles of a warp's life, or as ncu's own percentage: three forms of one measurement.
     """
@@ -227,7 +227,7 @@ _ONLY: tuple[tuple[str, Callable[[_Arch], bool]], ...] = (
 
 
 def asked(arch: str) -> tuple[str, ...]:
-    """The metrics to ask for on architecture "sm_90" and the like: of each counter the first way that it has.
+    """Return the metrics to ask for on architecture "sm_90" and the like: of each counter the first way that it has.
 
     An architecture that is not known is asked for what the oldest has.
     """

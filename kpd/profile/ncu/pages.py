@@ -38,7 +38,7 @@ def launches(raw: Path, details: Path | None) -> Iterator[ProfiledLaunch]:
 
 
 def number(text: str) -> float:
-    """A value as ncu writes it, with commas between thousands; not a number where it wrote "n/a" or anything else."""
+    """Return a value as ncu writes it, with commas between thousands; not a number where it wrote "n/a" or anything else."""
     try:
         return float(text.replace(",", ""))
     except ValueError:
@@ -46,7 +46,7 @@ def number(text: str) -> float:
 
 
 def function(name: str) -> str:
-    """The bare name in a demangled signature: `void ns::scale<float>(float *, int)` is `scale`."""
+    """Return the bare name in a demangled signature: `void ns::scale<float>(float *, int)` is `scale`."""
     found = name
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)", "", found)) != found:
         found = shorter
@@ -55,7 +55,7 @@ def function(name: str) -> str:
 
 
 def _table(path: Path) -> pandas.DataFrame:
-    """A page as text, whatever ncu has written before it."""
+    """Return a page as text, whatever ncu has written before it."""
     with path.open(encoding="utf-8", errors="replace") as file:
         before = next((at for at, line in enumerate(file) if line.startswith('"ID",')), None)
     if before is None:

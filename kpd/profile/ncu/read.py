@@ -19,7 +19,7 @@ MOST = 512
 
 
 def has_reader() -> bool:
-    """Whether NVIDIA's reader is installed here."""
+    """Return whether NVIDIA's reader is installed here."""
     return importlib.util.find_spec("ncu_report") is not None
 
 
