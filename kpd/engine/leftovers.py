@@ -10,7 +10,7 @@ OF_A_STEP = re.compile(r"(r\d+)\.(\d+)\.\d+-")
 
 
 async def end_leftovers(journal: Journal, host: Host) -> None:
-    """End the jobs of iterations that are over; those of an iteration under way are gone on with. Raises HostError."""
+    """End the jobs of iterations that are over; those of an iteration under way go on. Raises HostError."""
     for job in await host.running():
         found = OF_A_STEP.match(job)
         if found is not None and not _wanted(journal, found[1], int(found[2])):

@@ -12,9 +12,9 @@ from kpd.workspace.task import Task
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> Bench:
-    """Build what the task's candidates are measured with, and measure what the device can do.
+    """Build what the task's candidates are measured with, and measure the peaks of the device.
 
-    Raises BuildError and TaskError, the task's fault, HostError, and PlugInError.
+    Raises BuildError and TaskError when the task is at fault, HostError, and PlugInError.
     """
     make_ready = _imported(task, "is measured with", _of(task).bench)
     return cast(Bench, await make_ready(host, task, device, say))
@@ -27,7 +27,7 @@ def flags_of(task: Task) -> AllowList | None:
 
 
 def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
-    """Return the kind of device for a task in this language; one with its own benchmark may ask for a GPU."""
+    """Return the kind of device that a task in this language needs; one with its own benchmark may ask for a GPU."""
     if need.device:
         return need.device
     try:

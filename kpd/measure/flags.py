@@ -23,7 +23,10 @@ class FlagError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The flags in `exact`, and those that one of `shapes` fits; a flag in `takes` has its value in the next word."""
+    """The allowed flags: those in `exact`, and those that match one of `shapes`.
+
+    A flag in `takes` has its value in the next word.
+    """
 
     exact: frozenset[str]
     shapes: tuple[re.Pattern[str], ...]
@@ -34,9 +37,9 @@ class AllowList:
         return len(flag) <= LONGEST and (flag in self.exact or any(shape.fullmatch(flag) for shape in self.shapes))
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """Return the flags in `text`, split at blanks (there is no quoting), each as one word: `-Xptxas -O3` as `-Xptxas=-O3`.
+        """Split `text` into flags, each as one word: `-Xptxas -O3` becomes `-Xptxas=-O3`. There is no quoting.
 
-        Raises FlagError naming the first that is refused.
+        Raises FlagError, which names the first flag that is refused.
         """
         flags: list[str] = []
         for word in text.split():
@@ -54,7 +57,7 @@ class AllowList:
         return tuple(flags)
 
     def of_build_json(self, raw: bytes) -> tuple[str, ...]:
-        """Return the flags that a candidate's build.json asks for: {"flags": "-O2 …"}. Raises FlagError."""
+        """Parse the flags in a candidate's build.json, {"flags": "-O2 …"}. Raises FlagError."""
         try:
             table = json.loads(raw)
         except (ValueError, RecursionError) as err:

@@ -42,7 +42,7 @@ _KEPT_BY_DOTS = re.compile(r"\b(?:unchanged|unmodified|omitted|elided)\W{0,3}(?:
 
 
 def elided(path: str, line: str) -> bool:
-    """Return whether `line` of the file `path` has a comment in place of code; JSON has no comments."""
+    """Return whether a comment in `line` of the file `path` stands for omitted code. JSON has no comments."""
     if path.endswith(".json"):
         return False
     mark = _SCRIPT_MARK if path.endswith((".py", ".toml")) else _C_MARK

@@ -64,15 +64,15 @@ _EMPTY_BODY = re.compile(r"\)\s*\{\s*\}")
 
 
 def protected_touched(editable: Iterable[str], proposed: Iterable[str]) -> tuple[str, ...]:
-    """Return the proposed paths that are not the agent's to write."""
+    """Return the proposed paths that the agent may not write."""
     allowed = set(editable)
     return tuple(path for path in proposed if path not in allowed)
 
 
 def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the proposed files; of one in sections only the kernel section, in the task's own file.
+    """Return the proposed files; for the file in sections, only its kernel section is taken, into the task's own file.
 
-    Raises ProtectedSection, which names the file, and SectionError for marks in disorder.
+    Raises ProtectedSection, which names the file, and SectionError for section marks that are missing or misplaced.
     """
     name = task.sectioned
     if name not in proposed:
@@ -85,9 +85,9 @@ def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str]) -> tuple[str, ...]:
-    """Return what looks suspicious in the lines that the candidate adds: `kernel.c:12 reads or replaces the clock`.
+    """List what looks suspicious in the lines that the candidate adds: `kernel.c:12 reads or replaces the clock`.
 
-    `protected` are the task's other files: a candidate in Python has no business with its modules.
+    `protected` are the task's other files: a candidate in Python must not import them.
     """
     python = (*_COMPILED_PYTHON, *_imports(protected))
     flags: list[str] = []
@@ -108,7 +108,7 @@ def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes], protected
 
 
 def added(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
-    """The lines of `after`, with their numbers from 1, that stand nowhere in `before`."""
+    """Yield the lines of `after` that appear nowhere in `before`, with their numbers from 1."""
     old = set(before.decode(errors="replace").splitlines())
     for number, line in enumerate(after.decode(errors="replace").splitlines(), 1):
         if line not in old:
@@ -116,7 +116,7 @@ def added(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _imports(protected: Iterable[str]) -> Iterator[tuple[re.Pattern[str], str]]:
-    """An import of one of these files, by its own name or below its folder's."""
+    """Yield a pattern for an import of one of these files, by its name or its folder's name."""
     modules = {part for path in protected if path.endswith(".py") for part in path.removesuffix(".py").split("/")}
     if modules:
         names = "|".join(map(re.escape, sorted(modules)))

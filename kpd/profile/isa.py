@@ -33,8 +33,10 @@ _ARM_WIDE_MOVE = re.compile(r"(?:ld|st)(?:r|p|u?r|np)")
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`fp` is the kind of floating-point arithmetic, `bits` the width of vector it shows (0: none), `target` the label
-    that a jump goes to; after one that `leaves`, the next line is never run."""
+    """What one instruction does. `fp` is the kind of floating-point arithmetic, `bits` its vector's width (0: none).
+
+    `target` is the label that a jump goes to; after an instruction that `leaves`, the next line is never run.
+    """
 
     fp: Literal["packed", "scalar", ""] = ""
     bits: int = 0
@@ -47,14 +49,14 @@ class Instruction:
 
 
 def arch_of(text: str) -> Arch | None:
-    """Return which of the two dialects `text` is written in; None for anything else."""
+    """Detect the architecture of an assembly text; None when it is neither of the two."""
     if re.search(r"%(?:r[a-ds]|e[a-d]|[xyz]mm)", text):
         return "x86-64"
     return "arm64" if re.search(r"^\s+(?:ldr|str|ldp|stp|add|mov|ret)\b", text, re.MULTILINE) else None
 
 
 def instruction(arch: Arch, line: str, frame: bool) -> Instruction | None:
-    """Return what `line` does; None for labels, directives and comments. `frame`: the frame pointer points to the stack."""
+    """Classify a line; None for labels, directives and comments. `frame`: the frame pointer points to the stack."""
     return (_x86 if arch == "x86-64" else _arm)(line.strip(), frame)
 
 
@@ -90,7 +92,7 @@ def _x86(line: str, frame: bool) -> Instruction | None:
 
 
 def _on_stack(operands: str, frame: bool) -> bool:
-    """Return a fixed place on the stack: an indexed one is an array of the program's own."""
+    """Return whether the operand is a fixed place on the stack; an indexed one is an array of the program's own."""
     bases = r"%rsp|%rbp" if frame else "%rsp"
     return re.search(rf"\((?:{bases})\)", operands) is not None
 

@@ -19,10 +19,10 @@ METRICS = "metrics_full.json"
 
 
 async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: str) -> dict[str, Any]:
-    """Return what the profiler's whole report comes to, and the names of the files it left in the iteration's folder.
+    """Profile an ended iteration in full, and write the result to its folder.
 
-    Waits for its turn while a run measures on the device. Nothing that the run has found or concluded changes. Raises
-    Refused, TaskError, HostError, OSError.
+    Returns the metrics, the findings and the names of the files. It waits for its turn while a run measures on the
+    device. It changes nothing that the run has found or concluded. Raises Refused, TaskError, HostError, OSError.
     """
     run, it = target
     name = target.ref

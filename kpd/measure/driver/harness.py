@@ -15,7 +15,7 @@ SOURCES = (
 
 
 class BadHarness(ValueError):
-    """The harness describes its cases in a way that cannot be used: the task's fault, not a candidate's."""
+    """The harness describes its cases in an unusable way: the task's fault, not a candidate's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class HarnessCase:
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """`program` is its path on the host."""
+    """A built harness. `program` is its path on the host."""
 
     program: str
     symbol: str
@@ -45,12 +45,12 @@ class _Described:
 
 
 def native(name: str) -> bytes:
-    """Return a source of kpd's own, in C or CUDA."""
+    """Read one of kpd's own sources in C or CUDA."""
     return (resources("kpd.measure") / "native" / name).read_bytes()
 
 
 def described(program: str, said: bytes) -> Harness:
-    """Return the harness from what `program describe` printed. Raises BadHarness."""
+    """Parse what `program describe` printed. Raises BadHarness."""
     try:
         found = decode(said, _Described)
     except CodecError as err:

@@ -37,8 +37,9 @@ TICK_NS = 10_000_000
 class CaseReport:
     """A case as the driver reports it: its batches (see CaseSample), and what may have disturbed them.
 
-    `disturbed` counts batches, `steal_ticks` the hypervisor's, `threads` those of the process (0: not known). What
-    follows is of a GPU: a side that `synchronises` waits for it, so its time there alone cannot be told (None).
+    `disturbed` counts batches, `steal_ticks` the ticks that the hypervisor took, `threads` those of the process (0: not
+    known). The other fields are for a GPU: a side that `synchronises` waits for it, so its time on the device alone
+    cannot be told (None).
     """
 
     reps: int
@@ -53,7 +54,7 @@ class CaseReport:
     telemetry: ClockReadings | None = None
 
     def sample(self) -> CaseSample:
-        """Return what is kept of it."""
+        """Return the part of the report that is kept."""
         incumbent, candidate = self.device_ns or (None, None)
         device_ns = None if incumbent is None or candidate is None else (incumbent, candidate)
         return CaseSample(self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry)
@@ -69,12 +70,12 @@ async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
     bench: BenchSpec, tolerance: CheckSpec, where: RunContext | None = None, say: Say | None = None,
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
-    """`processes` fresh processes, numbered from `first`. `incumbent` and `candidate` are Objects' jobs, or one job.
+    """Yield a sample from each of `processes` fresh processes, numbered from `first`.
 
-    One job runs them all, and each is a sample as soon as it has ended; closing the generator ends the job in the
-    background. A job that was ended like that is read again as far as it came, so there may be fewer samples.
-    Which object is loaded first alternates with the process number. Raises CheckFailed when an output is wrong after it
-    was timed, and HostError.
+    `incumbent` and `candidate` are build jobs, which may be the same. One job runs all processes, and each sample comes
+    as soon as its process has ended; closing the generator ends the job in the background. A job that was ended early
+    is read as far as it got, so there may be fewer samples. Which object is loaded first alternates with the process
+    number. Raises CheckFailed when an output is wrong after it was timed, and HostError.
     """
     arguments = (bench.quads, tolerance.rtol, tolerance.atol, CASE_LIMIT_MS)
     program = jobs.words([harness.program, "time"])
@@ -127,7 +128,7 @@ async def time_pair(
 async def _refuse_end(
     host: Host, result: JobResult, problem: CheckFailure | None, limit_s: float, missing: int
 ) -> None:
-    """What the job's end says that its reports did not."""
+    """Raise for a job that failed, or that ended with too few reports. Raises CheckFailed and HostError."""
     if problem is not None:
         await refuse_device_trouble(host, result, problem)
         raise CheckFailed(wrong(problem, stderr=result.stderr))
@@ -145,7 +146,7 @@ def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
 
 
 def taint(cases: Mapping[str, CaseReport]) -> str:
-    """Return why the times should not be believed, in words; empty when they should."""
+    """Return why the times should not be believed; empty when they should."""
     for name, case in cases.items():
         batches = len(case.a_ns) + len(case.b_ns)
         if case.disturbed > DISTURBED_SHARE * batches:
@@ -162,7 +163,7 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
 
 
 def _refuse_threads(report: _Report) -> None:
-    """A thread that outlives the call could compute while the clock does not run."""
+    """Raise CheckFailed for a thread that outlives the call: it could compute while the clock does not run."""
     for name, case in report.cases.items():
         if case.threads > 1:
             raise CheckFailed(WrongResult(LeftThreads(case.threads - 1), name))

@@ -17,11 +17,11 @@ LARGEST = 8 << 20
 
 
 class UnreadableReport(Exception):
-    """The files are no report that can be read; the message says why."""
+    """The files are not a readable report; the message says why."""
 
 
 async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tuple[ProfiledLaunch, ...]:
-    """Return the launches of a report, given as `read`'s files by name. Raises Unreadable."""
+    """Read the launches of a report, given as `read`'s files by name. Raises UnreadableReport."""
     with tempfile.TemporaryDirectory(prefix="kpd-ncu-") as folder:
         for name, content in files.items():
             await asyncio.to_thread((Path(folder) / name).write_bytes, content)
@@ -38,7 +38,7 @@ async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tupl
 
 
 async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
-    """Return what the reader printed, and why it failed; empty when it did not."""
+    """Run the reader; return what it printed and, if it failed, why."""
     # -P: a module that lies in the workspace is not taken for one of Python's own.
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "kpd.profile.ncu.read", folder,
@@ -64,7 +64,7 @@ async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
 
 
 async def _most(stream: asyncio.StreamReader, limit: int) -> bytes:
-    """Return the stream's first bytes; the rest is read and dropped, so that its writer can end."""
+    """Read a stream to its end, so that its writer can end, and return its first `limit` bytes."""
     kept = bytearray()
     while piece := await stream.read(1 << 16):
         kept += piece[: limit - len(kept)]

@@ -64,8 +64,8 @@ def script(
     """Return a shell script that leaves a report in the job's `out/`, for `bench.Counted`.
 
     Each case is called once. The counters are the same at any depth; "advice" adds what NVIDIA's rules need, and "full"
-    everything that ncu has. With `export` the
-    report's tables lie beside it: for those who cannot read it otherwise.
+    everything that ncu has. With `export` the report's tables are written, too, for a daemon that cannot read the
+    report itself.
     """
     parts = {
         "@LAUNCHES@": words(_filter(launches)),

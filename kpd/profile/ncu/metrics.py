@@ -1,8 +1,8 @@
 """Lists what kpd asks of Nsight Compute: its metrics in kpd's names and units.
 
-Names of ncu have moved between its versions and differ between architectures, and its sections hold some values in
-another form than the curated list, so each metric lists the ways to have it, the preferred first. The names are those
-of `ncu --query-metrics` and of ncu's section files, 2022 to 2025.
+ncu's names have changed between versions and differ between architectures, and its sections hold some values in another
+form than the curated list. So each metric lists the ways to compute it, the preferred one first. The names are those of
+`ncu --query-metrics` and of ncu's section files, 2022 to 2025.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,9 +15,10 @@ Join = Literal["mean", "sum", "lead"]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """`scale` times the fold of `top`, over the sum of `bottom` if that is given; ncu's own base units go in.
+    """One way to compute a metric: `scale` times the fold of `top`, over the sum of `bottom` if that is given.
 
-    `given` are counts: where they are known and sum up to nothing, ncu's rate is a rate of nothing, and none is had.
+    ncu's own base units go in. `given` are counts: if they are known and their sum is 0, ncu's rate is meaningless, and
+    the metric has no value.
     """
 
     top: tuple[str, ...]
@@ -29,7 +30,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """One metric of kpd's catalogue as ncu has it."""
+    """One metric of kpd's catalogue, and how to compute it from ncu's metrics."""
 
     name: str
     join: Join
@@ -37,7 +38,7 @@ class Counter:
 
     @property
     def sources(self) -> Iterator[str]:
-        """Every name of ncu's that any of the ways reads."""
+        """All names of ncu's metrics that any of the ways reads."""
         for way in self.ways:
             yield from (*way.top, *way.bottom, *way.given)
 
@@ -93,9 +94,10 @@ STALLS: dict[str, tuple[str, ...]] = {
 
 
 def _stall(name: str, words: tuple[str, ...]) -> Counter:
-    """Return the share of a warp's time between two of its instructions, 0 to 1.
+    """Define the share of a warp's time between two of its instructions that it is stalled for a reason, 0 to 1.
 
-    By warps at an issue, by cycles of a warp's life, or as ncu's own percentage: three forms of one measurement.
+    It is computed from warps per issue, from cycles of a warp's life, or from ncu's own percentage: three forms of one
+    measurement.
     """
     ways = []
     for word in words:
@@ -108,7 +110,10 @@ def _stall(name: str, words: tuple[str, ...]) -> Counter:
 
 
 def _pipe(name: str) -> Counter:
-    """Tensor work: Blackwell's data-centre chips have a new pipe for it beside the old one, Ada's has another name."""
+    """Define the use of the tensor pipe, whose name depends on the architecture.
+
+    Blackwell's data-centre chips have a new pipe beside the old one; Ada's has another name.
+    """
     old, ada, new = (
         f"sm__pipe_{pipe}.{_PEAK_ACTIVE}"
         for pipe in ("tensor_cycles_active", "tensor_cycles_active_v2", "tc_cycles_active")
@@ -227,9 +232,9 @@ _ONLY: tuple[tuple[str, Callable[[_Arch], bool]], ...] = (
 
 
 def asked(arch: str) -> tuple[str, ...]:
-    """Return the metrics to ask for on architecture "sm_90" and the like: of each counter the first way that it has.
+    """Return the metrics to ask for on an architecture such as "sm_90": for each counter, the first way that it has.
 
-    An architecture that is not known is asked for what the oldest has.
+    An unknown architecture is asked for what the oldest one has.
     """
     digits = arch.removeprefix("sm_").rstrip("af")
     known = (int(digits[:-1]), int(digits[-1])) if digits.isdecimal() and len(digits) > 1 else _OLDEST

@@ -1,7 +1,7 @@
 """Prints a report as JSON, as a program: `python -P -m kpd.profile.ncu.read FOLDER`.
 
-NVIDIA's reader is a native library, and a report comes from a host where a candidate has run: neither belongs into the
-daemon, nor does the memory that pandas takes.
+NVIDIA's reader is a native library, and a report comes from a host where a candidate has run. So it is not loaded into
+the daemon, which also saves the memory that pandas takes.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ def has_reader() -> bool:
 
 
 def launches(folder: Path) -> Iterator[ProfiledLaunch]:
-    """Of the report in `folder` if NVIDIA's reader is here, else of the pages beside it."""
+    """Yield the launches of the report in `folder` if NVIDIA's reader is installed, else of the exported pages."""
     report, raw, details = folder / REPORT, folder / RAW, folder / DETAILS
     if has_reader() and report.exists():
         from kpd.profile.ncu import report as reader  # only where its library is
