@@ -19,8 +19,11 @@ class EditConflict(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a person changed: the editable files as they are now (empty when those are as known), and the names of the
-    protected files that were changed, added or removed."""
+    """A person's changes in a task folder.
+
+    `files` are the editable files as they are now (empty when unchanged), `protected` the names of the protected files
+    that were changed, added or removed.
+    """
 
     files: dict[str, bytes]
     protected: tuple[str, ...]
@@ -125,7 +128,7 @@ def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") 
         if not edit.files:
             return
         if hashes(edit.files) == run.files:
-            journal.emit(e.FolderKnown(run.id, run.files))  # an edit taken back, or kpd's own write before a crash
+            journal.emit(e.FolderKnown(run.id, run.files))  # an edit that was undone, or kpd's own write before a crash
             return
         keep_edit(workspace, run, edit.files)
     except (TaskError, OSError) as err:

@@ -29,10 +29,10 @@ from kpd.workspace.paths import Workspace
 CLEAN_EVERY_S = 86_400.0
 KEPT_S = 7 * 86_400.0  # how long a host keeps finished jobs and content that nobody has used
 KEPT_BYTES = 10 << 30  # and how much of them
-CLOSE_S = 10.0  # for all hosts to be let go of
-CHECK_S = 30.0  # to look at a host for a person who waits for it
-GLANCE_S = 15.0  # for what a host's devices do at this moment
-TRIAL_S = 60.0  # for the GPU to be free for one launch under the profiler
+CLOSE_S = 10.0  # for all hosts to disconnect
+CHECK_S = 30.0  # to probe a host while a person waits for the answer
+GLANCE_S = 15.0  # to read what a host's devices do at this moment
+TRIAL_S = 60.0  # to wait until the GPU is free for one launch under the profiler
 CONNECTING = "connecting"
 log = logging.getLogger(__name__)
 
@@ -46,9 +46,9 @@ class HostPool:
         self._journal = journal
         self._on_news = on_news
         self._configs: dict[str, HostConfig] = {}
-        self._cards: dict[str, tuple[int, HostCard]] = {}  # as they were last probed, and as which machine
+        self._cards: dict[str, tuple[int, HostCard]] = {}  # the machine of each, and its card as last probed
         self._cleaned: dict[str, float] = {}
-        self._tasks: dict[asyncio.Task[None], str] = {}  # and whose they are
+        self._tasks: dict[asyncio.Task[None], str] = {}  # and the names of their hosts
 
     def use(self, configs: Mapping[str, HostConfig]) -> None:
         """Connect to hosts that are new, reconnect those whose settings changed, and disconnect those that are gone.
@@ -139,7 +139,7 @@ class HostPool:
             return
         if not host.up:
             host.retry_now()
-        elif self.card(name).link == "down":  # something else than the link was wrong when it was looked at
+        elif self.card(name).link == "down":  # the link was up, but the probe failed
             self._begin(name, self._quietly(name, self._arrived(name, host)))
 
     async def trust(self, name: str, fingerprint: str) -> None:
@@ -228,7 +228,7 @@ class HostPool:
 
     def _found(self, host: Host, card: HostCard) -> None:
         if self.hosts.get(card.name) is not host:
-            return  # it was let go of meanwhile
+            return  # it was disconnected meanwhile
         card = still_known(card, self._journal.state.hosts.get(card.name))
         self._cards[card.name] = host.machine, card
         self.note(card)

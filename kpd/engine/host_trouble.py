@@ -12,7 +12,7 @@ from kpd.model import events as e
 from kpd.model.waits import DeviceBusy, DiskTrouble
 
 BUSY_S = 10.0
-"""How long a device that others use is left alone before it is measured on again."""
+"""How long to wait before a device that others use is tried again."""
 
 
 def note_peaks(pool: HostPool, host: str, bench: Bench) -> None:

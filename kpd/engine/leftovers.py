@@ -6,7 +6,7 @@ from kpd.engine.journal import Journal
 from kpd.hosts.host import Host
 
 OF_A_STEP = re.compile(r"(r\d+)\.(\d+)\.\d+-")
-"""The names of `Attempt.job`. All others are named by content, and end by themselves."""
+"""The ids that `Attempt.job` makes. All other jobs are named by their content, and end by themselves."""
 
 
 async def end_leftovers(journal: Journal, host: Host) -> None:

@@ -16,9 +16,9 @@ from kpd.model.waits import AtHost, ForDevice
 from kpd.workspace.config import ANY
 
 GRACE_S = 2.0
-"""How long a run thinks before another may begin on its device: a sweep thinks for milliseconds, and is left alone."""
+"""How long a run thinks before another may begin on its device. A sweep thinks for milliseconds: too short to share."""
 MOST_SHARING = 4
-"""Runs that go on by turns on one device: each has an agent that may cost money, and a person to follow it."""
+"""The most runs that share one device: each has an agent that may cost money, and a person has to follow it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class End:
 
 
 MOST_EXPLORED = 8
-"""Points of one iteration's parameters that are searched before the next agent's turn."""
+"""The most points of one iteration's parameters that are tried before the next agent's turn."""
 
 
 def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:

@@ -22,12 +22,11 @@ from kpd.text.faults import fault as told
 from kpd.workspace.sections import ProtectedSection, SectionError
 
 LARGEST = 1 << 20
-"""Bytes of a candidate."""
+"""The most bytes of a candidate."""
 SILENT = "without a word"
-"""The memo of a candidate of which nobody has said anything."""
-"""The memo of an answer that says nothing of itself."""
+"""The memo of a candidate that nobody has described."""
 Wrong = e.Faulted | e.Unusable
-"""What was wrong with an answer: the candidate has a fault, or there is none that could be built."""
+"""What was wrong with an answer: its candidate has a fault, or it has no usable candidate."""
 
 
 def answers(attempt: Attempt) -> tuple[Wrong, ...]:

@@ -211,7 +211,7 @@ class RunLoop:
         try:
             write_report(self.workspace, self.run, self.journal.state.direction(self.run))
             patterns.regenerate(self.workspace)
-        except OSError as err:  # the run has ended all the same; its events have everything
+        except OSError as err:  # the run has ended anyway; its events hold everything
             self.journal.emit(e.Noticed("warning", NotWritten(self.run_id, str(err))))
 
 

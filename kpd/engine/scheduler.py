@@ -102,7 +102,7 @@ class Scheduler:
             self._later.cancel()
         if state.held or self._closing:
             return
-        for run in (*state.begun, *state.queue):  # what a former daemon left comes first
+        for run in (*state.begun, *state.queue):  # runs that a former daemon left come first
             if run.id not in self.loops:
                 found = self._place(run)
                 if isinstance(found, Placement):
@@ -149,7 +149,7 @@ class Scheduler:
         try:
             with holding(self._journal):
                 await loop.execute()
-        except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
+        except Exception as err:  # whatever it is, the daemon and its log stay available to the operator
             if plug_in := plug_in_at_fault(err.__traceback__):
                 log.exception("%s was ended by an error of the plug-in %s", loop.run_id, plug_in)
                 with holding(self._journal):
@@ -166,5 +166,5 @@ class Scheduler:
             del self.loops[loop.run_id]
             if run_of(self._journal, loop.run_id).over:
                 self._pool.end_leftovers(loop.place.host)
-                self._pool.use(self.config.hosts)  # what was changed while the run was on its host
+                self._pool.use(self.config.hosts)  # changes of the config made while the run used its host
             self.wake()

@@ -30,11 +30,11 @@ from kpd.profile.profile import Profile
 from kpd.workspace.run_files import digest
 
 StepResult = e.StepFact | e.IterationEnded
-"""What a step comes to: its fact; the last one's is the end of the iteration."""
+"""The result of a step: its fact; for the last step, the end of the iteration."""
 BAD_REPLIES = 2
 MOST_CHANGES = 8
 MOST_FEEDBACK = 4000
-"""Characters of what a compiler said that go back to an agent."""
+"""The most characters of a compiler's output that go back to an agent."""
 TIMING = "timing.json"
 
 

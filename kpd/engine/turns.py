@@ -18,7 +18,7 @@ from kpd.model.status import Running
 from kpd.model.waits import ForLease, ForTurn, Wait
 
 SHORT_S = 1.0
-"""A wait for a lease that is not worth an event."""
+"""A shorter wait for a lease is not recorded."""
 Say = Callable[[Wait | None], None]
 
 

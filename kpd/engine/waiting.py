@@ -29,6 +29,6 @@ class WaitReporter:
         if run.waiting not in (None, self._said):
             return
         if self._journal.state.held and wait == self._said:
-            return  # the log may be out of reach, and each try would be told to all who listen
+            return  # the log may be unwritable, and each try would be broadcast
         self._said = wait
         set_waiting(self._journal, run, wait)

@@ -20,9 +20,9 @@ from kpd.model.waits import PausedBy
 
 STALL_TIMES = 10.0
 LEAST_STALL_S = 600.0
-"""A step has stalled after so many times its usual, and never before so long."""
+"""A step has stalled after STALL_TIMES its usual time, but never before LEAST_STALL_S."""
 GAP_S = 150.0
-"""What is not seen for so long is over. A run that tries a busy device again and again waits all the same."""
+"""A standstill that is not seen for so long is over. A run that retries a busy device still counts as waiting."""
 
 Key = tuple[str, ...]
 Usual = Callable[[str, StepName], float | None]
@@ -49,7 +49,7 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
     """Find the devices on which nothing is measured although there is work for them."""
     found: dict[DeviceRef, IdleDeviceWork] = {}
     used = set()
-    thinks: dict[DeviceRef, float] = {}  # where runs think: since when the last of them does
+    thinks: dict[DeviceRef, float] = {}  # devices where runs think: when the last of them began to
     for run in state.begun:
         cause, keeps = _kept_by(state, run)
         now = run.current.under_way if run.current is not None else None

@@ -91,7 +91,7 @@ def _due(workspace: Workspace, task: str, limit: int) -> tuple[list[MemoryEntry]
         return [], ""
     kept = len(fitting(found, book.notes, "x" * limit, limit))
     due = len(found) - kept
-    while due < len(found) and found[due].at == found[due - 1].at:  # a summary stands for all of a second
+    while due < len(found) and found[due].at == found[due - 1].at:  # a summary covers all entries of a second
         due += 1
     return found[:due], found[-1].at
 

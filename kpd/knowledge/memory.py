@@ -20,7 +20,7 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import read_words
 
 PAST = 2_500
-"""Characters of earlier runs that a prompt takes: 1,000 tokens, some six entries. What is more is summarised."""
+"""The most characters on earlier runs in a prompt: 1,000 tokens, about six entries. The rest is summarised."""
 GUIDANCE = 2_000
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _LEFT_OUT = "(older entries are left out)"

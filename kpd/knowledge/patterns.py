@@ -16,7 +16,7 @@ from kpd.workspace.task import NAME
 
 MARK = "<!-- Written by kpd from the memories of all tasks, again and again: edit those, not this. -->"
 MOST = 6
-"""Of what was kept, and of what was not, in one section: the largest gains, and the newest."""
+"""The most lines in a section: of accepted candidates those with the largest gains, of the others the newest."""
 MATCHING = 4
 LONGEST_MEMO = 160
 KEPT = ("accepted", "accepted by hand")

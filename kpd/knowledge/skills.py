@@ -89,7 +89,7 @@ def read_skill(path: Path) -> Skill:
     lines = [line.strip() for line in body.splitlines()]
     for section in SECTIONS:
         if lines.count(section) != 1:
-            raise BadSkill(f"the line `{section}` must be there once")
+            raise BadSkill(f"the line `{section}` must appear exactly once")
     if sorted(SECTIONS, key=lines.index) != list(SECTIONS):
         raise BadSkill(f"the sections must come in the order {', '.join(SECTIONS)}")
     return Skill(path.stem, signal[1], body.strip())

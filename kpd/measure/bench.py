@@ -14,7 +14,7 @@ from kpd.text.faults import wrong as told
 
 Say = Callable[[str], None]
 Counted = Callable[[Callable[[int], str]], str]
-"""A shell script made from `calls(number)`: the command line of a process that calls the kernel so often a case."""
+"""A function that makes a shell script from `calls(number)`: a command with so many calls of the kernel per case."""
 
 
 @dataclass(frozen=True, slots=True)

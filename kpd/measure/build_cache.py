@@ -11,7 +11,7 @@ from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject
 
 MOST = 32
-"""Objects to remember, the latest used: an iteration needs the candidate's and the incumbent's."""
+"""The number of objects to remember, the last used ones: an iteration needs the candidate's and the incumbent's."""
 
 
 class BuildCache:

@@ -32,7 +32,7 @@ def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
         return need.device
     try:
         found = LANGUAGES.get(language)
-    except PlugInError:  # said where the task is read
+    except PlugInError:  # reported where the task is read
         found = None
     if found is None:
         return "cpu"
@@ -41,7 +41,7 @@ def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
 
 def _of(task: Task) -> Language:
     found = LANGUAGES.get(task.language)
-    assert found is not None  # a task is read with its language
+    assert found is not None  # a task with an unknown language cannot be loaded
     return found
 
 

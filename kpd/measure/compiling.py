@@ -77,7 +77,7 @@ def first_error(log: str) -> str:
     """Return the first error of a compiler's log in one line, at most 300 characters."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     error = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "the compiler gave no reason")
-    if tool := _TOOL.match(error):  # what it was given is a temporary file
+    if tool := _TOOL.match(error):  # its input is a temporary file, whose name says nothing
         line = f" (line {tool['line']} of the PTX)" if tool["line"] else ""
         return f"{tool['tool']}{line}: {error[tool.end() :]}"[:300]
     return re.sub(r"^\S*/(?=[^/\s:]+:)|(fatal )?error: ", "", error)[:300]
@@ -86,7 +86,7 @@ def first_error(log: str) -> str:
 def kind_of(log: str) -> Kind:
     """Classify the first error of a failed compilation."""
     first = next((line for line in log.splitlines() if _ERROR.search(line)), "")
-    if first.startswith("ptxas "):  # it has no linker's trouble but this
+    if first.startswith("ptxas "):  # its only linking error
         return "structural" if "Unresolved extern" in first else "semantic"
     place = _IN_SOURCE.match(first)
     in_source = place and not place["file"].rsplit("/")[-1].startswith("harness.") and "fatal error:" not in first

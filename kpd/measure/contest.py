@@ -9,7 +9,7 @@ from kpd.measure.judge import LOOKS, BadSamples, decide
 from kpd.measure.samples import ProcessSample
 
 MOST_TAINTED = 15
-"""So many disturbed processes in one contest mean that the machine is busy with something else."""
+"""More disturbed processes than this in one contest mean that the machine is busy with other work."""
 MOST = LOOKS[-1] + MOST_TAINTED
 
 
@@ -47,7 +47,7 @@ async def contest(
                     if not decide(samples, min_gain_pct, thorough):
                         break
     except (HostError, BadSamples) as err:
-        for name in jobs:  # what is asked for again is to be measured again, not read again
+        for name in jobs:  # a retry has to measure again, not to read the old results
             await bench.forget(name)
         if isinstance(err, BadSamples):
             raise HostError("host", str(err), "resume to measure again") from err

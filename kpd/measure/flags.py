@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 BUILD_FILE = "build.json"
-"""Where a candidate sets flags, if the task lets it."""
+"""The file in which a candidate sets flags, if the task allows it."""
 MOST = 32
 """Flags that one candidate may set."""
 LONGEST = 80
@@ -48,11 +48,11 @@ class AllowList:
             else:
                 flags.append(word)
         if len(flags) > MOST:
-            raise FlagError(f"{len(flags)} compiler flags, and {MOST} are allowed")
+            raise FlagError(f"{len(flags)} compiler flags, but at most {MOST} are allowed")
         for flag in flags:
             if not self.allows(flag):
                 near = difflib.get_close_matches(flag, self.exact, n=1, cutoff=0.8)
-                hint = f"did you mean {near[0]}?" if near else "only flags that tune code generation are"
+                hint = f"did you mean {near[0]}?" if near else "only flags that tune code generation are allowed"
                 raise FlagError(f"the compiler flag {flag[:LONGEST]!r} is not allowed; {hint}")
         return tuple(flags)
 
@@ -63,5 +63,5 @@ class AllowList:
         except (ValueError, RecursionError) as err:
             raise FlagError(f"build.json is not JSON: {err}") from err
         if not isinstance(table, dict) or table.keys() != {"flags"} or not isinstance(table["flags"], str):
-            raise FlagError('build.json must hold exactly one key, "flags", and its value a text such as "-O2"')
+            raise FlagError('build.json must have exactly one key, "flags", whose value is a string such as "-O2"')
         return self.parse(table["flags"])

@@ -9,7 +9,7 @@ from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure.bench import Say
 
 GONE = 90
-"""A script exits with this when a file that it starts from is not on the host any more."""
+"""The exit status of a script that misses a file on the host."""
 
 
 async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
@@ -59,7 +59,7 @@ async def refuse_unfinished(host: Host, result: JobResult) -> None:
         raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")
     if result.rc == GONE:
         await host.forget(result.id)
-        raise HostError("not_found", f"{host.name}: what job {result.id} starts from is gone: {tail(result.stderr)}")
+        raise HostError("not_found", f"{host.name}: job {result.id} misses a file: {tail(result.stderr)}")
 
 
 async def unreported(host: Host, result: JobResult, why: str) -> HostError:

@@ -23,9 +23,9 @@ from kpd.model.verdicts import Gain, HeldOut, Rule, Verdict, VerdictWord
 CONFIDENCE = 0.99
 LOOKS = (2, 3, 5, 7, 9, 11, 13, 15)
 FEWEST = 5
-"""Fewer processes than this may show that a candidate is slower, and nothing else."""
+"""With fewer processes than this the only possible decision is that the candidate is slower."""
 FAR_PCT = 10.0
-"""At the first look only a candidate that takes so much longer is slower: by chance two processes can look alike."""
+"""At the first look only a gain below minus this is "slower": two processes can agree by chance."""
 
 
 class BadSamples(ValueError):
@@ -36,7 +36,7 @@ def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
     """Compute the verdict that the untainted samples support. Raises BadSamples."""
     ratios = _ratios(clean(samples))
     if len(ratios) < LOOKS[0]:
-        raise BadSamples(f"only {len(ratios)} untainted processes, and a verdict needs {LOOKS[0]}: a busy machine?")
+        raise BadSamples(f"only {len(ratios)} untainted processes, a verdict needs {LOOKS[0]}: is the machine busy?")
     found = _look(ratios, min_gain_pct)
     accepted = found.wins and _won_before(ratios, min_gain_pct)
     return Verdict(found.word, found.gain, len(ratios), accepted, _rule(found, accepted, min_gain_pct), min_gain_pct)
@@ -63,7 +63,7 @@ def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
     kept = sorted((sample for sample in samples if not sample.taint), key=lambda sample: sample.process)
     for sample, following in pairwise(kept):
         if sample.process == following.process:
-            raise BadSamples(f"process {sample.process} is there twice")
+            raise BadSamples(f"process {sample.process} appears twice")
         if sample.cases.keys() != following.cases.keys() or (sample.score is None) != (following.score is None):
             raise BadSamples(f"processes {sample.process} and {following.process} timed different cases")
     for sample in kept:
@@ -139,7 +139,7 @@ def _rule(found: _Look, accepted: bool, min_gain_pct: float) -> Rule:
 
 
 FINAL = "final.json"
-"""What was found, in the iteration's folder."""
+"""The file in the iteration's folder with the result on the held-out cases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from kpd.measure.bench import Say
 from kpd.model.codec import CodecError
 
 LONGEST = 16 << 20
-"""Bytes of one report; the usual is some ten thousand."""
+"""The most bytes of one report; usually it has about ten thousand."""
 
-TOLD = 300  # characters of how a lease was lost
+TOLD = 300  # characters of the text on how a lease was lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class DeviceWatch:
     def __init__(self, watched: bool) -> None:
         self.known = 0.0 if watched else math.inf
         self.seen: list[tuple[float, float, str]] = []  # since, until, who
-        self.lost = ""  # how the lease came to be no longer the job's alone, in words
+        self.lost = ""  # how the job lost its exclusive lease, in words
         self._notes = JobNotes()
 
     def add(self, data: bytes) -> None:
@@ -113,7 +113,7 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
     async with contextlib.aclosing(host.follow(spec)) as pieces:
         async for piece in pieces:
             if isinstance(piece, JobResult):
-                # A taint by those whom the notes have told of is on their lines already; a lost lease counts besides.
+                # Processes in the notes have tainted their lines already; a lost lease counts in any case.
                 if piece.taint and (not watch.seen or piece.lease_lost):
                     raise HostError("busy", f"{host.name}: {piece.taint}")
                 watch.known = math.inf

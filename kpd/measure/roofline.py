@@ -15,9 +15,9 @@ from kpd.workspace.expr import ExprError
 from kpd.workspace.task import TASK_FILE, Task, TaskError
 
 CACHED_MARGIN = 2.0
-"""What a CPU's caches and arithmetic may be better than measured: by its clock, or by code that no compiler writes."""
+"""How many times better than measured a CPU's caches and arithmetic may be: a faster clock, or hand-written code."""
 MEMORY_MARGIN = 1.25
-"""What a GPU's memory may be better than measured: it is within some percent of what its makers promise."""
+"""How many times better than measured a GPU's memory may be: it comes within some percent of the data sheet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from kpd.hosts.preflight.probe import HostFacts, measuring_cpu, spare_cpus
 from kpd.model.hosts import Device
 
 NICE = 10
-"""Builds count a tenth to the kernel: else it would move other processes to the CPU that is timed on."""
+"""The niceness of builds. Without it the kernel would move other processes to the CPU that is timed on."""
 
 
 @dataclass(frozen=True, slots=True)

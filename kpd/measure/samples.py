@@ -97,14 +97,14 @@ class _Frame:
 
 
 MOVED_SHARE = 0.1
-"""So much may the clock move within a case; more, and some quads were timed on another machine than the others."""
+"""The share by which the clock may vary within a case: with more, its quads cannot be compared."""
 
 
 def taint(case: str, seen: ClockReadings) -> str:
     """Return why the times of the case should not be believed; empty when they should."""
     if slowed := lowered(case, seen):
         return slowed
-    if seen.reasons & clocks.IDLE:  # it was read while nothing ran, which says nothing
+    if seen.reasons & clocks.IDLE:  # a reading while nothing ran says nothing about the case
         return ""
     least, greatest = sorted(seen.sm_mhz)
     if greatest - least > MOVED_SHARE * greatest:

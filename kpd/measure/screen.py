@@ -13,7 +13,7 @@ from kpd.workspace.sections import ProtectedSection, splice, split
 from kpd.workspace.task import Task
 
 UNFINISHED = r"\b(TODO|FIXME)\W{0,3}implement|\bimplementation (goes )?here\b|\byour code (goes )?here\b"
-"""A place that somebody else is asked to fill in."""
+"""Text that asks somebody else to fill in code."""
 TRIPWIRES: tuple[tuple[str, str], ...] = (
     (r"same as before", "elided code"),
     (UNFINISHED + "|not implemented", "unfinished code"),
@@ -53,13 +53,13 @@ PYTHON_TRIPWIRES: tuple[tuple[str, str], ...] = (
         "remembers results",
     ),
 )
-"""For Python, where a candidate can have one process with what judges it."""
+"""The patterns for Python, where a candidate may share a process with the code that judges it."""
 _COMPILED, _COMPILED_PYTHON = (
     tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in table)
     for table in (TRIPWIRES, (*TRIPWIRES, *PYTHON_TRIPWIRES))
 )
 LONGEST_LINE = 1000
-"""Characters of a line that are looked at: the patterns may take quadratic time."""
+"""Characters of a line that are searched: the patterns may take quadratic time."""
 _EMPTY_BODY = re.compile(r"\)\s*\{\s*\}")
 
 

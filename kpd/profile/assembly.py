@@ -13,7 +13,7 @@ from kpd.profile.loops import Loop, find
 
 MOST_CHARACTERS = 8_000_000
 ROUNDS = 8
-"""How often a loop is taken to go round for each round of the loop that it is in."""
+"""The assumed number of iterations of a loop for each iteration of the loop around it."""
 NAMES = (
     "hot_instructions", "hot_vector_fp", "hot_scalar_fp", "hot_vector_pct", "hot_vector_bits", "hot_stack", "hot_calls",
     "hot_element_loads", "hot_divisions",

@@ -61,7 +61,7 @@ def of_plug_ins() -> Iterator[tuple[str, RuleList | PlugInError]]:
         if isinstance(one, PlugInError):
             yield told, one
         elif again := sorted(taken & {rule.id for rule in one.rules}):
-            why = f"{told} is passed over: there is a rule {again[0]} already"
+            why = f"{told} is ignored: there is a rule {again[0]} already"
             yield told, PlugInError(why, "give the rule another id")
         else:
             taken |= {rule.id for rule in one.rules}

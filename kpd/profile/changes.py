@@ -7,11 +7,11 @@ from kpd.model.metrics import Metric, describe, parted
 from kpd.model.profiles import MetricChange
 
 SMALLEST = 0.02
-"""A metric that moved by less than this share is taken not to have moved."""
+"""A metric that moved by less than this share counts as unchanged."""
 OF_CEILING = 0.005
-"""Nor is one that has a ceiling and moved by less than this share of it: a tenfold change of next to nothing."""
+"""So does a metric that moved by less than this share of its ceiling: ten times almost nothing is still nothing."""
 LEAST = 0.05
-"""Below this share of its ceiling a metric ranks as if it were there: whatever it does there, little depends on it."""
+"""A metric below this share of its ceiling ranks as if it were at it: changes there matter little."""
 
 
 def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[MetricChange, ...]:

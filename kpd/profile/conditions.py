@@ -36,10 +36,10 @@ class Condition:
         try:
             tree = ast.parse(f"({spelled},)", mode="eval")
         except (SyntaxError, RecursionError, MemoryError) as err:
-            raise ValueError(f"{text!r} is no condition") from err
+            raise ValueError(f"{text!r} is not a condition") from err
         nodes = list(ast.walk(tree))
         if odd := next((node for node in nodes if not isinstance(node, _KNOWN)), None):
-            raise ValueError(f"{text!r} is no condition: it has {type(odd).__name__} in it")
+            raise ValueError(f"{text!r} is not a condition: it has {type(odd).__name__} in it")
         found = [node for node in nodes if isinstance(node, ast.Name) and node.id not in _FUNCTIONS]
         names = [node.id for node in sorted(found, key=lambda node: node.col_offset)]
         return Condition(tuple(dict.fromkeys(names)), compile(tree, "condition", "eval"))

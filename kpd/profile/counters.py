@@ -20,16 +20,16 @@ WAYS: dict[str, tuple[str, ...]] = {
     "cache_miss_pct": ("cache-misses", "cache-references"),
     "cache_mpki": ("cache-misses", "instructions"),
 }
-"""Each metric as one event over another."""
+"""Each metric as the ratio of two events."""
 
 _SCALE = {"branch_miss_pct": 100, "cache_miss_pct": 100, "branch_mpki": 1000, "cache_mpki": 1000, "clock_ghz": 1e-6}
 _SECTION = re.compile(r"^== (\w+)$", re.MULTILINE)
 _MARGIN = 0.2
-"""Unless the longer process counted more by this share of the shorter one's count, the difference is noise."""
+"""A difference of less than this share of the shorter process's count is noise."""
 
 
 FEW_CALLS, MANY_CALLS = 10, 310
-"""Of every case, by the two processes: milliseconds, and some tens of them more."""
+"""The calls of every case in the two processes: they take milliseconds, and tens of milliseconds more."""
 
 
 def script(calls: Callable[[int], str]) -> str:

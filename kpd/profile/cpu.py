@@ -13,7 +13,7 @@ from kpd.profile.rules import Rule
 
 FAR_PCT = 50.0
 NEAR_PCT = 80.0
-"""From this share of the roofline on there is more to lose than to win."""
+"""From this share of the roofline on, little can be gained."""
 
 
 async def measured(

@@ -20,9 +20,9 @@ from kpd.profile.profile import Profile
 from kpd.profile.rules import Rule
 
 LAUNCH_PCT = 20.0
-"""From this share of a call on, launching is worth a word in the bottleneck; see `_launch_bound`."""
+"""From this share of a call on, launching may be the bottleneck; see `_launch_bound`."""
 HALF_BUSY_PCT = 60.0
-"""Nsight Compute calls a kernel latency bound when neither arithmetic nor memory comes this far."""
+"""Like Nsight Compute, kpd calls a kernel latency bound when neither arithmetic nor memory reaches this share."""
 TRAFFIC = ("dram_read_mb", "dram_write_mb")
 COMPILED = ("ptxas_registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "static_shared_bytes")
 
@@ -112,7 +112,7 @@ def concluded(
     times, untimed = _times(timed)
     built = ptxas.metrics(compiled)
     metrics = {**speeds, **counted, **times, **built}
-    missing |= untimed | ({} if built else dict.fromkeys(COMPILED, "ptxas said nothing of this candidate"))
+    missing |= untimed | ({} if built else dict.fromkeys(COMPILED, "ptxas said nothing about this candidate"))
     own = {function.name for function in compiled if function.registers is not None}
     said = advice.marked(advice.read(by_case, weights), {finding.rule for finding in findings(metrics)})
     checks = (*odd, *cases.warnings(launches, asked), *cases.strangers(by_case, own))
@@ -137,7 +137,7 @@ def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]
         if timed and len(known) == len(timed):
             metrics[name] = sum(known.values()) / len(known)
         else:
-            missing[name] = "this task's timing does not tell it apart"
+            missing[name] = "this task's timing does not measure it separately"
     for suffix in ("", *(f"[{case.case}]" for case in timed)):
         event, device = (metrics.get(f"{name}{suffix}") for name in ("event_us", "device_us"))
         if event and device is not None:

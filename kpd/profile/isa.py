@@ -7,12 +7,12 @@ from typing import Literal
 
 Arch = Literal["x86-64", "arm64"]
 
-# Arithmetic on floating point, with how many at a time as the first letter of the ending: addPs, vfmadd231Sd.
+# Floating-point arithmetic. The first letter of the ending is p for packed, s for scalar: addPs, vfmadd231Sd.
 _X86_FP = re.compile(
     r"v?(?:add|sub|mul|div|min|max|sqrt|rsqrt(?:14|28)?|rcp(?:14|28)?|hadd|hsub|addsub|dp|round|rndscale|scalef"
     r"|fn?m(?:add|sub)(?:132|213|231)|fm(?:addsub|subadd)(?:132|213|231))([ps])[sdh]"
 )
-# What only vector code does with whole registers: moves to and from memory, shuffles, integer lanes.
+# Uses of whole registers that only vector code has: moves to and from memory, shuffles, integer lanes.
 _X86_VECTOR = re.compile(
     r"v?mov[aun][a-z]*p[sd]|v?movdq[au](?:8|16|32|64)?|v?(?:un|s)?(?:pck|huf)[a-z]*p[sd]|v?punpck\w+|v?p?shuf\w+"
     r"|vperm\w+|v(?:insert|extract|broadcast)[fi]?\d*\w*|v?blend\w+|v?p(?:add|sub|mull?|mulh|madd\w*|min|max|abs)[us]?[bwdq]"

@@ -15,7 +15,7 @@ REASONS: dict[str, str] = {
     "missed_access": r"strid|gather|scatter|grouped|data ref|non-consecutive|interleav|access|unsupported use",
     "missed_other": r"",
 }
-"""Metric → what the compiler's reason looks like; the first that matches counts."""
+"""The pattern of a compiler's reason for each metric; the first match counts."""
 
 NAMES = ("loops_vectorised", "loops_missed", *REASONS)
 

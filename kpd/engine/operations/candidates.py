@@ -74,7 +74,7 @@ def edit(engine: Engine, op: EditKernel, target: Run, by: str) -> None:
     live = engine.workspace.tasks / run.task
     if not edits.is_open(run):
         message = f"{run.id} has not begun: an edit would be measured by no run"
-        raise Refused(message, f"edit {live}; a run begins with that")
+        raise Refused(message, f"edit {live}: the run will begin with it")
     editable = edits.snapshot_of(engine.workspace, run).editable
     if strange := [path for path in files if path not in editable]:
         raise Refused(f"{strange[0]} is not an editable file of {run.task}", f"editable are {', '.join(editable)}")

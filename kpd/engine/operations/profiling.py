@@ -31,7 +31,7 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
         raise Refused(f"{name} was never timed: it did not build, or its results are wrong")
     host, device = engine.pool.hosts.get(run.host), engine.pool.device_of(run)
     if host is None or device is None:
-        raise Refused(f"{run.id} was measured on {run.device} of host {run.host}, which is not there now")
+        raise Refused(f"{run.id} was measured on {run.device} of host {run.host}, which is not available now")
     profiler = profiler_of(device.kind)
     if profiler.in_full is None:
         raise Refused(

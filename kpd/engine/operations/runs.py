@@ -104,7 +104,7 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
         await loop.over.wait()
         if not run_of(engine.journal, target.id).over:
             held = hold(engine.journal.state.held)
-            raise Refused(f"{target.id} could not be ended: {held}", "mend that, then stop it again")
+            raise Refused(f"{target.id} could not be ended: {held}", "correct that, then stop it again")
         return
     was_active = target.begun
     end_run(engine.journal, target.id, "stopped", Stopped(by))

@@ -30,7 +30,7 @@ def budget(engine: Engine, op: ChangeBudget, target: Run, by: str) -> None:
     """
     given: dict[str, Any] = {of.name: value for of in fields(Budget) if (value := getattr(op, of.name)) is not None}
     if not given:
-        raise Refused("nothing of the budget is given", "kpd budget --iterations 20, for example")
+        raise Refused("no part of the budget is given", "kpd budget --iterations 20, for example")
     changes: dict[str, Any] = {name: value or None if name == "stop_score" else value for name, value in given.items()}
     now = replace(target.budget, **changes)
     if now != target.budget:
@@ -59,7 +59,7 @@ def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
 def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
     """Raise Refused for a name that no service would know, and for a model whose cost limits cannot be held."""
     if not MODEL.fullmatch(model):
-        raise Refused(f"{model[:80]!r} is no model's name", "write it as the model service does: claude-sonnet-5-5")
+        raise Refused(f"{model[:80]!r} is not a model's name", "write it as the model service does: claude-sonnet-5-5")
     if not asks_models(names):
         raise Refused(f"{names} asks no model", f"kpd agent claude --model {model}")
     config = engine.config.claude

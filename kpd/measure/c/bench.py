@@ -82,7 +82,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     facts = await host.probe()
     tools = choose(host.name, facts)
     measuring, building = timed_context(facts, device), untimed_context(facts, device)
-    checking = replace(building, nice=0)  # its calls have time limits
+    checking = replace(building, nice=0)  # a check must not be slowed down: its calls have time limits
     program = await harness(host, tools, read_files(task.folder, task.protected), task.build.limit_s, say, building)
     measure = partial(measure_roofline, host, tools, measuring)
     roofline = await measure()

@@ -10,7 +10,7 @@ from kpd.measure.flags import DEFINE, AllowList
 
 Family = Literal["gcc", "clang"]
 OWN = ("-fPIC", "-Wall", "-Wno-psabi")
-"""Flags of every build of a kernel. Vectors wider than the machine's are a kernel's own affair: no -Wpsabi."""
+"""The flags of every build of a kernel. A kernel may use vectors wider than the machine's: hence -Wno-psabi."""
 
 
 @dataclass(frozen=True, slots=True)

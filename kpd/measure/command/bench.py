@@ -36,7 +36,7 @@ from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 HELD_OUT = "abba"
-"""The sides on the held-out cases, once: a difference of sides is told from a drift."""
+"""The order of the sides on the held-out cases: it tells a difference between the sides from a drift."""
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandBench":
@@ -76,7 +76,7 @@ class CommandBench:
         self._runner = runner
         self._measuring = measuring
         self._building = building
-        # A check need not wait until others leave a GPU alone. It has the lock: it would spoil their timing.
+        # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
         self._checking = replace(measuring, lease=LeaseRequest(device.id))
         self._ceiling = ceiling
         self._protected = read_files(task.folder, task.protected)
@@ -163,7 +163,7 @@ class CommandBench:
         try:
             for run in await self._runs(command, sides, built, job, self._measuring, say):
                 scores[run.side].append(self._blame(run, command, False).score)
-        except HostError:  # what is asked for again is to be run again, not read again
+        except HostError:  # a retry has to run the command again, not to read the old results
             await self.forget(job)
             raise
         name, score = self.task.bench.score, median(scores["b"])

@@ -12,7 +12,7 @@ from kpd.measure.command.runs import object_of
 from kpd.measure.compiling import BuildError, readable
 from kpd.measure.run_context import RunContext
 
-# The task's own Python may be an older one, or a newer.
+# This runs under the task's own Python, which may be older or newer.
 SYNTAX = """
 import sys
 for path in sys.argv[1:]:

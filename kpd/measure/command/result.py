@@ -12,10 +12,10 @@ from statistics import geometric_mean
 from typing import Any
 
 LEAST, MOST = 1e-15, 1e15
-"""What can be a score or a time; beyond it lie the numbers of a broken clock."""
+"""The limits of a score or a time; numbers beyond them come from a broken clock."""
 MOST_CASES = 256
 MOST_STARTS = 200
-"""Lines, from the last one back, that are tried as the beginning of the result."""
+"""The number of last lines that are tried as the beginning of the result."""
 LONGEST_NAME = 80
 VERDICTS = ("ok", "correct")
 _OBJECT = re.compile(r"^\{", re.MULTILINE)
@@ -54,7 +54,7 @@ def result(said: str, key: str) -> Result:
         raise BadResult(words)
     if key in table:
         score, cases = _number(f"{key!r}", table[key]), _cases(table.get("cases"))
-        if timings and cases.keys() != timings.keys():  # two results, of which a candidate may have printed one
+        if timings and cases.keys() != timings.keys():  # of two results, the candidate may have printed one
             raise BadResult(f"it printed KK_TIMING lines and a JSON object with {key!r} that has other cases")
         return Result(score, cases)
     if timings:
@@ -126,7 +126,7 @@ def _cases(given: Any) -> dict[str, CaseResult]:
 
 def _few(cases: dict[str, CaseResult]) -> dict[str, CaseResult]:
     if len(cases) > MOST_CASES:
-        raise BadResult(f"its result has {len(cases)} cases, and {MOST_CASES} are the most")
+        raise BadResult(f"its result has {len(cases)} cases, but at most {MOST_CASES} are allowed")
     return cases
 
 
@@ -151,5 +151,5 @@ def _number(what: str, value: Any) -> float:
         number = math.inf
     if not LEAST < number < MOST:
         shown = repr(value)[:40]
-        raise BadResult(f"{what} in its result is {shown}, which is no positive finite number")
+        raise BadResult(f"{what} in its result is {shown}, which is not a positive finite number")
     return number

@@ -42,7 +42,7 @@ class CommandRoofline:
         except HostError as err:
             if err.kind not in ("no_compiler", "host"):
                 raise
-            say(f"no roofline, so no part of it is told: {err}\n")
+            say(f"no roofline was measured, so no share of it is shown: {err}\n")
 
     async def remeasure(self) -> None:
         """Measure the roofline again and keep the better figures: see `bench.Bench`."""

@@ -25,7 +25,7 @@ KEPT = 1 << 20  # bytes of each log that stay on the host, from its end
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 PYCACHE = "PYTHONPYCACHEPREFIX"
 SHOWN = 10  # names of touched files that are reported
-LOOK_S = 0.05  # between readings of what the GPU says of itself
+LOOK_S = 0.05  # between two readings of the GPU's telemetry
 
 
 class RunOrder(NamedTuple):
@@ -55,7 +55,7 @@ def main(text: str) -> int:
             sys.stderr.write(f"{err}\n")
             return order.gone
         if children.asked:
-            return 143  # as a shell says of a TERM
+            return 143  # the exit status that a shell gives for SIGTERM
         sys.stdout.write(json.dumps(report) + "\n")
         sys.stdout.flush()
         if report["rc"] != 0 or report["timeout"] or report["touched"]:
@@ -103,7 +103,7 @@ def guarded(order: RunOrder, side: str) -> "Iterator[None]":
         if not cache.parent.is_dir():
             raise DaemonGone(f"the folder {cache.parent} is gone")
         cache.mkdir(exist_ok=True)
-        cache.chmod(0o700)  # a runner that was killed has left it shut
+        cache.chmod(0o700)  # a runner that was killed may have left it closed
         known[cache] = hashes(cache)
     own = Path(order.caches[side])
     for cache in known:
@@ -143,10 +143,10 @@ def execute(
     home, scratch = place / "task", place / "tmp"
     env = dict(os.environ, TMPDIR=str(scratch.resolve()))
     for name in CACHES:
-        # What a framework compiles of one side is its own: the other could have put something else there.
+        # Each side has its own cache for what a framework compiles: the other side could replace it.
         env[name] = str(Path(order.caches[side]) / name.lower())
-    # What Python compiles of the task lies in the run's own copy of it, and goes with that; what it compiles of its
-    # libraries lies beside them. A folder for both outlives the run, and in it is code that stands for protected files.
+    # Python writes compiled modules of the task into the run's own copy, and those of libraries beside these. A common
+    # folder for both would outlive the run, and a candidate could put code for protected files there.
     env.pop(PYCACHE, None)
 
     def become() -> None:

@@ -25,7 +25,7 @@ START = (
     "sys.exit(main(sys.argv[2]))"
 )
 SPARE_S = 10.0
-"""What a run may need besides its command: for copies, and for processes that do not end when told to."""
+"""The time a run may need besides its command: to copy files, and to end processes that ignore a signal."""
 TOLD_LINES = 6
 OK = '{"ok": true}'
 
@@ -152,7 +152,7 @@ def confirmed(run: CommandRun, command: TaskCommand) -> None:
     said = last_object(run.stdout) or {}
     if said.get("ok") is not True:
         told = complaint(said) or f"let it print {OK} as the last line of its stdout when all is right"
-        raise RunFailed(f"`{command.words}` exited with 0 and did not say {OK}: {told}")
+        raise RunFailed(f"`{command.words}` exited with 0 but did not print {OK}: {told}")
 
 
 def read(run: CommandRun, command: TaskCommand, key: str) -> Result:

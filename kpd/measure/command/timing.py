@@ -16,7 +16,7 @@ from kpd.model.faults import OtherCases, WrongResult
 from kpd.model.scores import Direction
 
 Blamed = Callable[[CommandRun], Result]
-"""A run's result. Raises CheckFailed when it fails and is the candidate's, HostError when it is the incumbent's."""
+"""A function that reads a run's result. Raises CheckFailed for a failed candidate, HostError for a failed incumbent."""
 
 
 def order(first: int, processes: int) -> str:

@@ -78,7 +78,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     facts = await host.probe()
     tools = choose(host.name, facts, device)
     env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"]}
-    # A check need not wait until others leave the GPU alone. It has the lock all the same: it would spoil their timing.
+    # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
     checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
     building = untimed_context(facts, device)
     program = await harness(host, tools, task, say, building)

@@ -21,9 +21,9 @@ from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 LISTING_LIMIT = 16 << 20
-"""Bytes of assembly, or of remarks; a kernel has some ten thousand."""
+"""The most bytes of assembly or of remarks; a kernel has about ten thousand."""
 MEMCHECK_TIMES = 10
-"""What a memcheck may take longer than a check."""
+"""How many times longer than a check a memcheck may take."""
 
 
 class CompileTree(Protocol):
@@ -147,7 +147,7 @@ class DriverBench:
             try:
                 return (await self.output(built, name, LISTING_LIMIT)).decode(errors="replace") if name else ""
             except HostError as err:
-                if err.kind != "too_large":  # nobody reads so much, and no candidate stops a run by its size
+                if err.kind != "too_large":  # nobody reads so much, and a huge candidate must not stop a run
                     raise
                 return ""
 

@@ -26,9 +26,9 @@ from kpd.model.faults import (
 from kpd.workspace.specs import CheckSpec
 
 CALL_LIMIT_S = 5.0
-"""What one call of a kernel may take in a check, if the check has four times as long; naive ones take a millisecond."""
+"""The most that one call may take in a check, and at most a quarter of the check. Naive kernels take a millisecond."""
 HOPELESS = 1e99
-"""The driver's multiple of the tolerance for a value that is no finite number, or wrong where none is tolerated."""
+"""The driver's multiple of the tolerance for a value that is not finite, or is wrong where no error is tolerated."""
 
 LOOK = "see what nvidia-smi says there; a restart of the host may be needed"
 DEVICE_TROUBLE = {
@@ -161,7 +161,7 @@ def _misdeed(problem: CheckFailure, stderr: bytes) -> Defect:
 NO_TOOL = 91
 MOST_LINES = 4
 PADDING = 1 << 20
-"""Bytes behind each buffer that belong to nothing: without them the next buffer can begin where one ends."""
+"""Unused bytes behind each buffer: without them the next buffer could begin where one ends."""
 LEFT_OUT = "take sanitizer out of [check] in task.toml"
 _SUMMARY = re.compile(r"^=+ ERROR SUMMARY: (\d+) error", re.MULTILINE)
 _SAID = re.compile(r"^=+ +(?!COMPUTE-SANITIZER|ERROR SUMMARY|Saved host backtrace|Host Frame)(\S.*)$", re.MULTILINE)
@@ -205,5 +205,5 @@ async def memcheck(
         raise CheckFailed(WrongResult(BadAccess(first, errors)))
     if result.rc != 0 or not _SUMMARY.search(said):
         await host.forget(job)
-        told = "did not come to an end" if result.reason else f"did not see every case: {jobs.tail(result.stderr)}"
+        told = "did not finish" if result.reason else f"did not see every case: {jobs.tail(result.stderr)}"
         raise HostError("host", f"{host.name}: compute-sanitizer {told}", LEFT_OUT)

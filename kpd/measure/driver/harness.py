@@ -6,12 +6,12 @@ from importlib.resources import files as resources
 from kpd.model.codec import CodecError, decode
 
 OBJECT = "kernel.so"
-"""What a build leaves in its `out/` for the driver to load."""
+"""The file in the `out/` folder of a build that the driver loads."""
 HEADERS = ("kpd_task.h", "driver.h", "report.h", "swap.h")
 SOURCES = (
     "arena.c", "batches.c", "check.c", "crew.c", "driver.c", "report.c", "timed.c", "truth.c", "values.c", "worker.c",
 )  # fmt: skip
-"""The driver in C, but for what calls kernels: that is a language's own."""
+"""The driver in C, without the part that calls kernels: each language has its own."""
 
 
 class BadHarness(ValueError):

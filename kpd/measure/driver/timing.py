@@ -24,13 +24,13 @@ from kpd.model.faults import LeftThreads, WrongResult
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 CASE_LIMIT_MS = 20_000
-"""What one case may take in one process; the usual is 50 to 100 ms."""
+"""The most that one case may take in one process; usually it takes 50 to 100 ms."""
 DISTURBED_SHARE = 0.25
-"""A process is tainted when it lost the CPU during more than this share of a case's batches: a median can take less."""
+"""A process that lost the CPU in more than this share of a case's batches is tainted: medians tolerate less."""
 STEAL_SHARE = 0.1
-"""… or when the hypervisor took more than this share of its time."""
+"""A process is also tainted when the hypervisor took more than this share of its time."""
 TICK_NS = 10_000_000
-"""A tick of /proc/stat: 1/100 s on every Linux that counts."""
+"""A tick of /proc/stat in nanoseconds: 1/100 s on all common Linux systems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,11 @@ async def time_pair(
     arguments = (bench.quads, tolerance.rtol, tolerance.atol, CASE_LIMIT_MS)
     program = jobs.words([harness.program, "time"])
     a, b = (jobs.words([jobs.out(host, built, OBJECT)]) for built in (incumbent, candidate))
-    # Copies, because one path would be loaded once only, and because both then come from the same folder. Each process
-    # has its own: on which pages of memory a file lies can be worth some percent, and with one copy for all that luck
-    # would look like a gain in every process. It has them before the last are removed, or it would get their pages.
-    # A seed goes through a pipe: `printf` is the shell's own, so no process shows it among its arguments.
+    # The objects are copied, because one path would be loaded only once, and so that both lie in the same folder. Each
+    # process has its own copies: the memory pages of a file can make a difference of some percent, and with one copy
+    # for all processes that would look like a gain in each. They are made before the last ones are removed: else they
+    # would get the same pages. A seed goes through a pipe: `printf` is built into the shell, so no process shows it
+    # among its arguments.
     one = f'printf \'%s\\n\' "$seed" | {program} a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
     # On a GPU the next process starts while one is timed: that keeps a CPU busy, and the driver waits for its turn.
     gpu = where is not None and where.lease is not None and where.lease.gpu
@@ -111,7 +112,7 @@ async def time_pair(
                     await _refuse_end(host, line, problem, spec.limit_s, processes - taken)
                     return
                 if problem is not None:
-                    continue  # the driver is about to end, and what it has said on stderr may explain the problem
+                    continue  # the driver is about to end, and its stderr may explain the problem
                 report = decode(line.text, _Report)
                 if report.problem is not None:
                     problem = report.problem
@@ -154,7 +155,7 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
         if case.telemetry is not None and (slowed := samples.taint(name, case.telemetry)):
             return slowed
     if any(case.warm is not None for case in cases.values()):
-        return ""  # a GPU keeps the time itself, whoever has the CPU
+        return ""  # a GPU measures the time itself, whatever the CPU does
     spent = sum(sum(case.a_ns) + sum(case.b_ns) for case in cases.values())
     stolen = TICK_NS * sum(case.steal_ticks for case in cases.values())
     if stolen > STEAL_SHARE * spent:

@@ -9,7 +9,7 @@ from kpd.profile.ncu.launches import ProfiledLaunch, VendorAdvice
 from kpd.text.foreign import plain
 
 LONGEST = 700
-"""Characters of one piece. The longest of NVIDIA's have some 600."""
+"""The most characters of one piece. NVIDIA's longest have about 600."""
 MOST = 40
 _LEVELS = {"OPT": 0, "WRN": 1, "INF": 2}
 
@@ -17,7 +17,7 @@ _MARKUP = re.compile(r"@(?P<kind>section|url|source|sass):(?P<rest>[^@]*)@")
 _LINK = re.compile(r" ?\(https?://[^\s()]*\)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _OURS = re.compile(r"^The optional metric \S+ could not be found|^Check the .* table for the top stall locations")
-"""What is said because kpd collects as little as it does, or of tables that only ncu's own window shows."""
+"""Messages that appear because kpd collects few metrics, or that refer to tables in ncu's own window."""
 
 SAME: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("CPIStall", r"scoreboard dependency on an? L1TEX", ("stall_long_scoreboard",)),
@@ -54,7 +54,7 @@ SAME: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("HighPipeUtilization", r"under-utilized", ("low_ipc",)),
     ("HighPipeUtilization", r"over-utilized|highest-utilized", ("near_peak_compute", "stall_math_pipe")),
 )
-"""Rule of ncu, words of its message, and the rules of kpd of which any says the same. The first that fits decides."""
+"""A rule of ncu, a pattern of its message, and kpd's rules that say the same. The first match decides."""
 
 
 def read(by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, float]) -> tuple[Advice, ...]:

@@ -16,7 +16,7 @@ from kpd.text.foreign import plain
 
 NONE = "the kernel makes no such request"
 CHECK = "LaunchCheck"
-"""The rule's name in advice that is kpd's own: on what ncu has measured."""
+"""The rule's name in kpd's own advice about what ncu has measured."""
 MOST_NAMED = 3
 CUT = "ncu stopped before the last launch"
 NARROW = "name the candidate's with kernel in [profile] of task.toml, or mark them (marked = true)"

@@ -13,7 +13,7 @@ from kpd.workspace.environment import child_environment
 
 LIMIT_S = 60.0
 LARGEST = 8 << 20
-"""Bytes of JSON: a launch has some five thousand."""
+"""The most bytes of JSON: a launch has about five thousand."""
 
 
 class UnreadableReport(Exception):
@@ -31,15 +31,15 @@ async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tupl
     try:
         found = decode(said, tuple[ProfiledLaunch, ...])
     except CodecError as err:
-        raise UnreadableReport(f"what the reader says is no report: {err}") from err
-    if not found:  # NVIDIA's reader takes a file that is none for an empty report
+        raise UnreadableReport(f"the output of the reader is not a report: {err}") from err
+    if not found:  # NVIDIA's reader returns an empty report for a file that is not one
         raise UnreadableReport("it holds no kernel launch")
     return found
 
 
 async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
     """Run the reader; return what it printed and, if it failed, why."""
-    # -P: a module that lies in the workspace is not taken for one of Python's own.
+    # -P: a module in the workspace does not replace one of Python's own.
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "kpd.profile.ncu.read", folder,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,

@@ -90,7 +90,7 @@ STALLS: dict[str, tuple[str, ...]] = {
     "misc": ("misc",),
     "selected": ("selected",),
 }
-"""What a warp does between two of its instructions, as `stall_<name>`, and ncu's words for it."""
+"""The reasons for a stall between two instructions of a warp, as in `stall_<name>`, and ncu's names for each."""
 
 
 def _stall(name: str, words: tuple[str, ...]) -> Counter:
@@ -213,12 +213,12 @@ CURATED: tuple[Counter, ...] = (
 
 NAMES = tuple(counter.name for counter in CURATED)
 SOURCES = frozenset(source for counter in CURATED for source in counter.sources)
-"""Every name of ncu's that is read, whatever its version."""
+"""All names of ncu's metrics that are read, of any version."""
 
 _Arch = tuple[int, int]
 _OLDEST: _Arch = (8, 0)
 _SHARED_MEMORY: tuple[_Arch, ...] = ((8, 7), (11, 0), (12, 1))
-"""These use the host's memory, and have no counters for it."""
+"""Architectures that use the host's memory, and have no counters for it."""
 _ONLY: tuple[tuple[str, Callable[[_Arch], bool]], ...] = (
     ("dram_", lambda arch: arch not in _SHARED_MEMORY),
     ("_stalled_gmma", lambda arch: arch == (9, 0)),
@@ -228,7 +228,7 @@ _ONLY: tuple[tuple[str, Callable[[_Arch], bool]], ...] = (
     ("_pipe_tensor_cycles_active.", lambda arch: arch != (8, 9)),
     ("_pipe_tensor_cycles_active_v2.", lambda arch: arch == (8, 9)),
 )
-"""A part of a metric's name, and which architectures have such metrics, by the filters in ncu's own section files."""
+"""Parts of metrics' names, and the architectures that have such metrics, by the filters in ncu's section files."""
 
 
 def asked(arch: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from kpd.profile.ncu.launches import ProfiledLaunch
 
 REPORT, RAW, DETAILS = "report.ncu-rep", "raw.csv", "details.csv"
 MOST = 512
-"""Launches that are read: a configuration has one, or a few."""
+"""The most launches that are read: a case has one, or a few."""
 
 
 def has_reader() -> bool:
@@ -27,7 +27,7 @@ def launches(folder: Path) -> Iterator[ProfiledLaunch]:
     """Yield the launches of the report in `folder` if NVIDIA's reader is installed, else of the exported pages."""
     report, raw, details = folder / REPORT, folder / RAW, folder / DETAILS
     if has_reader() and report.exists():
-        from kpd.profile.ncu import report as reader  # only where its library is
+        from kpd.profile.ncu import report as reader  # imported only where its library is installed
 
         yield from reader.launches(report)
     else:
