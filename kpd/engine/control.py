@@ -38,7 +38,7 @@ class Control:
         self._changed.set()
 
     def interrupt(self, how: Interruption, by: str) -> None:
-        """Cancel the step under way; whoever awaits its job then kills the job's process group."""
+        """Cancel the step under way; the code that awaits its job then kills the job's process group."""
         self._wanted = Interrupted(how, by)
         if self._task is not None:
             self._task.cancel()

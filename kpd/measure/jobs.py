@@ -59,7 +59,7 @@ async def refuse_unfinished(host: Host, result: JobResult) -> None:
         raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")
     if result.rc == GONE:
         await host.forget(result.id)
-        raise HostError("not_found", f"{host.name}: job {result.id} misses a file: {tail(result.stderr)}")
+        raise HostError("not_found", f"{host.name}: job {result.id} needs a file that is gone: {tail(result.stderr)}")
 
 
 async def unreported(host: Host, result: JobResult, why: str) -> HostError:
