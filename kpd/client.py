@@ -25,7 +25,7 @@ def ask(
     timeout: float = 60.0,
     by: str = "",
 ) -> Any:
-    """The daemon's answer to one query or command; a command's comes after its effect.
+    """Return the daemon's answer to one query or command; a command's comes after its effect.
 
     `by` is who does it, for all others to see; without it, `client`. Waits at most `timeout` seconds for each line.
     Raises NoDaemon when nobody listens at `path`, DaemonError for everything else that goes wrong.
@@ -70,7 +70,7 @@ def ask(
 
 
 def operator() -> str:
-    """Who is at this terminal, as all others are told: $KPD_OPERATOR, or as in ada@laptop:pts/3."""
+    """Return who is at this terminal, as all others are told: $KPD_OPERATOR, or as in ada@laptop:pts/3."""
     if chosen := clean_name(os.environ.get("KPD_OPERATOR", "")):
         return chosen
     terminal = ""

@@ -54,7 +54,7 @@ _REQUESTS: dict[str, type[Request]] = {"hello": Hello, "subscribe": Subscribe, "
 
 
 def request(line: bytes) -> Request:
-    """A client's line, checked. Raises DaemonError (protocol)."""
+    """Return a client's line, checked. Raises DaemonError (protocol)."""
     try:
         return codec.decode(line, _REQUESTS[codec.decode(line, _Op).op])
     except codec.CodecError as err:
@@ -98,7 +98,7 @@ class Reply:
     error: ErrorReply | None = None
 
     def value(self) -> Any:
-        """The result. Raises DaemonError when the reply is an error."""
+        """Return the result. Raises DaemonError when the reply is an error."""
         if self.ok:
             return self.result
         fault = self.error or ErrorReply("protocol", "the daemon sent an error without a reason")
@@ -133,7 +133,7 @@ Push = State | Event | Live | Heartbeat | Dropped
 
 
 def reply_line(id: int, result: Any) -> bytes:
-    """Raises TypeError when `result` has no JSON."""
+    """Raise TypeError when `result` has no JSON."""
     return codec.encode({"id": id, "ok": True, "result": result}) + b"\n"
 
 
@@ -157,7 +157,7 @@ def push_line(message: Push) -> bytes:
 
 
 def received(line: bytes) -> Reply | Push:
-    """A daemon's line, checked. Raises DaemonError (protocol)."""
+    """Return a daemon's line, checked. Raises DaemonError (protocol)."""
     kind = line[2 : line.find(b'"', 2)]
     body = line[len(kind) + 4 : -2]
     try:

@@ -71,7 +71,7 @@ class Client:
         await self.close()
 
     async def connect(self) -> Welcome:
-        """Raises NoDaemon when nobody listens, DaemonError when the daemon refuses this client."""
+        """Raise NoDaemon when nobody listens, DaemonError when the daemon refuses this client."""
         own_socket(self._path)
         try:
             reader, self._writer = await asyncio.open_unix_connection(self._path, limit=CHUNK)
@@ -89,11 +89,11 @@ class Client:
         return codec.decode(codec.encode(answer), Welcome)
 
     async def query(self, what: str, **args: Any) -> Any:
-        """The answer to a question. Raises DaemonError."""
+        """Return the answer to a question. Raises DaemonError."""
         return await self._ask(m.Query(self._next_number(), what, args))
 
     async def command(self, verb: str, **args: Any) -> Any:
-        """Returns when the command has had its effect. Raises DaemonError."""
+        """Return when the command has had its effect. Raises DaemonError."""
         return await self._ask(m.Command(self._next_number(), verb, args))
 
     async def messages(self, after: int = 0) -> AsyncIterator[m.Push]:

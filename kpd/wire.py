@@ -50,7 +50,7 @@ ErrorCode = Literal[
 
 
 def clean_name(text: str) -> str:
-    """An operator's or a client's name, fit for one line anywhere; empty if nothing is left of it, or it is kpd's own.
+    """Return an operator's or a client's name, fit for one line anywhere; empty if nothing is left of it, or it is kpd's own.
 
     Letters, digits and ._@:/+- stay: no markup, no control characters, and nothing that stacks or reorders.
     """

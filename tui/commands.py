@@ -42,7 +42,7 @@ def take(app: "KpdApp", action: Action) -> None:
 
 
 def _picked(action: Action, view: View, answer: str = "") -> Operation[Any]:
-    """The operation, of a view in which it could be taken."""
+    """Return the operation, of a view in which it could be taken."""
     op = action.pick(view, answer) if action.pick is not None else f"{action.id} is no operation"
     assert isinstance(op, Operation), op
     return op
@@ -121,7 +121,7 @@ def _refused(app: "KpdApp", action: Action, why: str) -> str:
 
 
 async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, Any] | None:
-    """What the daemon answers to a question that an act needs; None where it does not, and then it was said why."""
+    """Return what the daemon answers to a question that an act needs; None where it does not, and then it was said why."""
     if app.feed is None:
         app.say(f"{act}: {no_link(app.view)}", good=False)
         return None
@@ -134,7 +134,7 @@ async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, An
 
 
 def _refusal(action: Action, err: DaemonError) -> str:
-    """A daemon from before there was such a command says that it does not know it."""
+    """Return a daemon from before there was such a command says that it does not know it."""
     if err.code == "no_command":
         return "the daemon that runs is older than this screen; kpd shutdown, then kpd start, brings up a newer one"
     return str(err)

@@ -109,7 +109,7 @@ async def _open(app: "KpdApp", opener: str, path: str) -> None:
 
 
 def _opener() -> str | None:
-    """The program that opens folders, if whoever looks at this terminal sits at this machine."""
+    """Return the program that opens folders, if whoever looks at this terminal sits at this machine."""
     if "SSH_CONNECTION" in os.environ:
         return None
     if sys.platform == "darwin":

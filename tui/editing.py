@@ -63,7 +63,7 @@ async def _edit(app: "KpdApp", run: str, ref: str, names: Sequence[str], name: s
 
 
 async def _files(app: "KpdApp", ref: str, names: Sequence[str], name: str) -> dict[str, str] | None:
-    """All that may be edited of the iteration: what is edited is measured with its own other files, not those of today.
+    """Return all that may be edited of the iteration: what is edited is measured with its own other files, not those of today.
 
     Of those others a file that is empty, gone, too long or no text is left as it is in the task folder. None where the
     one that is to be edited cannot be had, and then it was said why.
@@ -80,7 +80,7 @@ async def _files(app: "KpdApp", ref: str, names: Sequence[str], name: str) -> di
 
 
 async def _text(app: "KpdApp", ref: str, name: str) -> tuple[str, str, bool]:
-    """A file of the iteration, or why its text cannot be had whole, and whether it is known that it never can."""
+    """Return a file of the iteration, or why its text cannot be had whole, and whether it is known that it never can."""
     if app.feed is None:
         return "", no_link(app.view), False
     try:
@@ -110,7 +110,7 @@ async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, 
 
 
 async def _in_editor(app: "KpdApp", path: Path) -> int:
-    """The editor's exit status. Meanwhile news is heard, and nothing is painted. Raises WorkspaceError."""
+    """Return the editor's exit status. Meanwhile news is heard, and nothing is painted. Raises WorkspaceError."""
     words = editor()
     try:
         # Textual does not come back by itself from a body that raises: what the editor did is looked at outside.

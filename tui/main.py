@@ -74,7 +74,7 @@ class TerminalApp(KpdApp):
 
 
 def _terminal_modes() -> list[Any] | None:
-    """How the terminal is now, None where there is none."""
+    """Return how the terminal is now, None where there is none."""
     try:
         return termios.tcgetattr(0)
     except (termios.error, OSError):
@@ -84,7 +84,7 @@ def _terminal_modes() -> list[Any] | None:
 def terminal_app(
     connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "", elsewhere: str = ""
 ) -> KpdApp:
-    """The UI for the operator at this terminal, on a daemon that may be `elsewhere`; `name` is its workspace's."""
+    """Return the UI for the operator at this terminal, on a daemon that may be `elsewhere`; `name` is its workspace's."""
     gc.set_threshold(GC_THRESHOLD)
     sys.setswitchinterval(SWITCH_S)
     return TerminalApp(
@@ -105,7 +105,7 @@ def _tidy(whole: bool) -> None:
 
 
 def run(workspace: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
-    """The UI on the workspace's daemon, until the operator detaches. Gives the exit code."""
+    """Return the UI on the workspace's daemon, until the operator detaches. Gives the exit code."""
     config, complaint = Config(), ""
     try:
         config = load_config(workspace)

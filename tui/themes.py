@@ -146,12 +146,12 @@ IN_TURN = (DARK, LIGHT, OKABE_ITO, ANSI)
 
 
 def no_colour(environment: Mapping[str, str]) -> bool:
-    """Whether the operator wants none, see https://no-color.org; set to nothing counts, as it does for Textual."""
+    """Return whether the operator wants none, see https://no-color.org; set to nothing counts, as it does for Textual."""
     return "NO_COLOR" in environment
 
 
 def fitting(wanted: str, colourless: bool, colours: str | None) -> str:
-    """The name of the theme to begin with: the config's, else what the terminal can show of `colours` as Rich calls
+    """Return the name of the theme to begin with: the config's, else what the terminal can show of `colours` as Rich calls
     them. Where colours are not wanted at all, no theme of the config brings them back.
     """
     if colourless or colours is None:
@@ -160,7 +160,7 @@ def fitting(wanted: str, colourless: bool, colours: str | None) -> str:
 
 
 def after(name: str) -> str:
-    """The name of the theme that follows `name` in the round of kpd's own; none follows on no colour at all."""
+    """Return the name of the theme that follows `name` in the round of kpd's own; none follows on no colour at all."""
     if name == PLAIN.name:
         return name
     names = [theme.name for theme in IN_TURN]

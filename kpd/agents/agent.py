@@ -119,7 +119,7 @@ class Agent(Protocol):
     reads_steering: bool = False
 
     async def propose(self, context: Context) -> Proposal:
-        """The next candidate. Raises Exhausted or BadReply; of a model service also its Unavailable and OverBudget."""
+        """Return the next candidate. Raises Exhausted or BadReply; of a model service also its Unavailable and OverBudget."""
 
     async def close(self) -> None:
         """Let go of whatever the agent holds (processes, connections)."""

@@ -20,7 +20,7 @@ _PATH_LIKE = re.compile(r"[^\s/\\]*[/\\]\S*|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}
 
 
 def named_path(block: FencedBlock, task: Task) -> str | None:
-    """The editable file that a block says it is: behind its fence, in the line above, in a first comment.
+    """Return the editable file that a block says it is: behind its fence, in the line above, in a first comment.
 
     None where it does not say. Raises BadReply for any other file, and for a patch.
     """
@@ -66,12 +66,12 @@ def guess_paths(blocks: list[FencedBlock], known: Collection[str], task: Task) -
 
 
 def fits(path: str, language: str) -> bool:
-    """Whether a block in this language may be that file; one that says none may be any."""
+    """Return whether a block in this language may be that file; one that says none may be any."""
     return not language or syntax_of(path).fits(language)
 
 
 def first_comment(content: str) -> str:
-    """What may be a path, when the first line is a comment of nothing else."""
+    """Return what may be a path, when the first line is a comment of nothing else."""
     found = _FIRST_COMMENT.fullmatch(content.lstrip("\n").partition("\n")[0][:LONGEST_LINE])
     return found[1] if found else ""
 
@@ -84,7 +84,7 @@ def without_path_comment(path: str, content: str, before: bytes) -> str:
 
 
 def _whole(block: FencedBlock, path: str) -> str:
-    """The path again. Raises BadReply for a patch of that file."""
+    """Return the path again. Raises BadReply for a patch of that file."""
     if block.language in _PATCHES or _PATCH.match(block.content):
         raise BadReply(f"{path} (line {block.line}) is a patch; give the whole file")
     return path
@@ -97,7 +97,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _editable(word: str, task: Task) -> str | None:
-    """The editable file of this path, or the only one of this name."""
+    """Return the editable file of this path, or the only one of this name."""
     path = word.removeprefix("./").removeprefix(f"{task.name}/")
     if path in task.editable:
         return path

@@ -23,7 +23,7 @@ UNNAMED = {
 
 
 def make_agent(name: str, config: Config) -> Agent:
-    """The agent that a run calls `name`. Raises PlugInError."""
+    """Return the agent that a run calls `name`. Raises PlugInError."""
     kind, _, of = name.partition(":")
     found = UNNAMED.get(kind) or AGENTS.get(kind)
     if found is None:
@@ -32,29 +32,29 @@ def make_agent(name: str, config: Config) -> Agent:
 
 
 def is_operators(name: str) -> bool:
-    """Whether what this agent proposes is a person's. An agent that is not there any more is none of those."""
+    """Return whether what this agent proposes is a person's. An agent that is not there any more is none of those."""
     return (found := _known(name)) is not None and found.operators
 
 
 def asks_models(names: str) -> bool:
-    """Whether any of the agents that are named, with commas between them, asks a model."""
+    """Return whether any of the agents that are named, with commas between them, asks a model."""
     return any((found := _known(name)) is not None and found.models for name in names.split(","))
 
 
 def traits(names: str) -> dict[str, AgentTraits]:
-    """What the agents that are named, with commas between them, are to a run that has them."""
+    """Return what the agents that are named, with commas between them, are to a run that has them."""
     return {name: found.traits for name in names.split(",") if (found := _known(name)) is not None}
 
 
 def choices() -> str:
-    """What a run may name, as it is written, in words."""
+    """Return what a run may name, as it is written, in words."""
     return ", ".join(
         f"{name}:{kind.argument}" if (kind := _known(name)) and kind.argument else name for name in AGENTS.names()
     )
 
 
 def refusal(names: str, workspace: Workspace) -> tuple[str, str]:
-    """Why a run cannot have the agents that are named, with commas between them, and what helps; empty when it can."""
+    """Return why a run cannot have the agents that are named, with commas between them, and what helps; empty when it can."""
     given = names.split(",")
     for name in given:
         kind, colon, of = name.partition(":")

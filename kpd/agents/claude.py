@@ -76,7 +76,7 @@ class Claude:
         raise Exhausted(f"the kernel and its task do not fit the context of {self._config.model}")
 
     async def _kept(self, context: Context, question: ModelQuestion, name: str) -> ModelAnswer:
-        """The answer, which is kept under `name`; of one that is given up, what has come of it."""
+        """Return the answer, which is kept under `name`; of one that is given up, what has come of it."""
         heard: list[str] = []
 
         def say(text: str) -> None:
@@ -111,18 +111,18 @@ class Claude:
 
 
 def _told(context: Context) -> str:
-    """Raises OSError."""
+    """Raise OSError."""
     patterns.regenerate(context.workspace)
     return earlier_runs(context)
 
 
 def _composed(context: Context, earlier: str) -> Prompt:
-    """Raises OSError."""
+    """Raise OSError."""
     return compose(context, gather_background(context, earlier))
 
 
 def _without(prompt: Prompt, part: float) -> Prompt | None:
-    """The prompt without so great a part of it, or as near to that as it gets; None if nothing can go."""
+    """Return the prompt without so great a part of it, or as near to that as it gets; None if nothing can go."""
     most = prompt.tokens * (1 - part)
     less = shorter(prompt)
     while less is not None and less.tokens > most:

@@ -36,7 +36,7 @@ class FencedText:
 
 
 def split_fences(text: str) -> FencedText:
-    """The blocks in order. A block ends at a fence of its own kind, at least as long, and nothing behind it.
+    """Return the blocks in order. A block ends at a fence of its own kind, at least as long, and nothing behind it.
 
     An indented fence has as much less of every line's indentation. Raises BadReply for a block that does not end, or in
     which another seems to begin: nobody can say what is in it.

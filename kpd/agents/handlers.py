@@ -18,12 +18,12 @@ _SENTENCE = re.compile(r"[A-Z](?:[\w,'’()%/–—-]+ +){3,60}[\w,'’()%/–�
 
 
 def hints(task: Task, incumbent: Mapping[str, bytes]) -> tuple[str, ...]:
-    """What the prompt should say of this task's kernel, a sentence each."""
+    """Return what the prompt should say of this task's kernel, a sentence each."""
     return (*_namespaces(task, incumbent), *_templates(task, incumbent))
 
 
 def tidy(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Files in C or CUDA without whole lines at either end that are sentences beyond doubt; all else stays."""
+    """Return files in C or CUDA without whole lines at either end that are sentences beyond doubt; all else stays."""
     return {path: _without_prose(path, data) if language(path) == "c" else data for path, data in files.items()}
 
 

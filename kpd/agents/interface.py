@@ -27,7 +27,7 @@ class InterfaceFunction:
 
 
 def kernel_text(task: Task, files: Mapping[str, bytes]) -> dict[str, str]:
-    """The editable files as text; of one in sections only the kernel's, in the lines where it stands."""
+    """Return the editable files as text; of one in sections only the kernel's, in the lines where it stands."""
     texts = {path: data.decode(errors="replace") for path, data in files.items()}
     if task.sectioned in texts:
         whole = sections.split(files[task.sectioned])
@@ -37,7 +37,7 @@ def kernel_text(task: Task, files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def entries(task: Task, incumbent: Mapping[str, bytes]) -> tuple[InterfaceFunction, ...]:
-    """The functions in C, C++ and CUDA that protected text declares or calls. Raises SectionError."""
+    """Return the functions in C, C++ and CUDA that protected text declares or calls. Raises SectionError."""
     kernel = kernel_text(task, incumbent)
     known = [(path, each) for path, text in kernel.items() if language(path) == "c" for each in functions(path, text)]
     found: dict[str, InterfaceFunction] = {}
@@ -53,7 +53,7 @@ def entries(task: Task, incumbent: Mapping[str, bytes]) -> tuple[InterfaceFuncti
 
 
 def instances(task: Task, incumbent: Mapping[str, bytes]) -> tuple[str, ...]:
-    """The explicit instantiations of templates in the incumbent, on a line each."""
+    """Return the explicit instantiations of templates in the incumbent, on a line each."""
     kernel = kernel_text(task, incumbent)
     found = (each.instance for path, text in kernel.items() if language(path) == "c" for each in functions(path, text))
     return tuple(dict.fromkeys(filter(None, found)))
@@ -74,7 +74,7 @@ def lost_interface(task: Task, incumbent: Mapping[str, bytes], candidate: Mappin
 
 
 def protected_text(task: Task, incumbent: Mapping[str, bytes]) -> dict[str, str]:
-    """The protected files in languages that are looked into, headers first, and what is around a kernel section."""
+    """Return the protected files in languages that are looked into, headers first, and what is around a kernel section."""
     found = {}
     for path in sorted(filter(language, task.protected), key=lambda path: not path.endswith((".h", ".cuh", ".hpp"))):
         try:
@@ -88,7 +88,7 @@ def protected_text(task: Task, incumbent: Mapping[str, bytes]) -> dict[str, str]
 
 
 def _called(where: str, text: str) -> set[str]:
-    """Names that are called or declared, or that are all of a literal, but not those that are defined there."""
+    """Return names that are called or declared, or that are all of a literal, but not those that are defined there."""
     path = where if language(where) else "section.cu"
     named: set[str] = set()
     for kind, part in parts(path, text):

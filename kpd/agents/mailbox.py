@@ -51,7 +51,7 @@ class Mailbox(Agent):
         context.keep(PROMPT, f"{mark}\n{how}\n\n{text}")
 
     async def _answer(self, context: Context) -> Proposal:
-        """The first reply that can be used. One that cannot stays where it is, and is passed over until it changes."""
+        """Return the first reply that can be used. One that cannot stays where it is, and is passed over until it changes."""
         path = context.home / REPLY
         waits, before, refused = ForReply(str(path), PROMPT), _seen(path), None
         while True:
@@ -69,7 +69,7 @@ class Mailbox(Agent):
 
 
 def _question(context: Context) -> str:
-    """The same for the same question: an iteration asks again after each of its failures."""
+    """Return the same for the same question: an iteration asks again after each of its failures."""
     failure = context.failure
     asked = f"{failure.number + 1}, after {failure.step}" if failure is not None else "1"
     return f"{context.run.id}.{context.number}, question {asked}"
@@ -98,7 +98,7 @@ def _seen(path: Path) -> Seen:
 
 
 def _text(home: Path) -> str:
-    """Raises BadReply for what is no plain file, which would be read for ever or from elsewhere."""
+    """Raise BadReply for what is no plain file, which would be read for ever or from elsewhere."""
     try:
         return read_plain(inside(home, REPLY)).decode(errors="replace")
     except OutsideFolder as err:
@@ -112,7 +112,7 @@ def _proposal(context: Context) -> Proposal:
 
 
 def _rejected(home: Path, reason: str) -> str:
-    """The reason, and below it the reply as far as it can be read."""
+    """Return the reason, and below it the reply as far as it can be read."""
     top = f"This reply cannot be used: {reason}\n\nWrite {REPLY} anew. What was in it:\n\n"
     try:
         return top + _text(home)

@@ -19,7 +19,7 @@ class OperatorEdit(Agent):
 
 
 def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
-    """The changed files with their counts of added and removed lines: `kernel.c +3 −1`."""
+    """Return the changed files with their counts of added and removed lines: `kernel.c +3 −1`."""
     changed = []
     for path, data in after.items():
         old, new = (text.decode(errors="replace").splitlines() for text in (before.get(path, b""), data))

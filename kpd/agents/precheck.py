@@ -25,7 +25,7 @@ _ONLY_DOTS = re.compile(r"\s*[\[{(<]?\s*(\.\.\.|…)\s*[\]})>]?\s*")
 
 
 def precheck(task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, bytes]) -> None:
-    """Raises BadReply with all that is wrong, in one line, for an agent that is asked once more."""
+    """Raise BadReply with all that is wrong, in one line, for an agent that is asked once more."""
     reasons = list(islice(_reasons(task, incumbent, files), MOST_REASONS))
     if reasons:
         raise BadReply("; ".join(reasons))

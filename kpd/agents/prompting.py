@@ -20,7 +20,7 @@ PATTERNS = 1500
 
 
 def gather_background(context: Context, earlier: str) -> Background:
-    """`earlier` are the earlier runs of the task, as `earlier_runs` tells them. Raises OSError."""
+    """Return `earlier` are the earlier runs of the task, as `earlier_runs` tells them. Raises OSError."""
     task = context.task.name
     avoid, wanted = memory.guidance(context.workspace, task)
     fired = [finding.rule for finding in context.findings]
@@ -37,18 +37,18 @@ def gather_background(context: Context, earlier: str) -> Background:
 
 
 def whole_prompt(context: Context) -> str:
-    """All that Claude would be asked, as one text for anybody. Raises OSError."""
+    """Return all that Claude would be asked, as one text for anybody. Raises OSError."""
     return compose(context, gather_background(context, earlier_runs(context))).markdown()
 
 
 def earlier_runs(context: Context) -> str:
-    """What memory has of earlier runs of the task. Raises OSError."""
+    """Return what memory has of earlier runs of the task. Raises OSError."""
     begun = context.run.started or context.run.queued
     return memory.past(context.workspace, context.task.name, context.run.id, begun=begun)
 
 
 def proposal_of(text: str, context: Context) -> Proposal:
-    """What the answer to a question proposes; after a failure, over the candidate that failed. Raises BadReply."""
+    """Return what the answer to a question proposes; after a failure, over the candidate that failed. Raises BadReply."""
     failed = context.failure.files if context.failure else {}
     reply = read_reply(text, context.task, context.incumbent, failed)
     files = {**context.incumbent, **failed, **reply.files}
@@ -59,7 +59,7 @@ def proposal_of(text: str, context: Context) -> Proposal:
 def read_reply(
     text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[str, bytes] | None = None
 ) -> ParsedReply:
-    """The reply, which repairs `failed` if that is given. A long one takes a second: call it in a thread.
+    """Return the reply, which repairs `failed` if that is given. A long one takes a second: call it in a thread.
 
     Raises BadReply.
     """

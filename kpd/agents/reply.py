@@ -64,7 +64,7 @@ class ParsedReply:
 def parse(
     text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[str, bytes] | None = None
 ) -> ParsedReply:
-    """The reply's files, with LF line endings: over `incumbent`, or over the candidate that `failed` and is repaired.
+    """Return the reply's files, with LF line endings: over `incumbent`, or over the candidate that `failed` and is repaired.
 
     Raises BadReply, which says what to do instead.
     """
@@ -128,7 +128,7 @@ def _unchanged(task: Task, files: Mapping[str, bytes], before: Mapping[str, byte
 
 
 def _same(task: Task, path: str, data: bytes, before: bytes) -> bool:
-    """Whether the file says what it said, but for line endings and the end of the file."""
+    """Return whether the file says what it said, but for line endings and the end of the file."""
     if path == task.sectioned and not marked(data):
         try:
             before = split(before).kernel
@@ -142,7 +142,7 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _findable(task: Task, files: dict[str, bytes], left: dict[str, tuple[str, ...]]) -> None:
-    """Raises BadReply for a parameter that no file has, and for a value that cannot be written into one."""
+    """Raise BadReply for a parameter that no file has, and for a value that cannot be written into one."""
     try:
         space.read_point(replace(task, tune=left), files)
     except space.SpaceError as err:

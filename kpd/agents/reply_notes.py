@@ -41,7 +41,7 @@ class ReplyNotes:
 
 
 def begins(text: str) -> bool:
-    """Whether a block begins as remarks do, instead of a file."""
+    """Return whether a block begins as remarks do, instead of a file."""
     return _MEMO.fullmatch(text.lstrip().partition("\n")[0][:LONGEST_LINE]) is not None
 
 
@@ -64,7 +64,7 @@ def read_notes(lines: Iterable[str]) -> ReplyNotes:
 
 
 def _expectation(text: str) -> Expectation | None:
-    """A metric, its direction and a gain, where they can be made out: an expectation is worth no second question."""
+    """Return a metric, its direction and a gain, where they can be made out: an expectation is worth no second question."""
     plainly = text.translate({0x2212: "-", 0x2013: "-"})
     found = _METRIC.match(plainly.lstrip())
     direction = _DIRECTIONS.get(found[2].lower()) if found else None
@@ -79,7 +79,7 @@ def is_tune(text: str) -> bool:
 
 
 def unfenced_tune(lines: Iterable[str]) -> str:
-    """The lines from `[tune]` to the first blank one, empty where there is no such line."""
+    """Return the lines from `[tune]` to the first blank one, empty where there is no such line."""
     kept: list[str] = []
     for line in lines:
         if kept and not line.strip():
@@ -90,7 +90,7 @@ def unfenced_tune(lines: Iterable[str]) -> str:
 
 
 def tune(text: str) -> dict[str, tuple[str, ...]]:
-    """The parameters of a [tune] block with their values as text. Raises BadReply."""
+    """Return the parameters of a [tune] block with their values as text. Raises BadReply."""
     body = text.lstrip().partition("\n")[2]
     if len(body) > LONGEST_TUNE:
         raise BadReply(f"the [tune] block has {len(body)} characters; {LONGEST_TUNE} are the most")

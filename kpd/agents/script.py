@@ -36,7 +36,7 @@ class Script(Agent):
 
 
 def _candidates(base: Path) -> list[Path]:
-    """The folders in their order. Raises Exhausted when there is none."""
+    """Return the folders in their order. Raises Exhausted when there is none."""
     try:
         found = sorted(path for path in base.iterdir() if path.is_dir() and not ignored(path.name))
     except OSError as err:
@@ -47,7 +47,7 @@ def _candidates(base: Path) -> list[Path]:
 
 
 def _proposal(folder: Path, context: Context) -> Proposal:
-    """Raises BadReply, which names the file: then the next iteration has the next folder."""
+    """Raise BadReply, which names the file: then the next iteration has the next folder."""
     task = context.task
     try:
         files = {path: read_plain(inside(folder, path)) for path in task_files(folder)}
@@ -67,7 +67,7 @@ def _proposal(folder: Path, context: Context) -> Proposal:
 
 
 def _refused(workspace: Workspace, folder: str) -> str:
-    """Also where that cannot be found out: a name that is too long, or a parent that may not be read."""
+    """Return also where that cannot be found out: a name that is too long, or a parent that may not be read."""
     path = workspace.root / folder
     try:
         there = path.is_dir()

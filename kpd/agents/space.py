@@ -24,7 +24,7 @@ def size(space: dict[str, tuple[str, ...]]) -> int:
 
 
 def read_point(task: Task, files: dict[str, bytes]) -> Point:
-    """The values that the files hold now.
+    """Return the values that the files hold now.
 
     Raises SpaceError for a parameter that is nowhere in them, and for a value that could not be written into one.
     """
@@ -45,7 +45,7 @@ def read_point(task: Task, files: dict[str, bytes]) -> Point:
 
 
 def point_of(task: Task, files: dict[str, bytes]) -> Point:
-    """The point that files written by a person stand at; empty where they left the space."""
+    """Return the point that files written by a person stand at; empty where they left the space."""
     try:
         point = read_point(task, files)
     except SpaceError:
@@ -54,7 +54,7 @@ def point_of(task: Task, files: dict[str, bytes]) -> Point:
 
 
 def write_point(files: dict[str, bytes], point: Point) -> dict[str, bytes]:
-    """The files with every parameter of `point` set; all else stays to the byte. Raises SpaceError."""
+    """Return the files with every parameter of `point` set; all else stays to the byte. Raises SpaceError."""
     written = dict(files)
     for name, value in point.items():
         for path, data in written.items():
@@ -86,7 +86,7 @@ def _set(path: str, data: bytes, name: str, value: str) -> bytes:
 
 
 def _valued(path: str, name: str, before: object, value: str) -> str | int | float:
-    """`value` as JSON has it in place of `before`: a number for a number. Raises SpaceError."""
+    """Return `value` as JSON has it in place of `before`: a number for a number. Raises SpaceError."""
     if isinstance(before, bool) or not isinstance(before, int | float):
         return value
     try:

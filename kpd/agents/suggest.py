@@ -21,7 +21,7 @@ ASKS = 20
 
 
 def suggest(space: Space, history: list[tuple[Point, float | None]], seed: int) -> Point | None:
-    """A point not in `history`, by TPE's ask-and-tell; None when every point has been proposed.
+    """Return a point not in `history`, by TPE's ask-and-tell; None when every point has been proposed.
 
     `history` holds each point with its log time relative to the baseline (lower is better), None where it failed.
     """

@@ -91,7 +91,7 @@ class Sweep:
 
 
 def steered(run: Run, tune: Tune) -> Tune:
-    """What the operator's notes pin: `VEC=8` in a note holds until a later one says else.
+    """Return what the operator's notes pin: `VEC=8` in a note holds until a later one says else.
 
     Where agents take turns, all notes count, and are left for those who read; else those that an iteration has taken.
     """
@@ -102,7 +102,7 @@ def steered(run: Run, tune: Tune) -> Tune:
 
 
 def history(run: Run, since: int = 0) -> list[tuple[space.Point, float | None]]:
-    """Every point from iteration `since` on, with its log time relative to the baseline, None where not measured.
+    """Return every point from iteration `since` on, with its log time relative to the baseline, None where not measured.
 
     Gains are measured against the incumbent of their moment, so they are chained along the parents: times of separate
     iterations are never compared with each other.

@@ -26,7 +26,7 @@ class Backoff:
     connect_s: float = 15.0
 
     def pause(self, failures: int, asked_s: float | None, chance: float) -> float:
-        """How long to wait after so many failures in a row. `chance` in [0, 1) spreads clients that failed together."""
+        """Return how long to wait after so many failures in a row. `chance` in [0, 1) spreads clients that failed together."""
         if asked_s is not None:
             return min(asked_s, self.most_asked_s) * (1 + 0.1 * chance)
         doubled = min(self.first_s * 2.0 ** min(failures - 1, 30), self.most_s)
@@ -34,7 +34,7 @@ class Backoff:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the service asks to be left alone: a number or a date, None where it does not say."""
+    """Return how many seconds the service asks to be left alone: a number or a date, None where it does not say."""
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "")
         try:

@@ -33,7 +33,7 @@ class ModelCall:
         return "continue" if self.written else self.question.purpose
 
     def body(self) -> dict[str, Any]:
-        """The request's fields. Sampling parameters and thinking are left to the model: current ones refuse them."""
+        """Return the request's fields. Sampling parameters and thinking are left to the model: current ones refuse them."""
         question = self.question
         fields: dict[str, Any] = {
             "model": question.model,
@@ -49,7 +49,7 @@ class ModelCall:
         return fields
 
     def most_usd(self, price: Price | None) -> float | None:
-        """What the call costs if its prompt has many tokens and its answer is as long as it may be. None: no price."""
+        """Return what the call costs if its prompt has many tokens and its answer is as long as it may be. None: no price."""
         if price is None:
             return None
         turns, system = self._most_tokens()
@@ -58,7 +58,7 @@ class ModelCall:
         return cost(prompt + Usage(output=self.max_tokens), price)
 
     def prompt(self) -> Usage:
-        """What the call probably used if nothing is known of it but that it was made: many tokens, and none cached."""
+        """Return what the call probably used if nothing is known of it but that it was made: many tokens, and none cached."""
         return Usage(input=sum(self._most_tokens()))
 
     def _most_tokens(self) -> tuple[int, int]:
@@ -77,7 +77,7 @@ class ModelCall:
         ]
 
     def _system(self) -> list[dict[str, Any]]:
-        """The service takes no empty block, so that an empty part's breakpoint goes to the one before it."""
+        """Return the service takes no empty block, so that an empty part's breakpoint goes to the one before it."""
         blocks: list[dict[str, Any]] = []
         for part in self.question.system:
             if part.text.strip():

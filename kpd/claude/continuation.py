@@ -20,14 +20,14 @@ OPENED_ANEW = re.compile(
 
 
 def ending(text: str) -> str:
-    """The end of a text that its continuation shall repeat: whole lines where they are short, no blanks at the end."""
+    """Return the end of a text that its continuation shall repeat: whole lines where they are short, no blanks at the end."""
     text = text.rstrip()
     start = text.rfind("\n", 0, max(len(text) - LEAST, 0)) + 1
     return text[max(start, len(text) - MOST) :]
 
 
 def join(before: str, after: str) -> str:
-    """`before` and the piece that goes on with it, each character once.
+    """Return `before` and the piece that goes on with it, each character once.
 
     Exact if `after` begins with `ending(before)`, and if it goes on at once. A longer repetition and a code block that
     was opened anew are found where they cannot be anything else.
@@ -61,7 +61,7 @@ def _at_ending(before: str, after: str) -> str | None:
 
 
 def _repeated(before: str, after: str) -> int:
-    """How many characters at the start of `after` are the end of `before`; 0 where that may be chance."""
+    """Return how many characters at the start of `after` are the end of `before`; 0 where that may be chance."""
     first = after[:LEAST]
     tail = before[-REACH:]
     at = tail.find(first) if len(first) == LEAST and first.strip() else -1
@@ -73,7 +73,7 @@ def _repeated(before: str, after: str) -> int:
 
 
 def _without_fence(before: str, after: str) -> tuple[str | None, str | None]:
-    """`after` without a code block's opening at its start: (that names nothing, that names a language or a file).
+    """Return `after` without a code block's opening at its start: (that names nothing, that names a language or a file).
 
     Inside a block a fence that names something cannot close it, so it was opened anew; one without a name may be the
     end of the block.

@@ -68,7 +68,7 @@ Trouble = Transient | PromptTooLong | Unavailable
 
 
 def classify(failure: ServiceError, model: str, key_env: str, asked_s: float | None) -> Trouble:
-    """What an error of the service means for a call to `model` with the key in the variable `key_env`.
+    """Return what an error of the service means for a call to `model` with the key in the variable `key_env`.
 
     Its words decide only where one status stands for many things, a refused request; those of a rate limit never do.
     """
@@ -103,7 +103,7 @@ def _excess(words: str) -> float:
 
 
 def without_key(text: object, key: str) -> str:
-    """A stranger's words for a person to read: one short line without the key and without control characters."""
+    """Return a stranger's words for a person to read: one short line without the key and without control characters."""
     words = str(text or "").replace(key, "…") if key else str(text or "")
     line = " ".join("".join(char if char.isprintable() else " " for char in words).split())
     return line if len(line) <= LONGEST_WORDS else line[: LONGEST_WORDS - 1] + "…"

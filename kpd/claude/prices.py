@@ -53,17 +53,17 @@ class PriceTable:
 
 @functools.cache
 def table() -> PriceTable:
-    """The table that ships with kpd."""
+    """Return the table that ships with kpd."""
     return read_toml(TABLE, PriceTable)
 
 
 def known(model: str) -> Model | None:
-    """What the table says of a model, with or without the date at the end of its name."""
+    """Return what the table says of a model, with or without the date at the end of its name."""
     return table().models.get(PINNED.sub("", model))
 
 
 def price(model: str, config: ClaudeConfig) -> Price | None:
-    """The operator's price if there is one, else the table's; None for a model that neither knows."""
+    """Return the operator's price if there is one, else the table's; None for a model that neither knows."""
     own = config.prices.get(model)
     if own is None:
         found = known(model)

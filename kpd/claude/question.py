@@ -67,7 +67,7 @@ class Ledger(Protocol):
     """
 
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
-        """A call is about to be made that can cost so much at most; its number. Raises OverBudget, Unavailable."""
+        """Return a call is about to be made that can cost so much at most; its number. Raises OverBudget, Unavailable."""
 
     def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
         """That call has ended; one that the service refused, or that never reached it, used nothing.

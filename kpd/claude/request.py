@@ -56,7 +56,7 @@ class ModelRequest:
         self._lost_s = 0.0
 
     async def answer(self) -> ModelAnswer:
-        """The joined answer. Raises Unavailable, and what the ledger raises; nothing else ends it but its own task."""
+        """Return the joined answer. Raises Unavailable, and what the ledger raises; nothing else ends it but its own task."""
         try:
             return await self._joined()
         finally:
@@ -83,7 +83,7 @@ class ModelRequest:
         return ModelAnswer(written, "length")
 
     async def _whole(self, call: ModelCall) -> StreamedReply | PromptTooLong:
-        """One reply to its end, however often it has to be asked for."""
+        """Return one reply to its end, however often it has to be asked for."""
         failures = 0
         while True:
             await self._hooks.ready()
@@ -148,7 +148,7 @@ class ModelRequest:
         self._hooks.ledger.billed(number, usage, usd, cut=not heard.ended)
 
     async def _rest(self, trouble: Transient, failures: int, since: float) -> None:
-        """Raises Unavailable when the answer is not worth the wait. `since`: when the attempt began that has failed."""
+        """Raise Unavailable when the answer is not worth the wait. `since`: when the attempt began that has failed."""
         pause_s = self._pace.pause(failures, trouble.asked_s, random.random())
         self._lost_s += time.monotonic() - since + pause_s
         most_s = self._question.most_waits_s

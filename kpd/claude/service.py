@@ -44,7 +44,7 @@ class Service:
         self._http: httpx2.AsyncClient | None = None
 
     async def ask(self, question: ModelQuestion, hooks: Hooks) -> ModelAnswer:
-        """The whole answer to a question, however often and in however many pieces it has to be asked for.
+        """Return the whole answer to a question, however often and in however many pieces it has to be asked for.
 
         Raises Unavailable when a person is needed or the question's patience is at its end, and OverBudget when the
         ledger does not allow the next call. All else (overload, rate limits, lost connections, broken streams) is
@@ -66,14 +66,14 @@ class Service:
             await http.aclose()
 
     def _key(self) -> str:
-        """Raises Unavailable."""
+        """Raise Unavailable."""
         name = self._config.api_key_env
         if trouble := self._config.lacks_key(self._environ):
             raise Unavailable(trouble, f"set {name} to an API key where the daemon runs, restart it, then resume")
         return self._environ[name].strip()
 
     def _base_url(self) -> str:
-        """Raises Unavailable."""
+        """Raise Unavailable."""
         url = self._config.base_url or self._environ.get("ANTHROPIC_BASE_URL") or BASE_URL
         try:
             port = urlsplit(url).port
@@ -84,7 +84,7 @@ class Service:
         return url
 
     async def _client(self, key: str, most_waits_s: float | None) -> "anthropic.AsyncAnthropic":
-        """Raises Unavailable."""
+        """Raise Unavailable."""
         url = self._base_url()
         # The import takes a second of work: in a thread the daemon's loop goes on meanwhile.
         await asyncio.to_thread(importlib.import_module, "anthropic")

@@ -52,7 +52,7 @@ class StreamedReply:
         )
 
     def take(self, event: object) -> str:
-        """One event; answers with the text it brought. Unknown kinds are passed over. Raises MalformedEvent."""
+        """Return one event; answers with the text it brought. Unknown kinds are passed over. Raises MalformedEvent."""
         fields = _mapping(event)
         match fields.get("type"):
             case "message_start":

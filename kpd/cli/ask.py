@@ -11,7 +11,7 @@ from kpd.workspace.paths import NoWorkspace, Workspace
 
 
 def workspace(args: Namespace) -> Workspace:
-    """The workspace that -w, $KPD_WORKSPACE or the current folder names. Raises WorkspaceError."""
+    """Return the workspace that -w, $KPD_WORKSPACE or the current folder names. Raises WorkspaceError."""
     return Workspace.find(Path(args.workspace) if args.workspace else None)
 
 
@@ -26,7 +26,7 @@ def planned_workspace(args: Namespace) -> Workspace:
 
 
 def query(ws: Workspace, what: str, **args: Any) -> Any:
-    """An answer as plain JSON values; without a daemon it comes from the log. Raises DaemonError."""
+    """Return an answer as plain JSON values; without a daemon it comes from the log. Raises DaemonError."""
     try:
         return ask(ws.socket, "query", what, args)
     except NoDaemon:

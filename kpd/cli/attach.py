@@ -62,7 +62,7 @@ def open_ui(ws: Workspace, read_only: bool = False, low_bandwidth: bool = False)
 
 
 async def _over_ssh(args: Namespace) -> int:
-    """The link is made before the UI has the terminal, so that what is wrong with it is said in plain lines."""
+    """Return the link is made before the UI has the terminal, so that what is wrong with it is said in plain lines."""
     import asyncio
 
     from kpd.cli.remote_daemon import remote_daemon

@@ -23,7 +23,7 @@ Card = dict[str, Any]
 
 
 def check_hosts(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
-    """The hosts' cards as plain JSON values. Raises DaemonError, WorkspaceError."""
+    """Return the hosts' cards as plain JSON values. Raises DaemonError, WorkspaceError."""
     one = next(iter(hosts)) if len(hosts) == 1 else None
     try:
         answer = ask(ws.socket, "command", "check_hosts", {"host": one}, timeout=LIMIT_S + TRIAL_S)
@@ -33,7 +33,7 @@ def check_hosts(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
 
 
 def check_directly(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
-    """The same over links of our own, all hosts at once. Raises WorkspaceError."""
+    """Return the same over links of our own, all hosts at once. Raises WorkspaceError."""
     ws.make_private()
 
     async def all_of_them() -> list[HostCard]:
@@ -61,7 +61,7 @@ async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
 
 
 async def _glance(host: Host, config: HostConfig, facts: HostFacts) -> dict[str, Telemetry]:
-    """What its GPUs do; a host that cannot be looked at so may work all the same."""
+    """Return what its GPUs do; a host that cannot be looked at so may work all the same."""
     gpus = [device.id for device in devices(facts, config) if device.kind == "gpu"]
     try:
         return await host.device_status(gpus, gpus=True) if gpus else {}

@@ -29,7 +29,7 @@ def lines(checks: Sequence[Check], limit: int | None, colour: bool) -> Iterator[
 
 
 def folded(text: str, limit: int | None, indent: str) -> list[str]:
-    """`text` in lines of at most `limit` cells, each behind `indent`; a command's words stay whole."""
+    """Return `text` in lines of at most `limit` cells, each behind `indent`; a command's words stay whole."""
     room = max((limit or 0) - len(indent), 20)
     flat = line(text)
     rows = [flat] if limit is None else textwrap.wrap(flat, room, break_long_words=False, break_on_hyphens=False)
@@ -46,7 +46,7 @@ def host(card: dict[str, Any], limit: int | None, colour: bool) -> Iterator[str]
 
 
 def brief(checks: Sequence[Check]) -> str:
-    """All of it in one line: "9 ✓, 2 ✗ (disk, ncu)"."""
+    """Return all of it in one line: "9 ✓, 2 ✗ (disk, ncu)"."""
     good = sum(check["state"] == "ok" for check in checks)
     bad = [check["name"] for check in checks if check["state"] == "bad"]
     return f"{good} ✓, {len(bad)} ✗ ({', '.join(bad)})" if bad else f"{good} ✓" if checks else ""

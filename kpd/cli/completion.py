@@ -58,7 +58,7 @@ def execute(args: Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """What `shell`, one of bash, zsh and fish, is to read once."""
+    """Return what `shell`, one of bash, zsh and fish, is to read once."""
     if shell == "bash":
         from argcomplete.shell_integration import shellcode
 

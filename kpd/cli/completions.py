@@ -65,7 +65,7 @@ class NameCompleter:
         self._named = named
 
     def fitting(self, kinds: Sequence[str], prefix: str, **asked: Any) -> Found:
-        """The names of these kinds. They go to a terminal: one that cannot be printed is left out."""
+        """Return the names of these kinds. They go to a terminal: one that cannot be printed is left out."""
         found: Found = {}
         for kind in kinds:
             try:
@@ -110,7 +110,7 @@ class NameCompleter:
         }
 
     def _run_folders(self) -> list[Path]:
-        """Those of runs that have begun, the newest first."""
+        """Return those of runs that have begun, the newest first."""
         found = [path for path in self.workspace.runs.glob("*/r*") if re.fullmatch(r"r[1-9][0-9]{0,8}", path.name)]
         return sorted(found, key=lambda path: int(path.name[1:]), reverse=True)
 
@@ -127,7 +127,7 @@ class NameCompleter:
         return {name: host.address for name, host in load_config(self.workspace).hosts.items()}
 
     def agents(self, prefix: str) -> Found:
-        """Several take turns, with commas between them: those before the last comma stand."""
+        """Return several take turns, with commas between them: those before the last comma stand."""
         before = "".join(prefix.rpartition(",")[:2])
         return {f"{before}{name}": "" for name in agents()}
 
@@ -171,7 +171,7 @@ def _kinds(action: Action) -> list[str]:
 
 
 def _named(typed: Sequence[str]) -> str | None:
-    """The workspace that the line names."""
+    """Return the workspace that the line names."""
     parser = Parser(add_help=False, allow_abbrev=False)
     add_workspace(parser, None)
     try:

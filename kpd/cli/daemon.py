@@ -54,7 +54,7 @@ MOST_LOG = 4 << 20
 
 
 def listens(ws: Workspace) -> bool:
-    """Whether a daemon takes connections for this workspace."""
+    """Return whether a daemon takes connections for this workspace."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:
@@ -65,7 +65,7 @@ def listens(ws: Workspace) -> bool:
 
 
 def released(lock: Path) -> bool:
-    """Whether no daemon holds the workspace any more: only then may the next one start."""
+    """Return whether no daemon holds the workspace any more: only then may the next one start."""
     try:
         with lock.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)

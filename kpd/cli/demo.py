@@ -52,7 +52,7 @@ def execute(args: Namespace) -> int:
 
 
 def _looks(args: Namespace) -> "TuiConfig":
-    """How the operator wants the UI to be, where they are in a workspace of their own."""
+    """Return how the operator wants the UI to be, where they are in a workspace of their own."""
     from kpd.workspace.config import TuiConfig, load_config
 
     try:

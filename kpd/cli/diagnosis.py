@@ -13,7 +13,7 @@ from kpd.workspace.task import TASK_FILE, Task, TaskError, load_task
 
 
 def problems(folder: Path) -> list[str]:
-    """Each problem of the task in `folder` as "path:line: what; remedy"; empty when there is none. Raises OSError."""
+    """Return each problem of the task in `folder` as "path:line: what; remedy"; empty when there is none. Raises OSError."""
     try:
         task = load_task(folder)
     except TaskError as err:

@@ -70,7 +70,7 @@ def _words(err: WorkspaceError | DaemonError | OSError) -> str:
 
 
 def _with_use(card: Card) -> Card:
-    """The card with whether its GPUs are free."""
+    """Return the card with whether its GPUs are free."""
     use = free(codec.decode(codec.encode(card), HostCard))
     return {**card, "checks": [*card["checks"], *map(asdict, use)]}
 
@@ -112,7 +112,7 @@ def _disk(ws: Workspace) -> Check:
 
 
 def _state(ws: Workspace) -> Check:
-    """Whether kpd can write where it keeps its log, and read what the log holds."""
+    """Return whether kpd can write where it keeps its log, and read what the log holds."""
     try:
         with tempfile.TemporaryFile(dir=ws.make_private()) as file:
             file.write(b"?")
@@ -154,7 +154,7 @@ def _daemon(ws: Workspace) -> Check:
 
 
 def _model_key(ws: Workspace, config: Config | None) -> tuple[Check, ...]:
-    """Nothing where the config does not say in which variable the key is. What else is wrong is told elsewhere."""
+    """Return nothing where the config does not say in which variable the key is. What else is wrong is told elsewhere."""
     if config is None:
         return ()
     try:
@@ -169,7 +169,7 @@ NAME = "model key"
 
 
 def model_key(known: Mapping[str, Any], agent: str, runs: Mapping[str, str], daemon: bool) -> Check:
-    """`known` is the answer to the query `model_key`, of the `daemon` if one runs, else of this process.
+    """Return `known` is the answer to the query `model_key`, of the `daemon` if one runs, else of this process.
 
     `agent` is the config's, `runs` are the agents of the runs that have not ended, by the runs' ids.
     """

@@ -64,7 +64,7 @@ def execute(args: Namespace) -> int:
 
 
 def _start(ws: Workspace, place: str | None) -> tuple[dict[str, Any], int | None]:
-    """The run that an edit is for, and the iteration whose files it starts from: None before there is any."""
+    """Return the run that an edit is for, and the iteration whose files it starts from: None before there is any."""
     if place is not None and not (place.startswith("r") and "." not in place):
         shown = query(ws, "show", iteration=place)
         return shown["run"], shown["iteration"]["number"]
@@ -81,7 +81,7 @@ def _start(ws: Workspace, place: str | None) -> tuple[dict[str, Any], int | None
 
 
 def _files(ws: Workspace, run: dict[str, Any], number: int | None, editable: list[str]) -> dict[str, str]:
-    """The candidate's editable files as text. Raises CliError."""
+    """Return the candidate's editable files as text. Raises CliError."""
     folder = ws.tasks / run["task"]
     if number is not None:
         folder = ws.iteration_folder(run["task"], run["id"], number) / "candidate"
@@ -92,7 +92,7 @@ def _files(ws: Workspace, run: dict[str, Any], number: int | None, editable: lis
 
 
 def _chosen(name: str | None, files: list[str]) -> str:
-    """The file to open: the one that is named, else the first. Raises CliError."""
+    """Return the file to open: the one that is named, else the first. Raises CliError."""
     if name is None:
         return files[0]
     if name not in files:

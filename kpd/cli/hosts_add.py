@@ -25,7 +25,7 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def add(ws: Workspace, args: Namespace) -> int:
-    """Raises HostError, CliError, WorkspaceError; config.toml is then as it was."""
+    """Raise HostError, CliError, WorkspaceError; config.toml is then as it was."""
     config = load_config(ws)
     host = HostConfig(transport=args.transport, address=args.address, accept_new=args.accept_new)
     try:
@@ -61,7 +61,7 @@ def _look(ws: Workspace, name: str, host: HostConfig) -> int:
 
 
 def name_for(address: str, taken: Container[str]) -> str:
-    """The host's first label, or its whole IP address, as a name that is not `taken`. Raises ValueError."""
+    """Return the host's first label, or its whole IP address, as a name that is not `taken`. Raises ValueError."""
     host = Address.parse(address).host
     if not re.fullmatch(r"[0-9.]+|.*:.*", host):
         host = host.partition(".")[0]
@@ -94,7 +94,7 @@ def write(ws: Workspace, name: str, host: HostConfig) -> None:
 
 
 def _load(raw: bytes) -> Config:
-    """The content as a config.toml. Raises ConfigError."""
+    """Return the content as a config.toml. Raises ConfigError."""
     with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
         trial = Workspace(Path(folder))
         trial.config.write_bytes(raw)

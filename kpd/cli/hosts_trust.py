@@ -46,7 +46,7 @@ def retry(ws: Workspace, name: str) -> int:
 
 
 def known(ws: Workspace, *names: str) -> dict[str, HostConfig]:
-    """The hosts of these names, all of them without one. Raises CliError, ConfigError."""
+    """Return the hosts of these names, all of them without one. Raises CliError, ConfigError."""
     hosts = load_config(ws).hosts
     for name in names:
         if name not in hosts:

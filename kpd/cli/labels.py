@@ -30,12 +30,12 @@ MINUS = "−"
 
 
 def unit(card: Mapping[str, Any]) -> str:
-    """What the scores of a task are in; one that nobody knows is taken to be timed."""
+    """Return what the scores of a task are in; one that nobody knows is taken to be timed."""
     return scores.unit(card.get("score", "us"))
 
 
 def speedup(card: Mapping[str, Any], old: float | None, new: float | None) -> float | None:
-    """How many times as good `new` is as `old` for that task; None where that cannot be said."""
+    """Return how many times as good `new` is as `old` for that task; None where that cannot be said."""
     return scores.speedup(old, new, card.get("direction", "lower"))
 
 
@@ -82,14 +82,14 @@ def duration(seconds: float) -> str:
 
 
 def outcome(iteration: dict[str, Any]) -> str:
-    """The iteration's outcome in a word with its sign, or the step it is at."""
+    """Return the iteration's outcome in a word with its sign, or the step it is at."""
     if iteration["outcome"] is None:
         return f"● {iteration['step'] or 'starting'}"
     return "✓ accepted by hand" if iteration["override"] else OUTCOMES[iteration["outcome"]][0]
 
 
 def now(run: dict[str, Any], at: float, held: bool = False) -> str:
-    """What the run is doing: its iteration's step and for how long, or why it waits; `held`: with the whole queue."""
+    """Return what the run is doing: its iteration's step and for how long, or why it waits; `held`: with the whole queue."""
     current = run["current"]
     asks = approval(run["id"], current) if current else ""
     if run["status"] == "paused":
@@ -117,7 +117,7 @@ def approval(run_id: str, iteration: dict[str, Any]) -> str:
 
 
 def run_state(run: dict[str, Any], held: bool = False) -> str:
-    """`held`: the queue is, so what has begun stands still."""
+    """Return `held`: the queue is, so what has begun stands still."""
     if run["status"] == "ended":
         return RUN_OUTCOMES.get(run["outcome"] or "", ("ended", ""))[0]
     if run["status"] == "running" and run["waiting"] is not None:

@@ -74,7 +74,7 @@ async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> No
 
 
 def _head(card: dict[str, Any]) -> tuple[str, ...]:
-    """The columns' names, with what the task's scores are in."""
+    """Return the columns' names, with what the task's scores are in."""
     score = cut(f"SCORE {line(labels.unit(card))}", WIDTHS[HEAD.index("SCORE")])
     return tuple(score if name == "SCORE" else name for name in HEAD)
 
@@ -90,7 +90,7 @@ def _tell(run: Run, numbers: list[int], as_json: bool, head: tuple[str, ...] = (
 
 
 def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:
-    """One iteration as a row; * marks the incumbent."""
+    """Return one iteration as a row; * marks the incumbent."""
     name = f"{run_id}.{it['number']}{'*' if incumbent else ''}"
     gain = "" if it["outcome"] == "baseline" else labels.gain(it["verdict"])
     why = it["reason"] if it["outcome"] in ("failed", "infra") and it["reason"] else it["memo"]
@@ -110,7 +110,7 @@ SILENCE_S = 60.0
 
 
 def event_of(entry: dict[str, Any]) -> Event:
-    """An event as answers carry it. Raises CodecError when a newer kpd wrote it."""
+    """Return an event as answers carry it. Raises CodecError when a newer kpd wrote it."""
     return Event(entry["seq"], entry["at"], codec.fact_from(entry["kind"], json.dumps(entry["body"])))
 
 

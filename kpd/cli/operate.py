@@ -15,7 +15,7 @@ from kpd.workspace.entry_points import EntryPointGroup
 
 
 def declared(verb: str) -> tuple[type[Operation[Any]], dict[str, Any]]:
-    """The operation that a verb stands for, and the arguments that the verb means."""
+    """Return the operation that a verb stands for, and the arguments that the verb means."""
     found = next(((kind, dict(key.fixed)) for kind, key in KEYS if key.id == verb), None)
     return found or (OPERATIONS[verb], {})
 
@@ -55,18 +55,18 @@ def _help(said: Arg) -> str:
 
 
 def agents() -> tuple[str, ...]:
-    """The names of all agents that are installed; imports none of them. Raises PlugInError."""
+    """Return the names of all agents that are installed; imports none of them. Raises PlugInError."""
     return EntryPointGroup("kpd.agents", lambda found: found).names()
 
 
 def _parts(hint: Any) -> list[Any]:
-    """The plain types in a declared one, and what a Literal may be."""
+    """Return the plain types in a declared one, and what a Literal may be."""
     inner = [part for part in get_args(hint) if isinstance(part, type | str) or get_origin(part) is not None]
     return [one for part in inner for one in _parts(part)] if inner else [hint]
 
 
 def given(args: Namespace, kind: type[Operation[Any]]) -> dict[str, Any]:
-    """What the command line says of the operation's arguments; those that are left out are left out here, too."""
+    """Return what the command line says of the operation's arguments; those that are left out are left out here, too."""
     found = {}
     for name, hint in fields(kind).items():
         value = getattr(args, name, None)

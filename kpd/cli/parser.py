@@ -29,7 +29,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """A remedy that names the closest of `known`, or all of them."""
+    """Return a remedy that names the closest of `known`, or all of them."""
     import difflib  # only an error needs it
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
@@ -39,7 +39,7 @@ def nearest(word: str, known: list[str]) -> str:
 
 
 def count(text: str) -> int:
-    """An argument that must be a positive whole number."""
+    """Return an argument that must be a positive whole number."""
     try:
         value = int(text)
     except ValueError:
@@ -50,7 +50,7 @@ def count(text: str) -> int:
 
 
 def amount(text: str) -> float:
-    """An argument that must be a number, 0 or above."""
+    """Return an argument that must be a number, 0 or above."""
     try:
         value = float(text)
     except ValueError:

@@ -73,7 +73,7 @@ class RemoteDaemon:
             raise self._down(err) from err
 
     def explain(self, err: DaemonError) -> DaemonError:
-        """What an end of the connection means, seen from here."""
+        """Return what an end of the connection means, seen from here."""
         if not self._host.up:
             return self._down()
         if self._refused is not None and self._refused.kind in ("not_found", "host"):
@@ -153,7 +153,7 @@ async def find_daemon(host: Host, address: str, where: str | None) -> RemoteSear
 
 
 def login_error(address: str, err: HostError) -> CliError:
-    """The first trouble with a machine that is in nobody's config.toml, and what helps then."""
+    """Return the first trouble with a machine that is in nobody's config.toml, and what helps then."""
     from kpd.hosts.ssh.hop import OnlyOpenSsh
 
     remedy = err.remedy
@@ -170,13 +170,13 @@ def login_error(address: str, err: HostError) -> CliError:
 
 
 def start_hint(address: str, root: str) -> str:
-    """How to start the daemon from here; the UI that comes up there starts it, too, and does not end it."""
+    """Return how to start the daemon from here; the UI that comes up there starts it, too, and does not end it."""
     line = shlex.join([*ssh(address, "-t"), f"kpd -w {shlex.quote(root)} start"])
     return f"start it with {line} and leave the UI there with q"
 
 
 def ssh(address: str, *options: str) -> list[str]:
-    """The OpenSSH client's command line to the same machine."""
+    """Return the OpenSSH client's command line to the same machine."""
     to = Address.parse(address)
     port = ["-p", str(to.port)] if to.port else []
     return ["ssh", *options, *port, f"{to.user}@{to.host}" if to.user else to.host]

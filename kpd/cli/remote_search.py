@@ -23,7 +23,7 @@ DARWIN_USER_TEMP_DIR = 65537  # confstr's number for the user's own temporary fo
 
 
 def search(where: str) -> "dict[str, object]":
-    """`where` may begin with ~; empty, it is the user's own folder, or else the workspace of the only daemon."""
+    """Return `where` may begin with ~; empty, it is the user's own folder, or else the workspace of the only daemon."""
     start = Path(where or "~").expanduser()
     root = workspace(start)
     running = [] if root else others()
@@ -72,7 +72,7 @@ def mine(folder: Path) -> bool:
 
 
 def listening(root: Path) -> str:
-    """The daemon's socket, as Workspace.socket has it; empty if nobody listens."""
+    """Return the daemon's socket, as Workspace.socket has it; empty if nobody listens."""
     mark = hashlib.sha256(os.fsencode(str(root))).hexdigest()[:8]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", root.name)[:24] or "root"
     for folder in folders(daemon_environment(root)):
@@ -83,7 +83,7 @@ def listening(root: Path) -> str:
 
 
 def others() -> "list[str]":
-    """The workspaces of the user's daemons that answer."""
+    """Return the workspaces of the user's daemons that answer."""
     found = set()
     for folder in folders({}):
         for path in folder.glob("*.sock"):
@@ -95,7 +95,7 @@ def others() -> "list[str]":
 
 
 def folders(environment: "dict[str, str]") -> "list[Path]":
-    """Where sockets may lie: the daemon may have been started with another environment than this one."""
+    """Return where sockets may lie: the daemon may have been started with another environment than this one."""
     uid = os.getuid()
     runtime = [known.get("XDG_RUNTIME_DIR", "") for known in (environment, os.environ)]
     temporary = [environment.get("TMPDIR", ""), tempfile.gettempdir(), "/tmp"]
@@ -128,7 +128,7 @@ def daemon_environment(root: Path) -> "dict[str, str]":
 
 @contextlib.contextmanager
 def connected(path: Path) -> "Iterator[socket.socket]":
-    """Raises OSError if nobody listens there."""
+    """Raise OSError if nobody listens there."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
         end.settimeout(PATIENCE_S)
         end.connect(str(path))

@@ -22,7 +22,7 @@ SEVERITIES = {"high": "‼", "medium": "!", "low": "·"}
 
 
 def report(shown: Answer, limit: int | None, colour: bool) -> list[str]:
-    """The answer of `show`, and the `card` of its task if that is known, as lines.
+    """Return the answer of `show`, and the `card` of its task if that is known, as lines.
 
     Nothing is wider than `limit`, where there is one.
     """
@@ -116,7 +116,7 @@ def _score(detail: Answer | None) -> float | None:
 
 
 def _expected(shown: Answer) -> str:
-    """The expectation beside what was measured."""
+    """Return the expectation beside what was measured."""
     expected = shown["iteration"]["expected"]
     name = expected["metric"]
     text = f"{_label(name)} {expected['direction']}"
@@ -189,7 +189,7 @@ def _advice(detail: Answer, limit: int | None) -> Iterator[str]:
 
 
 def advice(piece: Answer, cases: int, limit: int | None, most: int = 0) -> list[str]:
-    """A piece of advice with what it may gain, of which of all `cases` it is said; `most` > 0 ends it at a sentence."""
+    """Return a piece of advice with what it may gain, of which of all `cases` it is said; `most` > 0 ends it at a sentence."""
     share = piece["speedup_pct"] or 0.0
     gain = f" {ESTIMATED[piece['scope']].format(f'{share:.{0 if share >= 9.95 else 1}f} %')}" if share else ""
     agrees = f" ✓ {piece['agrees']}" if piece["agrees"] else ""
@@ -199,7 +199,7 @@ def advice(piece: Answer, cases: int, limit: int | None, most: int = 0) -> list[
 
 
 def _beginning(text: str, most: int) -> str:
-    """The sentences of `text` that begin within `most` characters of it; all of them for 0."""
+    """Return the sentences of `text` that begin within `most` characters of it; all of them for 0."""
     if not most or len(text) <= most:
         return text
     end = text.find(". ", most)

@@ -17,7 +17,7 @@ from kpd.workspace.task import find_tasks
 
 
 def task_name(ws: Workspace, given: str) -> str:
-    """The task that `given` names: by its name, or by the path of its folder. Raises CliError."""
+    """Return the task that `given` names: by its name, or by the path of its folder. Raises CliError."""
     tasks = find_tasks(ws)
     if given in tasks:
         return given
@@ -33,7 +33,7 @@ def task_name(ws: Workspace, given: str) -> str:
 
 
 def held(ws: Workspace) -> str:
-    """Why nothing in the queue begins before a person says so; empty when it is not held."""
+    """Return why nothing in the queue begins before a person says so; empty when it is not held."""
     reason = query(ws, "queue")["held"]
     return f"the queue is held: {line(reason)}" if reason else ""
 

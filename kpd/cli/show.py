@@ -53,7 +53,7 @@ def show(args: Namespace) -> int:
 
 
 def _newest(ws: Workspace) -> str:
-    """The newest iteration of the newest run that has one. Raises CliError."""
+    """Return the newest iteration of the newest run that has one. Raises CliError."""
     runs = query(ws, "status")["runs"].values()
     found = next((run for run in reversed(runs) if run["count"]), None)
     if found is None:

@@ -29,12 +29,12 @@ def status(args: Namespace) -> int:
 
 
 def clock(status: Mapping[str, Any]) -> float:
-    """The Unix time that it is for the runs of an answer of `status`: a recording has its own."""
+    """Return the Unix time that it is for the runs of an answer of `status`: a recording has its own."""
     return float(status["at"]) if status.get("playback") else time.time()
 
 
 def whose(status: Mapping[str, Any], colour: bool) -> str:
-    """Whether a daemon, a recording or nobody has answered."""
+    """Return whether a daemon, a recording or nobody has answered."""
     if playback := status.get("playback"):
         from kpd.model.playback import Playback
 
@@ -92,7 +92,7 @@ def runs_table(
 
 
 def best(run: dict[str, Any], card: Mapping[str, Any]) -> str:
-    """The incumbent's score, and how many times as good that is as the baseline's."""
+    """Return the incumbent's score, and how many times as good that is as the baseline's."""
     found, baseline = run["best"], run["baseline"]
     if found is None or not found["score"]:
         return ""

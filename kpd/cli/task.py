@@ -55,7 +55,7 @@ def _new(ws: Workspace, args: Namespace) -> int:
 
 
 def _template(language: str) -> Path:
-    """The files of a small task. Raises CliError, PlugInError."""
+    """Return the files of a small task. Raises CliError, PlugInError."""
     if (found := LANGUAGES.get(language)) is None:
         raise CliError(f"no language {language!r}", nearest(language, list(LANGUAGES.names())))
     if found.template is None:

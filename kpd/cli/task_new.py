@@ -39,7 +39,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def wanted(args: Namespace) -> bool:
-    """Whether a task from a production kernel is asked for. Raises CliError where only a part is given."""
+    """Return whether a task from a production kernel is asked for. Raises CliError where only a part is given."""
     given = {"--from": args.source, "--wrapper": args.wrapper, "--observed": args.observed}
     missing = [name for name, value in given.items() if value is None]
     if len(missing) == len(given) and not args.facts:
@@ -54,7 +54,7 @@ def wanted(args: Namespace) -> bool:
 
 
 def execute(ws: Workspace, args: Namespace) -> int:
-    """Raises CliError and WorkspaceError."""
+    """Raise CliError and WorkspaceError."""
     import asyncio
 
     from kpd.onboarding.facts import as_json, findings

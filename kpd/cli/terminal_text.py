@@ -15,7 +15,7 @@ WIDTH = 100
 
 
 def clean(value: Any) -> Any:
-    """Any answer of the daemon with every string in it made harmless."""
+    """Return any answer of the daemon with every string in it made harmless."""
     match value:
         case str():
             return visible(value)
@@ -27,7 +27,7 @@ def clean(value: Any) -> Any:
 
 
 def line(text: str) -> str:
-    """`text` on one line."""
+    """Return `text` on one line."""
     return " ".join(visible(text).split())
 
 
@@ -54,12 +54,12 @@ def colours(stream: TextIO | None = None) -> bool:
 
 
 def paint(text: str, colour: str, on: bool) -> str:
-    """`text` in `colour`; as it is when `on` is false or `colour` empty."""
+    """Return `text` in `colour`; as it is when `on` is false or `colour` empty."""
     return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if on and text and colour else text
 
 
 def columns() -> int | None:
-    """The terminal's width, or None when stdout is a file or a pipe: then nothing is cut."""
+    """Return the terminal's width, or None when stdout is a file or a pipe: then nothing is cut."""
     if not sys.stdout.isatty():
         return None
     import shutil
@@ -75,7 +75,7 @@ def width(text: str) -> int:
 
 
 def cut(text: str, cells: int) -> str:
-    """`text` within `cells`, ending in … where something is missing."""
+    """Return `text` within `cells`, ending in … where something is missing."""
     if width(text) <= cells:
         return text
     kept = ""

@@ -18,7 +18,7 @@ CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED
 
 
 async def wait_for(ws: Workspace, run_id: str) -> int:
-    """The exit code that the run's end stands for. Raises DaemonError when the daemon goes away."""
+    """Return the exit code that the run's end stands for. Raises DaemonError when the daemon goes away."""
     state = State()
     rolled_back = False
     async for event in _from_its_beginning(ws, run_id):
@@ -44,7 +44,7 @@ async def _from_its_beginning(ws: Workspace, run_id: str) -> AsyncIterator[e.Eve
 
 
 def _rolled_back(fact: e.Fact, run_id: str, before: bool) -> bool:
-    """Whether the last change of this run's incumbent was a step back."""
+    """Return whether the last change of this run's incumbent was a step back."""
     match fact:
         case e.RolledBack(run=run) if run == run_id:
             return True

@@ -15,7 +15,7 @@ LIMIT_S = 30
 
 
 def worth_telling(fact: e.Fact) -> str | None:
-    """The sentence to send, or None for the many facts that need nobody."""
+    """Return the sentence to send, or None for the many facts that need nobody."""
     match fact:
         case e.RunEnded(run=run, outcome=outcome, cause=cause):
             return f"{run} ended: {outcome.replace('_', ' ')} ({run_ended(cause)})"
@@ -31,7 +31,7 @@ def worth_telling(fact: e.Fact) -> str | None:
 
 
 def held(cause: Hold | None) -> str | None:
-    """The sentence for a queue that is held by this; None for one that is not."""
+    """Return the sentence for a queue that is held by this; None for one that is not."""
     return f"the queue waits for you: {hold(cause)}" if cause else None
 
 

@@ -13,7 +13,7 @@ MOST_DIFFED = 256 * 1024  # bytes of one file that are compared: difflib takes i
 
 
 def text(folder: Path, name: str, most: int = MOST_TEXT) -> tuple[str, bool]:
-    """The file `name` of `folder`, and whether it had more than `most` bytes. Raises DaemonError (usage, no_file)."""
+    """Return the file `name` of `folder`, and whether it had more than `most` bytes. Raises DaemonError (usage, no_file)."""
     try:
         path = inside(folder, name)
     except OutsideFolder as err:
@@ -31,7 +31,7 @@ def text(folder: Path, name: str, most: int = MOST_TEXT) -> tuple[str, bool]:
 
 
 def difference(before: Path, after: Path, before_name: str, after_name: str) -> str:
-    """A unified diff of two folders of candidate files. Raises DaemonError, also for a folder that is not there."""
+    """Return a unified diff of two folders of candidate files. Raises DaemonError, also for a folder that is not there."""
     for folder, name in ((before, before_name), (after, after_name)):
         if not folder.is_dir():
             remedy = "put it back if it was moved away; an iteration that has proposed nothing never had one"

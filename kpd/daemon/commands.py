@@ -39,7 +39,7 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
 
 
 async def device_status(pool: HostPool, args: Mapping[str, object]) -> list[Any]:
-    """The looks as plain JSON values, all hosts at once. Raises DaemonError."""
+    """Return the looks as plain JSON values, all hosts at once. Raises DaemonError."""
     if strange := sorted(args.keys() - {"host"}):
         raise DaemonError("usage", f"query glance takes no {strange[0]!r}", "it takes: host")
     name = args.get("host")

@@ -28,7 +28,7 @@ class EventJournal:
     """The log and the state that it folds to. All calls come from the event loop's thread."""
 
     def __init__(self, store: EventStore) -> None:
-        """Raises StoreError when the log cannot be read."""
+        """Raise StoreError when the log cannot be read."""
         self.store = store
         self._fold = model_digest()
         self._folded, self._snapshot_seq = _load(store, self._fold)
@@ -114,7 +114,7 @@ class EventJournal:
 
 
 def load_state(store: EventStore) -> State:
-    """The fold of all events in the log, from the newest usable snapshot on. Raises StoreError."""
+    """Return the fold of all events in the log, from the newest usable snapshot on. Raises StoreError."""
     return _load(store, model_digest())[0]
 
 
@@ -127,7 +127,7 @@ def model_digest() -> str:
 
 
 def _load(store: EventStore, digest: str) -> tuple[State, int]:
-    """The state now, and the event its snapshot ended with."""
+    """Return the state now, and the event its snapshot ended with."""
     state = State()
     raw = store.snapshot(digest)
     if raw is not None:

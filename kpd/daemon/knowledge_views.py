@@ -19,7 +19,7 @@ MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
 
 
 def rules(runs: Iterable[Run], stands: Mapping[str, RuleSetting]) -> list[dict[str, Any]]:
-    """Every rule, with what has come of it in `runs`, and how it stands with an operator.
+    """Return every rule, with what has come of it in `runs`, and how it stands with an operator.
 
     `median_gain_pct` is null where nothing was measured.
     """
@@ -55,7 +55,7 @@ def skills(workspace: Workspace) -> list[dict[str, str]]:
 
 
 def skill(workspace: Workspace, id: str) -> dict[str, str]:
-    """Raises DaemonError (unknown), with the reason when its file is there and cannot be used."""
+    """Raise DaemonError (unknown), with the reason when its file is there and cannot be used."""
     from kpd.knowledge.skills import load_skills
 
     loaded = load_skills(workspace)
@@ -67,7 +67,7 @@ def skill(workspace: Workspace, id: str) -> dict[str, str]:
 
 
 def memory_of(workspace: Workspace, task: str) -> dict[str, str]:
-    """Empty for a task of which nothing is remembered. Raises DaemonError."""
+    """Return empty for a task of which nothing is remembered. Raises DaemonError."""
     from kpd.knowledge import memory
 
     try:

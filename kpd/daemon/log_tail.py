@@ -44,7 +44,7 @@ class LogTail(logging.Handler):
         self._journal.live(DAEMON_LOG, "", 0, f"{text}\n")
 
     def answer(self, args: Mapping[str, object]) -> list[Any]:
-        """The lines as plain JSON values. Raises DaemonError (usage)."""
+        """Return the lines as plain JSON values. Raises DaemonError (usage)."""
         if args:
             raise DaemonError("usage", f"query diary takes no {min(args)!r}", "it takes nothing")
         return [jsonable(line) for line in self._lines]

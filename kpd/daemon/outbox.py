@@ -137,7 +137,7 @@ class LiveSummary:
 
 
 def last_line(text: str) -> str:
-    """The last line that says anything, or the end of one that is long; a blank behind it stays, as one character."""
+    """Return the last line that says anything, or the end of one that is long; a blank behind it stays, as one character."""
     said = text.rstrip()
     line = re.split(r"[\r\n]", said)[-1] if said else ""
     if len(line) > LONGEST:

@@ -140,7 +140,7 @@ class Daemon:
         self.journal.emit(e.Noticed("error", EditsUnseen(reason)))
 
     def _reload(self) -> bool:
-        """Whether there was anything new, which has been told."""
+        """Return whether there was anything new, which has been told."""
         try:
             config = load_config(self.workspace)
             if config == self.engine.config and not self._refused:

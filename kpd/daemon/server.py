@@ -212,7 +212,7 @@ class _Client:
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes | None:
-    """The next whole line, None when there are no more. Raises DaemonError for one that is too long."""
+    """Return the next whole line, None when there are no more. Raises DaemonError for one that is too long."""
     try:
         return await reader.readuntil(b"\n")
     except asyncio.IncompleteReadError:  # the client was closed or killed, perhaps in mid-message

@@ -46,7 +46,7 @@ class EventStore:
     """One open event log. Not for sharing between threads."""
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
-        """Opens the log, creates it where there is none (unless `read_only`), and brings its schema up to date.
+        """Open the log, creates it where there is none (unless `read_only`), and brings its schema up to date.
 
         Raises StoreError.
         """
@@ -104,7 +104,7 @@ class EventStore:
             left = None if left is None else left - size
 
     def tail(self, limit: int, run: str | None = None, iteration: int | None = None) -> list[Event]:
-        """The newest `limit` events, oldest first, of one run or iteration if given. Raises StoreError."""
+        """Return the newest `limit` events, oldest first, of one run or iteration if given. Raises StoreError."""
         order = f"ORDER BY seq DESC LIMIT {max(0, limit)}"
         rows = self._rows("seq <= ?", [self._last], order, run=run, iteration=iteration)
         return [self._event(row) for row in reversed(rows)]
@@ -116,7 +116,7 @@ class EventStore:
             self._db.execute("INSERT INTO snapshots (seq, fold, state) VALUES (?, ?, ?)", (seq, fold, state))
 
     def snapshot(self, fold: str) -> bytes | None:
-        """The newest snapshot that was made with the model `fold`, if there is one. Raises StoreError."""
+        """Return the newest snapshot that was made with the model `fold`, if there is one. Raises StoreError."""
         query = "SELECT state FROM snapshots WHERE fold = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
         try:
             row = self._db.execute(query, (fold, self._last)).fetchone()
@@ -200,7 +200,7 @@ def _transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file has this name now; None where none has."""
+    """Return which file has this name now; None where none has."""
     try:
         found = path.stat()
     except OSError:

@@ -46,7 +46,7 @@ def _number(descriptor: int) -> int | None:
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """The user id of the process that connected, as the kernel knows it. Raises OSError."""
+    """Return the user id of the process that connected, as the kernel knows it. Raises OSError."""
     if sys.platform == "linux":
         _pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         return int(uid)

@@ -67,7 +67,7 @@ class Sources:
 
     @classmethod
     def offline(cls, workspace: Workspace) -> "Sources":
-        """The state as the log has it, for when no daemon runs. Raises StoreError."""
+        """Return the state as the log has it, for when no daemon runs. Raises StoreError."""
         if not workspace.store.exists():
             return cls(State(workspace=str(workspace.root)), workspace)
         with EventStore(workspace.store, read_only=True) as store:
@@ -77,13 +77,13 @@ class Sources:
         return IterationFolder(self.workspace.iteration_folder(run.task, run.id, number))
 
     def detail(self, run: Run, number: int) -> Detail:
-        """Raises StoreError."""
+        """Raise StoreError."""
         with EventStore(self.workspace.store, read_only=True) as store:
             return detail(store.read(run=run.id, iteration=number))
 
 
 def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
-    """The answer to one question, as plain JSON values. Raises DaemonError, StoreError."""
+    """Return the answer to one question, as plain JSON values. Raises DaemonError, StoreError."""
     if what not in _VIEWS:
         raise DaemonError("usage", f"unknown query {what!r}", f"known: {', '.join(_VIEWS)}")
     view = _VIEWS[what]
@@ -103,7 +103,7 @@ def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
 
 @cache
 def _arguments(view: Callable[..., Any]) -> type[Any]:
-    """What a question takes besides its sources, by the signature of its view."""
+    """Return what a question takes besides its sources, by the signature of its view."""
     own = [*signature(view).parameters.values()][1:]
     needed = [(one.name, one.annotation) for one in own if one.default is one.empty]
     optional = [(one.name, one.annotation, field(default=one.default)) for one in own if one.default is not one.empty]
@@ -226,7 +226,7 @@ def _rederive(sources: Sources, iteration: str) -> Any:
 
 
 def _parent(run: Run, iteration: Iteration) -> Iteration | None:
-    """The iteration it started from; a baseline has none."""
+    """Return the iteration it started from; a baseline has none."""
     return None if iteration.parent == iteration.number else run.iteration(iteration.parent)
 
 

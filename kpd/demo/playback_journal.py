@@ -18,7 +18,7 @@ class PlaybackJournal(EventJournal):
     """The log of such a workspace, which unlike any other can begin anew."""
 
     def __init__(self, workspace: Workspace) -> None:
-        """Raises StoreError, WorkspaceError."""
+        """Raise StoreError, WorkspaceError."""
         workspace.make_private()
         super().__init__(EventStore(workspace.store))
         self.workspace = workspace

@@ -82,7 +82,7 @@ class Player:
     # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def command(self, verb: str, args: dict[str, object]) -> dict[str, Any]:
-        """The one command there is; all others are refused. Raises DaemonError."""
+        """Return the one command there is; all others are refused. Raises DaemonError."""
         if verb != "playback":
             of = f"{self.recording.about.device}, {self.recording.about.made}"
             raise DaemonError(

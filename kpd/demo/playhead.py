@@ -30,7 +30,7 @@ class Playhead:
         return self.next >= len(self._waits)
 
     def advance(self, now: float) -> range:
-        """The moments that have come since the last call, which are passed herewith."""
+        """Return the moments that have come since the last call, which are passed herewith."""
         if self.playing:
             self._waited += max(0.0, now - self._seen) * self.speed
         self._seen = now
@@ -41,7 +41,7 @@ class Playhead:
         return range(begun, self.next)
 
     def due(self) -> float | None:
-        """Seconds from the last `advance` until the next moment; None while nothing will come by itself."""
+        """Return seconds from the last `advance` until the next moment; None while nothing will come by itself."""
         return None if self.over or not self.playing else max(0.0, self._wait() - self._waited) / self.speed
 
     def jump(self, to: int) -> range:
@@ -64,10 +64,10 @@ class Playhead:
 
 
 def lasts(waits: Sequence[float], speed: int) -> float:
-    """Seconds that it takes to play all moments at `speed`."""
+    """Return seconds that it takes to play all moments at `speed`."""
     return sum(min(wait / speed, LONGEST_S) for wait in waits)
 
 
 def own_speed(waits: Sequence[float]) -> int:
-    """The lowest speed at which a recording is over within WHOLE_S."""
+    """Return the lowest speed at which a recording is over within WHOLE_S."""
     return next((speed for speed in SPEEDS if lasts(waits, speed) <= WHOLE_S), SPEEDS[-1])

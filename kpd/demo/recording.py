@@ -76,7 +76,7 @@ def save(recording: Recording, path: Path) -> None:
 
 
 def load(path: Path) -> Recording:
-    """Raises BadRecording."""
+    """Raise BadRecording."""
     held = _unpacked(path)
     try:
         about = held.pop(ABOUT)
@@ -94,7 +94,7 @@ def load(path: Path) -> Recording:
 
 
 def _unpacked(path: Path) -> dict[str, bytes]:
-    """The archive's plain files, read into memory: nothing of it is written anywhere yet. Raises BadRecording."""
+    """Return the archive's plain files, read into memory: nothing of it is written anywhere yet. Raises BadRecording."""
     try:
         with lzma.open(path) as file:
             raw = file.read(MOST_BYTES + 1)
@@ -116,7 +116,7 @@ def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
 
 
 def _own(path: Path, name: str) -> str:
-    """The path in a workspace of an archive's file. Raises BadRecording."""
+    """Return the path in a workspace of an archive's file. Raises BadRecording."""
     relative = name.removeprefix(WORKSPACE)
     top = relative.partition("/")[0]
     try:

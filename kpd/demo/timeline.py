@@ -40,7 +40,7 @@ class TimelineEntry:
 
 
 def timeline(recording: Recording) -> tuple[TimelineEntry, ...]:
-    """Every event in its order, every file with one of them."""
+    """Return every event in its order, every file with one of them."""
     places = _places(recording.events)
     files: dict[int, dict[str, bytes]] = defaultdict(dict)
     for name in sorted(recording.files):
@@ -88,7 +88,7 @@ def _places(events: tuple[e.Event, ...]) -> Places:
 
 
 def _place(name: str, places: Places, last: int) -> int:
-    """The number of the event with which a file of the workspace appears."""
+    """Return the number of the event with which a file of the workspace appears."""
     if (of := _OF_ITERATION.fullmatch(name)) is not None:
         run, number, rest = of[1], int(of[2]), of[3]
         step = WRITTEN_BY.get(rest, "propose" if rest.startswith(PROPOSED) else "")

@@ -1,1 +1,1 @@
-"""Runs iterations as a list of steps, inside a run, inside the queue. Knows no UI and no socket."""
+"""Runs iterations as lists of steps, inside runs, inside the queue. It knows no user interface and no socket."""

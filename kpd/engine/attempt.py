@@ -23,9 +23,9 @@ from kpd.workspace.task import Task
 
 
 class CandidateFailed(Exception):
-    """The candidate's own fault `what`, and in `feedback` what else may help its agent to mend it.
+    """The candidate's own fault, `what`; `feedback` has more that may help its agent to repair it.
 
-    A `final` one ends the iteration: it is not for its agent to mend.
+    A `final` fault ends the iteration: its agent is not asked to repair it.
     """
 
     def __init__(self, what: CandidateFault, feedback: str = "", final: bool = False) -> None:
@@ -39,7 +39,7 @@ class CandidateFailed(Exception):
 class Attempt:
     """One iteration under way. `task` is the run's own snapshot, `live` the operator's task folder.
 
-    `fault` is the one that ends it. `others_s` are seconds that an agent took, or a person.
+    `fault` is the fault that ends the iteration. `others_s` are seconds that were spent on an agent or a person.
     """
 
     workspace: Workspace
@@ -62,17 +62,17 @@ class Attempt:
         return run_of(self.journal, self.run_id)
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """The run's turn on its device, which it waits for."""
+        """Return a context manager that waits for the run's turn on its device and holds it."""
         return device_claim.get().turn(self.host.name, self.bench.device.id)
 
     @property
     def elsewhere_s(self) -> float:
-        """Seconds spent so far on the host's jobs, and by others: what is not kpd's own work."""
+        """The seconds so far that were not kpd's own work: the host's jobs, agents and people."""
         return sum(job_seconds.get()) + self.others_s
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
-        """What is awaited within is not kpd's own work."""
+        """Count the time of the block as not kpd's own work."""
         begun = time.perf_counter()
         try:
             yield
@@ -91,23 +91,23 @@ class Attempt:
         return self.parent == self.number
 
     def job(self, step: str) -> str:
-        """A job's name on the host: unique to this attempt, the same after a restart."""
+        """Return the id of a step's job on the host: unique to this attempt, and the same after a restart."""
         return f"{self.run_id}.{self.number}.{self.number_of_attempt}-{step}"
 
     def say(self, channel: str) -> Callable[[str], None]:
         return lambda text: self.journal.live(channel, self.run_id, self.number, text)
 
     def keep(self, name: str, content: str | bytes | object) -> None:
-        """Put an artefact into the iteration's folder; anything but text and bytes is written as JSON."""
+        """Write an artefact to the iteration's folder; anything but text and bytes is written as JSON."""
         data = content if isinstance(content, str | bytes) else encode(content)
         self.folder.write(name, data)
 
     def candidate(self) -> dict[str, bytes]:
-        """The files that this iteration proposed."""
+        """Read the files that this iteration proposed."""
         return self.folder.read_candidate(self.task.editable)
 
     def files_of(self, number: int) -> dict[str, bytes]:
-        """The files that an earlier iteration proposed."""
+        """Read the files that an earlier iteration proposed."""
         return self.folder_of(number).read_candidate(self.task.editable)
 
     def detail_of(self, number: int) -> Detail:
@@ -121,5 +121,5 @@ class Attempt:
 
     @property
     def parent(self) -> int:
-        """The iteration to beat: the incumbent when this one began. The baseline is its own."""
+        """The iteration to beat: the incumbent when this one began. The baseline is its own parent."""
         return self.iteration.parent

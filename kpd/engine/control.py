@@ -1,4 +1,4 @@
-"""Controls an active run for an operator: pause between steps, skip an iteration, stop now, end after the step."""
+"""Controls an active run for an operator: pause between steps, skip an iteration, stop now, finish the current step."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -13,7 +13,7 @@ Interruption = Literal["skip", "stop", "shutdown"]
 
 
 class Interrupted(Exception):
-    """The step under way was cancelled on purpose; `how` says which command did it."""
+    """The step under way was cancelled on purpose; `how` names the command, `by` who gave it."""
 
     def __init__(self, how: Interruption, by: str) -> None:
         super().__init__(how, by)
@@ -22,7 +22,7 @@ class Interrupted(Exception):
 
 
 class Control:
-    """The operator's hand on one run. Every pause lives in the event log; this only wakes those who wait for it."""
+    """An operator's control over one run. The event log keeps the pauses; this only wakes those who wait for them."""
 
     def __init__(self, journal: Journal, run: str) -> None:
         self._journal = journal
@@ -34,18 +34,21 @@ class Control:
         self._finishing = False
 
     def wake(self) -> None:
-        """Something that a waiting run looks at has changed."""
+        """Wake a waiting run, because something that it waits for may have changed."""
         self._changed.set()
 
     def interrupt(self, how: Interruption, by: str) -> None:
-        """Cancel the step under way; its process group is killed by whoever awaits the job."""
+        """Cancel the step under way; the code that awaits its job then kills the job's process group."""
         self._wanted = Interrupted(how, by)
         if self._task is not None:
             self._task.cancel()
         self.wake()
 
     def finish(self) -> None:
-        """The daemon is to end: the step under way may come to its end, unless all it does is wait; nothing follows."""
+        """Let the step under way finish, as the daemon is about to end, and start no other.
+
+        A step that only waits is interrupted.
+        """
         self._finishing = True
         if not self.in_step or run_of(self._journal, self._run).waiting:
             self.interrupt("shutdown", "")
@@ -53,7 +56,7 @@ class Control:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """A step is under way, which `finish` leaves alone."""
+        """Mark the block as a step, which `finish` lets run to its end."""
         self.in_step = True
         try:
             yield
@@ -61,18 +64,21 @@ class Control:
             self.in_step = False
 
     async def checkpoint(self) -> None:
-        """Between steps: raise what was asked for, wait while the run is paused or the queue is held."""
+        """Raise a pending interruption, and wait while the run is paused or the queue is held. Called between steps."""
         self._raise_wanted()
         if self._finishing:
             raise Interrupted("shutdown", "")
         await self.ready()
 
     async def ready(self) -> None:
-        """Within a step, before what costs money: the same, but that a step may go on while the daemon finishes it."""
+        """Wait as `checkpoint` does, inside a step, before a call that costs money.
+
+        Unlike `checkpoint`, it does not stop a step that the daemon lets finish.
+        """
         await self.wait_until(lambda: isinstance(run_of(self._journal, self._run).status, Running) and not self._held())
 
     async def wait_until(self, ready: Callable[[], bool]) -> None:
-        """Wait, without polling, until `ready()` or an interruption."""
+        """Wait, without polling, until `ready()` is true. Raises Interrupted."""
         while True:
             self._raise_wanted()
             if ready():
@@ -83,7 +89,7 @@ class Control:
             await self._changed.wait()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await `work` so that `interrupt` cancels it and surfaces here as Interrupted."""
+        """Await `work`, and let `interrupt` cancel it. Raises Interrupted in that case."""
         task = asyncio.ensure_future(work)
         self._task = task
         try:
@@ -95,7 +101,7 @@ class Control:
             self._task = None
 
     async def rest(self, seconds: float) -> None:
-        """So long, or until an interruption, which is raised."""
+        """Wait for `seconds`. Raises Interrupted."""
         await self.run(asyncio.sleep(seconds))
 
     def _held(self) -> bool:

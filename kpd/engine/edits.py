@@ -14,13 +14,16 @@ from kpd.workspace.task import Task, TaskError, load_task, task_files
 
 
 class EditConflict(Exception):
-    """The folder holds an edit that kpd has not measured; writing would lose it."""
+    """The folder holds an edit that kpd has not measured; writing would overwrite it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a person changed: the editable files as they are now (empty when those are as known), and the names of the
-    protected files that were changed, added or removed."""
+    """A person's changes in a task folder.
+
+    `files` are the editable files as they are now (empty when unchanged), `protected` the names of the protected files
+    that were changed, added or removed.
+    """
 
     files: dict[str, bytes]
     protected: tuple[str, ...]
@@ -31,12 +34,12 @@ def hashes(files: dict[str, bytes]) -> dict[str, str]:
 
 
 def edit_name(files: dict[str, str]) -> str:
-    """A short name for a set of files by their content: the same edit has the same name."""
+    """Return a short name for a set of files, computed from their content: the same edit has the same name."""
     return digest(repr(sorted(files.items())).encode())[:12]
 
 
 def own_baseline(state: State, run: Run) -> OwnBaseline | None:
-    """What to say when a run that begins does not go on from where the last one of its task ended; else None."""
+    """Return a notice if a run begins with other files than the last run of its task ended with; else None."""
     ended = [other for other in state.runs.values() if other.task == run.task and other.over and other.files]
     if not ended or run.folder == ended[-1].files:
         return None
@@ -45,9 +48,9 @@ def own_baseline(state: State, run: Run) -> OwnBaseline | None:
 
 
 def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
-    """The named files that are there now; a file that an editor is just replacing may be missing.
+    """Read those of the named files that exist; a file that an editor is just replacing may be missing.
 
-    Raises OSError for what is no regular file, too large, or may not be read.
+    Raises OSError for a file that is not regular, is too large, or may not be read.
     """
     found = {}
     for name in names:
@@ -59,10 +62,10 @@ def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
-    """What differs from what kpd last knew of the folder, and from the protected files that the run began with.
+    """Compare the folder with what kpd last knew of it, and with the protected files that the run began with.
 
     An editable file that is missing, or empty where it was not, is a save in progress and not an edit. Raises TaskError
-    when the folder holds what no task may hold.
+    when the folder holds something that no task may hold.
     """
     now = present(folder, snapshot.editable)
     may_be_empty = {path for path, data in present(snapshot.folder, snapshot.editable).items() if not data}
@@ -74,7 +77,7 @@ def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
 
 
 def refuse_to_lose(folder: Path, files: dict[str, bytes], run: Run) -> None:
-    """Raises EditConflict when writing `files` would overwrite what kpd has not measured."""
+    """Raise EditConflict when writing `files` would overwrite an edit that kpd has not measured."""
     now = hashes(present(folder, tuple(files)))
     unmeasured = now if run.pending_edit else {path: it for path, it in now.items() if it != run.folder.get(path)}
     wanted = hashes(files)
@@ -84,13 +87,13 @@ def refuse_to_lose(folder: Path, files: dict[str, bytes], run: Run) -> None:
 
 
 def write(folder: Path, files: dict[str, bytes]) -> None:
-    """Lay `files` over the folder, each by rename."""
+    """Write `files` into the folder, each by renaming a temporary file."""
     for path, data in files.items():
         write_atomic(folder / path, data)
 
 
 def snapshot_of(workspace: Workspace, run: Run) -> Task:
-    """The run's own copy of its task. Raises TaskError when it is gone or spoiled."""
+    """Load the run's own copy of its task. Raises TaskError when it is missing or damaged."""
     folder = snapshot_folder(workspace, run)
     if not folder.is_dir():
         raise TaskError(folder, 0, f"{run.id}'s own copy of the task is missing", "put it back, or queue a new run")
@@ -102,19 +105,20 @@ def snapshot_folder(workspace: Workspace, run: Run) -> Path:
 
 
 def edit_folder(workspace: Workspace, run: Run, name: str) -> Path:
-    """Where an edit's files are kept, by the edit's name."""
+    """Return the folder that keeps the files of the edit `name`."""
     return workspace.run_folder(run.task, run.id) / "edits" / name
 
 
 def is_open(run: Run) -> bool:
-    """Whether an edit of its task's folder belongs to this run."""
+    """Return whether the run takes edits of its task's folder."""
     return run.begun and bool(run.folder)
 
 
 def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None:
-    """Record what a person, `by` if that is known, has changed in the task folder of an open run.
+    """Record what a person (`by`, if known) has changed in the task folder of an open run.
 
-    A folder that cannot be read as a task is said, and looked at again at its next change. Raises JournalError.
+    If the folder cannot be read as a task, a notice says so, and the next change is looked at again. Raises
+    JournalError.
     """
     try:
         edit = edit_of(workspace.tasks / run.task, snapshot_of(workspace, run), run)
@@ -124,7 +128,7 @@ def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") 
         if not edit.files:
             return
         if hashes(edit.files) == run.files:
-            journal.emit(e.FolderKnown(run.id, run.files))  # an edit taken back, or kpd's own write before a crash
+            journal.emit(e.FolderKnown(run.id, run.files))  # an edit that was undone, or kpd's own write before a crash
             return
         keep_edit(workspace, run, edit.files)
     except (TaskError, OSError) as err:
@@ -143,9 +147,10 @@ def keep_edit(workspace: Workspace, run: Run, files: dict[str, bytes]) -> Path:
 
 
 def show_incumbent(workspace: Workspace, journal: Journal, run_id: str, files: dict[str, bytes]) -> None:
-    """Write the incumbent into the task folder, unless a person has changed it: then that edit is measured first.
+    """Write the incumbent into the task folder, unless a person has edited that: the edit is measured first.
 
-    Said before and after by events, so that after a crash the folder is known by its content. Raises OSError.
+    Events record the files before and after the write, so that kpd knows the folder's content after a crash. Raises
+    OSError.
     """
     run = run_of(journal, run_id)
     folder = workspace.tasks / run.task

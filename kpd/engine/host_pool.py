@@ -29,16 +29,16 @@ from kpd.workspace.paths import Workspace
 CLEAN_EVERY_S = 86_400.0
 KEPT_S = 7 * 86_400.0  # how long a host keeps finished jobs and content that nobody has used
 KEPT_BYTES = 10 << 30  # and how much of them
-CLOSE_S = 10.0  # for all hosts to be let go of
-CHECK_S = 30.0  # to look at a host for a person who waits for it
-GLANCE_S = 15.0  # for what a host's devices do at this moment
-TRIAL_S = 60.0  # for the GPU to be free for one launch under the profiler
+CLOSE_S = 10.0  # for all hosts to disconnect
+CHECK_S = 30.0  # to probe a host while a person waits for the answer
+GLANCE_S = 15.0  # to read what a host's devices do at this moment
+TRIAL_S = 60.0  # to wait until the GPU is free for one launch under the profiler
 CONNECTING = "connecting"
 log = logging.getLogger(__name__)
 
 
 class HostPool:
-    """Hosts by name. `on_news` is called when a host has come up or changed, so that waiting runs are looked at."""
+    """Hosts by name. `on_news` is called when a host has come up or changed, so that waiting runs are checked again."""
 
     def __init__(self, workspace: Workspace, journal: Journal, on_news: Callable[[], None]) -> None:
         self.hosts: dict[str, Host] = {}
@@ -46,15 +46,15 @@ class HostPool:
         self._journal = journal
         self._on_news = on_news
         self._configs: dict[str, HostConfig] = {}
-        self._cards: dict[str, tuple[int, HostCard]] = {}  # as they were last probed, and as which machine
+        self._cards: dict[str, tuple[int, HostCard]] = {}  # the machine of each, and its card as last probed
         self._cleaned: dict[str, float] = {}
-        self._tasks: dict[asyncio.Task[None], str] = {}  # and whose they are
+        self._tasks: dict[asyncio.Task[None], str] = {}  # and the names of their hosts
 
     def use(self, configs: Mapping[str, HostConfig]) -> None:
-        """Link the hosts that are new, begin those anew that have changed, let go of those that are gone.
+        """Connect to hosts that are new, reconnect those whose settings changed, and disconnect those that are gone.
 
-        What a run works on stays as it is until that run has ended: call this again then. A host that is down, or
-        whose runs are paused, is begun anew at once: to correct its address may be what it needs.
+        A host that a run works on stays as it is until that run has ended: call this again then. A host that is down,
+        or whose runs are paused, is reconnected at once: a corrected address may be what it needs.
         """
         busy = {run.host for run in self._journal.state.begun if isinstance(run.status, Running)}
         for name in tuple(self.hosts):
@@ -67,7 +67,7 @@ class HostPool:
                 self._take(name, config)
 
     async def close(self) -> None:
-        """Let go of every host; their jobs go on."""
+        """Disconnect from every host; their jobs go on."""
         for task in tuple(self._tasks):
             task.cancel()
         for host in self.hosts.values():
@@ -77,21 +77,24 @@ class HostPool:
             await asyncio.wait(closing, timeout=CLOSE_S)
 
     def device_of(self, run: Run) -> Device | None:
-        """What the run is measured on, as its host has it now."""
+        """Return the run's device as its host's card shows it now; None when it is gone."""
         card = self._journal.state.hosts.get(run.host)
         return next((device for device in card.devices if device.id == run.device_id), None) if card else None
 
     def card(self, name: str) -> HostCard:
-        """The host as it was last seen."""
+        """Return the card of the host as it was last seen."""
         return self._journal.state.hosts[name]
 
     def note(self, card: HostCard) -> None:
-        """Show the host so, if that is news."""
+        """Record the card of a host if it has changed."""
         if self._journal.state.hosts.get(card.name) != card:
             self._emit(e.HostProbed(card))
 
     async def check(self, name: str) -> HostCard:
-        """The host probed anew; one that is down is tried now. What takes too long is shown as far as it is known."""
+        """Probe the host and return its new card; a host that is down is tried now.
+
+        After CHECK_S seconds the card is returned as far as it is known.
+        """
         looking = self._begin(name, self._quietly(name, self._look(name, self.hosts[name])))
         await asyncio.wait([looking], timeout=CHECK_S)
         return self._journal.state.hosts.get(name) or HostCard(
@@ -107,8 +110,9 @@ class HostPool:
             await self._probe(name, host)
 
     async def device_status(self, name: str) -> HostStatus | None:
-        """What the devices of a host do right now, for somebody who watches: nothing of it is kept. None while the host
-        is down, or does not answer.
+        """Read what the devices of a host do right now. It is not recorded.
+
+        Returns None while the host is down, or when it does not answer.
         """
         host = self.hosts[name]
         if not host.up:
@@ -119,7 +123,7 @@ class HostPool:
         return None
 
     async def _seen(self, host: Host, card: HostCard) -> HostStatus:
-        """What its devices do; a host that cannot be looked at so may work all the same."""
+        """Read what the host's devices do; a host where that fails may still work, so no error is raised."""
         gpus = any(device.kind == "gpu" for device in card.devices)
         devices: dict[str, Telemetry] = {}
         try:
@@ -129,17 +133,20 @@ class HostPool:
         return HostStatus(host.name, time.time(), round(host.rtt_s * 1000, 3), devices)
 
     def retry_now(self, name: str) -> None:
-        """Look at the host again now, if it is down."""
+        """Try a host that is down again now."""
         host = self.hosts.get(name)
         if host is None:
             return
         if not host.up:
             host.retry_now()
-        elif self.card(name).link == "down":  # something else than the link was wrong when it was looked at
+        elif self.card(name).link == "down":  # the link was up, but the probe failed
             self._begin(name, self._quietly(name, self._arrived(name, host)))
 
     async def trust(self, name: str, fingerprint: str) -> None:
-        """A person has compared the fingerprint. Raises HostError when the host has not offered such a key."""
+        """Trust a host's key whose fingerprint a person has compared.
+
+        Raises HostError when the host has not offered a key with this fingerprint.
+        """
         host = self.hosts[name]
         trouble = host.trouble
         if not isinstance(trouble, UnknownHostKey) or trouble.offered.fingerprint != fingerprint:
@@ -149,7 +156,7 @@ class HostPool:
         await host.tried(before)
 
     def end_leftovers(self, name: str) -> None:
-        """End what runs on the host for nobody: what a crash, or a link that was down, has left."""
+        """End the jobs on the host that no run needs, left by a crash or by a link that was down."""
         host = self.hosts.get(name)
         if host is not None and host.up:
             self._begin(name, self._housekeeping(host))
@@ -189,7 +196,10 @@ class HostPool:
             self._tell_runs(name, host.trouble.fact)
 
     async def _arrived(self, name: str, host: Host) -> None:
-        """Only the first time is it looked at in full: a link that comes and goes must not disturb a measurement."""
+        """Take up a host whose link has come up. It is probed only if it is not known yet.
+
+        A link that comes and goes must not disturb a measurement.
+        """
         self._tell_runs(name, None)
         self._begin(name, self._housekeeping(host))  # which may take minutes on a slow disk
         machine, card = self._cards.get(name, (0, None))
@@ -207,7 +217,7 @@ class HostPool:
         self._found(host, host_card(name, config, facts, tried, seen))
 
     async def _housekeeping(self, host: Host) -> None:
-        """What goes wrong with it says nothing about the host: runs can go on."""
+        """End leftover jobs, and once a day remove old ones. An error is only logged: runs can go on without this."""
         try:
             await end_leftovers(self._journal, host)
             if time.monotonic() - self._cleaned.get(host.name, -CLEAN_EVERY_S) >= CLEAN_EVERY_S:
@@ -218,14 +228,14 @@ class HostPool:
 
     def _found(self, host: Host, card: HostCard) -> None:
         if self.hosts.get(card.name) is not host:
-            return  # it was let go of meanwhile
+            return  # it was disconnected meanwhile
         card = still_known(card, self._journal.state.hosts.get(card.name))
         self._cards[card.name] = host.machine, card
         self.note(card)
         self._on_news()
 
     def _tell_runs(self, host: str, wait: Wait | None) -> None:
-        """Say on every run there what it waits for."""
+        """Record for every run on the host what it waits for."""
         for run in self._journal.state.begun:
             if run.host == host and not (isinstance(run.status, Paused) and run.status.infra):
                 set_waiting(self._journal, run, wait)
@@ -237,14 +247,17 @@ class HostPool:
             self._journal.emit(fact)
 
     def _begin(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """On nobody's behalf, also where a run has caused it: its leases do not wait for that run's turn."""
+        """Start a task in the background, in an empty context.
+
+        A run may have caused it, but its leases do not wait for that run's turn.
+        """
         task = asyncio.create_task(work, context=Context())
         self._tasks[task] = name
         task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
         return task
 
     async def _quietly(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """What goes wrong while a host is looked at is shown on its card."""
+        """Await work on a host, and show an error on the host's card instead of raising it."""
         try:
             with holding(self._journal):
                 await work

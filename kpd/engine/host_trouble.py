@@ -12,22 +12,22 @@ from kpd.model import events as e
 from kpd.model.waits import DeviceBusy, DiskTrouble
 
 BUSY_S = 10.0
-"""How long a device that others use is left alone before it is measured on again."""
+"""How long to wait before a device that others use is tried again."""
 
 
 def note_peaks(pool: HostPool, host: str, bench: Bench) -> None:
-    """Put what was measured of the device on the host's card."""
+    """Show the device's measured peaks on its host's card."""
     pool.note(with_peaks(pool.card(host), bench.device, bench.peaks))
 
 
 class RunRestart(Exception):
-    """The run goes on from its last finished step, its host made ready anew; after trouble, once it is resumed."""
+    """The run has to prepare its host anew and go on after its last finished step, after trouble once it is resumed."""
 
 
 async def handle_trouble(journal: Journal, control: Control, run_id: str, host: Host, err: Exception) -> None:
-    """Wait for a busy device, or go back to waiting for a host; else pause the run until a person says `resume`.
+    """Respond to an error of the host or disk: wait for a busy device or a lost host, else pause the run.
 
-    Raises Interrupted.
+    A paused run goes on when a person says `resume`. Raises Interrupted.
     """
     if isinstance(err, HostError) and err.kind in LOST:
         set_waiting(journal, run_of(journal, run_id), err.fact)

@@ -15,10 +15,11 @@ from kpd.model.waits import ServiceTrouble
 
 
 async def iterate(attempt: Attempt) -> None:
-    """Run the iteration to its end, behind the last step that is in the log already.
+    """Run the iteration to its end, from the first step that is not in the log yet.
 
-    A candidate's fault goes back to its agent, who mends it in the next attempt, or else ends the iteration. Trouble
-    with the host or the disk is nobody's fault: it raises Again, and the step is begun again later.
+    A candidate's fault goes back to its agent, which repairs it in the next attempt, or else it ends the iteration.
+    Trouble with the host or the disk is not the candidate's fault: it raises RunRestart, and the step is begun again
+    later.
     """
     found = attempt.detail_of(attempt.number)
     while found.ended is None:
@@ -40,20 +41,20 @@ async def iterate(attempt: Attempt) -> None:
 
 
 def following(attempt: Attempt, found: Detail) -> Step:
-    """The step that comes behind all those that are done; where a fault ends the iteration, the last one."""
+    """Return the next wanted step after those that are done; the last step when a fault ends the iteration."""
     done = max((nth for nth, step in enumerate(STEPS) if found.has(step.name)), default=-1)
     left = STEPS[done + 1 :] if attempt.fault is None else STEPS[-1:]
     return next(step for step in left if step.wanted(attempt))
 
 
 def _mended(attempt: Attempt, step: Step, fault: CandidateFailed) -> bool:
-    """Whether the agent is asked to mend it. An answer that could not be used has been asked for again already."""
+    """Return whether the agent is asked to repair the fault. The step `propose` asks again by itself."""
     mendable = attempt.agent.repairs and step.name != "propose" and not fault.final
     return mendable and attempt.number_of_attempt <= attempt.run.budget.fix_attempts
 
 
 async def _taken(attempt: Attempt, step: Step, found: Detail) -> StepResult:
-    """What the step comes to. Trouble pauses the run with the reason, and raises Again."""
+    """Take the step and return its result. Trouble is handled, and then raises RunRestart."""
     try:
         use = step.use(attempt, found)
         attempt.journal.emit(e.StepStarted(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, use))
@@ -70,7 +71,7 @@ async def _taken(attempt: Attempt, step: Step, found: Detail) -> StepResult:
 
 
 async def _timed(attempt: Attempt, step: Step, found: Detail) -> StepResult:
-    """The step's fact with its wall time, and the part of it that was kpd's own work."""
+    """Take the step; return its fact with its wall time and the part of that which was kpd's own work, in seconds."""
     begun, elsewhere = time.perf_counter(), attempt.elsewhere_s
     fact = await step.take(attempt, found)
     if isinstance(fact, e.IterationEnded):

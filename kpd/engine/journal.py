@@ -14,30 +14,36 @@ class JournalError(Exception):
 
 
 class Journal(Protocol):
-    """Implemented by the daemon; `emit` returns when the fact is durable."""
+    """The event log, implemented by the daemon."""
 
     @property
     def state(self) -> State: ...
 
     def emit(self, fact: Fact) -> Event:
-        """Raises JournalError when the log cannot be written; the state is then unchanged."""
+        """Append a fact; it is durable when this returns.
+
+        Raises JournalError when the log cannot be written; the state is then unchanged.
+        """
 
     def suspend(self, hold: Hold) -> None:
-        """Hold the queue in memory alone: for when the log cannot take the fact that it is held."""
+        """Hold the queue in memory only: for when the log cannot record that it is held."""
 
     def live(self, channel: str, run: str, iteration: int, text: str) -> None:
-        """Broadcast output that need not last."""
+        """Broadcast output that is not recorded."""
 
     def subscribe(self, listener: Callable[[object], None]) -> Callable[[], None]:
-        """Call `listener` with each event, and what else is told, after it is in the state; returns what ends that."""
+        """Call `listener` with each event or other message, once the state has it; return a function that ends this."""
 
     def events(self, run: str | None = None, iteration: int | None = None) -> Iterable[Event]:
-        """Recorded events, oldest first."""
+        """Read recorded events, oldest first."""
 
 
 @contextmanager
 def holding(journal: Journal) -> Iterator[None]:
-    """When the log cannot be written within, the queue is held until a person says `resume`; no error comes out."""
+    """Run the block; when the log cannot be written in it, hold the queue until a person says `resume`.
+
+    No JournalError leaves the block.
+    """
     try:
         yield
     except JournalError as err:
@@ -45,5 +51,5 @@ def holding(journal: Journal) -> Iterator[None]:
 
 
 def run_of(journal: Journal, run: str) -> Run:
-    """The run as it stands now."""
+    """Return the run as it stands now."""
     return journal.state.runs[run]

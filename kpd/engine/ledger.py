@@ -1,6 +1,6 @@
 """Keeps the accounts of one run: records each call to a model before it is made and when it has ended.
 
-So what may still be spent is known of calls under way, too, and of those whose end nobody saw.
+So the rest of the budget is known also while a call is under way, or when nobody saw its end.
 """
 
 import time
@@ -15,7 +15,7 @@ from kpd.workspace.config import ClaudeConfig
 
 
 class RunLedger:
-    """See `claude.question.Ledger`."""
+    """A `claude.question.Ledger` of a run."""
 
     def __init__(self, journal: Journal, config: ClaudeConfig, run: str, iteration: int) -> None:
         self._journal = journal
@@ -24,7 +24,11 @@ class RunLedger:
         self._iteration = iteration
 
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
-        """Raises OverBudget, Unavailable where a limit cannot be held because a price is not known, JournalError."""
+        """Record a call to a model before it is made, and return its number. `most_usd` is the most it can cost.
+
+        Raises OverBudget, Unavailable where a limit in dollars cannot be held because a price is not known, and
+        JournalError.
+        """
         state, run = self._journal.state, run_of(self._journal, self._run)
         of_run, of_day = run.budget.usd, self._config.max_usd_per_day
         if most_usd is None and (of_run or of_day):
@@ -43,13 +47,13 @@ class RunLedger:
         return call
 
     def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
-        """Raises JournalError."""
+        """Record what call `call` has cost. Raises JournalError."""
         asked = next(one for one in run_of(self._journal, self._run).calls if one.number == call)
         self._journal.emit(e.Billed(self._run, asked.iteration, asked.purpose, asked.model, usage, usd, cut, call))
 
 
 def settle(journal: Journal) -> None:
-    """Count the calls whose end a former daemon did not see, with the most they could cost. Raises JournalError."""
+    """Record the calls whose end a former daemon did not see, at the most they could cost. Raises JournalError."""
     for run in tuple(journal.state.runs.values()):
         for call in run.calls:
             journal.emit(

@@ -6,11 +6,11 @@ from kpd.engine.journal import Journal
 from kpd.hosts.host import Host
 
 OF_A_STEP = re.compile(r"(r\d+)\.(\d+)\.\d+-")
-"""The names of `Attempt.job`. All others are named by content, and end by themselves."""
+"""The ids that `Attempt.job` makes. All other jobs are named by their content, and end by themselves."""
 
 
 async def end_leftovers(journal: Journal, host: Host) -> None:
-    """End the jobs of iterations that are over; those of an iteration under way are gone on with. Raises HostError."""
+    """End the jobs of iterations that are over; those of an iteration under way go on. Raises HostError."""
     for job in await host.running():
         found = OF_A_STEP.match(job)
         if found is not None and not _wanted(journal, found[1], int(found[2])):

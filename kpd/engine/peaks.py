@@ -9,7 +9,7 @@ Peaks = tuple[float | None, float | None]
 
 
 def with_peaks(card: HostCard, device: Device, peaks: Peaks) -> HostCard:
-    """The card with what was measured of a device. A task that measures nothing of it leaves it as it is."""
+    """Return the card with a device's measured peaks; a task that measured none leaves the card as it is."""
     if peaks == (None, None):
         return card
     bandwidth_gbs, peak_gflops = peaks
@@ -23,7 +23,7 @@ def with_peaks(card: HostCard, device: Device, peaks: Peaks) -> HostCard:
 
 
 def still_known(card: HostCard, before: HostCard | None) -> HostCard:
-    """A host probed anew, with what was measured of those devices that it still has."""
+    """Return the card of a host probed anew, with the known peaks of those devices that it still has."""
     if before is None:
         return card
     if before.device == card.device:

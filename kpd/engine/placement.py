@@ -1,6 +1,6 @@
 """Chooses the device of a run: a pure function of the known hosts, the task's need, and the devices in use.
 
-What is taken is one, too: of the runs that are bound to a device already, and the time.
+`devices_in_use` is a pure function, too: of the runs that are bound to a device already, and the time.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -16,9 +16,9 @@ from kpd.model.waits import AtHost, ForDevice
 from kpd.workspace.config import ANY
 
 GRACE_S = 2.0
-"""How long a run thinks before another may begin on its device: a sweep thinks for milliseconds, and is left alone."""
+"""How long a run thinks before another may begin on its device. A sweep thinks for milliseconds: too short to share."""
 MOST_SHARING = 4
-"""Runs that go on by turns on one device: each has an agent that may cost money, and a person to follow it."""
+"""The most runs that share one device: each has an agent that may cost money, and a person has to follow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ def place(
     taken: Collection[DeviceRef],
     shared: Collection[DeviceRef] = (),
 ) -> Placement | ForDevice:
-    """The first free device that fits, or what the run waits for. `devices_in_use` ones are not free; one that would be
-    `shared` with other runs comes last.
+    """Choose the first free device that fits the run, or return what the run waits for.
 
-    A run that has begun goes on where it began, and nowhere else: times of two devices are never compared.
+    Devices in `taken` are not free; those in `shared` have other runs and come last. A run that has begun goes on where
+    it began, and nowhere else: times of two devices are never compared.
     """
     for avoided in ({*taken, *shared}, taken):
         reasons: list[AtHost] = []
@@ -53,10 +53,11 @@ def place(
 
 
 def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
-    """The devices on which no further run may begin, with the Unix time until when; inf where only a fact changes that.
+    """Return the devices on which no further run may begin, each with the Unix time at which it may.
 
-    A run may begin once each that is bound to the device leaves it to others: paused, or thinking for a while. So runs
-    share a device that would stand still otherwise, and are not begun all at once.
+    The time is inf where only a new fact can change that. A run may begin on a device once each run that is bound to it
+    leaves it to others: it is paused, or its agent has thought for a while. So runs share a device that would stand
+    idle otherwise, and do not begin all at once.
     """
     bound: dict[DeviceRef, list[Run]] = {}
     for run in state.begun:
@@ -72,9 +73,9 @@ def _until(state: State, runs: list[Run]) -> float:
 
 
 def _leaves_at(run: Run, waits: bool) -> float:
-    """Since when the run leaves its device to others, or from when on; inf while it is on the way to measure there.
+    """Return the Unix time since when, or from when on, the run leaves its device to others.
 
-    `waits`: it has nothing to do until a person acts.
+    It is inf while the run is about to measure there. `waits`: the run has nothing to do until a person acts.
     """
     now = run.current.under_way if run.current is not None else None
     if run.paused:
@@ -87,7 +88,7 @@ def _leaves_at(run: Run, waits: bool) -> float:
 def fitting_devices(
     run: Run, kind: Literal["cpu", "gpu"], need: Need, hosts: Mapping[str, HostCard]
 ) -> Iterator[tuple[str, Device]]:
-    """The devices that fit a run that has not begun, with their hosts: also where nobody can be reached just now."""
+    """Yield the devices that fit a run that has not begun, with their hosts, also of hosts that are down."""
     for name in _names(run, hosts):
         card = hosts.get(name)
         for device in card.devices if card is not None else ():
@@ -96,7 +97,7 @@ def fitting_devices(
 
 
 def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
-    """The hosts that the run may be on."""
+    """Return the names of the hosts that the run may be on."""
     if run.host not in ("", ANY):
         return [run.host]
     return list(hosts)

@@ -27,7 +27,7 @@ from kpd.model.waits import ForEdit
 class Iterate:
     """Begin (or, after a restart, go on with) iteration `number` by `agent`.
 
-    With `of` it proposes once more what that iteration did; `thorough` is as in `Iteration`.
+    With `of` it proposes the candidate of that iteration again; `thorough` is as in `Iteration`.
     """
 
     number: int
@@ -53,13 +53,14 @@ class End:
 
 
 MOST_EXPLORED = 8
-"""Points of one iteration's parameters that are searched before the next agent's turn."""
+"""The most points of one iteration's parameters that are tried before the next agent's turn."""
 
 
 def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
-    """An unfinished iteration first, then the baseline, then what the operator wants: an edit, something once more.
+    """Decide what the run does next.
 
-    Then the agent, within the budget.
+    First comes an unfinished iteration, then the baseline, then what the operator asked for (an edit, or to measure
+    something again), then, within the budget, the next agent's turn.
     """
     if (current := run.current) is not None:
         return Iterate(current.number, current.agent, resumed=True)
@@ -91,19 +92,19 @@ def _exhausted(it: Iteration) -> bool:
 
 
 def _left(it: Iteration) -> ExhaustionReason:
-    """Why its agent leaves the rotation."""
+    """Return why the iteration's agent leaves the rotation."""
     return it.cause.why if isinstance(it.cause, NothingLeft) else it.cause if isinstance(it.cause, Told) else Told("")
 
 
 def explores(run: Run, agent: str) -> bool:
-    """Whether the agent searches what others were unsure of, instead of having turns of its own."""
+    """Return whether the agent searches parameters that others were unsure of, instead of having its own turns."""
     return bool(run.explorer) and run.trait(agent).explores
 
 
 def explored(run: Run, number: int) -> Iteration | None:
-    """The iteration whose unsure parameters are explored in iteration `number`: the newest of another agent.
+    """Find the iteration whose unsure parameters iteration `number` explores: the newest of another agent.
 
-    None when that has left none, or could not be measured.
+    Returns None when that one left no such parameters, or could not be measured.
     """
     for it in reversed(run.iterations):
         agent = run.trait(it.agent)
@@ -113,9 +114,10 @@ def explored(run: Run, number: int) -> Iteration | None:
 
 
 def _turn(run: Run) -> str | None:
-    """Whose turn it is: one that explores goes on where another was unsure, the others propose one after another.
+    """Return the agent whose turn it is; None when no agent has anything left to propose.
 
-    One that had nothing left to propose has no turn any more; None when that is so of all.
+    The exploring agent goes on where another was unsure; the others propose one after another, without those that had
+    nothing left to propose.
     """
     if _exploring(run):
         return run.explorer
@@ -127,9 +129,10 @@ def _turn(run: Run) -> str | None:
 
 
 def _exploring(run: Run) -> bool:
-    """Whether an exploration is under way: a number of points, while only they or what they vary become the incumbent.
+    """Return whether an exploration is under way.
 
-    It is over when a person rolls back behind it, or prefers something else.
+    It lasts for a number of points, and only while the incumbent is one of them or the candidate they vary. It is over
+    when a person rolls back to an earlier iteration, or chooses another one.
     """
     unsure = explored(run, run.iterations[-1].number + 1) if run.explorer else None
     if unsure is None:
@@ -146,7 +149,7 @@ def _exploring(run: Run) -> bool:
 
 
 def result(run: Run) -> RunOutcome:
-    """`improved` when something better than the baseline is the incumbent."""
+    """Return the run's outcome: `improved` when the incumbent is better than the baseline."""
     baseline = run.baseline
     if run.incumbent is None or baseline is None:
         return "failed"
@@ -154,9 +157,10 @@ def result(run: Run) -> RunOutcome:
 
 
 def _spent(run: Run, direction: Direction) -> RunCause | None:
-    """Why the run may not go on. To its patience an iteration and what is explored of it are one attempt.
+    """Return why the run may not go on; None when it may.
 
-    What is measured once more uses up neither iterations nor patience; a gain that it shows counts as any other.
+    An iteration and the points explored from it count as one attempt for the patience. An iteration that is measured
+    again uses up neither iterations nor patience; a gain that it shows counts as any other.
     """
     budget = run.budget
     best = run.best
@@ -172,5 +176,5 @@ def _spent(run: Run, direction: Direction) -> RunCause | None:
 
 
 def without_gain(run: Run) -> int:
-    """How much of the run's patience is used up."""
+    """Return how much of the run's patience is used up, in attempts."""
     return sum(not explores(run, it.agent) for it in run.without_gain)

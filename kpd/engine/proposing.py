@@ -22,22 +22,21 @@ from kpd.text.faults import fault as told
 from kpd.workspace.sections import ProtectedSection, SectionError
 
 LARGEST = 1 << 20
-"""Bytes of a candidate."""
+"""The most bytes of a candidate."""
 SILENT = "without a word"
-"""The memo of a candidate of which nobody has said anything."""
-"""The memo of an answer that says nothing of itself."""
+"""The memo of a candidate that nobody has described."""
 Wrong = e.Faulted | e.Unusable
-"""What was wrong with an answer: the candidate has a fault, or there is none that could be built."""
+"""What was wrong with an answer: its candidate has a fault, or it has no usable candidate."""
 
 
 def answers(attempt: Attempt) -> tuple[Wrong, ...]:
-    """What was wrong with the answers of this iteration so far, each of which led to a question of its own."""
+    """Return what was wrong with the answers of this iteration so far; each led to another question."""
     facts = (event.fact for event in _events(attempt))
     return tuple(fact for fact in facts if isinstance(fact, Wrong))
 
 
 def failure_of(attempt: Attempt, wrong: tuple[Wrong, ...]) -> Failure | None:
-    """What the agent is told of its last answer; if that was no use, after the fault that it was to mend."""
+    """Return what the agent is told about its last answer, and about the fault that the answer was to repair."""
     if not wrong:
         return None
     fault, last = _fault(wrong), wrong[-1]
@@ -51,7 +50,7 @@ def failure_of(attempt: Attempt, wrong: tuple[Wrong, ...]) -> Failure | None:
 
 
 def given_up(wrong: tuple[Wrong, ...], why: ExhaustionReason) -> CandidateFailed:
-    """The end of an iteration that cannot be mended because its agent is not asked again."""
+    """Return the fault that ends an iteration because its agent is not asked again."""
     fault = _fault(wrong)
     if fault is None:
         assert isinstance(wrong[-1], e.Unusable)
@@ -98,7 +97,7 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
 
 
 def _folder(attempt: Attempt) -> Path:
-    """Where the files lie that are proposed as they are."""
+    """Return the folder with the files that are proposed as they are."""
     if attempt.iteration.edit:
         return edit_folder(attempt.workspace, attempt.run, attempt.iteration.edit)
     return (
@@ -107,9 +106,10 @@ def _folder(attempt: Attempt) -> Path:
 
 
 def usable(attempt: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Proposal]:
-    """The proposal's files over the incumbent's, and what it means: an agent may leave out what it does not change.
+    """Check the proposal; return all files of the candidate, and the proposal completed with what was said before.
 
-    Raises CandidateFailed and BadReply.
+    An agent may leave out files that it does not change: those are the incumbent's. Raises CandidateFailed and
+    BadReply.
     """
     strangers = protected_touched(attempt.task.editable, proposal.files)
     if strangers:
@@ -128,7 +128,7 @@ def usable(attempt: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Prop
 
 
 def _meant(attempt: Attempt, proposal: Proposal, files: dict[str, bytes]) -> Proposal:
-    """The operator's memo before the agent's; and what a repair does not say again is as it was said before."""
+    """Complete the proposal: the operator's memo replaces the agent's, and a repair keeps what it does not repeat."""
     before = attempt.iteration
     told = [event.fact.text for event in _events(attempt) if isinstance(event.fact, e.MemoGiven)]
     tune, point = proposal.tune, proposal.point
@@ -145,7 +145,7 @@ def _meant(attempt: Attempt, proposal: Proposal, files: dict[str, bytes]) -> Pro
 
 
 def _has(attempt: Attempt, files: dict[str, bytes], name: str) -> bool:
-    """Whether the files have a parameter of this name."""
+    """Return whether the files have a parameter of this name."""
     try:
         return name in space.read_point(replace(attempt.task, tune={name: ()}), files)
     except space.SpaceError:
@@ -157,7 +157,7 @@ def _events(attempt: Attempt) -> Iterable[e.Event]:
 
 
 def _start(attempt: Attempt) -> dict[str, bytes]:
-    """The files that a proposal starts from."""
+    """Read the files that a proposal starts from."""
     return (
         edits.present(attempt.task.folder, attempt.task.editable)
         if attempt.is_baseline

@@ -1,4 +1,4 @@
-"""The step `record`: saves the result of a candidate and updates the run folder for people."""
+"""Implements the step `record`: saves the result of a candidate and updates the run folder for people."""
 
 from kpd.engine import edits
 from kpd.engine.attempt import Attempt
@@ -17,7 +17,7 @@ from kpd.workspace.run_files import write_atomic
 
 
 async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
-    """Write the incumbent, the task folder and the memory. Safe to repeat."""
+    """Write the incumbent, the task folder, the memory and the report. It is safe to repeat."""
     found = attempt.detail_of(attempt.number)
     outcome, cause = (
         _outcome(attempt, found) if attempt.fault is None else (outcome_of(attempt.fault.what), attempt.fault.what)
@@ -43,7 +43,7 @@ async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
 
 
 def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
-    """What the verdict means now: the incumbent may have changed since it was judged."""
+    """Decide what the verdict means now: the incumbent may have changed since the candidate was judged."""
     assert found.judged is not None
     verdict = found.judged.verdict
     if attempt.is_baseline:
@@ -57,7 +57,7 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
 
 
 def write_report(workspace: Workspace, run: Run, direction: Direction) -> None:
-    """Write the run as it stands now; `direction` is that of its scores. Raises OSError."""
+    """Write the run's report files as it stands now; `direction` is that of its scores. Raises OSError."""
     folder = workspace.run_folder(run.task, run.id)
     write_atomic(folder / "run.json", encode(run))
     write_atomic(folder / "report.md", report(run, direction))
@@ -68,7 +68,7 @@ def write_report(workspace: Workspace, run: Run, direction: Direction) -> None:
 
 
 def report(run: Run, direction: Direction) -> str:
-    """The run in Markdown: how it ended, and a row an iteration."""
+    """Render the run in Markdown: how it ended, and a row per iteration."""
     best, baseline = run.best, run.baseline
     word = run.status.outcome if isinstance(run.status, Ended) else run.status.name
     lines = [f"# {run.task} · {run.id}", "", f"{word.replace('_', ' ')}: {of_run(run)}", ""]

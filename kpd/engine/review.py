@@ -1,4 +1,4 @@
-"""The step `review`: waits for a person's approval where the run asks for it."""
+"""Implements the step `review`: waits for a person's approval where the run asks for it."""
 
 from kpd.agents.catalogue import is_operators
 from kpd.engine.attempt import Attempt, CandidateFailed
@@ -10,14 +10,14 @@ from kpd.model.waits import ForApproval
 
 
 def wanted(attempt: Attempt) -> bool:
-    """Whether a person is to look at the candidate, or was asked to."""
+    """Return whether a person has to approve the candidate, or was asked to."""
     return attempt.iteration.review != "" or (attempt.run.approve and not is_operators(attempt.iteration.agent))
 
 
 async def review(attempt: Attempt, found: Detail) -> e.Reviewed:
-    """Wait until a person has approved the candidate. Raises CandidateFailed when it is declined, Interrupted.
+    """Wait until a person has approved the candidate. Raises CandidateFailed when it is declined, and Interrupted.
 
-    All that it waits for is in the log, so that another daemon waits for the same.
+    What it waits for is in the log, so that another daemon waits for the same.
     """
     if attempt.iteration.review == "":
         attempt.journal.emit(e.ReviewAsked(attempt.run_id, attempt.number))

@@ -37,13 +37,13 @@ from kpd.workspace.task import Task, TaskError
 
 
 class RunLoop:
-    """A run with what it holds while it goes on: its control, its agents, its bench on the host."""
+    """A run and what it holds while it is under way: its control, its agents, its bench on the host."""
 
     def __init__(
         self, workspace: Workspace, settings: Callable[[], Config], journal: Journal, pool: HostPool, place: Placement,
         turns: Turns, run_id: str,
     ) -> None:  # fmt: skip
-        """`settings` are those of now: a run keeps those that it began with, but for [claude]."""
+        """Take the settings at the start: a run keeps them, except [claude], which `settings()` reads anew."""
         self.workspace = workspace
         self.config = settings()
         self._settings = settings
@@ -68,7 +68,7 @@ class RunLoop:
         return self.workspace.tasks / self.run.task
 
     async def execute(self) -> None:
-        """Until the run has ended, is to be begun again, or is left to the next daemon. Raises JournalError."""
+        """Execute the run until it ends, has to be restarted, or is left to the next daemon. Raises JournalError."""
         job_seconds.set([])
         device_claim.set(self._claim)
         try:
@@ -92,7 +92,7 @@ class RunLoop:
                 self.over.set()
 
     async def _ready(self) -> tuple[Task, Bench]:
-        """Copy the task, build its harness, measure the roofline; trouble pauses the run until `resume`."""
+        """Copy the task, build its harness and measure the roofline; trouble pauses the run until `resume`."""
         while True:
             await self.control.checkpoint()
             try:
@@ -105,9 +105,9 @@ class RunLoop:
                 await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
 
     def _snapshot(self) -> Task:
-        """The task as the run began: iterations are staged from this copy, whatever happens to the task folder.
+        """Copy the task when the run begins; iterations are staged from this copy, whatever happens to the folder.
 
-        Raises TaskError when the copy is not what it was when it was made: its judge could be another one.
+        Raises TaskError when a protected file of the copy was changed later: it could judge differently.
         """
         copy = edits.snapshot_folder(self.workspace, self.run)
         if not self.run.pinned:
@@ -154,9 +154,9 @@ class RunLoop:
                 return
 
     async def _follow_settings(self) -> None:
-        """What a person has changed in [claude], or for this run, holds from the next iteration on.
+        """Use changes of [claude], and of the run's agents and model, from the next iteration on.
 
-        Also when the run resumes: a model that cannot be asked is replaced so.
+        This also happens when the run resumes: a model that cannot be asked can be replaced that way.
         """
         run, now = self.run, self._settings().claude
         now = replace(now, model=run.model or now.model)
@@ -165,7 +165,7 @@ class RunLoop:
             await self._let_go()
 
     async def _let_go(self) -> None:
-        """Of all agents; those that are needed again are made anew."""
+        """Close all agents; those that are needed again are made anew."""
         agents, self._agents = self._agents, {}
         for held in agents.values():
             await held.close()
@@ -202,7 +202,7 @@ class RunLoop:
             self.journal.emit(e.SteeringConsumed(self.run_id, waiting, step.number))
 
     def _give_up(self, interrupted: Interrupted) -> None:
-        """End the iteration that a skip was meant for, unless it has just ended by itself."""
+        """End the iteration that was to be skipped, unless it has just ended by itself."""
         if (current := self.run.current) is not None:
             self.journal.emit(e.IterationEnded(self.run_id, current.number, "skipped", Skipped(interrupted.by)))
 
@@ -211,12 +211,12 @@ class RunLoop:
         try:
             write_report(self.workspace, self.run, self.journal.state.direction(self.run))
             patterns.regenerate(self.workspace)
-        except OSError as err:  # the run has ended all the same; its events have everything
+        except OSError as err:  # the run has ended anyway; its events hold everything
             self.journal.emit(e.Noticed("warning", NotWritten(self.run_id, str(err))))
 
 
 def end_run(journal: Journal, run_id: str, outcome: RunOutcome, cause: RunCause) -> None:
-    """End the run, and before it the iteration it may be in."""
+    """End the run, and before it the iteration that may be under way."""
     if (current := run_of(journal, run_id).current) is not None:
         journal.emit(e.IterationEnded(run_id, current.number, "interrupted", RunOver(cause)))
     journal.emit(e.RunEnded(run_id, outcome, cause))

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """Begins run loops as devices become free, and keeps them until they end."""
+    """The run loops: each is begun when its run can have a device, and kept until it ends."""
 
     def __init__(self, workspace: Workspace, config: Config, journal: Journal, pool: HostPool) -> None:
         self.config = config
@@ -43,7 +43,7 @@ class Scheduler:
         journal.subscribe(self._heard)
 
     async def serve(self) -> None:
-        """Conduct runs as they come, until cancelled."""
+        """Begin runs as devices become free, until cancelled."""
         while True:
             self._work.clear()
             try:
@@ -55,14 +55,14 @@ class Scheduler:
             await self._work.wait()
 
     def wake(self) -> None:
-        """Something that a waiting run looks at has changed."""
+        """Look at waiting runs again, because something that they wait for may have changed."""
         self._work.set()
         for loop in self.loops.values():
             loop.control.wake()
         self.turns.look()
 
     def _heard(self, message: object) -> None:
-        """A run that is queued may begin where another leaves its device to others now."""
+        """Look for runs to begin when an event shows that a run may leave its device to others."""
         if not (self._wanting and isinstance(message, e.Event)):
             return
         match message.fact:
@@ -72,7 +72,7 @@ class Scheduler:
                 self._work.set()
 
     def finish(self) -> tuple[str, ...]:
-        """Begin nothing more, and cut what only waits; in words, the steps that come to their end yet."""
+        """Begin nothing more, and interrupt what only waits; return a text for each step that still runs to its end."""
         self._closing = True
         left = []
         for loop in self.loops.values():
@@ -83,7 +83,7 @@ class Scheduler:
         return tuple(left)
 
     async def finished(self) -> None:
-        """After `finish`: when nothing is under way any more."""
+        """Wait, after `finish`, until nothing is under way any more."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks))
 
@@ -102,7 +102,7 @@ class Scheduler:
             self._later.cancel()
         if state.held or self._closing:
             return
-        for run in (*state.begun, *state.queue):  # what a former daemon left comes first
+        for run in (*state.begun, *state.queue):  # runs that a former daemon left come first
             if run.id not in self.loops:
                 found = self._place(run)
                 if isinstance(found, Placement):
@@ -114,14 +114,14 @@ class Scheduler:
             self._look_again()
 
     def _look_again(self) -> None:
-        """When the next run has thought for long enough to leave its device to others."""
+        """Set a timer for the moment when the next run leaves its device to others."""
         now = time.time()
         until = [at for at in devices_in_use(self._journal.state, now).values() if isfinite(at)]
         if until:
             self._later = asyncio.get_running_loop().call_later(min(until) - now, self._work.set)
 
     def _place(self, run: Run) -> Placement | Wait | None:
-        """Where the run can go on now, or what it waits for; None when it has just been ended instead."""
+        """Return where the run can go on now, or what it waits for; None when it was just ended instead."""
         # Runs that wait for their host keep their task, too.
         state = self._journal.state
         tasks = {other.task: other.id for other in state.begun}
@@ -149,7 +149,7 @@ class Scheduler:
         try:
             with holding(self._journal):
                 await loop.execute()
-        except Exception as err:  # whatever it is, the daemon and its log stay up for the operator to look at
+        except Exception as err:  # whatever it is, the daemon and its log stay available to the operator
             if plug_in := plug_in_at_fault(err.__traceback__):
                 log.exception("%s was ended by an error of the plug-in %s", loop.run_id, plug_in)
                 with holding(self._journal):
@@ -166,5 +166,5 @@ class Scheduler:
             del self.loops[loop.run_id]
             if run_of(self._journal, loop.run_id).over:
                 self._pool.end_leftovers(loop.place.host)
-                self._pool.use(self.config.hosts)  # what was changed while the run was on its host
+                self._pool.use(self.config.hosts)  # changes of the config made while the run used its host
             self.wake()

@@ -30,16 +30,16 @@ from kpd.profile.profile import Profile
 from kpd.workspace.run_files import digest
 
 StepResult = e.StepFact | e.IterationEnded
-"""What a step comes to: its fact; the last one's is the end of the iteration."""
+"""The result of a step: its fact; for the last step, the end of the iteration."""
 BAD_REPLIES = 2
 MOST_CHANGES = 8
 MOST_FEEDBACK = 4000
-"""Characters of what a compiler said that go back to an agent."""
+"""The most characters of a compiler's output that go back to an agent."""
 TIMING = "timing.json"
 
 
 async def propose(attempt: Attempt, found: Detail) -> e.Proposed:
-    """Ask the agent, once more with the reason if its reply cannot be used."""
+    """Ask the agent for a candidate; ask again, with the reason, if its reply cannot be used."""
     try:
         with attempt.elsewhere():
             files, said = await _answer(attempt)
@@ -52,7 +52,10 @@ async def propose(attempt: Attempt, found: Detail) -> e.Proposed:
 
 
 async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
-    """The first answer that can be used. Each that cannot is in the log: a restart goes on with the next question."""
+    """Return the first answer that can be used.
+
+    Each unusable answer is recorded, so that a restart goes on with the next question.
+    """
     while True:
         wrong = answers(attempt)
         bad = [one for one in wrong[-BAD_REPLIES:] if isinstance(one, e.Unusable)]
@@ -73,13 +76,13 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
 
 
 async def screen(attempt: Attempt, found: Detail) -> e.Screened:
-    """Only a touched protected file rejects by itself; tripwires explain and flag."""
+    """Flag suspicious code in the candidate. Flags do not reject it: only a changed protected file does."""
     flags = tripwires(attempt.files_of(attempt.parent), attempt.candidate(), attempt.task.protected)
     return e.Screened(*_blank(attempt), flags)
 
 
 async def stage(attempt: Attempt, found: Detail) -> e.Staged:
-    """The pristine task with the candidate's files laid over it, on the host."""
+    """Put the pristine task with the candidate's files on the host."""
     tree = await attempt.bench.stage(attempt.candidate())
     return e.Staged(*_blank(attempt), tree)
 
@@ -106,7 +109,7 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
 
 
 async def time(attempt: Attempt, found: Detail) -> e.Timed:
-    """Fresh processes until the verdict is clear, the candidate against the incumbent in each."""
+    """Time the candidate against the incumbent in fresh processes until the verdict is clear."""
     candidate = await _object(attempt, attempt.candidate())
     incumbent = await _object(attempt, attempt.files_of(attempt.parent))
     try:
@@ -137,7 +140,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
 
 
 async def judge(attempt: Attempt, found: Detail) -> e.Judged:
-    """The baseline is judged against itself: its interval is the noise of this machine."""
+    """Judge the candidate. The baseline is judged against itself: its interval is the noise of this machine."""
     verdict = _verdict(attempt, found)
     if _is_confirmed(attempt, found):
         verdict = await _confirmed(attempt, verdict)
@@ -146,7 +149,7 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
 
 
 def _verdict(attempt: Attempt, found: Detail) -> Verdict:
-    """What the samples say. Raises OSError when they are not those that were measured."""
+    """Compute the verdict of the samples. Raises OSError when the samples file was changed after the measurement."""
     assert found.timed is not None
     raw = attempt.folder.read(TIMING)
     if digest(raw) != found.timed.samples:
@@ -155,13 +158,19 @@ def _verdict(attempt: Attempt, found: Detail) -> Verdict:
 
 
 def _is_confirmed(attempt: Attempt, found: Detail) -> bool:
-    """Whether the task asks for more of the baseline and of what would be accepted. Raises OSError."""
+    """Return whether the task asks for more checks, and the candidate is the baseline or would be accepted.
+
+    Raises OSError.
+    """
     wanted = attempt.task.check.sanitizer or attempt.task.final.command is not None
     return wanted and (attempt.is_baseline or _verdict(attempt, found).accepted)
 
 
 async def _confirmed(attempt: Attempt, verdict: Verdict) -> Verdict:
-    """What is only worth its time for the baseline and for what would be accepted: a memcheck, and held-out cases."""
+    """Run a memcheck and the held-out cases.
+
+    They take long, so only the baseline and a candidate that would be accepted come here.
+    """
     candidate = await _object(attempt, attempt.candidate())
     try:
         await attempt.bench.memcheck(candidate.job, attempt.job("memcheck"), attempt.say("job"))
@@ -171,7 +180,7 @@ async def _confirmed(attempt: Attempt, verdict: Verdict) -> Verdict:
 
 
 async def _held_out(attempt: Attempt, verdict: Verdict, candidate: BuiltObject) -> Verdict:
-    """With the cases that the task holds out, if it does."""
+    """Add the result on the cases that the task holds out, if it holds out any."""
     incumbent = None if attempt.is_baseline else (await _object(attempt, attempt.files_of(attempt.parent))).job
     try:
         final = await attempt.bench.final(incumbent, candidate.job, attempt.job("final"), attempt.say("job"))
@@ -202,13 +211,13 @@ async def profile(attempt: Attempt, found: Detail) -> e.Profiled:
 
 
 def _is_counted(attempt: Attempt, found: Detail) -> bool:
-    """Whether the candidate is worth a profiler's time."""
+    """Return whether the settings want the candidate profiled with counters."""
     policy = attempt.config.run.profile
     return policy != "never" and (policy != "accepted" or _stays(attempt, found))
 
 
 def _stays(attempt: Attempt, found: Detail) -> bool:
-    """Whether it is the baseline, or better."""
+    """Return whether the candidate is the baseline, or was accepted."""
     return attempt.is_baseline or (found.judged is not None and found.judged.verdict.accepted)
 
 
@@ -224,10 +233,10 @@ async def explain(attempt: Attempt, found: Detail) -> e.Explained:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step as the iteration takes it; one that is not `wanted` is passed over.
+    """A step of an iteration; a step that is not `wanted` is left out.
 
-    One that `measures` has the run's turn on its device. While one that `thinks` waits for an agent or a person, other
-    runs may begin there. All others go on beside whatever is measured.
+    A step that `measures` has the run's turn on its device. While a step that `thinks` waits for an agent or a person,
+    other runs may begin on the device. All other steps run beside whatever is measured.
     """
 
     name: StepName
@@ -237,7 +246,7 @@ class Step:
     wanted: Callable[[Attempt], bool] = lambda at: True
 
     def use(self, attempt: Attempt, found: Detail) -> DeviceUse:
-        """What it has to do with the run's device now. Raises OSError."""
+        """Return how the step uses the run's device now. Raises OSError."""
         return "thinks" if self.thinks else "measures" if self.measures(attempt, found) else ""
 
 
@@ -257,17 +266,17 @@ STEPS = (
 
 
 def _blank(attempt: Attempt) -> tuple[str, int, float, float]:
-    """Run, iteration, and the two durations that the loop fills in."""
+    """Return the run, the iteration, and two durations that the loop fills in later."""
     return attempt.run_id, attempt.number, 0.0, 0.0
 
 
 async def _object(attempt: Attempt, files: dict[str, bytes]) -> BuiltObject:
-    """The built files. The host has them already, unless its jobs were cleaned away. Raises BuildError, HostError."""
+    """Build the files, or find what the host has built of them. Raises BuildError, HostError."""
     return await attempt.bench.build(await attempt.bench.stage(files), files, attempt.say("build"))
 
 
 def feedback(log: str) -> str:
-    """The beginning of a log in whole lines, as far as an agent may see it."""
+    """Return the beginning of a log in whole lines, at most MOST_FEEDBACK characters, for an agent."""
     if len(log) <= MOST_FEEDBACK:
         return log
     kept = log[:MOST_FEEDBACK].rpartition("\n")[0] or log[:MOST_FEEDBACK]
@@ -275,7 +284,7 @@ def feedback(log: str) -> str:
 
 
 def unified(before: dict[str, bytes], after: dict[str, bytes]) -> str:
-    """A patch from `before` to `after`, files in name order."""
+    """Compute a patch from `before` to `after`, with files in the order of their names."""
     patch: list[str] = []
     for path in sorted(after):
         old, new = (side.get(path, b"").decode(errors="replace").splitlines(keepends=True) for side in (before, after))

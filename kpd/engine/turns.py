@@ -1,6 +1,6 @@
 """Decides which run of this daemon measures next on a shared device.
 
-All of this is in memory: the lease on the host is the truth, also between daemons, and a crash leaves nothing behind.
+All of this is in memory: the lease on the host decides, also between daemons, and a crash leaves nothing behind.
 """
 
 import asyncio
@@ -18,15 +18,16 @@ from kpd.model.status import Running
 from kpd.model.waits import ForLease, ForTurn, Wait
 
 SHORT_S = 1.0
-"""A wait for a lease that is not worth an event."""
+"""A shorter wait for a lease is not recorded."""
 Say = Callable[[Wait | None], None]
 
 
 def next_to_measure(asking: Iterable[str], measured: Mapping[str, int], state: State) -> str | None:
-    """Who measures next: who has done so longest ago; of those who have not done so yet, the oldest run.
+    """Return who measures next: the one whose last turn is longest ago; before all, those without a turn yet.
 
-    So nobody waits for more than one turn of each of the others. `measured` numbers the last turn of each. A run that
-    is paused is passed over, and all of them while the queue is held; what is no run's id is a job of a person's.
+    Among those without a turn yet, the oldest run comes first. So nobody waits for more than one turn of each of the
+    others. `measured` numbers the last turn of each. A run that is paused is passed over, and so is every run while the
+    queue is held. A name that is not a run's id is a job that a person asked for.
     """
     able = [who for who in asking if who not in state.runs or _goes_on(state, who)]
     return min(able, key=lambda who: (measured.get(who, 0), _age(state, who)), default=None)
@@ -48,7 +49,7 @@ class _Asks:
 
 
 class Turns:
-    """Who measures on each device, and who waits for it."""
+    """The users of each device: who measures on it, and who waits for it."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -59,9 +60,10 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, place: DeviceRef, who: str, say: Say) -> AsyncIterator[None]:
-        """Wait for a turn and keep it within. `say` is told who has the device meanwhile, and None when that is over.
+        """Wait for a turn on the device and hold it during the block.
 
-        Whatever cancels the caller ends the wait, or the turn.
+        `say` is told who has the device meanwhile, and None when the wait is over. Cancelling the caller ends the wait
+        or the turn.
         """
         asks = _Asks(who)
         self._asking.setdefault(place, []).append(asks)
@@ -82,7 +84,7 @@ class Turns:
             self.look()
 
     def look(self) -> None:
-        """Give the devices that nobody has to those whose turn it is. To be called when a run may go on again."""
+        """Give each free device to the one whose turn it is. Call this when a run may go on again."""
         for place, asking in self._asking.items():
             if place not in self._holds:
                 who = next_to_measure([one.who for one in asking], self._measured, self._journal.state)
@@ -93,9 +95,9 @@ class Turns:
 
 
 class DeviceClaim:
-    """What a run's jobs have to do with devices, see `hosts.host.Claim`: its turns, and what it says while it waits.
+    """A run's claim to devices for its jobs, see `hosts.host.Claim`: its turns, and what it reports while it waits.
 
-    What it says is no event until it has lasted, where it is about a lease.
+    A wait for a lease is reported only after it has lasted for SHORT_S.
     """
 
     def __init__(self, turns: Turns, who: str, say: Say) -> None:
@@ -129,5 +131,5 @@ class DeviceClaim:
 
 
 def claim_of(turns: Turns, journal: Journal, run: str) -> DeviceClaim:
-    """A run's claim: what it waits for is said on the run."""
+    """Return a run's claim, which reports on the run what it waits for."""
     return DeviceClaim(turns, run, WaitReporter(journal, run))

@@ -7,16 +7,16 @@ from kpd.model.waits import Wait
 
 
 def set_waiting(journal: Journal, run: Run, wait: Wait | None) -> None:
-    """Say what the run waits for, if that is news; None: it does not wait any more."""
+    """Record what the run waits for, if that has changed; None: it does not wait any more."""
     if run.waiting != wait:
         with holding(journal):
             journal.emit(e.RunWaits(run.id, wait))
 
 
 class WaitReporter:
-    """What a step of a run waits for, to be said again and again: a link that comes back says that nothing is.
+    """A function that reports what a step waits for, again and again: a link that comes back clears it.
 
-    It never takes the place of what somebody else says, such as a host's trouble.
+    It never replaces a wait that somebody else has reported, such as trouble with a host.
     """
 
     def __init__(self, journal: Journal, run: str) -> None:
@@ -29,6 +29,6 @@ class WaitReporter:
         if run.waiting not in (None, self._said):
             return
         if self._journal.state.held and wait == self._said:
-            return  # the log may be out of reach, and each try would be told to all who listen
+            return  # the log may be unwritable, and each try would be broadcast
         self._said = wait
         set_waiting(self._journal, run, wait)

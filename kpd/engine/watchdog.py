@@ -1,6 +1,6 @@
 """Detects work that could go on but does not: idle devices, and steps that take far too long.
 
-All of it follows from the state and from when it was first seen so, by the caller's clock: nothing here waits.
+It needs only the state, and when a standstill was first seen by the caller's clock: nothing here waits.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,9 +20,9 @@ from kpd.model.waits import PausedBy
 
 STALL_TIMES = 10.0
 LEAST_STALL_S = 600.0
-"""A step has stalled after so many times its usual, and never before so long."""
+"""A step has stalled after STALL_TIMES its usual time, but never before LEAST_STALL_S."""
 GAP_S = 150.0
-"""What is not seen for so long is over. A run that tries a busy device again and again waits all the same."""
+"""A standstill that is not seen for so long is over. A run that retries a busy device still counts as waiting."""
 
 Key = tuple[str, ...]
 Usual = Callable[[str, StepName], float | None]
@@ -31,7 +31,7 @@ Usual = Callable[[str, StepName], float | None]
 
 @dataclass(slots=True)
 class IdleDeviceWork:
-    """A device that nothing is measured on. `cause` stays the same where `keeps` only counts other seconds."""
+    """A device that nothing is measured on. `cause` stays the same when only the seconds in `keeps` differ."""
 
     host: str
     device: str
@@ -46,10 +46,10 @@ class IdleDeviceWork:
 
 
 def idle_devices(state: State) -> list[IdleDeviceWork]:
-    """The devices that work waits for although nothing is measured on them."""
+    """Find the devices on which nothing is measured although there is work for them."""
     found: dict[DeviceRef, IdleDeviceWork] = {}
     used = set()
-    thinks: dict[DeviceRef, float] = {}  # where runs think: since when the last of them does
+    thinks: dict[DeviceRef, float] = {}  # devices where runs think: when the last of them began to
     for run in state.begun:
         cause, keeps = _kept_by(state, run)
         now = run.current.under_way if run.current is not None else None
@@ -75,16 +75,16 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
 
 
 def _left(state: State, run: Run) -> bool:
-    """Whether a run that nothing keeps has nothing to do on its device: a person has paused it, or is to edit."""
+    """Return whether a run has nothing to do on its device: it is paused, or waits for an edit."""
     if run.paused:
         return not run.measures
     return isinstance(plan.next_action(run, state.direction(run)), plan.Wait)
 
 
 def _kept_by(state: State, run: Run) -> tuple[str, IdleReason | None]:
-    """What keeps a run that has begun from going on, after a word for it; None where it goes on.
+    """Return a short name and the reason for what keeps a run that has begun from going on.
 
-    What a person has paused waits for that person, who knows.
+    The reason is None when the run goes on, and when a person has paused it, as that person knows.
     """
     if state.held:
         return "held", _held(state)
@@ -106,7 +106,7 @@ def _down(state: State, host: str) -> HostDown | None:
 
 
 def steps_under_way(state: State) -> Iterator[tuple[Run, Key]]:
-    """The steps that are being taken, each with what tells it from all others."""
+    """Yield the runs with a step under way, each with a key that identifies the step."""
     for run in state.begun:
         current = run.current
         goes_on = isinstance(run.status, Running) and not run.waiting and not state.held
@@ -116,7 +116,7 @@ def steps_under_way(state: State) -> Iterator[tuple[Run, Key]]:
 
 
 class Watchdog:
-    """Tells each standstill once, and again only after it was over."""
+    """A reporter of standstills. Each is told once, and again only after it was over."""
 
     def __init__(self) -> None:
         self._since: dict[Key, float] = {}
@@ -125,7 +125,10 @@ class Watchdog:
         self._usual: dict[Key, float | None] = {}
 
     def look(self, state: State, at: float, idle_s: float, usual: Usual) -> list[e.DeviceIdle | e.StepStalled]:
-        """What a person should know now and was not told yet. `at` is in seconds; no device is idle with `idle_s` 0."""
+        """Return what a person should know now and was not told yet.
+
+        `at` is a time in seconds. A device is reported after `idle_s` seconds; with 0 none is.
+        """
         devices = {one.key: one for one in idle_devices(state)} if idle_s else {}
         steps = {key: run for run, key in steps_under_way(state)}
         self._note((*devices, *steps), at)
@@ -156,7 +159,7 @@ class Watchdog:
             self._usual.pop(key, None)
 
     def _first(self, key: Key) -> bool:
-        """Whether it is told for the first time, which it is with this."""
+        """Return whether the standstill has not been told yet, and mark it as told."""
         if key in self._told:
             return False
         self._told.add(key)
@@ -164,7 +167,10 @@ class Watchdog:
 
 
 def usual_s(journal: Journal, run: str, step: StepName) -> float | None:
-    """The median of what the step has taken in the run so far, in seconds. Raises JournalError."""
+    """Compute the median time of the step in the run so far, in seconds; None if it was not taken yet.
+
+    Raises JournalError.
+    """
     facts = (event.fact for event in journal.events(run))
     taken = [fact.seconds for fact in facts if isinstance(fact, e.StepFact) and e.STEP_OF[type(fact)] == step]
     return median(taken) if taken else None

@@ -38,7 +38,7 @@ sys.modules["kpd.hosts.helper.serve"].main()
 
 
 def command(python: str) -> str:
-    """The same as one command line for a login shell of any kind: sh, bash, csh and fish read it alike.
+    """Return the same as one command line for a login shell of any kind: sh, bash, csh and fish read it alike.
 
     `python` is a name on the host's PATH, or a path there, which may begin with `~/`. Raises HostError (config).
     """

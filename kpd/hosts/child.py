@@ -15,7 +15,7 @@ class OutputFlood(OSError):
     """The far side talks without end."""
 
     def error(self, host: str) -> HostError:
-        """The same for a person."""
+        """Return the same for a person."""
         return HostError("config", f"{host}: the login shell talks without end", SILENCE)
 
 
@@ -57,7 +57,7 @@ class ChildChannel:
 
     @classmethod
     async def start(cls, *argv: str, env: Mapping[str, str]) -> "ChildChannel":
-        """Starts a child in a session of its own, so that no terminal's signals or prompts reach it. Raises OSError."""
+        """Start a child in a session of its own, so that no terminal's signals or prompts reach it. Raises OSError."""
         pipe = asyncio.subprocess.PIPE
         starting = asyncio.create_task(
             asyncio.create_subprocess_exec(
@@ -75,14 +75,14 @@ class ChildChannel:
         return self
 
     async def read(self, n: int) -> bytes:
-        """Raises OutputFlood."""
+        """Raise OutputFlood."""
         data = await self._stdout.read(n)
         if not data and self._words.endless:
             raise OutputFlood
         return data
 
     async def readexactly(self, n: int) -> bytes:
-        """Raises EOFError when the child has ended, Noise when it was killed for that."""
+        """Raise EOFError when the child has ended, Noise when it was killed for that."""
         try:
             return await self._stdout.readexactly(n)
         except EOFError as err:
@@ -105,7 +105,7 @@ class ChildChannel:
                     self._process.kill()
 
     async def close(self) -> str:
-        """Closes the pipe and waits for the child, which leaves at once when it sees that; its last words."""
+        """Close the pipe and waits for the child, which leaves at once when it sees that; its last words."""
         self.writer.close()
         if not await self._ends_within(PATIENCE):
             await self._kill()

@@ -68,7 +68,7 @@ class HostError(Exception):
         return HostTrouble(self.kind, self.message, self.remedy)
 
     def again(self) -> "HostError":
-        """The same, to be raised in another task: one exception raised in many would collect their tracebacks."""
+        """Return the same, to be raised in another task: one exception raised in many would collect their tracebacks."""
         return HostError(self.kind, self.message, self.remedy)
 
 
@@ -90,7 +90,7 @@ class UnknownHostKey(HostError):
 
 
 def passes(status: int | None, words: str) -> bool:
-    """Whether time may heal what a program on the host ended with, before it could say anything.
+    """Return whether time may heal what a program on the host ended with, before it could say anything.
 
     `status` is as a shell gives it: over 128 for a signal, 255 for an ssh that lost its way, 254 for a login while the
     host is down; negative for a signal here, None if nobody was told. What the host lacks, it says with a lower one.
@@ -99,6 +99,6 @@ def passes(status: int | None, words: str) -> bool:
 
 
 def from_helper(host: str, kind: object, message: object) -> HostError:
-    """An error reply of the helper; a kind that this side does not know counts as `host`."""
+    """Return an error reply of the helper; a kind that this side does not know counts as `host`."""
     known = cast(HostErrorKind, kind) if kind in get_args(HostErrorKind) else "host"
     return HostError(known, f"{host}: {message}")

@@ -137,18 +137,18 @@ class Host:
         await self._keeper.close()
 
     async def linked(self) -> Link:
-        """The link itself, for what is not a single request."""
+        """Return the link itself, for what is not a single request."""
         return await self._keeper.linked()
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        """Makes `root/trees/<digest>/`, read-only, of these files; only content that the host lacks is sent.
+        """Make `root/trees/<digest>/`, read-only, of these files; only content that the host lacks is sent.
 
         Returns the digest. A tree that exists is checked, and made anew if a job has tampered with it.
         """
         return await self._content.stage(files)
 
     async def run(self, script: str, limit_s: float) -> CommandResult:
-        """A short command, answered in one round trip; nothing of it is kept. Only for what may be run twice.
+        """Return a short command, answered in one round trip; nothing of it is kept. Only for what may be run twice.
 
         Of each stream the first MiB is answered. After a lost link the command is run again.
         """
@@ -233,32 +233,32 @@ class Host:
                 self._doom(spec.id)
 
     async def forget(self, id: str) -> None:
-        """Removes a finished job's folder, so that the same id may run again. Unknown ids are forgotten already."""
+        """Remove a finished job's folder, so that the same id may run again. Unknown ids are forgotten already."""
         if (ending := self._doomed.get(id)) is not None:
             await asyncio.wait([ending])
         await self._ask("forget", job=id)
 
     async def kill(self, id: str) -> bool:
-        """Ends a job's process group: TERM, KILL half a second later. Returns when it has ended; False if none ran."""
+        """End a job's process group: TERM, KILL half a second later. Returns when it has ended; False if none ran."""
         return bool((await self._ask("kill", job=id)).fields["killed"])
 
     async def read(self, path: str, limit: int) -> bytes:
-        """A whole file below the host's root, by absolute or relative path; one over `limit` bytes is too_large."""
+        """Return a whole file below the host's root, by absolute or relative path; one over `limit` bytes is too_large."""
         return (await self._ask("read", path=path, limit=limit)).body
 
     async def running(self) -> list[str]:
-        """The ids of the jobs that run, whoever started them."""
+        """Return the ids of the jobs that run, whoever started them."""
         return [str(id) for id in (await self._ask("running")).fields["jobs"]]
 
     async def clean(self, older_than_s: float, keep_bytes: int) -> None:
-        """Removes finished jobs, and content, that nobody has used for so many seconds, and the oldest over so many
+        """Remove finished jobs, and content, that nobody has used for so many seconds, and the oldest over so many
         bytes.
         """
         await self._ask("clean", older_than_s=older_than_s, keep_bytes=keep_bytes)
         self._content.forget()
 
     async def probe(self) -> probe.HostFacts:
-        """What the host is and has. Takes as long as its compilers take to say their version."""
+        """Return what the host is and has. Takes as long as its compilers take to say their version."""
         facts = (await self._ask("facts")).fields
         id = f"probe-{uuid4().hex}"
         said = await self.job(JobSpec(id, probe.script(self.cuda_home, self.leases), probe.LIMIT_S))
@@ -266,7 +266,7 @@ class Host:
         return probe.facts(facts, said.stdout.decode(errors="replace"), self.skew_s, self.rtt_s)
 
     async def device_status(self, devices: Sequence[str], gpus: bool) -> dict[str, Telemetry]:
-        """What these devices do right now, by their ids: two round trips, one without `gpus`. Disturbs nothing."""
+        """Return what these devices do right now, by their ids: two round trips, one without `gpus`. Disturbs nothing."""
         said = await self.run(device_status.script(), device_status.LIMIT_S) if gpus else None
         figures = device_status.figures(said)
         pids = [one.pid for seen in figures.values() for one in seen.computes]
@@ -285,7 +285,7 @@ class Host:
             self.machine += 1
 
     def _frames(self, link: Link, spec: JobSpec, seen: Mapping[Stream, Tail] | None) -> AsyncGenerator[Frame]:
-        """Starts the job, or with `seen` goes on with it where that ends."""
+        """Start the job, or with `seen` goes on with it where that ends."""
         if seen is not None:
             return link.follow("follow", job=spec.id, offsets={stream: tail.end for stream, tail in seen.items()})
         lease = None if spec.lease is None else {

@@ -102,7 +102,7 @@ class Tail:
             self.held -= len(self.pieces.popleft())
 
     def take(self) -> tuple[bytes, int]:
-        """The bytes, and how many came before them."""
+        """Return the bytes, and how many came before them."""
         data = b"".join(self.pieces)[-KEPT:]
         return data, self.end - len(data)
 
@@ -114,7 +114,7 @@ class JobNotes:
         self._rest = b""
 
     def add(self, data: bytes) -> list[dict[str, Any]]:
-        """What the piece completes. A line that is no object is passed over: it says nothing."""
+        """Return what the piece completes. A line that is no object is passed over: it says nothing."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         notes = []
         for line in lines:
@@ -128,7 +128,7 @@ class JobNotes:
 
 
 def waiting(note: dict[str, Any]) -> str | None:
-    """What a note says about the wait for the lease: the reason, empty when it is over, None when it is about else."""
+    """Return what a note says about the wait for the lease: the reason, empty when it is over, None when it is about else."""
     match note:
         case {"waits": "lease"}:
             return f"{str(note.get('holder'))[:200]} measures on it"

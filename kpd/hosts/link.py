@@ -41,7 +41,7 @@ class Channel(Protocol):
     def writer(self) -> Writer: ...
 
     async def close(self) -> str:
-        """Ends the far side, however it is; what it last wrote to its stderr. A second time does nothing."""
+        """End the far side, however it is; what it last wrote to its stderr. A second time does nothing."""
         ...
 
 
@@ -52,7 +52,7 @@ class Transport(Protocol):
     def kind(self) -> str: ...
 
     async def open(self) -> Channel:
-        """Starts python3 on the host. Raises HostError (unreachable, auth, host_key, no_python, config)."""
+        """Start python3 on the host. Raises HostError (unreachable, auth, host_key, no_python, config)."""
         ...
 
     async def trust(self, key: HostKey) -> None:
@@ -60,7 +60,7 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Lets go of what is kept between channels."""
+        """Let go of what is kept between channels."""
         ...
 
 
@@ -101,7 +101,7 @@ class Link:
         return self.error is None
 
     async def start(self) -> None:
-        """Sends the helper and waits until it speaks. Raises HostError (no_python, unreachable, config)."""
+        """Send the helper and waits until it speaks. Raises HostError (no_python, unreachable, config)."""
         try:
             with contextlib.suppress(OSError):  # what came of it is read below: an end by itself, or a lost connection
                 await self._send(bundle())
@@ -123,11 +123,11 @@ class Link:
         self._begin(self._watch(), "watches")
 
     def reserve(self) -> int:
-        """The id of a request to come, for those who have to know it."""
+        """Return the id of a request to come, for those who have to know it."""
         return next(self._ids)
 
     async def ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
-        """One request and its one answer. Raises HostError."""
+        """Return one request and its one answer. Raises HostError."""
         async with contextlib.aclosing(self.follow(op, body, **fields)) as frames:
             return await anext(frames)
 
@@ -161,7 +161,7 @@ class Link:
             self._waiting.pop(request, None)
 
     async def close(self) -> None:
-        """Ends the helper; its jobs go on."""
+        """End the helper; its jobs go on."""
         self._fail(HostError("unreachable", f"{self.host}: the link was closed"))
         for task in self._tasks:
             task.cancel()
@@ -255,7 +255,7 @@ class Link:
             frames.put_nowait(Frame(header["ok"] if final else header, body, final))
 
     def _fail(self, error: HostError) -> None:
-        """Tells everyone, once."""
+        """Tell everyone, once."""
         if self.error is not None:
             return
         self.error = error

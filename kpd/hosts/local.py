@@ -20,7 +20,7 @@ class Local:
     programs: Path | None = None
 
     async def open(self) -> ChildChannel:
-        """Raises HostError (no_python)."""
+        """Raise HostError (no_python)."""
         # Not kpd's own environment: a job may read that of its supervisor, which is a fork of the helper.
         path = os.environ.get("PATH", os.defpath)
         if self.programs is not None:
@@ -32,7 +32,7 @@ class Local:
             raise HostError("no_python", f"cannot start {self.python}: {err}") from err
 
     async def trust(self, key: HostKey) -> None:
-        """Raises HostError (host_key): a child has no key."""
+        """Raise HostError (host_key): a child has no key."""
         raise HostError("host_key", f"{key.host}: this machine shows no key", "there is nothing to trust")
 
     async def close(self) -> None:

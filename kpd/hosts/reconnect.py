@@ -100,7 +100,7 @@ class Reconnector:
         self._wake()
 
     async def linked(self) -> Link:
-        """The link, once it is up. Raises HostError for what time does not heal."""
+        """Return the link, once it is up. Raises HostError for what time does not heal."""
         while True:
             if self._link is not None and self._link.up:
                 return self._link
@@ -116,7 +116,7 @@ class Reconnector:
             await self._news.wait()
 
     async def ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
-        """One request and its answer, asked again after a lost link: every request may be. Raises HostError."""
+        """Return one request and its answer, asked again after a lost link: every request may be. Raises HostError."""
         while True:
             link = await self.linked()
             try:
@@ -153,7 +153,7 @@ class Reconnector:
                 pause = min(pause * GROWTH, self._pace.most_s)
 
     async def _connected(self) -> Link:
-        """Raises HostError, whatever went wrong: nobody else would notice that the keeping has ended."""
+        """Raise HostError, whatever went wrong: nobody else would notice that the keeping has ended."""
         try:
             async with asyncio.timeout(self._pace.connect_s):
                 link = Link(self.name, await self.transport.open(), self._pace.heartbeat_s, self._pace.patience_s)

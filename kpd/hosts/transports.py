@@ -17,7 +17,7 @@ from kpd.workspace.transports import TRANSPORTS, is_here
 
 
 def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
-    """The host, not connected yet. Jobs and content of this workspace stay apart from those of others on it."""
+    """Return the host, not connected yet. Jobs and content of this workspace stay apart from those of others on it."""
     holder = f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}:{workspace.root}"
     return Host(
         name,
@@ -38,15 +38,15 @@ class UnusableTransport:
     error: HostError
 
     async def open(self) -> Channel:
-        """Raises HostError (config)."""
+        """Raise HostError (config)."""
         raise self.error.again()
 
     async def trust(self, key: HostKey) -> None:
-        """Raises HostError (config)."""
+        """Raise HostError (config)."""
         raise self.error.again()
 
     async def close(self) -> None:
-        """Holds nothing."""
+        """Hold nothing."""
 
 
 def _root(name: str, config: HostConfig, workspace: Workspace) -> PurePosixPath:

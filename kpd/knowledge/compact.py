@@ -53,13 +53,13 @@ async def compact(
     say: Callable[[str], None] = lambda text: None,
     limit: int = PAST,
 ) -> bool:
-    """Have the older entries of a task's memory summarised, when a prompt of `limit` characters would leave some out.
+    """Have the older entries of a task's memory summarised if a prompt of `limit` characters would leave some out.
 
-    The newest stay in full, as many as fit beside a summary: what is not shown is summarised. `summarise` gets a whole
-    question and returns the answer; it is asked once a portion, and after each the summary is written, so that a crash
-    costs no more than the last answer. An answer without the three sections is refused: that is told to `say` and in
-    the summary's file, and nothing is asked again before there are newer entries. An answer that comes when a person
-    has just changed the summary is dropped. Returns whether a summary was written. Raises OSError and whatever
+    Returns whether a summary was written. The newest entries stay in full, as many as fit beside a summary; the others
+    are summarised. `summarise` gets a whole question and returns the answer. It is asked once per portion, and the
+    summary is written after each, so that a crash costs no more than the last answer. An answer without the three
+    sections is refused: this is noted with `say` and in the summary's file, and nothing is asked again until there are
+    newer entries. An answer is dropped if a person has changed the summary meanwhile. Raises OSError and whatever
     `summarise` raises.
     """
     written = False
@@ -84,20 +84,20 @@ async def compact(
 
 
 def _due(workspace: Workspace, task: str, limit: int) -> tuple[list[MemoryEntry], str]:
-    """The entries to summarise, oldest first, and when the newest of all came about."""
+    """Return the entries to summarise, oldest first, and the time of the newest entry of all."""
     book, summary = notebook(workspace, task), read_summary(workspace, task)
     found = sorted((e for e in book.entries if e.at > summary.until), key=lambda entry: entry.at)
     if len(fitting(found, book.notes, summary.body, limit)) == len(found) or found[-1].at <= summary.refused:
         return [], ""
     kept = len(fitting(found, book.notes, "x" * limit, limit))
     due = len(found) - kept
-    while due < len(found) and found[due].at == found[due - 1].at:  # a summary stands for all of a second
+    while due < len(found) and found[due].at == found[due - 1].at:  # a summary covers all entries of a second
         due += 1
     return found[:due], found[-1].at
 
 
 def _portion(due: list[MemoryEntry]) -> list[MemoryEntry]:
-    """As many of the first as go into one question; those that came about in the same second go together."""
+    """Return the first entries, as many as go into one question; those of the same second stay together."""
     size, count = 0, 0
     while count < len(due) and (size < AT_ONCE or due[count].at == due[count - 1].at):
         size += min(len(due[count].text), LONGEST_ENTRY)

@@ -15,9 +15,11 @@ _TRIED = ("rejected", "failed")
 
 @dataclass(frozen=True, slots=True)
 class Efficacy:
-    """`fired` counts the candidates that a rule fired on; `tried` the iterations that started from such a one and aimed
-    at the rule; `accepted` those of them whose verdict accepts them. `gains` are what their verdicts measured, in
-    percent of time saved: none of one that did not build or was wrong.
+    """How often a rule fired, and what came of the attempts that aimed at it.
+
+    `fired` counts the candidates that the rule fired on, `tried` the iterations that started from such a candidate and
+    aimed at the rule, `accepted` those of them whose verdict accepts them. `gains` are what their verdicts measured, in
+    percent of time saved; an iteration that did not build or was wrong has none.
     """
 
     fired: int = 0
@@ -31,7 +33,7 @@ class Efficacy:
 
     @property
     def won_pct(self) -> float:
-        """The gain of an average try, where a loss counts as nothing, as it is not kept."""
+        """The gain of an average try, in percent of time saved. A loss counts as zero, as it is not kept."""
         return sum(max(gain, 0.0) for gain in self.gains) / self.tried if self.tried else 0.0
 
 
@@ -39,9 +41,9 @@ NEVER = Efficacy()
 
 
 def efficacy(runs: Iterable[Run]) -> dict[str, Efficacy]:
-    """By rule id, those that fired. Only ended iterations and kpd's own verdicts count: no claim, and no override.
+    """Compute the efficacy of each rule that fired, by its id. Only ended iterations and kpd's own verdicts count.
 
-    A candidate counts once, as it was measured first: when it is measured again its incumbent may be another one.
+    A candidate counts once, as it was measured first: when it is measured again, its incumbent may be another one.
     """
     fired: Counter[str] = Counter()
     tried: Counter[str] = Counter()
@@ -61,8 +63,11 @@ def efficacy(runs: Iterable[Run]) -> dict[str, Efficacy]:
 
 
 def by_efficacy(findings: Iterable[Finding], known: Mapping[str, Efficacy]) -> tuple[Finding, ...]:
-    """The severest first. Within a severity: what has helped before, by the gain of an average try; then what nobody
-    has tried; then what was tried in vain, the least often first. Otherwise as they come."""
+    """Sort the findings: the severest first, and equally severe ones by what their rules have achieved.
+
+    First come rules that have helped before, by the gain of an average try; then those that nobody has tried; then
+    those that were tried in vain, the least often tried first. Otherwise the order stays.
+    """
 
     def place(finding: Finding) -> tuple[int, int, float]:
         found = known.get(finding.rule, NEVER)
@@ -74,9 +79,9 @@ def by_efficacy(findings: Iterable[Finding], known: Mapping[str, Efficacy]) -> t
 
 
 def aimed_at(iteration: Iteration, fired: Iterable[str]) -> tuple[str, ...]:
-    """The rules that an iteration was to satisfy, each once: those it named, as far as there are such rules.
+    """Return the rules that an iteration aimed at, each once: the existing rules that it named.
 
-    One that named none aimed at those that had `fired` on what it started from and look at the metric it meant to move.
+    An iteration that named none aimed at those of the `fired` rules that look at the metric it expected to move.
     """
     named = tuple(dict.fromkeys(rule for rule in iteration.aims if rule in rule_ids()))
     return named or (() if iteration.expected is None else _looking(iteration.expected, fired))
@@ -88,7 +93,10 @@ def _looking(expected: Expectation, fired: Iterable[str]) -> tuple[str, ...]:
 
 
 def _tried(run: Run, iteration: Iteration) -> tuple[str, ...]:
-    """The rules that had fired on its parent and that it aimed at; none for what was never measured nor found bad."""
+    """Return the rules that had fired on the iteration's parent and that it aimed at.
+
+    There are none for an iteration that was neither measured nor found bad.
+    """
     parent = run.iteration(iteration.parent)
     if parent is None or parent.number == iteration.number or iteration.outcome in (None, "baseline"):
         return ()

@@ -1,4 +1,4 @@
-"""Writes the entries of a memory file. Text of others becomes one harmless line."""
+"""Writes the entries of a memory file. Text from others is escaped and put on one line."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -18,12 +18,15 @@ def heading(run: Run, arch: str = "") -> str:
 
 
 def title(run: Run, iteration: Iteration) -> str:
-    """With the time it began, as run ids start again when a workspace's log is thrown away."""
+    """Return the title of an entry, with the time when the iteration began.
+
+    Run ids start again when a workspace's log is deleted; the time makes the title unique.
+    """
     return f"### {run.id}.{iteration.number} · {when(iteration.started)}"
 
 
 def when(at: float) -> str:
-    """Unix time as UTC to the second, as text that sorts by time."""
+    """Format a Unix time in UTC, to the second, as text that sorts by time."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -35,7 +38,7 @@ def measured(
     before: Mapping[str, float],
     after: Mapping[str, float],
 ) -> Iterable[str]:
-    """The lines of an iteration that has ended; `before` and `after` are its parent's metrics and its own."""
+    """Yield the lines of an ended iteration; `before` and `after` are the metrics of its parent and its own."""
     yield f"- memo: {escaped(iteration.memo) or '(none)'}"
     marked = f"{outcome} by hand: {escaped(override(iteration.override))}" if iteration.override else outcome
     reason = "" if iteration.override else escaped(iteration_ended(cause))
@@ -53,7 +56,7 @@ def measured(
 
 
 def lineage(run: Run, number: int | None) -> set[int]:
-    """The iteration `number` and all that it goes back to; none for None."""
+    """Return the numbers of the iteration and of all its ancestors; none for None."""
     found: set[int] = set()
     while number is not None and number not in found and (iteration := run.iteration(number)) is not None:
         found.add(number)

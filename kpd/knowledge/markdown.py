@@ -10,7 +10,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownLine:
-    """`level` is that of a heading, 1 to 6, whose words are `title`; 0 for any other line."""
+    """A line of text. For a heading, `level` is 1 to 6 and `title` its words; for any other line `level` is 0."""
 
     text: str
     level: int = 0
@@ -18,9 +18,9 @@ class MarkdownLine:
 
 
 def lines(text: str, own: re.Pattern[str]) -> Iterator[MarkdownLine]:
-    """The lines of `text`. A fenced block has no headings, but a line that `own` matches ends any fence.
+    """Yield the lines of `text`. There are no headings in a fenced block, but a line that `own` matches ends any fence.
 
-    Those are kpd's own headings: a fence that somebody forgot to close must not swallow what kpd adds after it.
+    Such lines are kpd's own headings: a fence that a person forgot to close must not swallow what kpd adds after it.
     """
     fence = ""
     for text_line in text.split("\n"):
@@ -37,7 +37,7 @@ def lines(text: str, own: re.Pattern[str]) -> Iterator[MarkdownLine]:
 
 
 def cut(text: str, limit: int) -> str:
-    """`text` within `limit` characters, at a whole line; the last line is … where something is missing."""
+    """Shorten `text` to `limit` characters at the end of a line; the last line is then `…`."""
     if len(text) <= limit:
         return text
     whole = text[: max(limit - 1, 0)].rpartition("\n")[0]
@@ -45,7 +45,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def open_fence(text: str) -> str:
-    """The fence that `text` leaves open, empty where it leaves none."""
+    """Return the fence that `text` leaves open; empty when it leaves none."""
     fence = ""
     for line in text.split("\n"):
         fence = _after(line, fence)
@@ -53,7 +53,7 @@ def open_fence(text: str) -> str:
 
 
 def _after(line: str, fence: str) -> str:
-    """The fence that is open after `line`, with `fence` open before it."""
+    """Return the fence that is open after `line`, with `fence` open before it."""
     found = _FENCE.fullmatch(line)
     if found is None:
         return fence

@@ -20,7 +20,7 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import read_words
 
 PAST = 2_500
-"""Characters of earlier runs that a prompt takes: 1,000 tokens, some six entries. What is more is summarised."""
+"""The most characters on earlier runs in a prompt: 1,000 tokens, about six entries. The rest is summarised."""
 GUIDANCE = 2_000
 _SECTION = re.compile(r"^## .*$", re.MULTILINE)
 _LEFT_OUT = "(older entries are left out)"
@@ -37,19 +37,19 @@ def append(
     after: Mapping[str, float] = _NOTHING,
     arch: str = "",
 ) -> None:
-    """Add an iteration's entry, at the end of its run's section. Doing it again adds nothing. Raises OSError.
+    """Append an iteration's entry to its run's section; doing it again adds nothing. Raises OSError.
 
     `before` and `after` are the metrics of the iteration it was measured against and its own: with them the entry says
-    what became of the metric that was expected to move. `arch` is the device's, "sm_90" and the like.
+    what happened to the metric that was expected to move. `arch` is the device's architecture, such as "sm_90".
     """
     lines = entries.measured(run, iteration, outcome, cause, before, after)
     _add(workspace, run.task, entries.heading(run, arch), entries.title(run, iteration), lines)
 
 
 def overruled(workspace: Workspace, run: Run, chosen: Iteration, reason: str, at: float, arch: str = "") -> None:
-    """Note that a person made `chosen` the incumbent at `at` (Unix time), in place of what `run` still calls it.
+    """Record that a person made `chosen` the incumbent at `at` (Unix time), in place of the incumbent of `run`.
 
-    Says of each iteration that this undoes or takes up that it was rolled back, or chosen. Doing it again adds nothing.
+    Each iteration that this undoes or brings back gets an entry: rolled back, or chosen. Doing it again adds nothing.
     Raises OSError.
     """
     old = entries.lineage(run, run.incumbent)
@@ -63,7 +63,7 @@ def overruled(workspace: Workspace, run: Run, chosen: Iteration, reason: str, at
 
 
 def read(workspace: Workspace, task: str, limit: int) -> str:
-    """The newest part of a task's memory, at most `limit` characters, cut at an entry. Raises OSError."""
+    """Read the newest part of a task's memory, at most `limit` characters, cut between entries. Raises OSError."""
     text = _text(_path(workspace, task))
     if len(text) <= limit:
         return text
@@ -73,11 +73,11 @@ def read(workspace: Workspace, task: str, limit: int) -> str:
 
 
 def past(workspace: Workspace, task: str, run_id: str, limit: int = PAST, begun: float = 0.0) -> str:
-    """What earlier runs of a task have left, at most `limit` characters: it stays the same while a run goes on.
+    """Return what earlier runs of a task have left, at most `limit` characters; it does not change during a run.
 
-    People's notes first, then the summary in place of the entries that it stands for, then the newest entries in full.
-    `begun` is when the run began (Unix time): an older section of its id is another run's, as ids start again when a
-    workspace's log is thrown away. Empty for a task of which nothing is remembered. Raises OSError.
+    People's notes come first, then the summary in place of the entries that it stands for, then the newest entries in
+    full. `begun` is when the run began (Unix time): an older section with its id belongs to another run, as ids start
+    again when a workspace's log is deleted. Empty for a task without a memory. Raises OSError.
     """
     book, summary = notebook(workspace, task), read_summary(workspace, task)
     since = entries.when(begun)
@@ -92,9 +92,10 @@ def past(workspace: Workspace, task: str, run_id: str, limit: int = PAST, begun:
 
 
 def fitting(found: Iterable[MemoryEntry], notes: str, brief: str, limit: int) -> list[MemoryEntry]:
-    """The newest entries that a prompt of `limit` characters shows beside people's notes and a summary `brief`.
+    """Return the newest entries that a prompt of `limit` characters shows beside people's notes and a summary.
 
-    In the order of time. Long ones, which people may have written much below, are cut.
+    They are in the order of time. Long entries, below which people may have written much, are cut. `brief` is the
+    summary.
     """
     taken = sum(len(part) + 2 for part in _ahead(notes, brief, limit))
     cut_short = [replace(entry, text=cut(entry.text, limit // 3)) for entry in found]
@@ -102,7 +103,7 @@ def fitting(found: Iterable[MemoryEntry], notes: str, brief: str, limit: int) ->
 
 
 def _ahead(notes: str, brief: str, limit: int) -> list[str]:
-    """What stands before the entries."""
+    """Return the parts that come before the entries."""
     parts = [cut(notes, limit // 4)]
     if brief:
         parts.append("Older runs in brief:\n\n" + cut(brief, limit // 2))
@@ -110,13 +111,13 @@ def _ahead(notes: str, brief: str, limit: int) -> list[str]:
 
 
 def guidance(workspace: Workspace, task: str) -> tuple[str, str]:
-    """What people wrote under `## Avoid` and `## Try` in the task's memory, wherever that is. Raises OSError."""
+    """Read what people wrote under `## Avoid` and `## Try` anywhere in the task's memory. Raises OSError."""
     book = notebook(workspace, task)
     return cut(book.avoid, GUIDANCE), cut(book.wanted, GUIDANCE)
 
 
 def _newest(found: list[MemoryEntry], room: int) -> list[MemoryEntry]:
-    """The newest entries that fit into `room` characters with the headings of their runs, oldest first."""
+    """Return the newest entries that fit into `room` characters with the headings of their runs, oldest first."""
     kept: list[MemoryEntry] = []
     for entry in sorted(found, key=lambda entry: entry.at, reverse=True):
         above = 0 if kept and kept[-1].heading == entry.heading else len(f"## {entry.heading}\n\n")
@@ -147,12 +148,12 @@ def _text(path: Path) -> str:
 
 
 def notebook(workspace: Workspace, task: str) -> MemoryFile:
-    """A task's memory as it stands; empty when there is none. Raises OSError."""
+    """Read and parse a task's memory; empty when there is none. Raises OSError."""
     return read_notebook(_text(_path(workspace, task)))
 
 
 def _add(workspace: Workspace, task: str, heading: str, title: str, lines: Iterable[str]) -> None:
-    """An entry at the end of the file, below its run's heading, which comes again where others' words stand between."""
+    """Append an entry below its run's heading; the heading is repeated if another one stands in between."""
     path = _path(workspace, task)
     found = read_words(path)
     text = f"# What was tried on {task}\n" if found is None else found
@@ -166,7 +167,7 @@ def _add(workspace: Workspace, task: str, heading: str, title: str, lines: Itera
 
 
 def _append(path: Path, data: bytes) -> None:
-    """One write at the end of the file, whatever else has it open. A FIFO that nobody reads is an error, no wait."""
+    """Append `data` in one write, even if others have the file open. A FIFO without a reader raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o644)
     with os.fdopen(descriptor, "ab", buffering=0) as file:

@@ -19,11 +19,11 @@ _TITLE = re.compile(r"# What was tried on .*")
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """What is written of one iteration, which `began` at that time: UTC, as text that sorts by time.
+    """What is written about one iteration, which `began` at that time: UTC, as text that sorts by time.
 
-    `heading` is its run's, without the marks. `text` is all from its title on, people's own lines included. In an entry
-    that a person's decision added, `decided` says what became of the iteration, whatever was measured. `at` is when the
-    entry came about: when it was decided, or the iteration began.
+    `heading` is its run's, without the marks. `text` is everything from its title on, with people's own lines. In an
+    entry that a person's decision added, `decided` says what became of the iteration, whatever was measured. `at` is
+    when the entry came about: when that was decided, or the iteration began.
     """
 
     run: str
@@ -35,26 +35,26 @@ class MemoryEntry:
     decided: str = ""
 
     def line(self, name: str) -> str:
-        """What stands after `- name:`, unescaped; empty when there is no such line."""
+        """Return the text after `- name:`, unescaped; empty when there is no such line."""
         start = f"- {name}: "
         return next((bare(line[len(start) :].strip()) for line in self.text.split("\n") if line.startswith(start)), "")
 
     @property
     def outcome(self) -> tuple[str, bool]:
-        """The first word of its line `outcome`, and whether that was by hand; why stands behind a colon."""
+        """The first word of its line `outcome`, and whether it was set by hand; the reason after it is left out."""
         found = _OUTCOME.fullmatch(self.line("outcome"))
         return (found[1], bool(found[2])) if found else ("", False)
 
     @property
     def gain(self) -> float | None:
-        """That of its line `verdict`, in percent of time saved; None without one."""
+        """The gain in its line `verdict`, in percent of time saved; None when there is none."""
         found = _GAIN.fullmatch(self.line("verdict"))
         return float(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """`avoid` and `wanted` are what stands under people's `## Avoid` and `## Try`, `notes` all else of theirs."""
+    """A parsed memory file. `avoid` and `wanted` are people's `## Avoid` and `## Try`, `notes` their other text."""
 
     entries: tuple[MemoryEntry, ...] = ()
     avoid: str = ""
@@ -63,11 +63,11 @@ class MemoryFile:
 
 
 def read_notebook(text: str) -> MemoryFile:
-    """Any text is a notebook: what is not understood is notes.
+    """Parse the text of a memory file. Any text is valid: what is not understood is notes.
 
     A section `Avoid` or `Try`, of any level and in any case of letters, ends at the next heading that is not below it,
-    or where kpd goes on. Lines under an entry belong to it, with their headings; those between a run's heading and its
-    first entry belong to that entry.
+    or at kpd's next heading. Lines under an entry belong to it, with their headings; those between a run's heading and
+    its first entry belong to that entry.
     """
     reader = _Reader()
     for line in lines(text, _OWN):
@@ -109,7 +109,7 @@ class _Reader:
             (self._lines if self._in_run else self._notes).append(line.text)
 
     def _close(self) -> None:
-        """End the entry; what stands in a run without any entry is a note on that run."""
+        """End the entry; text in a run that has no entry is a note on that run."""
         text = "\n".join(self._lines).strip("\n")
         if self._open is not None:
             name, number, began, decided, at = self._open.groups()

@@ -16,7 +16,7 @@ from kpd.workspace.task import NAME
 
 MARK = "<!-- Written by kpd from the memories of all tasks, again and again: edit those, not this. -->"
 MOST = 6
-"""Of what was kept, and of what was not, in one section: the largest gains, and the newest."""
+"""The most lines in a section: of accepted candidates those with the largest gains, of the others the newest."""
 MATCHING = 4
 LONGEST_MEMO = 160
 KEPT = ("accepted", "accepted by hand")
@@ -26,8 +26,10 @@ _LINE = re.compile(r"- .* \((\S+) r\d+\.\d+\)")
 
 @dataclass(frozen=True, slots=True)
 class TriedIteration:
-    """One iteration that aimed at something. `word` is one of accepted, accepted by hand, rolled back, no gain, failed;
-    `gain` is in percent of time saved, None where nothing was measured. `at` is when it began, as text that sorts."""
+    """One iteration that aimed at something. `word` is accepted, accepted by hand, rolled back, no gain or failed.
+
+    `gain` is in percent of time saved, None where nothing was measured. `at` is when it began, as text that sorts.
+    """
 
     name: str
     word: str
@@ -43,9 +45,9 @@ class TriedIteration:
 
 
 def regenerate(workspace: Workspace) -> bool:
-    """Write PATTERNS.md anew, if that changes it: then True. Raises OSError.
+    """Write PATTERNS.md anew if its content changes, and return whether it was written. Raises OSError.
 
-    A file of that name whose first line is not kpd's is somebody's own, and stays.
+    A file of that name whose first line is not kpd's belongs to a person, and stays.
     """
     path = _path(workspace)
     before = read_words(path)
@@ -60,9 +62,10 @@ def regenerate(workspace: Workspace) -> bool:
 
 
 def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int, besides: str = "") -> str:
-    """What PATTERNS.md says of `rules`, in their order, at most `limit` characters: of `arch` first, a few lines each.
+    """Return what PATTERNS.md says of `rules`, in their order, at most `limit` characters and a few lines per rule.
 
-    `besides` is a task whose own patterns are left out, where its memory is told anyway. Raises OSError.
+    Lines of `arch` come first. `besides` is a task whose own patterns are left out, as its memory is shown anyway.
+    Raises OSError.
     """
     sections = _sections(read_words(_path(workspace)) or "")
     told: list[str] = []
@@ -76,7 +79,7 @@ def matching(workspace: Workspace, rules: Iterable[str], arch: str, limit: int, 
 
 
 def tried(workspace: Workspace, task: str) -> Iterator[TriedIteration]:
-    """The iterations of a task's memory that aimed at a finding and came to an end. Raises OSError."""
+    """Yield the iterations in a task's memory that aimed at a finding and came to an end. Raises OSError."""
     found = notebook(workspace, task).entries
     decided = {(entry.run, entry.number, entry.began): entry.decided for entry in found if entry.decided}
     for entry in found:
@@ -88,7 +91,7 @@ def tried(workspace: Workspace, task: str) -> Iterator[TriedIteration]:
 
 
 def _word(entry: MemoryEntry, decided: str) -> str:
-    """What became of it; empty for what was skipped, interrupted or lost to the infrastructure."""
+    """Return what became of the iteration; empty if it was skipped, interrupted or lost to the infrastructure."""
     if decided:
         return "rolled back" if decided == "rolled back" else "accepted by hand"
     word, by_hand = entry.outcome
@@ -100,7 +103,7 @@ def _word(entry: MemoryEntry, decided: str) -> str:
 
 
 def _arch(heading: str) -> str:
-    """What a run's heading says it ran on: the architecture, or the device in a heading that does not name that."""
+    """Return the architecture in a run's heading, or its device when the heading names no architecture."""
     where, *arch = bare(heading).split(" · ")[2:] or ("unknown",)
     return arch[0] if arch else where.partition("/")[2] or where
 
@@ -126,7 +129,7 @@ def _telling(those: list[TriedIteration]) -> list[TriedIteration]:
 
 
 def _sections(text: str) -> dict[str, list[tuple[str, str]]]:
-    """By rule, each line of the file with its architecture."""
+    """Parse the file: for each rule, its lines with their architectures."""
     found: dict[str, list[tuple[str, str]]] = {}
     rule = arch = ""
     for line in text.split("\n"):
@@ -145,7 +148,7 @@ def _task(line: str) -> str:
 
 
 def _whole(lines: list[str], limit: int) -> str:
-    """As many whole lines as fit, and no heading without a line below it."""
+    """Join as many whole lines as fit, without a heading that has no line below it."""
     kept: list[str] = []
     for line in lines:
         limit -= len(line) + 1
@@ -158,7 +161,7 @@ def _whole(lines: list[str], limit: int) -> str:
 
 
 def _tasks(workspace: Workspace) -> list[str]:
-    """The tasks of which there is a memory; a summary or a README is none."""
+    """Return the tasks that have a memory; a summary or a README is not one."""
     own = ("README", _path(workspace).stem)
     files = (path for path in workspace.memory.glob("*.md") if path.is_file())
     return sorted(path.stem for path in files if NAME.fullmatch(path.stem) and path.stem not in own)

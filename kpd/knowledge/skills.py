@@ -19,7 +19,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """`signal` says in a line when it applies; `body` is the rest of the file."""
+    """The content of a skill file: `signal` says in one line when it applies; `body` is the rest."""
 
     id: str
     signal: str
@@ -28,31 +28,29 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """All that could be read, by id, and by the names of their files what is wrong with the others."""
+    """The skills that could be read, by id; and for each file that could not, what is wrong with it."""
 
     by_id: dict[str, Skill]
     bad: Mapping[str, str] = field(default_factory=dict)
 
     def catalogue(self, kind: Literal["cpu", "gpu"] | None = None) -> str:
-        """One line a skill: what an agent chooses from before it reads a body.
+        """Return one line per skill, from which an agent chooses before it reads a body.
 
-        With `kind` without the skills of rules that only look at the other kind of device. One that belongs to no rule
-        is for both.
+        With `kind`, the skills of rules for the other kind of device are left out. A skill without a rule is for both.
         """
         others = {rule.id for rule in rules()} - {rule.id for rule in rules(kind)}
         return "\n".join(f"{skill.id}: {skill.signal}" for id, skill in sorted(self.by_id.items()) if id not in others)
 
 
 class BadSkill(ValueError):
-    """A skill file that is not one; the message says what is wrong with it."""
+    """A file that is not a valid skill; the message says what is wrong with it."""
 
 
 def load_skills(workspace: Workspace | None = None) -> Skills:
-    """Those of plug-ins' rules and the shipped ones, overridden and added to by the workspace's.
+    """Read the skills of plug-ins' rules, the shipped ones, and the workspace's, which override both.
 
-    A bad file hides nothing.
-
-    Every file is read anew, which takes a millisecond: who asks once an iteration has each edit in the next one.
+    A bad file does not hide others, or the shipped one of the same name. All files are read anew, which takes a
+    millisecond: a caller that asks once per iteration has each edit in the next one.
     """
     found: dict[str, Skill] = {}
     bad: dict[str, str] = {}
@@ -75,7 +73,7 @@ def load_skills(workspace: Workspace | None = None) -> Skills:
 
 
 def read_skill(path: Path) -> Skill:
-    """Raises BadSkill, also for what is no regular file or cannot be read."""
+    """Read and parse a skill file. Raises BadSkill, also for a file that is not regular or cannot be read."""
     if not _ID.fullmatch(path.stem):
         raise BadSkill("a skill is named after its rule: lower-case letters, digits and _")
     try:
@@ -91,7 +89,7 @@ def read_skill(path: Path) -> Skill:
     lines = [line.strip() for line in body.splitlines()]
     for section in SECTIONS:
         if lines.count(section) != 1:
-            raise BadSkill(f"the line `{section}` must be there once")
+            raise BadSkill(f"the line `{section}` must appear exactly once")
     if sorted(SECTIONS, key=lines.index) != list(SECTIONS):
         raise BadSkill(f"the sections must come in the order {', '.join(SECTIONS)}")
     return Skill(path.stem, signal[1], body.strip())

@@ -24,11 +24,11 @@ _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`until` is when the newest entry that it stands for began, `runs` names the runs of all of them.
+    """A summary of older entries of a memory.
 
-    `text` holds the three sections, `more` whatever else people have written into it, which stands first so that it
-    is never taken for a part of a section. `refused` is when the newest entry began that there was when an answer
-    could not be used.
+    `until` is when the newest of its entries began, `runs` names the runs of all of them. `text` holds the three
+    sections, `more` whatever people have added, which comes first so that it is never taken for a part of a section.
+    `refused` is set when an answer could not be used: the time at which the newest entry of that moment began.
     """
 
     until: str = ""
@@ -57,7 +57,10 @@ def summary_path(workspace: Workspace, task: str) -> Path:
 
 
 def read_summary(workspace: Workspace, task: str) -> Summary:
-    """Whatever people have made of it: without its line `Covers …` it stands for no entry. Raises OSError."""
+    """Read a task's summary, however people have edited it. Raises OSError.
+
+    Without its line `Covers …` it stands for no entry.
+    """
     text = read_words(summary_path(workspace, task)) or ""
     own = {_TITLE.format(task=task), _OPENING.format(task=task)}
     covers = refused = None
@@ -78,9 +81,9 @@ def read_summary(workspace: Workspace, task: str) -> Summary:
 
 
 def sections_of(reply: str) -> str | None:
-    """The three sections of a model's reply as items of harmless words, or None when it has not each of them once.
+    """Parse a model's reply into the three sections, with escaped items; None unless it has each section once.
 
-    What stands before the first is left out, and so are headings and fences inside.
+    What comes before the first is left out, and so are headings and fences inside.
     """
     found: dict[str, list[str]] = {}
     into: list[str] | None = None
@@ -107,6 +110,6 @@ def _section(title: str) -> str:
 
 
 def _words(text: str) -> str:
-    """A line of a reply without its list mark. It may have been escaped before, as what it summarises is."""
+    """Return a line of a reply without its list mark, escaped once, even if the reply escaped it already."""
     stripped = _ITEM.sub("", text.strip(), count=1)
     return "" if stripped.startswith(("```", "~~~")) else escaped(bare(stripped))

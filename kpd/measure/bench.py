@@ -14,12 +14,12 @@ from kpd.text.faults import wrong as told
 
 Say = Callable[[str], None]
 Counted = Callable[[Callable[[int], str]], str]
-"""A shell script made from `calls(number)`: the command line of a process that calls the kernel so often a case."""
+"""A function that makes a shell script from `calls(number)`: a command with so many calls of the kernel per case."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltObject:
-    """A candidate that was built: the host's job whose `out/` folder holds it, and what the compiler said."""
+    """A built candidate: the id of the host's job whose `out/` folder holds it, and what the compiler said."""
 
     job: str
     cached: bool
@@ -38,7 +38,7 @@ class CheckPassed:
 
 
 class CheckFailed(Exception):
-    """The candidate computes something else, breaks, hangs, or writes where it must not: see `wrong`."""
+    """The candidate gives wrong results, crashes, hangs, or writes where it must not: see `wrong`."""
 
     def __init__(self, wrong: WrongResult) -> None:
         super().__init__(told(wrong))
@@ -55,10 +55,10 @@ class CompilerListing:
 
 @dataclass(frozen=True, slots=True)
 class LaunchFilter:
-    """Which kernel launches of a process a profiler of GPUs looks at, at most `most` of them.
+    """The kernel launches of a process that a GPU profiler looks at, at most `most` of them.
 
-    `kernel` is a regular expression for their names; empty takes any. `marked` are only those between
-    cudaProfilerStart and cudaProfilerStop, as kpd's driver calls them around what it measures.
+    `kernel` is a regular expression for the kernels' names; empty means any kernel. With `marked`, only launches
+    between cudaProfilerStart and cudaProfilerStop count: kpd's driver calls these around what it measures.
     """
 
     kernel: str = ""
@@ -67,72 +67,72 @@ class LaunchFilter:
 
 
 class Bench(Protocol):
-    """A task made ready on a host. `job` names are the caller's: the host runs each of them at most once."""
+    """A task made ready on a host. The caller chooses the ids in `job`: the host runs each id at most once."""
 
     @property
     def work(self) -> Mapping[str, CaseWork]:
-        """What each case must move and compute at the least."""
+        """The least that each case must move and compute."""
 
     @property
     def peaks(self) -> tuple[float | None, float | None]:
-        """What the device can do at best, measured: bandwidth past all caches in GB/s, arithmetic in GFLOP/s."""
+        """The measured peaks of the device: bandwidth past all caches in GB/s, and arithmetic in GFLOP/s."""
 
     async def remeasure(self) -> None:
-        """Measure once more what the device can do: `work` and `peaks` are then by the better figures.
+        """Measure the limits of the device again; `work` and `peaks` then use the better figures.
 
-        It was perhaps slowed when that was measured. Only the first time that it is asked for.
+        The device may have been slowed down during the first measurement. Only the first call measures.
         """
 
     @property
     def device(self) -> Device:
-        """What candidates are measured on."""
+        """The device that candidates are measured on."""
 
     @property
     def checks_alone(self) -> bool:
-        """Whether a check must have the device for itself: on a GPU; on a CPU it runs beside what is timed."""
+        """Whether a check needs the device for itself: true on a GPU; on a CPU a check runs beside what is timed."""
 
     @property
     def launches(self) -> LaunchFilter:
-        """Which of a candidate's kernel launches are profiled, on a GPU."""
+        """The kernel launches of a candidate that are profiled on a GPU."""
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        """The pristine task with `files` laid over it, as a tree on the host; its digest.
+        """Put the pristine task, with `files` in place of its own, on the host as a tree. Return its digest.
 
-        What this bench has staged or built before costs no round trip, here and in `build`.
+        Nothing is sent again for what this bench has staged or built before, here and in `build`.
         """
 
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
-        """Raises BuildError, the candidate's fault."""
+        """Build the staged `tree` with the editable `files`. Raises BuildError when the candidate is at fault."""
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
-        """Compare with the oracle on fresh secret seeds. `built` is an Object's job. Raises CheckFailed."""
+        """Compare the outputs with the oracle on fresh secret seeds. `built` is a build job. Raises CheckFailed."""
 
     def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:
-        """At most `processes` fresh processes, numbered from `first`, both objects in each, as they end.
+        """Yield a sample from each of at most `processes` fresh processes, numbered from `first`, as they end.
 
-        Closing the generator ends the job. What it yields stays true, and is the same when it is asked for again; there
-        are fewer when the job was ended before it was asked for. Raises CheckFailed.
+        Each process times both objects. Closing the generator ends the job. Samples that were yielded stay valid, and
+        the same job yields them again; if it was ended early, there are fewer. Raises CheckFailed.
         """
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
-        """Look for accesses out of bounds that a check cannot see, if the task asks for that. Raises CheckFailed."""
+        """Look for out-of-bounds accesses that a check cannot see, if the task asks for it. Raises CheckFailed."""
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:
-        """The cases that the task holds out, for the baseline (no incumbent) or a candidate that is to be accepted.
+        """Measure the cases that the task holds out: None when it holds none out. Raises CheckFailed.
 
-        None when it holds none out. Raises CheckFailed.
+        This is for the baseline (`incumbent` is None) and for a candidate that is about to be accepted.
         """
 
     async def forget(self, job: str) -> None:
-        """Let a job of check or time run again when it is next asked for, if the host can be reached; end it first."""
+        """End a check or timing job and let it run again when it is next asked for, if the host can be reached."""
 
     async def listing(self, built: str) -> CompilerListing:
-        """What the compiler wrote in build job `built`."""
+        """Return what the compiler wrote in build job `built`."""
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
-        """Run a script that a profiler needs, where the candidate is timed."""
+        """Run a script that a profiler needs, on the device where candidates are timed."""
 
     async def output(self, job: str, name: str, limit: int) -> bytes:
-        """What a job has left in its `out/`. Raises HostError."""
+        """Read a file that a job left in its `out/` folder. Raises HostError."""

@@ -11,11 +11,14 @@ from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject
 
 MOST = 32
-"""Objects to remember, the latest used: an iteration needs the candidate's and the incumbent's."""
+"""The number of objects to remember, the last used ones: an iteration needs the candidate's and the incumbent's."""
 
 
 class BuildCache:
-    """Forgotten as a whole when the host has lost something, or the link: who knows what else has happened there."""
+    """The trees and objects that a host is known to have.
+
+    All of it is forgotten when the host has lost something, or after the link was down: more may be gone.
+    """
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -24,9 +27,9 @@ class BuildCache:
         self._objects: OrderedDict[str, tuple[str, BuiltObject]] = OrderedDict()
 
     async def stage(self, files: Mapping[str, bytes], whole: Mapping[str, bytes]) -> str:
-        """The tree of a candidate's `files`, laid over its task: `whole`. Raises HostError.
+        """Stage `whole`, the task with a candidate's `files` in it, and return the tree's digest. Raises HostError.
 
-        One that is known is untouched, or will not be read: its object is there.
+        A known tree is not sent again: it is unchanged on the host, or not needed because its object is there.
         """
         key = self._key(files)
         known = self._objects[key][0] if key in self._objects else self._trees.get(key)
@@ -37,7 +40,7 @@ class BuildCache:
     async def build(
         self, tree: str, files: Mapping[str, bytes], build: Callable[[], Awaitable[BuiltObject]]
     ) -> BuiltObject:
-        """What was built of these files, or else is now. Raises what `build` raises."""
+        """Return the object of these files: the known one, or else what `build` returns. Raises what `build` raises."""
         key = self._key(files)
         if key in self._objects:
             self._objects.move_to_end(key)
@@ -51,9 +54,9 @@ class BuildCache:
 
     @asynccontextmanager
     async def again_if_gone(self, *built: str) -> AsyncIterator[None]:
-        """Where these objects' jobs are used: if the host has lost something, all is staged and built when next asked.
+        """Run a block that uses these build jobs. If the host has lost a file, forget all that was staged and built.
 
-        Raises HostError.
+        It is then staged and built again when next asked for. Raises HostError.
         """
         try:
             yield
@@ -66,7 +69,7 @@ class BuildCache:
             raise
 
     def may_be_touched(self) -> None:
-        """A candidate's code is about to run, as the user whose the trees are: the host has to look at them again."""
+        """Forget the staged trees: a candidate is about to run as the user who owns them, and may change them."""
         self._trees.clear()
 
     def _key(self, files: Mapping[str, bytes]) -> str:

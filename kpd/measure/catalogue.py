@@ -12,27 +12,27 @@ from kpd.workspace.task import Task
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> Bench:
-    """Build what the task's candidates are measured with, and measure what the device can do.
+    """Build what the task's candidates are measured with, and measure the peaks of the device.
 
-    Raises BuildError and TaskError, the task's fault, HostError, and PlugInError.
+    Raises BuildError and TaskError when the task is at fault, HostError, and PlugInError.
     """
     make_ready = _imported(task, "is measured with", _of(task).bench)
     return cast(Bench, await make_ready(host, task, device, say))
 
 
 def flags_of(task: Task) -> AllowList | None:
-    """The compiler flags that a candidate may set; None where kpd knows no compiler. Raises PlugInError."""
+    """Return the compiler flags that a candidate may set; None where kpd knows no compiler. Raises PlugInError."""
     reference = _of(task).flags
     return cast(AllowList, _imported(task, "has the flags of", reference)) if reference else None
 
 
 def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
-    """The kind of device for a task in this language; one with its own benchmark may ask for a GPU."""
+    """Return the kind of device that a task in this language needs; one with its own benchmark may ask for a GPU."""
     if need.device:
         return need.device
     try:
         found = LANGUAGES.get(language)
-    except PlugInError:  # said where the task is read
+    except PlugInError:  # reported where the task is read
         found = None
     if found is None:
         return "cpu"
@@ -41,7 +41,7 @@ def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
 
 def _of(task: Task) -> Language:
     found = LANGUAGES.get(task.language)
-    assert found is not None  # a task is read with its language
+    assert found is not None  # a task with an unknown language cannot be loaded
     return found
 
 

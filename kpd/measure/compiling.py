@@ -25,9 +25,9 @@ MEANING: dict[Kind, str] = {
 
 
 class BuildError(Exception):
-    """The candidate does not build. `str()` is the first error, `log` all that the compiler said, `kind` as MEANING.
+    """The candidate does not build. `str()` is the first error, `log` the whole output, `kind` a key of MEANING.
 
-    `limit_s` is set where the compiler did not end within it.
+    `limit_s` is set when the compiler did not finish within that many seconds.
     """
 
     def __init__(self, message: str, log: str, kind: Kind, limit_s: float | None = None) -> None:
@@ -38,25 +38,25 @@ class BuildError(Exception):
 
     @property
     def fault(self) -> NotBuilt:
-        """As a candidate's fault."""
+        """The error as a candidate's fault."""
         return NotBuilt(str(self), self.kind, self.limit_s)
 
     @property
     def told(self) -> str:
-        """What whoever mends it is to read: of which kind it is, and the lines of the log that matter."""
+        """The text for the agent that repairs the candidate: the kind of error and the important lines of the log."""
         if self.kind == "timeout":
             return f"{self}: {MEANING[self.kind]}"
         return f"a {self.kind} error ({MEANING[self.kind]}):\n{useful(self.log)}"
 
 
 def readable(stderr: bytes) -> str:
-    """What the compiler said, at most LOG_LIMIT characters of it."""
+    """Decode what the compiler printed; keep at most LOG_LIMIT characters."""
     text = stderr.decode(errors="replace")
     return text if len(text) <= LOG_LIMIT else f"{text[:LOG_LIMIT]}\n[{len(text) - LOG_LIMIT} more characters]\n"
 
 
 def useful(log: str) -> str:
-    """The first errors with the source lines that follow them; the whole log where no line looks like an error."""
+    """Return the first errors with the source lines below them, or the whole log when no line looks like an error."""
     kept: list[str] = []
     errors = 0
     follows = False
@@ -74,19 +74,19 @@ def useful(log: str) -> str:
 
 
 def first_error(log: str) -> str:
-    """One line for a table."""
+    """Return the first error of a compiler's log in one line, at most 300 characters."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     error = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "the compiler gave no reason")
-    if tool := _TOOL.match(error):  # what it was given is a temporary file
+    if tool := _TOOL.match(error):  # its input is a temporary file, whose name says nothing
         line = f" (line {tool['line']} of the PTX)" if tool["line"] else ""
         return f"{tool['tool']}{line}: {error[tool.end() :]}"[:300]
     return re.sub(r"^\S*/(?=[^/\s:]+:)|(fatal )?error: ", "", error)[:300]
 
 
 def kind_of(log: str) -> Kind:
-    """What the first error of a failed compilation is about."""
+    """Classify the first error of a failed compilation."""
     first = next((line for line in log.splitlines() if _ERROR.search(line)), "")
-    if first.startswith("ptxas "):  # it has no linker's trouble but this
+    if first.startswith("ptxas "):  # its only linking error
         return "structural" if "Unresolved extern" in first else "semantic"
     place = _IN_SOURCE.match(first)
     in_source = place and not place["file"].rsplit("/")[-1].startswith("harness.") and "fatal error:" not in first
@@ -94,5 +94,5 @@ def kind_of(log: str) -> Kind:
 
 
 def warnings(log: str) -> int:
-    """How many the compiler gave."""
+    """Count the compiler's warnings."""
     return len(_WARNING.findall(log))

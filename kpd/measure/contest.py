@@ -9,7 +9,7 @@ from kpd.measure.judge import LOOKS, BadSamples, decide
 from kpd.measure.samples import ProcessSample
 
 MOST_TAINTED = 15
-"""So many disturbed processes in one contest mean that the machine is busy with something else."""
+"""More disturbed processes than this in one contest mean that the machine is busy with other work."""
 MOST = LOOKS[-1] + MOST_TAINTED
 
 
@@ -23,13 +23,15 @@ async def contest(
     keep: Callable[[tuple[ProcessSample, ...]], None],
     thorough: bool = False,
 ) -> tuple[ProcessSample, ...]:
-    """All samples, disturbed ones too; `keep` is told after every one. `job` names a job on the host.
-    `thorough` goes on to the last look, however clear it is before.
+    """Time both objects until the verdict is settled; return all samples, disturbed ones too.
 
-    One job would run all processes that a verdict can ever need, and is ended as soon as the verdict is settled. It has
-    the same name after a restart, so what it reported is read, not measured again; where it was ended before the
-    verdict was settled, another one goes on. Raises Incorrect when an output is wrong while timed, HostError (busy)
-    when too many processes are disturbed.
+    `keep` is called with all samples after each new one. `job` makes the id of a job on the host from a short name.
+    With `thorough`, processes run up to the last look, however clear the verdict is before.
+
+    One job could run all processes that a verdict can need; it is ended as soon as the verdict is settled. It has the
+    same id after a restart, so what it reported is read, not measured again. If it was ended before the verdict was
+    settled, another job goes on. Raises CheckFailed when an output is wrong while timed, and HostError (busy) when too
+    many processes are disturbed.
     """
     samples: tuple[ProcessSample, ...] = ()
     jobs: list[str] = []
@@ -45,7 +47,7 @@ async def contest(
                     if not decide(samples, min_gain_pct, thorough):
                         break
     except (HostError, BadSamples) as err:
-        for name in jobs:  # what is asked for again is to be measured again, not read again
+        for name in jobs:  # a retry has to measure again, not to read the old results
             await bench.forget(name)
         if isinstance(err, BadSamples):
             raise HostError("host", str(err), "resume to measure again") from err

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 BUILD_FILE = "build.json"
-"""Where a candidate sets flags, if the task lets it."""
+"""The file in which a candidate sets flags, if the task allows it."""
 MOST = 32
 """Flags that one candidate may set."""
 LONGEST = 80
@@ -23,20 +23,23 @@ class FlagError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The flags in `exact`, and those that one of `shapes` fits; a flag in `takes` has its value in the next word."""
+    """The allowed flags: those in `exact`, and those that match one of `shapes`.
+
+    A flag in `takes` has its value in the next word.
+    """
 
     exact: frozenset[str]
     shapes: tuple[re.Pattern[str], ...]
     takes: frozenset[str] = frozenset()
 
     def allows(self, flag: str) -> bool:
-        """Whether a candidate may set `flag`."""
+        """Return whether a candidate may set `flag`."""
         return len(flag) <= LONGEST and (flag in self.exact or any(shape.fullmatch(flag) for shape in self.shapes))
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """The flags in `text`, split at blanks (there is no quoting), each as one word: `-Xptxas -O3` as `-Xptxas=-O3`.
+        """Split `text` into flags, each as one word: `-Xptxas -O3` becomes `-Xptxas=-O3`. There is no quoting.
 
-        Raises FlagError naming the first that is refused.
+        Raises FlagError, which names the first flag that is refused.
         """
         flags: list[str] = []
         for word in text.split():
@@ -45,20 +48,20 @@ class AllowList:
             else:
                 flags.append(word)
         if len(flags) > MOST:
-            raise FlagError(f"{len(flags)} compiler flags, and {MOST} are allowed")
+            raise FlagError(f"{len(flags)} compiler flags, but at most {MOST} are allowed")
         for flag in flags:
             if not self.allows(flag):
                 near = difflib.get_close_matches(flag, self.exact, n=1, cutoff=0.8)
-                hint = f"did you mean {near[0]}?" if near else "only flags that tune code generation are"
+                hint = f"did you mean {near[0]}?" if near else "only flags that tune code generation are allowed"
                 raise FlagError(f"the compiler flag {flag[:LONGEST]!r} is not allowed; {hint}")
         return tuple(flags)
 
     def of_build_json(self, raw: bytes) -> tuple[str, ...]:
-        """The flags that a candidate's build.json asks for: {"flags": "-O2 …"}. Raises FlagError."""
+        """Parse the flags in a candidate's build.json, {"flags": "-O2 …"}. Raises FlagError."""
         try:
             table = json.loads(raw)
         except (ValueError, RecursionError) as err:
             raise FlagError(f"build.json is not JSON: {err}") from err
         if not isinstance(table, dict) or table.keys() != {"flags"} or not isinstance(table["flags"], str):
-            raise FlagError('build.json must hold exactly one key, "flags", and its value a text such as "-O2"')
+            raise FlagError('build.json must have exactly one key, "flags", whose value is a string such as "-O2"')
         return self.parse(table["flags"])

@@ -13,11 +13,11 @@ SEED = 20_150_423
 
 
 def half_width(values: Sequence[float], confidence: float) -> float:
-    """Half the width of the symmetric bootstrap interval around the mean of `values`, one value a cluster.
+    """Compute half the width of the bootstrap interval around the mean of `values`, one value a cluster.
 
-    Clusters are drawn with replacement, always from the same seed, and the interval holds the `confidence` share of the
-    resampled means. That is too narrow for few clusters, so it is stretched by sqrt(n / (n - 1)) * t / z (Hesterberg,
-    "What Teachers Should Know About the Bootstrap", 2015). Raises ValueError on fewer than two values.
+    Clusters are drawn with replacement, always from the same seed; the symmetric interval holds the `confidence` share
+    of the resampled means. That is too narrow for few clusters, so it is stretched by sqrt(n / (n - 1)) * t / z
+    (Hesterberg, "What Teachers Should Know About the Bootstrap", 2015). Raises ValueError on fewer than two values.
     """
     n = len(values)
     if n < 2:
@@ -31,10 +31,10 @@ def half_width(values: Sequence[float], confidence: float) -> float:
 
 
 def t_quantile(p: float, dof: int) -> float:
-    """Student's t below which the share `p` lies, for `dof` degrees of freedom.
+    """Compute the value of Student's t below which the share `p` lies, for `dof` degrees of freedom.
 
-    One and two degrees have closed forms; from three up it is the expansion 26.7.5 of Abramowitz and Stegun, at
-    p = 0.995 less than 0.8 % below the truth.
+    One and two degrees have closed forms; from three up it is the expansion 26.7.5 of Abramowitz and Stegun, at p =
+    0.995 less than 0.8 % below the truth.
     """
     if dof == 1:
         return tan(pi * (p - 0.5))

@@ -9,14 +9,15 @@ from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure.bench import Say
 
 GONE = 90
-"""A script exits with this when a file that it starts from is not on the host any more."""
+"""The exit status of a script that misses a file on the host."""
 
 
 async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
-    """The job's result when its script came to an end or to its time limit. Raises HostError for everything else.
+    """Run a job, or read its result if it has run, and return that. `say` is called with its stderr.
 
-    What was killed from outside, or lost, or disturbed says nothing about a candidate; it is forgotten, so that it can
-    run again.
+    The result is returned when the script came to its end or to its time limit. A job that was killed from outside,
+    lost or disturbed says nothing about a candidate: it is forgotten, so that it can run again. Raises HostError for
+    that, and for all other trouble of the host.
     """
 
     def show(stream: str, data: bytes) -> None:
@@ -35,40 +36,40 @@ async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
 
 
 async def forget(host: Host, id: str) -> None:
-    """Let a job run again when it is next asked for, if the host can be reached; end it first."""
+    """End a job and let it run again when it is next asked for, if the host can be reached."""
     if host.up:
         await host.kill(id)
         await host.forget(id)
 
 
 def cut_short(result: JobResult) -> bool:
-    """Whether the job was ended from outside: by an operator's skip, a shutdown, a crash.
+    """Return whether the job was ended from outside: by an operator's skip, a shutdown, or a crash.
 
-    If that was before it was asked for (`cached`), or the host fell, nothing is wrong: what it did not come to may be
-    run now.
+    This is no error if it happened before the result was asked for (`cached`), or if the host went down: the rest of
+    the work may run now.
     """
     return result.reason in ("killed", "lost")
 
 
 async def refuse_unfinished(host: Host, result: JobResult) -> None:
-    """Raises HostError when the script did not come to its end or to its time limit; the job is forgotten then."""
+    """Raise HostError when the script reached neither its end nor its time limit; forget the job then."""
     if cut_short(result) or (result.rc < 0 and not result.reason):
         ended = result.reason or f"ended by signal {-result.rc}"
         await host.forget(result.id)
         raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")
     if result.rc == GONE:
         await host.forget(result.id)
-        raise HostError("not_found", f"{host.name}: what job {result.id} starts from is gone: {tail(result.stderr)}")
+        raise HostError("not_found", f"{host.name}: job {result.id} needs a file that is gone: {tail(result.stderr)}")
 
 
 async def unreported(host: Host, result: JobResult, why: str) -> HostError:
-    """The error for a job that ended without a report that can be read; it is forgotten, so that it can run again."""
+    """Return the error for a job that ended without a readable report, and forget the job so that it can run again."""
     await host.forget(result.id)
     return HostError("host", f"{host.name}: job {result.id} did not report: {why}; {tail(result.stderr)}")
 
 
 def key(kind: str, *parts: str | bytes) -> str:
-    """A job's id from all that its outcome depends on: the host then runs it once, and its folder is the cache."""
+    """Hash all that a job's outcome depends on into its id: the host runs it once, and its folder is the cache."""
     hashed = hashlib.sha256()
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part
@@ -77,15 +78,15 @@ def key(kind: str, *parts: str | bytes) -> str:
 
 
 def out(host: Host, job: str, name: str) -> str:
-    """The path on the host of a file that a job left in its `out/`."""
+    """Return the path on the host of the file `name` in a job's `out/` folder."""
     return f"{host.root}/jobs/{job}/out/{name}"
 
 
 def tail(output: bytes, lines: int = 3) -> str:
-    """The last few lines of what a program said, as one."""
+    """Return the last few lines of a program's output, joined into one line."""
     return " · ".join(output.decode(errors="replace").split("\n")[-lines - 1 :]).strip(" ·")
 
 
 def words(parts: Iterable[str]) -> str:
-    """Arguments for a shell."""
+    """Quote the arguments for a shell and join them."""
     return " ".join(shlex.quote(part) for part in parts)

@@ -23,30 +23,30 @@ from kpd.model.verdicts import Gain, HeldOut, Rule, Verdict, VerdictWord
 CONFIDENCE = 0.99
 LOOKS = (2, 3, 5, 7, 9, 11, 13, 15)
 FEWEST = 5
-"""Fewer processes than this may show that a candidate is slower, and nothing else."""
+"""With fewer processes than this the only possible decision is that the candidate is slower."""
 FAR_PCT = 10.0
-"""At the first look only a candidate that takes so much longer is slower: by chance two processes can look alike."""
+"""At the first look only a gain below minus this is "slower": two processes can agree by chance."""
 
 
 class BadSamples(ValueError):
-    """No verdict can be had: times that are no times, uneven cases, or too few processes without a taint."""
+    """The samples allow no verdict: impossible times, uneven cases, or too few untainted processes."""
 
 
 def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
-    """What the untainted samples support. Raises BadSamples."""
+    """Compute the verdict that the untainted samples support. Raises BadSamples."""
     ratios = _ratios(clean(samples))
     if len(ratios) < LOOKS[0]:
-        raise BadSamples(f"only {len(ratios)} untainted processes, and a verdict needs {LOOKS[0]}: a busy machine?")
+        raise BadSamples(f"only {len(ratios)} untainted processes, a verdict needs {LOOKS[0]}: is the machine busy?")
     found = _look(ratios, min_gain_pct)
     accepted = found.wins and _won_before(ratios, min_gain_pct)
     return Verdict(found.word, found.gain, len(ratios), accepted, _rule(found, accepted, min_gain_pct), min_gain_pct)
 
 
 def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool = False) -> int:
-    """How many more processes the verdict needs; 0 when it is settled, or `thorough` has all that there may be.
+    """Return how many more processes are needed until the next look; 0 when the verdict is settled.
 
-    Tainted samples do not count, so their retakes are asked for; when to give up on those is the caller's to say.
-    Raises BadSamples.
+    With `thorough` it is settled only at the last look. Tainted samples do not count, so they are measured again; the
+    caller decides when to give up on them. Raises BadSamples.
     """
     ratios = _ratios(clean(samples))
     missing = next((look - len(ratios) for look in LOOKS if look > len(ratios)), 0)
@@ -59,11 +59,11 @@ def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool
 
 
 def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
-    """The samples without a taint, by process number, checked. Raises BadSamples."""
+    """Check the samples and return those without a taint, in the order of their process numbers. Raises BadSamples."""
     kept = sorted((sample for sample in samples if not sample.taint), key=lambda sample: sample.process)
     for sample, following in pairwise(kept):
         if sample.process == following.process:
-            raise BadSamples(f"process {sample.process} is there twice")
+            raise BadSamples(f"process {sample.process} appears twice")
         if sample.cases.keys() != following.cases.keys() or (sample.score is None) != (following.score is None):
             raise BadSamples(f"processes {sample.process} and {following.process} timed different cases")
     for sample in kept:
@@ -75,13 +75,16 @@ def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
 
 
 def log_ratio(case: CaseSample) -> float:
-    """Logarithm of incumbent's over candidate's time: the median over the A B B A quads, positive when B is quicker."""
+    """Compute the logarithm of the incumbent's time over the candidate's: the median over the A B B A quads.
+
+    It is positive when the candidate, B, is quicker.
+    """
     a, b = case.a_ns, case.b_ns
     return median(log(sum(a[at : at + 2])) - log(sum(b[at : at + 2])) for at in range(0, len(a), 2))
 
 
 def percent(ratio: float) -> float:
-    """A log ratio as percent of time saved, kept finite for ratios that no machine gives."""
+    """Convert a log ratio to percent of time saved; very large ratios are clamped so that it stays finite."""
     return -100 * expm1(min(-ratio, 700.0))
 
 
@@ -98,7 +101,7 @@ def _ratios(samples: Sequence[ProcessSample]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What some processes say by themselves; `wins` is an acceptance that has yet to be confirmed."""
+    """What the processes so far show by themselves; `wins` is an acceptance that is not confirmed yet."""
 
     word: VerdictWord
     gain: Gain
@@ -119,13 +122,13 @@ def _look(ratios: Sequence[float], min_gain_pct: float) -> _Look:
 
 
 def _won_before(ratios: Sequence[float], min_gain_pct: float) -> bool:
-    """Whether the look before this one won, too, with processes enough to be believed."""
+    """Return whether the look before this one won, too, with at least FEWEST processes."""
     before = max((look for look in LOOKS if look < len(ratios)), default=0)
     return before >= FEWEST and _look(ratios[:before], min_gain_pct).wins
 
 
 def _rule(found: _Look, accepted: bool, min_gain_pct: float) -> Rule:
-    """Which rule decided."""
+    """Return the rule that decided."""
     if accepted:
         return "confirmed"
     if found.word == "faster":
@@ -136,7 +139,7 @@ def _rule(found: _Look, accepted: bool, min_gain_pct: float) -> Rule:
 
 
 FINAL = "final.json"
-"""What was found, in the iteration's folder."""
+"""The file in the iteration's folder with the result on the held-out cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +158,10 @@ class HeldOutResult:
 
 
 def held_out(verdict: Verdict, final: HeldOutResult, min_gain_pct: float) -> Verdict:
-    """The verdict with what the held-out cases say.
+    """Add the result on the held-out cases to the verdict, and reject a candidate that is slower on them.
 
-    None is accepted that is slower on them in both halves, and by more than `min_gain_pct` and twice the half-width of
-    the verdict's own interval: so much a single A B B A can be off by luck.
+    It is rejected only if both halves are slower, and by more than `min_gain_pct` and more than the width of the
+    verdict's own interval: a single A B B A can be off by that much by chance.
     """
     if final.incumbent is None:
         return replace(verdict, held_out=HeldOut(final.name, final.score))

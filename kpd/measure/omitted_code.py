@@ -7,7 +7,7 @@ import re
 from itertools import islice
 
 LONGEST = 120
-"""Characters of a comment that may be an elision: they are short, and what is longer is prose."""
+"""The most characters of a comment that stands for omitted code; a longer one is prose."""
 MOST_WORDS = 7
 _C_MARK = re.compile(r"//+|/\*+|^\s*\*+(?!/)")
 _SCRIPT_MARK = re.compile(r"#+")
@@ -37,12 +37,12 @@ _BESIDE_DOTS = re.compile(
     rf"(?: {_VERB})?(?: {_KEPT})?(?: {_PLACE})?"
     r"|(?:.* )?(?:unchanged|unmodified|omitted|elided|goes here|code here)(?: .*)?"
 )
-"""With dots, in a comment that has its line for itself."""
+"""For a comment with dots that is alone on its line."""
 _KEPT_BY_DOTS = re.compile(r"\b(?:unchanged|unmodified|omitted|elided)\W{0,3}(?:\.\.\.|…)", re.IGNORECASE)
 
 
 def elided(path: str, line: str) -> bool:
-    """Whether `line` of the file `path` has a comment in place of code; JSON has no comments."""
+    """Return whether a comment in `line` of the file `path` stands for omitted code. JSON has no comments."""
     if path.endswith(".json"):
         return False
     mark = _SCRIPT_MARK if path.endswith((".py", ".toml")) else _C_MARK
@@ -56,7 +56,7 @@ def _stands_for_code(before: str, mark: str, comment: str) -> bool:
         return False
     dotted = said.startswith(_DOTS) or said.endswith(_DOTS)
     if dotted and not re.search(r"\w", said):
-        return not mark.lstrip().startswith("*")  # within a comment it is a part of a drawing
+        return not mark.lstrip().startswith("*")  # inside a longer comment it may be part of a drawing
     words = re.findall(r"[a-z]+", said.lower())
     sentence = " ".join(words)
     if _WHOLE.fullmatch(sentence):

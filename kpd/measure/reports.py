@@ -13,16 +13,16 @@ from kpd.measure.bench import Say
 from kpd.model.codec import CodecError
 
 LONGEST = 16 << 20
-"""Bytes of one report; the usual is some ten thousand."""
+"""The most bytes of one report; usually it has about ten thousand."""
 
-TOLD = 300  # characters of how a lease was lost
+TOLD = 300  # characters of the text on how a lease was lost
 
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """A line of stdout without its newline, and where it stands there.
+    """A line of stdout without its newline, and its start and end there in bytes.
 
-    `taint` says in words who else was on the device meanwhile; empty when nobody was seen.
+    `taint` names the other processes on the device meanwhile; it is empty when none were seen.
     """
 
     text: bytes
@@ -32,14 +32,14 @@ class ReportLine:
 
 
 class LineReader:
-    """The whole lines of a stream that comes in pieces. What follows the last newline is no line."""
+    """A parser that turns a stream of pieces into whole lines. What follows the last newline is not a line yet."""
 
     def __init__(self) -> None:
         self._start = 0
         self._rest = bytearray()
 
     def add(self, piece: OutputChunk) -> list[ReportLine]:
-        """The lines that the piece completes. Raises CodecError when one has no end, or when bytes are missing."""
+        """Return the lines that `piece` completes. Raises CodecError when a line is too long or bytes are missing."""
         if piece.offset != self._start + len(self._rest):
             raise CodecError(f"bytes are missing before {piece.offset}")
         whole, newline, rest = piece.data.rpartition(b"\n")
@@ -57,16 +57,17 @@ class LineReader:
 
 
 class DeviceWatch:
-    """Who else was on the device, and when: the supervisor looks now and then, and a time is a size of stdout.
+    """The other processes on the device, and when they were there, as the supervisor sees them now and then.
 
-    What was seen was there at most from the last clear look to the next. So a line is tainted when its process ran in
-    between, and it is known whether it is only when a look has come with the line written; at once, if nobody looks.
+    A time here is a size of stdout in bytes. A process that was seen was there at most from the last clear look to the
+    next one. So a line is tainted when its process ran in between; that is known only after a look that came later than
+    the line, or at once if nobody looks.
     """
 
     def __init__(self, watched: bool) -> None:
         self.known = 0.0 if watched else math.inf
         self.seen: list[tuple[float, float, str]] = []  # since, until, who
-        self.lost = ""  # how the lease came to be no longer the job's alone, in words
+        self.lost = ""  # how the job lost its exclusive lease, in words
         self._notes = JobNotes()
 
     def add(self, data: bytes) -> None:
@@ -90,7 +91,10 @@ class DeviceWatch:
             self.seen[-1] = (since, size, who)
 
     def judge(self, line: ReportLine) -> ReportLine:
-        """The line with its taint: also that of the process that ran at the next clear look, its line not yet begun."""
+        """Return the line with its taint, if others were on the device while its process ran.
+
+        That includes the process that was running at the next clear look, before it wrote its line.
+        """
         for since, until, who in self.seen:
             if line.start <= until and line.end > since:
                 return replace(line, taint=f"foreign processes on the device: {who}")
@@ -98,10 +102,10 @@ class DeviceWatch:
 
 
 async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGenerator[ReportLine | JobResult]:
-    """The job's lines, and at last its result; closing the generator early ends the job in the background.
+    """Yield the job's lines, and at last its result. Closing the generator early ends the job in the background.
 
-    Raises CodecError when the job writes what can be no reports, and HostError: `busy` for a lease that was lost, as
-    soon as that is known. Lines that are held then are not yielded.
+    Raises CodecError when the job writes something that is not a report, and HostError: `busy` for a lost lease, as
+    soon as that is known. Lines that wait for a look at that moment are not yielded.
     """
     lines = LineReader()
     watch = DeviceWatch(spec.lease is not None and spec.lease.gpu)
@@ -109,7 +113,7 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
     async with contextlib.aclosing(host.follow(spec)) as pieces:
         async for piece in pieces:
             if isinstance(piece, JobResult):
-                # A taint by those whom the notes have told of is on their lines already; a lost lease counts besides.
+                # Processes in the notes have tainted their lines already; a lost lease counts in any case.
                 if piece.taint and (not watch.seen or piece.lease_lost):
                     raise HostError("busy", f"{host.name}: {piece.taint}")
                 watch.known = math.inf

@@ -15,9 +15,9 @@ from kpd.workspace.expr import ExprError
 from kpd.workspace.task import TASK_FILE, Task, TaskError
 
 CACHED_MARGIN = 2.0
-"""What a CPU's caches and arithmetic may be better than measured: by its clock, or by code that no compiler writes."""
+"""How many times better than measured a CPU's caches and arithmetic may be: a faster clock, or hand-written code."""
 MEMORY_MARGIN = 1.25
-"""What a GPU's memory may be better than measured: it is within some percent of what its makers promise."""
+"""How many times better than measured a GPU's memory may be: it comes within some percent of the data sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Roofline:
     peak_gflops: float
 
     def gbs(self, footprint: float) -> float:
-        """GB/s for a working set of so many bytes, on straight lines over the footprint's logarithm."""
+        """Interpolate the bandwidth in GB/s for a working set of `footprint` bytes, linearly in its logarithm."""
         footprints = [point for point, _ in self.bandwidth]
         at = bisect_left(footprints, footprint)
         if at == 0 or at == len(footprints):
@@ -40,7 +40,7 @@ class Roofline:
         return low + (high - low) * log(footprint / below) / log(above / below)
 
     def better(self, other: "Roofline") -> "Roofline":
-        """The larger figure of each two, for a device that was slowed when one was measured."""
+        """Combine two rooflines by the larger of each two figures: the device may have been slowed in one of them."""
         bandwidth = tuple((footprint, max(gbs, other.gbs(footprint))) for footprint, gbs in self.bandwidth)
         return Roofline(bandwidth, max(self.peak_gflops, other.peak_gflops))
 
@@ -50,31 +50,31 @@ class Roofline:
         return self.bandwidth[-1][1]
 
     def compute_us(self, flops: float) -> float:
-        """Microseconds that the arithmetic alone would take."""
+        """Compute the microseconds that the arithmetic alone takes at the peak."""
         return flops / self.peak_gflops / 1e3
 
     def time_floor(self, bytes: float | None, flops: float | None, cached: bool = True) -> float | None:
-        """The least microseconds for a call that moves `bytes` and does `flops`; None when neither is known.
+        """Compute the least microseconds for a call that moves `bytes` and does `flops`; None when neither is known.
 
-        Where the buffers of a timed case are used again and again, some cache may hold them (`cached`): the footprint
-        is taken to be the bytes that a call moves. Else all come from memory.
+        With `cached`, the buffers of a timed case are used again and again, and a cache may hold them: the footprint is
+        taken to be the bytes that a call moves. Otherwise all bytes come from memory.
         """
         floors = [bytes / (self.gbs(bytes) if cached else self.memory_gbs) / 1e3] if bytes else []
         floors += [self.compute_us(flops)] if flops else []
         return max(floors, default=None)
 
     def least_cached(self, bytes: float | None, flops: float | None) -> float | None:
-        """The microseconds that no call can undercut where its data may be in any cache; None when nothing is known."""
+        """Compute the microseconds that no call can undercut if any cache may hold its data; None if unknown."""
         fastest = max(gbs for _, gbs in self.bandwidth)
         least = [bytes / fastest / 1e3] if bytes else []
         least += [self.compute_us(flops)] if flops else []
         return max(least) / CACHED_MARGIN if least else None
 
     def least_streamed(self, bytes: float | None, flops: float | None) -> float | None:
-        """The same where every call finds its data in memory.
+        """Compute the microseconds that no call can undercut when it reads its data from memory; None if unknown.
 
-        The bandwidths were measured with the data in the L2 as far as it fits, so they are more than generous.
-        Operations are not counted: tensor cores do many times as many as the peak that was measured.
+        The bandwidths were measured with the data in the L2 as far as it fits, so this is generous. Operations are not
+        counted: tensor cores do many times as many as the peak that was measured.
         """
         if not bytes:
             return None
@@ -83,7 +83,7 @@ class Roofline:
 
 
 def roofline_of(said: bytes) -> Roofline:
-    """The roofline that a program has printed. Raises CodecError, also for figures that make no sense."""
+    """Parse the roofline that a program printed. Raises CodecError, also for figures that make no sense."""
     found = decode(said, Roofline)
     rising = all(smaller[0] < larger[0] for smaller, larger in pairwise(found.bandwidth))
     speeds = [gbs for _, gbs in found.bandwidth] + [found.peak_gflops]
@@ -93,7 +93,7 @@ def roofline_of(said: bytes) -> Roofline:
 
 
 async def measured(host: Host, spec: JobSpec, what: str, again: bool) -> Roofline:
-    """What the job that measures `what` has found: now, or when it ran first; with `again` now in any case.
+    """Run the job that measures `what` and return its roofline; an earlier result is used unless `again` is set.
 
     Raises HostError.
     """
@@ -110,9 +110,9 @@ async def measured(host: Host, spec: JobSpec, what: str, again: bool) -> Rooflin
 
 
 def work(task: Task, roofline: Roofline, dims: Mapping[str, int], cached: bool = True) -> CaseWork:
-    """What the task's [roofline] says of a case; `cached` as in `time_floor`.
+    """Evaluate the task's [roofline] for a case with these `dims`; `cached` is as in `time_floor`.
 
-    Raises TaskError when it names a dim that the harness has not.
+    Raises TaskError when [roofline] names a dim that the harness does not have.
     """
     sides = (task.roofline.bytes, task.roofline.flops)
     try:

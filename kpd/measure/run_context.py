@@ -8,12 +8,12 @@ from kpd.hosts.preflight.probe import HostFacts, measuring_cpu, spare_cpus
 from kpd.model.hosts import Device
 
 NICE = 10
-"""Builds count a tenth to the kernel: else it would move other processes to the CPU that is timed on."""
+"""The niceness of builds. Without it the kernel would move other processes to the CPU that is timed on."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Pinned to some CPUs or not, under a lease or not, with these variables set."""
+    """The conditions in which a program runs: its CPUs (empty: any), lease, environment variables and niceness."""
 
     cpus: tuple[int, ...] = ()
     lease: LeaseRequest | None = None
@@ -21,22 +21,22 @@ class RunContext:
     nice: int = 0
 
     def spec(self, job: str, script: str, limit_s: float, stdin: bytes = b"") -> JobSpec:
-        """The job that runs `script` here."""
+        """Return the job that runs `script` in this context, for at most `limit_s` seconds."""
         return JobSpec(
             job, script, limit_s, stdin, env=dict(self.env), cpus=self.cpus, lease=self.lease, nice=self.nice
         )
 
 
 def timed_context(facts: HostFacts, device: Device, env: Mapping[str, str] = {}) -> RunContext:
-    """Where candidates are timed: on one CPU, or on a GPU on which nobody else computes."""
+    """Return the context in which candidates are timed: on one CPU, or on a GPU that nobody else uses."""
     cpu = measuring_cpu(facts) if device.kind == "cpu" else None
     return RunContext(() if cpu is None else (cpu,), LeaseRequest(device.id, gpu=device.kind == "gpu"), env)
 
 
 def untimed_context(facts: HostFacts, device: Device) -> RunContext:
-    """Where programs run that must not disturb what is timed: on the other CPUs, or while nothing is timed.
+    """Return the context for programs that must not disturb what is timed: on the other CPUs.
 
-    The second where the host has no other CPU, or cannot keep a program from one.
+    Where the host has no other CPU, or cannot pin programs to CPUs, it holds the device's lease instead.
     """
     cpus = spare_cpus(facts)
     return RunContext(cpus, nice=NICE) if cpus else RunContext(lease=LeaseRequest(device.id))

@@ -8,10 +8,10 @@ from kpd.model.codec import CodecError, decode, encode
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """A batch is `reps` calls in a row; quad i is A B B A. Of a task's own benchmark there is one batch of each.
+    """Batches of `reps` calls each; quad i is A B B A. A task's own benchmark gives one batch of each side.
 
-    `a_ns` and `b_ns` are the batches' nanoseconds in the order they ran: quad i holds a[2i], b[2i], b[2i+1], a[2i+1].
-    A is the incumbent, B the candidate.
+    `a_ns` and `b_ns` are the batches' nanoseconds in the order they ran: quad i holds a[2i], b[2i], b[2i+1], a[2i+1]. A
+    is the incumbent, B the candidate.
     """
 
     reps: int
@@ -27,7 +27,10 @@ class Batches:
 
 @dataclass(frozen=True, slots=True)
 class ClockReadings:
-    """A GPU while a case was timed: the least and most that was read. `reasons` are NVML's bits for a lowered clock."""
+    """A GPU while a case was timed: the least and the most of each reading.
+
+    `reasons` are NVML's bits for a lowered clock.
+    """
 
     sm_mhz: tuple[float, float]
     mem_mhz: tuple[float, float]
@@ -38,7 +41,7 @@ class ClockReadings:
 
 @dataclass(frozen=True, slots=True)
 class CaseSample(Batches):
-    """One case in one process. `device_ns` is what one call of each took on the device, without the launch.
+    """One case in one process. `device_ns` is the time of one call of A and of B on the device, without the launch.
 
     On a GPU the batches find their data in its memory; those of `warm` find it in the L2.
     """
@@ -50,10 +53,10 @@ class CaseSample(Batches):
 
 @dataclass(frozen=True, slots=True)
 class ProcessSample:
-    """One fresh process. `taint` says in words why its times should not be believed; empty when they should.
+    """One fresh process. `taint` says why its times should not be believed; it is empty when they should.
 
-    `score` is what a task's own benchmark makes of its cases, as a time: then the verdict is about it, and the cases,
-    if there are any, tell where.
+    `score` is the score of a task's own benchmark, as a time. The verdict is then about it, and the cases, if there are
+    any, show where the difference comes from.
     """
 
     process: int
@@ -63,17 +66,17 @@ class ProcessSample:
 
     @property
     def judged(self) -> dict[str, CaseSample]:
-        """What the verdict is about, by name."""
+        """The cases that the verdict is about, by name; the score alone if there is one."""
         return self.cases if self.score is None else {"score": self.score}
 
 
 def samples_to_json(samples: tuple[ProcessSample, ...]) -> bytes:
-    """The samples as they lie in `timing.json`."""
+    """Encode the samples as `timing.json` holds them."""
     return encode({"version": 1, "samples": samples})
 
 
 def samples_from_json(raw: bytes | str) -> tuple[ProcessSample, ...]:
-    """Samples as `samples_to_json` wrote them. Raises CodecError on anything else, odd or uneven batches included."""
+    """Decode samples that `samples_to_json` wrote. Raises CodecError on anything else, and on uneven batches."""
     frame = decode(raw, _Frame)
     if frame.version != 1:
         raise CodecError(f"timing.json has version {frame.version}; this kpd reads version 1")
@@ -94,14 +97,14 @@ class _Frame:
 
 
 MOVED_SHARE = 0.1
-"""So much may the clock move within a case; more, and some quads were timed on another machine than the others."""
+"""The share by which the clock may vary within a case: with more, its quads cannot be compared."""
 
 
 def taint(case: str, seen: ClockReadings) -> str:
-    """Why the times of the case should not be believed, in words; empty when they should."""
+    """Return why the times of the case should not be believed; empty when they should."""
     if slowed := lowered(case, seen):
         return slowed
-    if seen.reasons & clocks.IDLE:  # it was read while nothing ran, which says nothing
+    if seen.reasons & clocks.IDLE:  # a reading while nothing ran says nothing about the case
         return ""
     least, greatest = sorted(seen.sm_mhz)
     if greatest - least > MOVED_SHARE * greatest:
@@ -110,7 +113,7 @@ def taint(case: str, seen: ClockReadings) -> str:
 
 
 def lowered(case: str, seen: ClockReadings) -> str:
-    """Why the GPU lowered its clock during the case, when that is trouble; in words, empty when it did not."""
+    """Return why the GPU lowered its clock during the case, if that is a problem; empty when it did not."""
     reasons = clocks.words(seen.reasons & clocks.TROUBLE)
     if reasons:
         return (
@@ -120,7 +123,7 @@ def lowered(case: str, seen: ClockReadings) -> str:
 
 
 def both(one: ClockReadings | None, other: ClockReadings | None) -> ClockReadings | None:
-    """The spread of two, as far as they are known."""
+    """Merge two readings into one spread; where one is None, return the other."""
     if one is None or other is None:
         return one or other
     return ClockReadings(

@@ -13,10 +13,10 @@ from kpd.model.scores import Direction
 
 @dataclass(frozen=True, slots=True)
 class CaseWork:
-    """What one call of a case moves and computes at the least, and the time the machine's roofline allows for it.
+    """The least that one call of a case moves and computes, and the time the machine's roofline allows for it.
 
-    `compute_us` is the time that the arithmetic alone would take; where it is the roofline, memory is not the limit.
-    In less than `least_us` nothing computes the case on this machine, whatever it does.
+    `compute_us` is the time that the arithmetic alone would take; where it equals the roofline, memory is not the
+    limit. No program can compute the case on this machine in less than `least_us`.
     """
 
     bytes: float | None = None
@@ -27,10 +27,10 @@ class CaseWork:
 
 
 def score(samples: Iterable[ProcessSample], direction: Direction = "lower") -> float:
-    """Geometric mean over the cases of the candidate's median time of a call, in microseconds; lower is better.
+    """Compute the geometric mean over the cases of the candidate's median time of a call, in microseconds.
 
-    Where the task's own benchmark gives a score, it is the median of that; one of which a higher is better was sampled
-    as its inverse. Raises BadSamples, also when no sample is untainted.
+    Where the task's own benchmark gives a score, it is the median of that. A score for which higher is better was
+    sampled as its inverse, and is inverted back. Raises BadSamples, also when no sample is untainted.
     """
     kept = _some(samples)
     us = geometric_mean(_median_us([sample.judged[name] for sample in kept], "b_ns") for name in kept[0].judged)
@@ -38,7 +38,7 @@ def score(samples: Iterable[ProcessSample], direction: Direction = "lower") -> f
 
 
 def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -> tuple[CaseTime, ...]:
-    """Each case's times and gain, with what `work` says of it; a case that `work` lacks has no roofline.
+    """Compute each case's times and gain, and add what `work` says of it. A case not in `work` has no roofline.
 
     Raises BadSamples, also when no sample is untainted.
     """
@@ -62,7 +62,7 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -
 
 
 def impossible(cases: Iterable[CaseTime], work: Mapping[str, CaseWork]) -> Impossible | None:
-    """The case that took the smallest part of the time that it needs at the least; None without such."""
+    """Find a case that was faster than the machine allows, the most extreme one; None when there is none."""
     found = [
         (case.candidate_us / least, case, least)
         for case in cases

@@ -13,7 +13,7 @@ from kpd.workspace.sections import ProtectedSection, splice, split
 from kpd.workspace.task import Task
 
 UNFINISHED = r"\b(TODO|FIXME)\W{0,3}implement|\bimplementation (goes )?here\b|\byour code (goes )?here\b"
-"""A place that somebody else is asked to fill in."""
+"""Text that asks somebody else to fill in code."""
 TRIPWIRES: tuple[tuple[str, str], ...] = (
     (r"same as before", "elided code"),
     (UNFINISHED + "|not implemented", "unfinished code"),
@@ -53,26 +53,26 @@ PYTHON_TRIPWIRES: tuple[tuple[str, str], ...] = (
         "remembers results",
     ),
 )
-"""For Python, where a candidate can have one process with what judges it."""
+"""The patterns for Python, where a candidate may share a process with the code that judges it."""
 _COMPILED, _COMPILED_PYTHON = (
     tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in table)
     for table in (TRIPWIRES, (*TRIPWIRES, *PYTHON_TRIPWIRES))
 )
 LONGEST_LINE = 1000
-"""Characters of a line that are looked at: the patterns may take quadratic time."""
+"""Characters of a line that are searched: the patterns may take quadratic time."""
 _EMPTY_BODY = re.compile(r"\)\s*\{\s*\}")
 
 
 def protected_touched(editable: Iterable[str], proposed: Iterable[str]) -> tuple[str, ...]:
-    """The proposed paths that are not the agent's to write."""
+    """Return the proposed paths that the agent may not write."""
     allowed = set(editable)
     return tuple(path for path in proposed if path not in allowed)
 
 
 def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The proposed files; of one in sections only the kernel section, in the task's own file.
+    """Return the proposed files; for the file in sections, only its kernel section is taken, into the task's own file.
 
-    Raises ProtectedSection, which names the file, and SectionError for marks in disorder.
+    Raises ProtectedSection, which names the file, and SectionError for section marks that are missing or misplaced.
     """
     name = task.sectioned
     if name not in proposed:
@@ -85,9 +85,9 @@ def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str]) -> tuple[str, ...]:
-    """What looks suspicious in the lines that the candidate adds: `kernel.c:12 reads or replaces the clock`.
+    """List what looks suspicious in the lines that the candidate adds: `kernel.c:12 reads or replaces the clock`.
 
-    `protected` are the task's other files: a candidate in Python has no business with its modules.
+    `protected` are the task's other files: a candidate in Python must not import them.
     """
     python = (*_COMPILED_PYTHON, *_imports(protected))
     flags: list[str] = []
@@ -108,7 +108,7 @@ def tripwires(before: Mapping[str, bytes], after: Mapping[str, bytes], protected
 
 
 def added(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
-    """The lines of `after`, with their numbers from 1, that stand nowhere in `before`."""
+    """Yield the lines of `after` that appear nowhere in `before`, with their numbers from 1."""
     old = set(before.decode(errors="replace").splitlines())
     for number, line in enumerate(after.decode(errors="replace").splitlines(), 1):
         if line not in old:
@@ -116,7 +116,7 @@ def added(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _imports(protected: Iterable[str]) -> Iterator[tuple[re.Pattern[str], str]]:
-    """An import of one of these files, by its own name or below its folder's."""
+    """Yield a pattern for an import of one of these files, by its name or its folder's name."""
     modules = {part for path in protected if path.endswith(".py") for part in path.removesuffix(".py").split("/")}
     if modules:
         names = "|".join(map(re.escape, sorted(modules)))

@@ -211,7 +211,7 @@ def _again_asked(state: State, at: float, fact: AgainAsked) -> State:
 
 @reduces(QueueOrdered)
 def _queue_ordered(state: State, at: float, fact: QueueOrdered) -> State:
-    """Those that are named come before all that are queued later."""
+    """Return those that are named come before all that are queued later."""
     for turn, run in enumerate(fact.runs, -len(fact.runs)):
         state = on_run(state, run, turn=turn)
     return state

@@ -11,5 +11,5 @@ TROUBLE = 0x08 | 0x20 | 0x40 | 0x80
 
 
 def words(reasons: int) -> tuple[str, ...]:
-    """The reasons among these bits, each once; idling is none."""
+    """Return the reasons among these bits, each once; idling is none."""
     return tuple(dict.fromkeys(word for bit, word in _WORDS.items() if reasons & bit))

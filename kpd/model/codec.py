@@ -16,12 +16,12 @@ class CodecError(ValueError):
 
 
 def encode(value: Any) -> bytes:
-    """Any noun, event body or plain value as one line of JSON (no newline inside)."""
+    """Return any noun, event body or plain value as one line of JSON (no newline inside)."""
     return msgspec.json.encode(value)
 
 
 def jsonable(value: Any) -> Any:
-    """`value` as JSON has it: objects, arrays, strings, numbers, true, false, null."""
+    """Return `value` as JSON has it: objects, arrays, strings, numbers, true, false, null."""
     return json.loads(encode(value))
 
 
@@ -34,7 +34,7 @@ def decode(raw: bytes | str, kind: type[T]) -> T:
 
 
 def fact_from(kind: str, body: bytes | str) -> Fact:
-    """The fact named `kind` with the fields in `body`. Raises CodecError on an unknown kind or a wrong field."""
+    """Return the fact named `kind` with the fields in `body`. Raises CodecError on an unknown kind or a wrong field."""
     cls = FACTS.get(kind)
     if cls is None:
         raise CodecError(f"unknown kind of event {kind!r}: written by a newer kpd?")
@@ -47,7 +47,7 @@ def fact_from(kind: str, body: bytes | str) -> Fact:
 
 
 def _upgraded(kind: str, body: bytes | str, cls: type[Fact]) -> Fact:
-    """A fact as an older kpd has written it. Raises CodecError."""
+    """Return a fact as an older kpd has written it. Raises CodecError."""
     try:
         return msgspec.convert(UPGRADES[kind](decode(body, dict)), cls)
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as err:

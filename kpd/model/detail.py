@@ -27,7 +27,7 @@ class Detail:
     ended: e.IterationEnded | None = None
 
     def has(self, step: StepName) -> bool:
-        """Whether the step has finished."""
+        """Return whether the step has finished."""
         return getattr(self, _FIELDS[step]) is not None
 
     def with_fact(self, fact: e.Fact) -> "Detail":

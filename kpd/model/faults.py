@@ -193,10 +193,10 @@ IsIncorrect = Incorrect | IncorrectTimed | IncorrectHeldOut
 
 
 def outcome_of(fault: CandidateFault) -> Literal["failed", "rejected"]:
-    """Whether there was a candidate that could be judged."""
+    """Return whether there was a candidate that could be judged."""
     return "failed" if isinstance(first(fault), NotBuilt | UnusableReply) else "rejected"
 
 
 def first(fault: CandidateFault) -> RepairableFault:
-    """The fault itself, also of one that was not mended."""
+    """Return the fault itself, also of one that was not mended."""
     return fault.fault if isinstance(fault, NotMended) else fault

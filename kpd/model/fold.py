@@ -20,7 +20,7 @@ _BESIDES = (acts,)
 
 
 def fold(state: State, event: e.Event) -> State:
-    """The state after `event`. An event the state has already seen changes nothing."""
+    """Return the state after `event`. An event the state has already seen changes nothing."""
     if event.seq <= state.seq:
         return state
     folder = REDUCERS.get(type(event.fact))
@@ -240,7 +240,7 @@ def _explained(state: State, at: float, fact: e.Explained) -> State:
 
 @reduces(e.Faulted)
 def _faulted(state: State, at: float, fact: e.Faulted) -> State:
-    """What the steps have found was of the candidate at fault; what its agent said of it holds until it says more."""
+    """Return what the steps have found was of the candidate at fault; what its agent said of it holds until it says more."""
     return on_iteration(
         state, fact, flags=(), score=None, roofline_pct=None, verdict=None, bottleneck="", rules=(), review=""
     )
@@ -248,7 +248,7 @@ def _faulted(state: State, at: float, fact: e.Faulted) -> State:
 
 @reduces(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
-    """An iteration that was given up gives back the operator's notes that it took: the next one reads them."""
+    """Return an iteration that was given up gives back the operator's notes that it took: the next one reads them."""
     state = on_iteration(state, fact, status=Done(fact.outcome, fact.cause, at, fact.exhausted))
     run = state.runs.get(fact.run)
     if run is None or fact.outcome not in ("skipped", "interrupted"):
@@ -259,7 +259,7 @@ def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
 
 @reduces(e.Accepted)
 def _accepted(state: State, at: float, fact: e.Accepted) -> State:
-    """What a person decided can be undone until kpd accepts something else."""
+    """Return what a person decided can be undone until kpd accepts something else."""
     run = state.runs.get(fact.run)
     before = run.incumbent if run is not None and fact.override else None
     state = on_iteration(state, fact, override=fact.override)

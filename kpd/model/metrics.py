@@ -157,18 +157,18 @@ _OF_CASE = re.compile(r"(\w+)\[(.+)\]", re.DOTALL)
 
 
 def of_case(name: str, case: str) -> str:
-    """The name of metric `name` for one case."""
+    """Return the name of metric `name` for one case."""
     return f"{name}[{case}]"
 
 
 def parted(name: str) -> tuple[str, str]:
-    """A metric's name without its case, and the case; empty for one of all cases."""
+    """Return a metric's name without its case, and the case; empty for one of all cases."""
     found = _OF_CASE.fullmatch(name)
     return (found[1], found[2]) if found else (name, "")
 
 
 def describe(name: str) -> Metric | None:
-    """The catalogue's entry for `name`; for a metric of one case, its entry with the case in the label."""
+    """Return the catalogue's entry for `name`; for a metric of one case, its entry with the case in the label."""
     plain, case = parted(name)
     if not case:
         return METRICS.get(name)
@@ -178,7 +178,7 @@ def describe(name: str) -> Metric | None:
 
 
 def grouped(names: Iterable[str]) -> dict[Group, list[Metric]]:
-    """The metrics among `names` by group, in the catalogue's order; a name that no catalogue knows is left out."""
+    """Return the metrics among `names` by group, in the catalogue's order; a name that no catalogue knows is left out."""
     order = {name: at for at, name in enumerate(METRICS)}
     found = [metric for name in names if (metric := describe(name)) is not None]
     found.sort(key=lambda metric: (order[parted(metric.name)[0]], metric.name))

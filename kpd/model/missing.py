@@ -19,7 +19,7 @@ class MissingMetrics:
 
 
 def missing_by_reason(missing: Mapping[str, str]) -> tuple[MissingMetrics, ...]:
-    """The reasons in `Profiled.missing`, the one with most metrics first. A metric of several cases counts once."""
+    """Return the reasons in `Profiled.missing`, the one with most metrics first. A metric of several cases counts once."""
     names: dict[str, dict[str, None]] = {}
     for name, reason in missing.items():
         names.setdefault(reason, {})[parted(name)[0]] = None

@@ -7,17 +7,17 @@ Direction = Literal["lower", "higher"]
 
 
 def unit(score: str = "us") -> str:
-    """What the scores of a task are in, as its card names it."""
+    """Return what the scores of a task are in, as its card names it."""
     return "µs" if score == "us" else score
 
 
 def reached(score: float, stop: float, direction: Direction) -> bool:
-    """Whether `score` is as good as `stop`."""
+    """Return whether `score` is as good as `stop`."""
     return score <= stop if direction == "lower" else score >= stop
 
 
 def speedup(old: float | None, new: float | None, direction: Direction = "lower") -> float | None:
-    """How many times as good `new` is as `old`, above 1 where it is better; None where that cannot be said."""
+    """Return how many times as good `new` is as `old`, above 1 where it is better; None where that cannot be said."""
     if not old or not new:
         return None
     return new / old if direction == "higher" else old / new

@@ -46,14 +46,14 @@ NOTHING = Spend()
 
 
 def dollars(usd: float) -> str:
-    """`$12.34`, and four decimals where cents would hide the most of it; what is less still is said to be less."""
+    """Return `$12.34`, and four decimals where cents would hide the most of it; what is less still is said to be less."""
     if 0 < usd < 0.00005:
         return "<$0.0001"
     return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 
 def day_of(at: float) -> str:
-    """The day on which money is counted that is spent at the Unix time `at`: 2026-11-21, UTC."""
+    """Return the day on which money is counted that is spent at the Unix time `at`: 2026-11-21, UTC."""
     return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 

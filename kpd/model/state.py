@@ -257,7 +257,7 @@ class Run:
         return tuple(self.agent.split(","))
 
     def trait(self, agent: str) -> AgentTraits:
-        """What an agent of one of its iterations is."""
+        """Return what an agent of one of its iterations is."""
         return self.traits.get(agent) or KNOWN.get(agent, NONE)
 
     @property
@@ -329,11 +329,11 @@ class State:
     playback: Playback | None = None
 
     def spent_on(self, at: float) -> Spend:
-        """What was spent on the day of the Unix time `at`."""
+        """Return what was spent on the day of the Unix time `at`."""
         return self.days.get(day_of(at), NOTHING)
 
     def direction(self, run: Run) -> Direction:
-        """Which scores of the run are better; lower ones where its task is gone."""
+        """Return which scores of the run are better; lower ones where its task is gone."""
         card = self.tasks.get(run.task)
         return "lower" if card is None else card.direction
 

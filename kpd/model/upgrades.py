@@ -15,7 +15,7 @@ def _told(text: str) -> Body:
 
 
 def _reason(body: Body, name: str) -> Body:
-    """`reason` as the value `name`."""
+    """Return `reason` as the value `name`."""
     rest = {key: value for key, value in body.items() if key != "reason"}
     return rest if name in body else {**rest, name: _told(body["reason"])}
 

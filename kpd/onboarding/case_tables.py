@@ -47,7 +47,7 @@ class Described:
 
 
 def described(source: Source) -> Described:
-    """Raises UnreadableCases."""
+    """Raise UnreadableCases."""
     return Described(tuple(_cases(source)), _dims(source))
 
 
@@ -75,7 +75,7 @@ def _tables(source: Source, type: str) -> Iterator[Binding]:
 
 
 def _parts(text: str, otherwise: str) -> list[str]:
-    """Raises UnreadableCases for what is no list in braces."""
+    """Raise UnreadableCases for what is no list in braces."""
     try:
         return items(text)
     except Unknown as err:
@@ -111,13 +111,13 @@ def _fields(row: list[str]) -> dict[str, str]:
 
 
 def _size(names: SourceNames, text: str) -> tuple[int, int, int]:
-    """Raises Unknown."""
+    """Raise Unknown."""
     x, y, z, *_ = (*_numbers(names, text, 3), 0, 0, 0)
     return x, y, z
 
 
 def _numbers(names: SourceNames, text: str, most: int) -> tuple[int, ...]:
-    """Raises Unknown."""
+    """Raise Unknown."""
     parts = items(text) if text else []
     if len(parts) > most:
         raise Unknown(f"{text} has more than {most} numbers")

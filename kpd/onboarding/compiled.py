@@ -29,7 +29,7 @@ class Compiler:
     tools: CudaToolchain
 
     async def alone(self, kernel: str) -> str:
-        """What nvcc says against the kernel's source as a file of its own; empty when it compiles. Raises HostError."""
+        """Return what nvcc says against the kernel's source as a file of its own; empty when it compiles. Raises HostError."""
         tree = await self.host.stage({"kernel.cu": kernel.encode()})
         command = jobs.words((self.tools.nvcc, *self.tools.flags(()), "-c", "kernel.cu"))
         script = f"cd {jobs.words([f'{self.host.root}/trees/{tree}'])} || exit {jobs.GONE}\n{command} -o /dev/null\n"
@@ -41,19 +41,19 @@ class Compiler:
         return useful(log) or "nvcc came to no end"
 
     async def task(self, task: Task) -> tuple[HarnessCase, ...]:
-        """The cases of the task as its compiled harness describes them. Raises BuildError, HostError."""
+        """Return the cases of the task as its compiled harness describes them. Raises BuildError, HostError."""
         return (await harness(self.host, self.tools, task)).cases
 
 
 def nvcc() -> str:
-    """The path of this machine's nvcc, empty without one."""
+    """Return the path of this machine's nvcc, empty without one."""
     found = shutil.which("nvcc")
     return found or (USUAL if Path(USUAL).exists() else "")
 
 
 @asynccontextmanager
 async def compiler(path: str, arch: str = ARCH) -> AsyncIterator[Compiler]:
-    """Raises HostError."""
+    """Raise HostError."""
     with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
         host = Host("local", PurePosixPath(folder), Local())
         await host.connect()
@@ -64,5 +64,5 @@ async def compiler(path: str, arch: str = ARCH) -> AsyncIterator[Compiler]:
 
 
 def said(err: BuildError) -> str:
-    """The compiler's words, as much of them as helps."""
+    """Return the compiler's words, as much of them as helps."""
     return f"{err}\n{useful(err.log)}".strip()

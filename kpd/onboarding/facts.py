@@ -44,7 +44,7 @@ class KernelFacts:
 
 
 def findings(source: Path, wrapper: Path, observed: Path, top: int) -> KernelFacts:
-    """Raises SourceError and ObservedError."""
+    """Raise SourceError and ObservedError."""
     table = read_table(observed)
     prepared = preprocess(source)
     kernel_source = _read(prepared.text, source.name, None)
@@ -87,7 +87,7 @@ def _read(text: str, name: str, include: "_Beside | None") -> Source:
 
 
 def _chosen(path: Path, found: tuple[Kernel, ...], wanted: str) -> Kernel:
-    """The kernel that the table is of. Raises SourceError."""
+    """Return the kernel that the table is of. Raises SourceError."""
     fitting = [kernel for kernel in found if wanted in (kernel.name, kernel.qualified)]
     if len(fitting) == 1:
         return fitting[0]
@@ -117,7 +117,7 @@ class _Beside:
 
 
 def as_json(facts: KernelFacts) -> dict[str, Any]:
-    """The findings as plain values, for `--facts`."""
+    """Return the findings as plain values, for `--facts`."""
     return {
         "kernel": {
             "name": facts.kernel.qualified,

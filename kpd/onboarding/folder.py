@@ -25,7 +25,7 @@ quads = 20
 
 
 def files(name: str, facts: KernelFacts, whole: bytes) -> dict[str, bytes]:
-    """The task's files; `whole` is the one with both sections."""
+    """Return the task's files; `whole` is the one with both sections."""
     file = source_name(facts)
     toml = _TOML.format(name=name, kernel=facts.kernel.name, configs=len(facts.configs), file=file)
     return {TASK_FILE: toml.encode(), file: whole, "task.md": _statement(facts).encode()}
@@ -75,7 +75,7 @@ class Draft:
 
 
 def _statement(facts: KernelFacts) -> str:
-    """What an agent that works on the kernel should know of its production."""
+    """Return what an agent that works on the kernel should know of its production."""
     rows = [
         f"| {one.name} | {_size(one.grid)} | {_size(one.block)} | {one.share:.1%} "
         f"| {', '.join(f'{name} {value}' for name, value in one.scalars.items())} |"

@@ -42,7 +42,7 @@ class ModelSpending:
     spend: Spend = field(default_factory=Spend)
 
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
-        """Raises OverBudget, and Unavailable where the limit cannot be held because a price is not known."""
+        """Raise OverBudget, and Unavailable where the limit cannot be held because a price is not known."""
         if self.limit_usd and most_usd is None:
             raise Unavailable(
                 "the model's price is not known, so max_usd_per_run cannot be held",
@@ -69,7 +69,7 @@ class HarnessMaker:
     tell: Callable[[str], None]
 
     async def make(self, tasks: Path, name: str, facts: KernelFacts, tries: int = TRIES) -> Path:
-        """The folder of the new task.
+        """Return the folder of the new task.
 
         Raises GivenUp when no answer could be used, SourceError for what no harness can put right, Unavailable,
         OverBudget, HostError, WorkspaceError and OSError.
@@ -101,7 +101,7 @@ class HarnessMaker:
             raise SourceError(f"the kernel does not compile on its own: {log.strip()}", remedy)
 
     async def _try(self, draft: Draft, name: str, facts: KernelFacts, section: str, wrong: str) -> tuple[str, str]:
-        """One question: the section that was answered, and what is wrong with it."""
+        """Return one question: the section that was answered, and what is wrong with it."""
         text = prompt.again(facts, section, wrong) if wrong else prompt.user(facts)
         answer = await self._ask(text)
         if answer.stop in _STOPS:
@@ -123,7 +123,7 @@ class HarnessMaker:
         return await self.service.ask(question, self.hooks)
 
     async def _wrong(self, folder: Path, facts: KernelFacts) -> str:
-        """What the task's rules or the compiler have against the task in the folder."""
+        """Return what the task's rules or the compiler have against the task in the folder."""
         if found := self.accept(folder):
             return "\n".join(found).replace(f"{folder}/", "")
         try:
@@ -144,7 +144,7 @@ class HarnessMaker:
 
 
 def _other_work(facts: KernelFacts, dims: dict[str, dict[str, int]]) -> list[str]:
-    """Where the compiled harness has another value than was observed: what it says counts, not its text."""
+    """Return where the compiled harness has another value than was observed: what it says counts, not its text."""
     return [
         f"case {name} has {scalar.name} = {dims[name].get(scalar.name)}, but {value} was observed"
         for scalar in facts.scalars

@@ -22,7 +22,7 @@ class GeometryConflict(Exception):
 
 
 def sites(wrapper: Source, kernel: str) -> tuple[Launch, ...]:
-    """Where the wrapper launches this kernel, and where it may, for all that can be told."""
+    """Return where the wrapper launches this kernel, and where it may, for all that can be told."""
     return tuple(one for one in launches(wrapper) if one.kernel == kernel or one.why)
 
 
@@ -35,7 +35,7 @@ class Shapes:
         self._known: dict[object, Shape] = {}
 
     def of(self, launch: Observed) -> Shape:
-        """The shape of a launch: the wrapper's, where it says one, and else the table's. Raises GeometryConflict."""
+        """Return the shape of a launch: the wrapper's, where it says one, and else the table's. Raises GeometryConflict."""
         key = (launch.grid, launch.block, tuple(launch.scalars.items()))
         if key not in self._known:
             self._known[key] = self._shape(launch)
@@ -67,7 +67,7 @@ class Shapes:
 
 
 def check(table: LaunchTable, shapes: Shapes) -> str:
-    """The first contradiction between the wrapper and any observed launch; empty where there is none."""
+    """Return the first contradiction between the wrapper and any observed launch; empty where there is none."""
     for number, launch in enumerate(table.launches):
         try:
             shapes.of(launch)
@@ -77,7 +77,7 @@ def check(table: LaunchTable, shapes: Shapes) -> str:
 
 
 def _may_be(extent: Extent, seen: Dim3, axes: int, flat: bool) -> bool:
-    """Whether a size in the source can be what was seen. The table may hold fewer axes than the launch has."""
+    """Return whether a size in the source can be what was seen. The table may hold fewer axes than the launch has."""
     if extent.size is None:
         return True
     if flat and extent.threads == seen.x:

@@ -36,7 +36,7 @@ def representative(
     shape: Callable[[Observed], tuple[Dim3, Dim3]] = lambda one: (one.grid, one.block),
     top: int = TOP,
 ) -> tuple[LaunchConfig, ...]:
-    """The `top` groups of launches with the largest shares; `shape` is a launch's whole grid and block."""
+    """Return the `top` groups of launches with the largest shares; `shape` is a launch's whole grid and block."""
     groups: defaultdict[tuple[Dim3, Dim3], list[Observed]] = defaultdict(list)
     for launch in table.launches:
         groups[shape(launch)].append(launch)
@@ -58,7 +58,7 @@ def percentile(ordered: Sequence[float], part: float) -> float:
 
 
 def _apart(group: list[Observed]) -> list[tuple[str, list[Observed]]]:
-    """The fast and the slow launches of one geometry, where they differ much; else all of them."""
+    """Return the fast and the slow launches of one geometry, where they differ much; else all of them."""
     times = sorted(launch.duration_us for launch in group if launch.duration_us is not None)
     if len(times) < LEAST_TO_SPLIT:
         return [("", group)]
@@ -86,7 +86,7 @@ def _config(name: str, grid: Dim3, block: Dim3, part: list[Observed], share: flo
 
 
 def _typical(part: list[Observed]) -> Observed:
-    """The launch nearest the middle of the durations; without any, the first with the scalars that are most common."""
+    """Return the launch nearest the middle of the durations; without any, the first with the scalars that are most common."""
     times = sorted(launch.duration_us for launch in part if launch.duration_us is not None)
     if times:
         middle = percentile(times, 0.5)

@@ -69,7 +69,7 @@ class LaunchTable:
 
 
 def read_table(path: Path) -> LaunchTable:
-    """Raises ObservedError."""
+    """Raise ObservedError."""
     try:
         raw = read_plain(path)
     except OSError as err:
@@ -83,7 +83,7 @@ def read_table(path: Path) -> LaunchTable:
 
 
 def parse_table(raw: bytes) -> LaunchTable:
-    """The same from the file's content. Raises ObservedError."""
+    """Return the same from the file's content. Raises ObservedError."""
     try:
         found = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as err:
@@ -169,7 +169,7 @@ def _launch(number: int, row: dict[str, Any]) -> Observed:
 
 
 def _size(where: str, row: Mapping[str, Any], name: str) -> tuple[Dim3, int, bool]:
-    """The size, how many axes were given, and whether as one number under the plain name."""
+    """Return the size, how many axes were given, and whether as one number under the plain name."""
     axes = [f"{name}_{axis}" for axis in _AXES if f"{name}_{axis}" in row]
     if name in row and axes:
         raise ObservedError(f"{where}: has both {name!r} and {axes[0]!r}", "keep one of them")

@@ -50,7 +50,7 @@ class Prepared:
 
 
 def read_source(path: Path) -> str:
-    """The text of a source, its lines ended by newlines. Raises SourceError."""
+    """Return the text of a source, its lines ended by newlines. Raises SourceError."""
     try:
         raw = read_plain(path)
     except OSError as err:
@@ -68,13 +68,13 @@ def read_source(path: Path) -> str:
 
 
 def beside(name: str, folders: Sequence[Path]) -> Path | None:
-    """The file that an include in quotes means: in one of these folders, or below it or above it as the name says."""
+    """Return the file that an include in quotes means: in one of these folders, or below it or above it as the name says."""
     found = (folder / name for folder in folders)
     return next((path for path in found if path.is_file()), None) if not Path(name).is_absolute() else None
 
 
 def preprocess(path: Path) -> Prepared:
-    """The source with the project's own headers in it, fit to stand alone. Raises SourceError."""
+    """Return the source with the project's own headers in it, fit to stand alone. Raises SourceError."""
     flat = _Flat(path)
     flat.add(path, 0)
     text, changes = standalone("".join(flat.text))
@@ -89,7 +89,7 @@ def preprocess(path: Path) -> Prepared:
 
 
 def standalone(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with CUDA's own words for memory and functions, and what was changed. Doing it again changes nothing."""
+    """Return the text with CUDA's own words for memory and functions, and what was changed. Doing it again changes nothing."""
     changes: list[str] = []
     out, at = [], 0
     for found in _FOREIGN.finditer(_masked(text)):
@@ -106,12 +106,12 @@ def standalone(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def line_of(text: str, at: int) -> int:
-    """The line, from 1, that an offset is in."""
+    """Return the line, from 1, that an offset is in."""
     return text.count("\n", 0, at) + 1
 
 
 def _masked(text: str) -> str:
-    """The text, as long and in the same lines, with blanks for its comments and quotes for all of its literals."""
+    """Return the text, as long and in the same lines, with blanks for its comments and quotes for all of its literals."""
     return "".join(
         part if kind == "code" else re.sub(r"[^\n]", " " if kind == "comment" else '"', part)
         for kind, part in parts("k.cu", text)
@@ -119,7 +119,7 @@ def _masked(text: str) -> str:
 
 
 def _own_words(found: re.Match[str], text: str) -> str | None:
-    """What stands for it in CUDA; None where it is to stay."""
+    """Return what stands for it in CUDA; None where it is to stay."""
     if found["variable"] or found["declspec"]:
         name = (found["variable"] or found["declspec"]).strip("_")
         return f"__{name}__" if name in _SPACES else None

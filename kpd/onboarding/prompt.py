@@ -16,13 +16,13 @@ RULES = Path(__file__).parent / "rules.md"
 
 
 def system() -> tuple[PromptPart, ...]:
-    """The same for every task, and so cached."""
+    """Return the same for every task, and so cached."""
     text = RULES.read_text().replace("@HEADER@", native("kpd_task.h").decode())
     return (PromptPart(text, cached=True),)
 
 
 def user(facts: KernelFacts) -> str:
-    """All facts of one kernel, its source and its wrapper's."""
+    """Return all facts of one kernel, its source and its wrapper's."""
     kernel = facts.kernel
     bounds = ", ".join(f"{one.text} = {one.value}" if one.value else one.text for one in kernel.bounds)
     parts = [
@@ -48,14 +48,14 @@ def user(facts: KernelFacts) -> str:
 
 
 def again(facts: KernelFacts, section: str, wrong: str) -> str:
-    """The same, with an answer that could not be used and the reason."""
+    """Return the same, with an answer that could not be used and the reason."""
     parts = [user(facts), "## Your last harness section", fenced(section) if section else "(none that could be read)"]
     parts += ["It was refused:", fenced(wrong, ""), "Write the whole harness section again, with this put right."]
     return "\n\n".join(parts)
 
 
 def fenced(text: str, language: str = "cuda") -> str:
-    """The text in a block that nothing in it can close."""
+    """Return the text in a block that nothing in it can close."""
     longest = max((len(run) for run in re.findall("`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"

@@ -45,7 +45,7 @@ class UnusableHarness(Exception):
 
 
 def harness_section(text: str) -> str:
-    """The section in the reply, without its marks, its lines ended by newlines. Raises UnusableHarness."""
+    """Return the section in the reply, without its marks, its lines ended by newlines. Raises UnusableHarness."""
     if len(text) > 2 * LONGEST:
         raise UnusableHarness(f"the reply has {len(text)} characters, and a harness has at most {LONGEST}")
     try:

@@ -40,7 +40,7 @@ class Scalar:
 
 
 def scalars(source: Source, kernel: Kernel, configs: Sequence[LaunchConfig]) -> tuple[Scalar, ...]:
-    """Every scalar of the kernel, in the order of its arguments. What the table does not hold has no values."""
+    """Return every scalar of the kernel, in the order of its arguments. What the table does not hold has no values."""
     nodes = list(walk(kernel.scope.node))
     values = list(_values(source, nodes))
     indices = _thread_indices(values)
@@ -83,7 +83,7 @@ def _judged(kind: str, where: str, fits: tuple[bool, str] | None) -> tuple[Role,
 
 
 def _fits(name: str, configs: Sequence[LaunchConfig]) -> tuple[bool, str] | None:
-    """Whether the observed values are about as many as the threads, in all or along an axis; None without values."""
+    """Return whether the observed values are about as many as the threads, in all or along an axis; None without values."""
     found = [(config, config.scalars[name]) for config in configs if name in config.scalars]
     if not found:
         return None
@@ -116,7 +116,7 @@ def _words(text: str) -> list[str]:
 
 
 def _thread_indices(values: Sequence[tuple[str, list[str]]]) -> set[str]:
-    """The variables that a thread computes from where it stands, directly or through others."""
+    """Return the variables that a thread computes from where it stands, directly or through others."""
     found = set(_INDEX)
     grown = True
     while grown:
@@ -127,7 +127,7 @@ def _thread_indices(values: Sequence[tuple[str, list[str]]]) -> set[str]:
 
 
 def _stand_ins(values: Sequence[tuple[str, list[str]]], name: str) -> set[str]:
-    """The scalar, and variables that are nothing but another name or type for it."""
+    """Return the scalar, and variables that are nothing but another name or type for it."""
     found = {name}
     for other, words in values:
         if words and words[-1] in found and len(set(words) - _CAST_WORDS) == 1:
@@ -156,7 +156,7 @@ def _bounds(
 
 
 def _conditions(node: "Node | None") -> "Iterator[Node]":
-    """The parts of a condition between && and ||."""
+    """Return the parts of a condition between && and ||."""
     waiting = [node] if node is not None else []
     while waiting:
         part = waiting.pop()
@@ -174,7 +174,7 @@ def _compares(source: Source, node: "Node") -> bool:
 
 
 def _inside(source: Source, loop: "Node") -> str:
-    """What stands in the brackets of a loop."""
+    """Return what stands in the brackets of a loop."""
     body, condition = loop.child_by_field_name("body"), loop.child_by_field_name("condition")
     if loop.type != "for_statement" or body is None:
         return source.spelled(condition).removeprefix("(").removesuffix(")")

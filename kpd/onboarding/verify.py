@@ -18,12 +18,12 @@ _END_HARNESS = "// ===== END HARNESS SECTION =====\n"
 
 
 def assembled(kernel: str, section: str) -> bytes:
-    """The file of both sections."""
+    """Return the file of both sections."""
     return (_KERNEL_MARK + kernel + _END_KERNEL + _HARNESS_MARK + section + _END_HARNESS).encode()
 
 
 def problems(facts: KernelFacts, section: str) -> list[str]:
-    """What is wrong with the section, each as a sentence for the model; empty when nothing can be found."""
+    """Return what is wrong with the section, each as a sentence for the model; empty when nothing can be found."""
     try:
         whole = sections.split(assembled(facts.prepared.text, section))
     except sections.SectionError as err:
@@ -85,7 +85,7 @@ def _geometry(facts: KernelFacts, source: Source, found: Described) -> Iterator[
 
 
 def _through_its_own(facts: KernelFacts, source: Source, all_sites: Sequence[Launch]) -> bool:
-    """Whether the harness calls a function of the kernel section that launches the kernel."""
+    """Return whether the harness calls a function of the kernel section that launches the kernel."""
     for site in all_sites:
         if site.kernel != facts.kernel.name:
             continue

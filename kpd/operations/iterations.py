@@ -78,7 +78,7 @@ class DeclineCandidate(OnWaiting):
 
 
 def waiting(run: Run) -> Iteration | None:
-    """The candidate that waits for a person."""
+    """Return the candidate that waits for a person."""
     current = run.current
     return current if current is not None and current.review == "waits" else None
 

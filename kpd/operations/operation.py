@@ -87,27 +87,27 @@ class Operation(Generic[T]):
         vars(self).update(given)
 
     def args(self) -> dict[str, Any]:
-        """What was given, as it goes over the socket."""
+        """Return what was given, as it goes over the socket."""
         return dict(vars(self))
 
     def target(self, state: State) -> T:
-        """What it is done to. Raises DaemonError where there is no such thing, or that is unclear."""
+        """Return what it is done to. Raises DaemonError where there is no such thing, or that is unclear."""
         raise NotImplementedError
 
     def why_not(self, state: State, target: T) -> Refused | None:
-        """Why it cannot be done to `target` now, whatever else is given; None when it can."""
+        """Return why it cannot be done to `target` now, whatever else is given; None when it can."""
         return None
 
     def answer(self, target: T) -> dict[str, Any]:
-        """What the daemon answers at least."""
+        """Return what the daemon answers at least."""
         return {}
 
     def told(self, answer: Mapping[str, Any]) -> str:
-        """What is said to who did it, once the daemon has answered."""
+        """Return what is said to who did it, once the daemon has answered."""
         return self._filled(self.done, answer)
 
     def told_with_verbs(self, answer: Mapping[str, Any]) -> str:
-        """The same for the command line, with the verb to use next."""
+        """Return the same for the command line, with the verb to use next."""
         told = self.told(answer)
         return f"{told}; {self._filled(self.then, answer)}" if self.then else told
 
@@ -124,25 +124,25 @@ class _Known(dict[str, Any]):
 
 
 def fields(kind: type[Operation[Any]]) -> dict[str, Any]:
-    """The arguments of an operation with their types, `Annotated` with an `Arg`, those of its base first."""
+    """Return the arguments of an operation with their types, `Annotated` with an `Arg`, those of its base first."""
     hints = get_type_hints(kind, include_extras=True)  # evaluated: what a field's type names must have been imported
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 def spoken(hint: Any) -> Arg | None:
-    """What the command line says of an argument of this type; None where it has another way to give it."""
+    """Return what the command line says of an argument of this type; None where it has another way to give it."""
     return next((part for part in get_args(hint) if isinstance(part, Arg)), None)
 
 
 def words_of(kind: type[Operation[Any]]) -> str:
-    """The argument that must be said in words, for which a screen has a line to type it in; empty if there is none."""
+    """Return the argument that must be said in words, for which a screen has a line to type it in; empty if there is none."""
     needed = (name for name in fields(kind) if not hasattr(kind, name))
     said = ((name, spoken(fields(kind)[name])) for name in needed)
     return next((name for name, arg in said if arg is not None and arg.words), "")
 
 
 def help_of(kind: type[Operation[Any]]) -> str:
-    """The first line of its docstring, as help texts have it."""
+    """Return the first line of its docstring, as help texts have it."""
     first = (kind.__doc__ or "").partition("\n")[0].rstrip(".")
     return first[:1].lower() + first[1:]
 

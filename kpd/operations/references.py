@@ -15,7 +15,7 @@ _ITERATION = re.compile(r"(?:(r[1-9][0-9]{0,8})\.)?([0-9]{1,9})")
 
 
 def run_ref(state: State, text: str | None = None) -> Run:
-    """The run that `text` names, the newest one without it. Raises DaemonError (usage, unknown)."""
+    """Return the run that `text` names, the newest one without it. Raises DaemonError (usage, unknown)."""
     if not state.runs:
         raise DaemonError("unknown", "there is no run yet", "kpd run TASK queues one")
     if text is None:
@@ -28,7 +28,7 @@ def run_ref(state: State, text: str | None = None) -> Run:
 
 
 def iteration_ref(state: State, text: str) -> tuple[Run, Iteration]:
-    """The iteration that `text` names, and its run. Raises DaemonError (usage, unknown)."""
+    """Return the iteration that `text` names, and its run. Raises DaemonError (usage, unknown)."""
     named = _ITERATION.fullmatch(text)
     if named is None:
         remedy = f"name one of its iterations: {text}.0, {text}.1, …" if _RUN.fullmatch(text) else "r3.7, or 7"

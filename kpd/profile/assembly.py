@@ -1,8 +1,8 @@
 """Finds the hot loop of a kernel in the compiler's assembly: is it vectorised, and what else does it do?
 
-Static reading knows no counts of execution, so the hot loop is a guess with a reason: the one with the most work, if
-every loop goes round a few times. So a vectorised loop goes before its scalar remainder, and an inner one before what
-surrounds it.
+Assembly does not show how often a loop runs, so the hot loop is an estimate: the loop with the most work if every loop
+has a few iterations. So a vectorised loop comes before its scalar remainder, and an inner loop before the one around
+it.
 """
 
 import re
@@ -13,7 +13,7 @@ from kpd.profile.loops import Loop, find
 
 MOST_CHARACTERS = 8_000_000
 ROUNDS = 8
-"""How often a loop is taken to go round for each round of the loop that it is in."""
+"""The assumed number of iterations of a loop for each iteration of the loop around it."""
 NAMES = (
     "hot_instructions", "hot_vector_fp", "hot_scalar_fp", "hot_vector_pct", "hot_vector_bits", "hot_stack", "hot_calls",
     "hot_element_loads", "hot_divisions",
@@ -24,7 +24,7 @@ _FRAME = {"x86-64": re.compile(r"movq?\s+%rsp,\s*%rbp"), "arm64": re.compile(r"(
 
 
 def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
-    """Metrics of the hot loop, and for each that could not be had, why."""
+    """Return the metrics of the hot loop, and the reason for each metric that is missing."""
     if not text.strip():
         return {}, dict.fromkeys(NAMES, "the compiler gave no assembly")
     arch = arch_of(text)
@@ -51,7 +51,7 @@ def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def hot(found: Iterable[Loop]) -> Loop | None:
-    """The loop that most of the time is likely to be spent in."""
+    """Estimate in which loop most of the time is spent; None when there is no loop."""
 
     def likely(loop: Loop) -> tuple[int, int]:
         often = ROUNDS**loop.depth
@@ -61,20 +61,22 @@ def hot(found: Iterable[Loop]) -> Loop | None:
 
 
 def loops(text: str, arch: Arch) -> list[Loop]:
-    """The loops of each function of `text`, in order."""
+    """Return the loops of each function of `text`, in order."""
     return [loop for name, lines in _functions(text) for loop in find(name, list(_parsed(lines, arch)))]
 
 
 def _weight(one: Instruction) -> int:
-    """Work that an instruction stands for: one for each 32 bits that it computes on or moves as a vector, more for
-    what takes long. Moving single elements is none: what else a loop does tells more."""
+    """Estimate the work of an instruction: one for each 32 bits that it computes or moves as a vector.
+
+    Slow instructions have more. Moving a single element counts as no work: the rest of a loop tells more.
+    """
     if one.call:
         return 16
     return (8 if one.division else 1) * max(1, one.bits // 32) if one.fp or one.bits else 0
 
 
 def _functions(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The lines of each function: from its label to the next one that is not local."""
+    """Yield the name and lines of each function: from its label to the next one that is not local."""
     local = ("L", "l") if "__TEXT,__text" in text else (".L",)
     name, lines = "", list[str]()
     for line in text.splitlines():
@@ -89,7 +91,7 @@ def _functions(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _parsed(lines: list[str], arch: Arch) -> Iterator[Instruction | str]:
-    """The function's labels, as text, and its instructions."""
+    """Yield the function's labels, as text, and its instructions."""
     frame = any(_FRAME[arch].search(line) for line in lines)
     for line in lines:
         if label := _LABEL.match(line):

@@ -24,7 +24,7 @@ RULE_LISTS = EntryPointGroup("kpd.rules", _checked)
 
 @cache
 def profiler_of(kind: Kind) -> Profiler:
-    """What profiles candidates on this kind of device."""
+    """Return the profiler for this kind of device."""
     known = rules(kind)
     if kind == "gpu":
         concluded = partial(gpu.findings, known=known)
@@ -34,7 +34,7 @@ def profiler_of(kind: Kind) -> Profiler:
 
 @cache
 def rules(kind: Kind | None = None) -> tuple[Rule, ...]:
-    """The rules for this kind of device, or all; kpd's own first."""
+    """Return the rules for this kind of device, or all; kpd's own come first."""
     return tuple(rule for each in rule_lists() if kind in (None, each.device) for rule in each.rules)
 
 
@@ -45,7 +45,7 @@ def rule_ids() -> frozenset[str]:
 
 @cache
 def rule_lists() -> tuple[RuleList, ...]:
-    """All lists that can be used. What is wrong with another one `of_plug_ins` tells."""
+    """Return all lists of rules that can be used; `of_plug_ins` says what is wrong with the others."""
     found = []
     for name in RULE_LISTS.own():
         own = RULE_LISTS.get(name)
@@ -55,13 +55,13 @@ def rule_lists() -> tuple[RuleList, ...]:
 
 
 def of_plug_ins() -> Iterator[tuple[str, RuleList | PlugInError]]:
-    """Each rule list of a plug-in in words, with what is wrong with it, if anything is."""
+    """Yield a description of each plug-in's rule list, with the list, or the error if it cannot be used."""
     taken = {rule.id for name in RULE_LISTS.own() if (own := RULE_LISTS.get(name)) for rule in own.rules}
     for told, one in RULE_LISTS.plug_ins():
         if isinstance(one, PlugInError):
             yield told, one
         elif again := sorted(taken & {rule.id for rule in one.rules}):
-            why = f"{told} is passed over: there is a rule {again[0]} already"
+            why = f"{told} is ignored: there is a rule {again[0]} already"
             yield told, PlugInError(why, "give the rule another id")
         else:
             taken |= {rule.id for rule in one.rules}

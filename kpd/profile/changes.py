@@ -7,17 +7,18 @@ from kpd.model.metrics import Metric, describe, parted
 from kpd.model.profiles import MetricChange
 
 SMALLEST = 0.02
-"""A metric that moved by less than this share is taken not to have moved."""
+"""A metric that moved by less than this share counts as unchanged."""
 OF_CEILING = 0.005
-"""Nor is one that has a ceiling and moved by less than this share of it: a tenfold change of next to nothing."""
+"""So does a metric that moved by less than this share of its ceiling: ten times almost nothing is still nothing."""
 LEAST = 0.05
-"""Below this share of its ceiling a metric ranks as if it were there: whatever it does there, little depends on it."""
+"""A metric below this share of its ceiling ranks as if it were at it: changes there matter little."""
 
 
 def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[MetricChange, ...]:
-    """The catalogued metrics that both have and that moved, ranked by their ratio; to or from nothing comes first.
+    """Return the metrics in the catalogue that both profiles have and that moved, the largest ratio first.
 
-    A case's metric is left out when that of all cases moved the same way: it says no more.
+    A change to or from zero comes before all others. A case's metric is left out when the metric of all cases moved the
+    same way: it adds nothing.
     """
     moved = {}
     for name in before.keys() & after.keys():
@@ -45,7 +46,7 @@ def _said_of_all(change: MetricChange, whole: MetricChange | None) -> bool:
 
 
 def _size(old: float, new: float) -> float:
-    """0 for no change; symmetric, so that a doubling ranks with a halving."""
+    """Return the size of a change, 0 for none. It is symmetric: a doubling ranks with a halving."""
     if old == new:
         return 0.0
     return abs(math.log(new) - math.log(old)) if old > 0 and new > 0 else math.inf

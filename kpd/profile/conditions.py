@@ -1,6 +1,7 @@
 """Parses and evaluates conditions over metrics: `0 < waves < 2, (ipc ≥ 1 or grid ≤ 0.5 · ⌈waves⌉), fma_pct = 0`.
 
-They are comparisons of sums and products that must all hold, with commas between them; `or` stands in brackets.
+A condition is a list of comparisons of sums and products, with commas between them, which must all hold; `or` is used
+in brackets.
 """
 
 import ast
@@ -20,7 +21,7 @@ _FUNCTIONS = {"__builtins__": {}, "ceil": math.ceil, "min": min, "max": max}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`names` are the metrics that it looks at, in their order."""
+    """A parsed condition. `names` are the metrics that it uses, in their order."""
 
     names: tuple[str, ...]
     code: CodeType
@@ -28,23 +29,23 @@ class Condition:
     @staticmethod
     @cache
     def of(text: str) -> "Condition":
-        """Raises ValueError for what is no condition."""
+        """Parse a condition. Raises ValueError when the text is not one."""
         spelled = text
         for sign, python in _SPELLED.items():
             spelled = spelled.replace(sign, python)
         try:
             tree = ast.parse(f"({spelled},)", mode="eval")
         except (SyntaxError, RecursionError, MemoryError) as err:
-            raise ValueError(f"{text!r} is no condition") from err
+            raise ValueError(f"{text!r} is not a condition") from err
         nodes = list(ast.walk(tree))
         if odd := next((node for node in nodes if not isinstance(node, _KNOWN)), None):
-            raise ValueError(f"{text!r} is no condition: it has {type(odd).__name__} in it")
+            raise ValueError(f"{text!r} is not a condition: it has {type(odd).__name__} in it")
         found = [node for node in nodes if isinstance(node, ast.Name) and node.id not in _FUNCTIONS]
         names = [node.id for node in sorted(found, key=lambda node: node.col_offset)]
         return Condition(tuple(dict.fromkeys(names)), compile(tree, "condition", "eval"))
 
     def holds(self, metrics: Mapping[str, float]) -> bool:
-        """Whether all of it holds; what has no value, as with a division by zero, does not."""
+        """Return whether all comparisons hold. A comparison without a value, such as a division by zero, does not."""
         try:
             return all(eval(self.code, _FUNCTIONS, dict(metrics)))
         except (ArithmeticError, ValueError):

@@ -20,22 +20,23 @@ WAYS: dict[str, tuple[str, ...]] = {
     "cache_miss_pct": ("cache-misses", "cache-references"),
     "cache_mpki": ("cache-misses", "instructions"),
 }
-"""Each metric as one event over another."""
+"""Each metric as the ratio of two events."""
 
 _SCALE = {"branch_miss_pct": 100, "cache_miss_pct": 100, "branch_mpki": 1000, "cache_mpki": 1000, "clock_ghz": 1e-6}
 _SECTION = re.compile(r"^== (\w+)$", re.MULTILINE)
 _MARGIN = 0.2
-"""Unless the longer process counted more by this share of the shorter one's count, the difference is noise."""
+"""A difference of less than this share of the shorter process's count is noise."""
 
 
 FEW_CALLS, MANY_CALLS = 10, 310
-"""Of every case, by the two processes: milliseconds, and some tens of them more."""
+"""The calls of every case in the two processes: they take milliseconds, and tens of milliseconds more."""
 
 
 def script(calls: Callable[[int], str]) -> str:
-    """A shell script that prints the counters of two processes and what vectors the CPU has; see `bench.Counted`.
+    """Return a shell script that prints the counters of two processes, and the CPU's vector features.
 
-    Only user code is counted: that is allowed to everybody at perf_event_paranoid 2, the usual setting.
+    It is for `bench.Counted`. Only user code is counted: everybody may do that at perf_event_paranoid 2, the usual
+    setting.
     """
     short, long = calls(FEW_CALLS), calls(MANY_CALLS)
     events = ",".join(f"{event}:u" for event in EVENTS[:-1]) + f",{EVENTS[-1]}"
@@ -52,7 +53,7 @@ def script(calls: Callable[[int], str]) -> str:
 
 
 def read(stdout: str, stderr: str = "") -> tuple[dict[str, float], dict[str, str]]:
-    """Metrics from what `script` printed, and for each that could not be had, why."""
+    """Return metrics from what `script` printed, and the reason for each metric that is missing."""
     sections = dict(_sections(stdout))
     metrics, missing = {}, {}
     if (bits := vector_bits(sections.get("cpu", ""))) is not None:
@@ -78,7 +79,7 @@ def read(stdout: str, stderr: str = "") -> tuple[dict[str, float], dict[str, str
 
 
 def parse(text: str) -> dict[str, float | str]:
-    """What `perf stat -x,` or `perf stat -j` wrote: event → its count, or the reason for there being none.
+    """Parse the output of `perf stat -x,` or `perf stat -j`: each event with its count, or the reason for having none.
 
     Events are named without modifiers; the counts of a hybrid CPU's kinds of cores are added up.
     """
@@ -95,7 +96,7 @@ def parse(text: str) -> dict[str, float | str]:
 
 
 def vector_bits(cpu: str) -> int | None:
-    """The widest vector in bits that the CPU's list of features (`/proc/cpuinfo`, sysctl) names; None if none."""
+    """Find the widest vector, in bits, in the CPU's list of features (`/proc/cpuinfo`, sysctl); None without one."""
     words = set(re.findall(r"\w+", cpu.lower()))
     for bits, names in ((512, {"avx512f"}), (256, {"avx2", "avx"}), (128, {"sse2", "asimd", "neon"})):
         if words & names:
@@ -109,7 +110,7 @@ def _sections(stdout: str) -> Iterator[tuple[str, str]]:
 
 
 def _rows(text: str) -> Iterator[tuple[str, str]]:
-    """Value and event of each line that has both."""
+    """Yield the value and the event of each line that has both."""
     for line in text.splitlines():
         if line.startswith("{"):
             try:
@@ -136,7 +137,7 @@ def _count(value: str) -> float | str:
 
 
 def _more(short: Mapping[str, float | str], long: Mapping[str, float | str], event: str) -> float | str:
-    """How much more of `event` the longer process counted, or why that cannot be said."""
+    """Compute how much more of `event` the longer process counted, or return why that is not known."""
     before, after = (counts.get(event, "perf stat did not count it") for counts in (short, long))
     if isinstance(after, str) or isinstance(before, str):
         return f"{event}: {after if isinstance(after, str) else before}"

@@ -13,13 +13,13 @@ from kpd.profile.rules import Rule
 
 FAR_PCT = 50.0
 NEAR_PCT = 80.0
-"""From this share of the roofline on there is more to lose than to win."""
+"""From this share of the roofline on, little can be gained."""
 
 
 async def measured(
     bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], advised: bool = True
 ) -> Profile:
-    """See `profile.Measure`."""
+    """Profile a candidate on a CPU: see `profile.ProfileCandidate`."""
     listing = await bench.listing(built)
     ran = await bench.counted(built, job, counters.script, say)
     if ran.reason:
@@ -35,7 +35,7 @@ async def measured(
 
 
 async def uncounted(bench: Bench, built: str, timed: Timed) -> dict[str, float]:
-    """See `profile.Uncounted`."""
+    """Read the metrics that need no counters: see `profile.TimedMetrics`."""
     metrics: dict[str, float] = {}
     for found, _ in _known(bench, timed, await bench.listing(built)):
         metrics |= found
@@ -43,17 +43,17 @@ async def uncounted(bench: Bench, built: str, timed: Timed) -> dict[str, float]:
 
 
 def _known(bench: Bench, timed: Timed, listing: CompilerListing) -> tuple[tuple[dict[str, float], dict[str, str]], ...]:
-    """Of the timing, the code, and the compiler's remarks: what there is, and why the rest is not."""
+    """Return the metrics, and the reasons for missing ones, of the timing, the assembly and the compiler's remarks."""
     return speed.read(timed.cases, bench.work), assembly.read(listing.assembly), remarks.read(listing.remarks)
 
 
 def findings(metrics: Mapping[str, float], known: Sequence[Rule] = CPU_RULES) -> tuple[Finding, ...]:
-    """Those of the known rules that fire, the severest first."""
+    """Return the findings of the known rules that fire, the severest first."""
     return rules.apply(known, metrics)
 
 
 def bottleneck(metrics: Mapping[str, float]) -> str:
-    """In one line, what holds the candidate back: memory, arithmetic, or latency when it is far from both."""
+    """Describe in one line what limits the candidate: memory, arithmetic, or latency when it is far from both."""
     metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
     of_all = metrics.get("roofline_pct")
     if of_all is None:

@@ -20,9 +20,9 @@ from kpd.profile.profile import Profile
 from kpd.profile.rules import Rule
 
 LAUNCH_PCT = 20.0
-"""From this share of a call on, launching is worth a word in the bottleneck; see `_launch_bound`."""
+"""From this share of a call on, launching may be the bottleneck; see `_launch_bound`."""
 HALF_BUSY_PCT = 60.0
-"""Nsight Compute calls a kernel latency bound when neither arithmetic nor memory comes this far."""
+"""Like Nsight Compute, kpd calls a kernel latency bound when neither arithmetic nor memory reaches this share."""
 TRAFFIC = ("dram_read_mb", "dram_write_mb")
 COMPILED = ("ptxas_registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "static_shared_bytes")
 
@@ -30,20 +30,26 @@ COMPILED = ("ptxas_registers", "spill_store_bytes", "spill_load_bytes", "stack_b
 async def measured(
     bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], advised: bool = True
 ) -> Profile:
-    """See `profile.Measure`. Without ncu, or without a permission to count, the rest is there all the same."""
+    """Profile a candidate on a GPU: see `profile.ProfileCandidate`.
+
+    Without ncu, or without the permission to count, all other metrics are still there.
+    """
     return await _measured(bench, built, timed, job, say, "advice" if advised else "counters")
 
 
 async def in_full(
     bench: Bench, built: str, timed: Timed, job: str, say: Callable[[str], None], advised: bool = True
 ) -> Profile:
-    """As `measured`, with all that ncu has in the report: for a person to open, and for more of NVIDIA's advice."""
+    """Profile as `measured` does, with everything that ncu can collect: for a person to open, and for more advice."""
     found = await _measured(bench, built, timed, job, say, "full")
     return replace(found, files={name.replace(".", "_full.", 1): content for name, content in found.files.items()})
 
 
 async def uncounted(bench: Bench, built: str, timed: Timed) -> dict[str, float]:
-    """See `profile.Uncounted`: registers and spills of ptxas, times with and without launching."""
+    """Read the metrics that need no counters: ptxas's resources, and times with and without launching.
+
+    See `profile.TimedMetrics`.
+    """
     compiled = ptxas.parse((await bench.listing(built)).remarks)
     speeds, _ = speed.read(timed.cases, bench.work)
     return concluded((), "not asked for", timed.cases, speeds, compiled, bench.launches).metrics
@@ -68,7 +74,7 @@ async def _measured(
 async def _report(
     bench: Bench, built: str, job: str, say: Callable[[str], None], depth: collect.Depth
 ) -> tuple[dict[str, bytes], str]:
-    """The files of a report by name, or why there are none. Raises HostError."""
+    """Run ncu; return the files of its report by name, or why there are none. Raises HostError."""
     export = not has_reader()
 
     def script(calls: Callable[[int], str]) -> str:
@@ -94,9 +100,9 @@ def concluded(
     compiled: Sequence[ptxas.FunctionResources],
     asked: LaunchFilter,
 ) -> Profile:
-    """What launches come to, curated or full alike, beside what is known of a candidate's speed.
+    """Combine the metrics of the launches with what is known about a candidate's speed and resources.
 
-    `reason` says why there are no launches, `asked` which of them there would be.
+    `reason` says why there are no launches, `asked` which launches were asked for.
     """
     weights = {case.case: case.device_us or case.candidate_us for case in timed}
     by_case, odd = cases.assigned(launches, tuple(weights), asked)
@@ -106,7 +112,7 @@ def concluded(
     times, untimed = _times(timed)
     built = ptxas.metrics(compiled)
     metrics = {**speeds, **counted, **times, **built}
-    missing |= untimed | ({} if built else dict.fromkeys(COMPILED, "ptxas said nothing of this candidate"))
+    missing |= untimed | ({} if built else dict.fromkeys(COMPILED, "ptxas said nothing about this candidate"))
     own = {function.name for function in compiled if function.registers is not None}
     said = advice.marked(advice.read(by_case, weights), {finding.rule for finding in findings(metrics)})
     checks = (*odd, *cases.warnings(launches, asked), *cases.strangers(by_case, own))
@@ -114,7 +120,10 @@ def concluded(
 
 
 def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]:
-    """Times as launched, on the device alone, and with the data in L2; means of the cases, and each case's."""
+    """Compute the times as launched, on the device alone, and with the data in the L2.
+
+    Each is given as the mean over the cases, and for each case. The reasons for missing ones come with them.
+    """
     metrics: dict[str, float] = {}
     missing: dict[str, str] = {}
     whole: dict[str, list[float | None]] = {
@@ -128,7 +137,7 @@ def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]
         if timed and len(known) == len(timed):
             metrics[name] = sum(known.values()) / len(known)
         else:
-            missing[name] = "this task's timing does not tell it apart"
+            missing[name] = "this task's timing does not measure it separately"
     for suffix in ("", *(f"[{case.case}]" for case in timed)):
         event, device = (metrics.get(f"{name}{suffix}") for name in ("event_us", "device_us"))
         if event and device is not None:
@@ -139,10 +148,10 @@ def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]
 
 
 def findings(metrics: Mapping[str, float], known: Sequence[Rule] = GPU_RULES) -> tuple[Finding, ...]:
-    """Those of the known rules that fire in any case, the severest first.
+    """Return the findings of the known rules that fire in any case, the severest first.
 
-    Counters that belong to no case, because nothing told whose they were, are looked at as those of all cases together:
-    without their traffic, which is the sum over the cases, where the rules compare it with one call's.
+    Counters that could not be assigned to a case are taken as those of all cases together. Their traffic is then left
+    out: it is a sum over the cases, and the rules compare it with the traffic of one call.
     """
     by_case: dict[str, dict[str, float]] = {}
     shared: dict[str, float] = {}
@@ -164,7 +173,7 @@ def findings(metrics: Mapping[str, float], known: Sequence[Rule] = GPU_RULES) ->
 
 
 def bottleneck(metrics: Mapping[str, float]) -> str:
-    """In one line, what holds the candidate back: launching, memory, arithmetic, or latency when it is none of them."""
+    """Describe in one line what limits the candidate: launching, memory, arithmetic, or else latency."""
     known = {name: value for name, value in metrics.items() if math.isfinite(value)}
     if _launch_bound(known):
         return (
@@ -192,7 +201,10 @@ _UNITS = {"DRAM": "dram_pct", "L2": "l2_pct"}
 
 
 def _launch_bound(m: Mapping[str, float]) -> bool:
-    """Whether launching costs more than a better kernel could save: half of a call, or all that the roofline leaves."""
+    """Return whether launching costs more than a better kernel could save.
+
+    That is half of a call, or all that the roofline leaves.
+    """
     lost = m.get("launch_overhead_pct", 0.0)
     if not {"event_us", "device_us"} <= m.keys():
         return False
@@ -214,7 +226,7 @@ def _busy(units: Mapping[str, float]) -> str:
 
 
 def _waiting(m: Mapping[str, float]) -> str:
-    """What warps wait for most, other than their turn."""
+    """Describe what warps wait for most, apart from their turn to issue."""
     stalls = {name: m[f"stall_{name}"] for name in STALLS if f"stall_{name}" in m}
     waits = {name: share for name, share in stalls.items() if name not in ("selected", "not_selected")}
     if not waits:

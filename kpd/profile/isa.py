@@ -7,12 +7,12 @@ from typing import Literal
 
 Arch = Literal["x86-64", "arm64"]
 
-# Arithmetic on floating point, with how many at a time as the first letter of the ending: addPs, vfmadd231Sd.
+# Floating-point arithmetic. The first letter of the ending is p for packed, s for scalar: addPs, vfmadd231Sd.
 _X86_FP = re.compile(
     r"v?(?:add|sub|mul|div|min|max|sqrt|rsqrt(?:14|28)?|rcp(?:14|28)?|hadd|hsub|addsub|dp|round|rndscale|scalef"
     r"|fn?m(?:add|sub)(?:132|213|231)|fm(?:addsub|subadd)(?:132|213|231))([ps])[sdh]"
 )
-# What only vector code does with whole registers: moves to and from memory, shuffles, integer lanes.
+# Uses of whole registers that only vector code has: moves to and from memory, shuffles, integer lanes.
 _X86_VECTOR = re.compile(
     r"v?mov[aun][a-z]*p[sd]|v?movdq[au](?:8|16|32|64)?|v?(?:un|s)?(?:pck|huf)[a-z]*p[sd]|v?punpck\w+|v?p?shuf\w+"
     r"|vperm\w+|v(?:insert|extract|broadcast)[fi]?\d*\w*|v?blend\w+|v?p(?:add|sub|mull?|mulh|madd\w*|min|max|abs)[us]?[bwdq]"
@@ -33,8 +33,10 @@ _ARM_WIDE_MOVE = re.compile(r"(?:ld|st)(?:r|p|u?r|np)")
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`fp` is the kind of floating-point arithmetic, `bits` the width of vector it shows (0: none), `target` the label
-    that a jump goes to; after one that `leaves`, the next line is never run."""
+    """What one instruction does. `fp` is the kind of floating-point arithmetic, `bits` its vector's width (0: none).
+
+    `target` is the label that a jump goes to; after an instruction that `leaves`, the next line is never run.
+    """
 
     fp: Literal["packed", "scalar", ""] = ""
     bits: int = 0
@@ -47,14 +49,14 @@ class Instruction:
 
 
 def arch_of(text: str) -> Arch | None:
-    """Which of the two dialects `text` is written in; None for anything else."""
+    """Detect the architecture of an assembly text; None when it is neither of the two."""
     if re.search(r"%(?:r[a-ds]|e[a-d]|[xyz]mm)", text):
         return "x86-64"
     return "arm64" if re.search(r"^\s+(?:ldr|str|ldp|stp|add|mov|ret)\b", text, re.MULTILINE) else None
 
 
 def instruction(arch: Arch, line: str, frame: bool) -> Instruction | None:
-    """What `line` does; None for labels, directives and comments. `frame`: the frame pointer points to the stack."""
+    """Classify a line; None for labels, directives and comments. `frame`: the frame pointer points to the stack."""
     return (_x86 if arch == "x86-64" else _arm)(line.strip(), frame)
 
 
@@ -90,7 +92,7 @@ def _x86(line: str, frame: bool) -> Instruction | None:
 
 
 def _on_stack(operands: str, frame: bool) -> bool:
-    """A fixed place on the stack: an indexed one is an array of the program's own."""
+    """Return whether the operand is a fixed place on the stack; an indexed one is an array of the program's own."""
     bases = r"%rsp|%rbp" if frame else "%rsp"
     return re.search(rf"\((?:{bases})\)", operands) is not None
 

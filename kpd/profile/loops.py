@@ -12,7 +12,7 @@ from kpd.profile.isa import Instruction
 
 @dataclass(slots=True)
 class BasicBlock:
-    """Instructions that run one after the other; `labels` name its start, `follows` the blocks that may come next."""
+    """Instructions that run one after the other. `labels` name its start, `follows` the blocks that may come next."""
 
     labels: list[str] = field(default_factory=list)
     body: list[Instruction] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Loop:
 
 
 def find(function: str, lines: Sequence[Instruction | str]) -> Iterator[Loop]:
-    """The loops of a function given as labels (str) and instructions, in the order of their headers."""
+    """Yield the loops of a function, in the order of their headers. `lines` are its labels (str) and instructions."""
     blocks = _blocks(lines)
     bodies = _natural(blocks, _dominators(blocks))
     for header, members in sorted(bodies.items()):
@@ -62,7 +62,7 @@ def _blocks(lines: Sequence[Instruction | str]) -> list[BasicBlock]:
 
 
 def _dominators(blocks: Sequence[BasicBlock]) -> dict[int, int]:
-    """The immediate dominator of each block that can be reached (Cooper, Harvey and Kennedy, 2001)."""
+    """Compute the immediate dominator of each reachable block (Cooper, Harvey and Kennedy, 2001)."""
     order = _reverse_postorder(blocks)
     rank = {at: place for place, at in enumerate(order)}
     before: dict[int, list[int]] = {at: [] for at in order}
@@ -105,7 +105,7 @@ def _reverse_postorder(blocks: Sequence[BasicBlock]) -> list[int]:
 
 
 def _natural(blocks: Sequence[BasicBlock], closest: dict[int, int]) -> dict[int, set[int]]:
-    """Header → all blocks of its loop: those from which a jump back can be reached without passing the header."""
+    """Find the natural loops: for each header, the blocks that reach a jump back to it without passing it."""
     before: dict[int, list[int]] = {}
     for at in closest:
         for after in blocks[at].follows:

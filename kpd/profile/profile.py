@@ -12,9 +12,10 @@ from kpd.profile.rules import Rule
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`missing` says for each metric that could not be had, why. `files` are for the iteration's folder, by name.
+    """The profile of a candidate.
 
-    `trouble` says why a vendor's profiler gave nothing; empty when it did, or is not needed.
+    `missing` gives the reason for each metric that could not be measured. `files` are for the iteration's folder, by
+    name. `trouble` says why a vendor's profiler gave nothing; it is empty when it did, or is not needed.
     """
 
     metrics: dict[str, float]
@@ -25,9 +26,9 @@ class Profile:
 
 
 class ProfileCandidate(Protocol):
-    """Profiles a candidate that was timed: `built` is its Object's job, `job` the profiler's own. Raises HostError.
+    """A function that profiles a timed candidate: `built` is its build job, `job` the profiler's own. Raises HostError.
 
-    A vendor's advice costs time and is read of the incumbent alone: `advised` asks for it.
+    A vendor's advice takes time and is read for the incumbent alone: `advised` asks for it.
     """
 
     def __call__(
@@ -36,17 +37,20 @@ class ProfileCandidate(Protocol):
 
 
 class TimedMetrics(Protocol):
-    """The metrics that need no profiler: of the timing, and of what the compiler said of `built`. Raises HostError."""
+    """A function that reads the metrics that need no profiler: from the timing, and from what the compiler printed.
+
+    `built` is the build job. Raises HostError.
+    """
 
     def __call__(self, bench: Bench, built: str, timed: Timed) -> Awaitable[dict[str, float]]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Profiler:
-    """How candidates on one kind of device are profiled, and what is concluded from the metrics alone.
+    """The functions that profile candidates on one kind of device, and draw conclusions from the metrics.
 
-    `findings` are the rules that fire, the severest first; `bottleneck` says in one line what holds a candidate back.
-    `in_full` collects more than the metrics, on demand, where there is more.
+    `findings` returns the findings of the rules that fire, the severest first; `bottleneck` describes in one line what
+    limits a candidate. `in_full` collects more than the metrics, on demand; it is None where there is no more.
     """
 
     measured: ProfileCandidate

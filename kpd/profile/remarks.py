@@ -1,6 +1,6 @@
 """Parses the vectoriser's remarks: gcc's `-fopt-info-vec-all` and clang's `-Rpass…=loop-vectorize`.
 
-The wording is no interface of either compiler. A reason in words that kpd does not know counts as "other".
+Neither compiler promises a fixed wording. A reason that kpd does not recognise counts as "other".
 """
 
 import re
@@ -15,7 +15,7 @@ REASONS: dict[str, str] = {
     "missed_access": r"strid|gather|scatter|grouped|data ref|non-consecutive|interleav|access|unsupported use",
     "missed_other": r"",
 }
-"""Metric → what the compiler's reason looks like; the first that matches counts."""
+"""The pattern of a compiler's reason for each metric; the first match counts."""
 
 NAMES = ("loops_vectorised", "loops_missed", *REASONS)
 
@@ -32,7 +32,7 @@ class VectorisationRemarks:
 
 
 def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
-    """Counts of loops, and for each count that could not be had, why."""
+    """Count the loops, and return the reason for each count that is missing."""
     found = parse(text)
     if not found.vectorised and not found.missed:
         return {}, dict.fromkeys(NAMES, "the compiler said nothing about vectorising loops")
@@ -42,14 +42,14 @@ def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def classify(reason: str) -> str:
-    """The metric that a compiler's reason counts for."""
+    """Return the metric that counts this reason of a compiler."""
     return next(name for name, pattern in REASONS.items() if re.search(pattern, reason, re.IGNORECASE))
 
 
 def parse(text: str) -> VectorisationRemarks:
-    """The remarks of either compiler. A loop that was vectorised in one way is not missed for another.
+    """Parse the remarks of either compiler. A loop that was vectorised in one way does not count as missed in another.
 
-    A loop that holds others is left out: that it stays scalar itself is as it should be.
+    A loop that holds others is left out: it is normal that it is not vectorised itself.
     """
     found = VectorisationRemarks()
     place, reason = "", ""
@@ -77,5 +77,5 @@ def parse(text: str) -> VectorisationRemarks:
 
 
 def _plain(text: str) -> str:
-    """The remark without the option that asked for it, which clang appends."""
+    """Remove the option that asked for the remark, which clang appends."""
     return re.sub(r"\s*\[-R[^\]]*\]$", "", text.strip())

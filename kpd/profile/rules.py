@@ -1,4 +1,4 @@
-"""Defines rules: when one fires, what it has found, and what to do about it."""
+"""Defines rules: when a rule fires, what it finds, and what to do about it."""
 
 import math
 import re
@@ -21,7 +21,7 @@ ID = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`condition` is what must hold of the metrics, as people write it (see `conditions`).
+    """A rule. `condition` is what the metrics must satisfy, as people write it (see `conditions`).
 
     `finding` is a format string over metrics. `id` names the skill file, `skills/<id>.md`.
     """
@@ -39,11 +39,11 @@ class Rule:
 
     @property
     def words(self) -> str:
-        """The finding as it reads before there are numbers, each of which is "…"."""
+        """The finding with "…" in place of each number."""
         return re.sub(r"\{\w+(:[^}]*)?\}", "…", self.finding)
 
     def fire(self, metrics: Mapping[str, float]) -> Finding | None:
-        """The finding, or None: also when a metric that the rule needs is missing, infinite or not a number."""
+        """Return the finding, or None: also when a metric that the rule needs is missing, infinite or not a number."""
         evidence = {name: metrics[name] for name in self.needs if math.isfinite(metrics.get(name, math.nan))}
         if len(evidence) < len(self.needs) or not Condition.of(self.condition).holds(evidence):
             return None
@@ -58,9 +58,9 @@ def _needs(condition: str, finding: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RuleList:
-    """Rules for one kind of device, in the order in which equally severe findings are told.
+    """The rules for one kind of device; equally severe findings are shown in their order.
 
-    An entry point of the group `kpd.rules` leads to one. `skills` is the folder with their skill files.
+    An entry point of the group `kpd.rules` refers to one. `skills` is the folder with their skill files.
     """
 
     device: Literal["cpu", "gpu"]
@@ -69,11 +69,11 @@ class RuleList:
 
     @classmethod
     def read(cls, device: Literal["cpu", "gpu"], file: Path, skills: Path) -> "RuleList":
-        """The rules of a TOML file: a table [[rule]] each. Raises ValueError and OSError."""
+        """Read rules from a TOML file, one table [[rule]] each. Raises ValueError and OSError."""
         return cls(device, msgspec.toml.decode(file.read_bytes(), type=dict[str, tuple[Rule, ...]])["rule"], skills)
 
     def check(self) -> None:
-        """Raises ValueError for a rule that could not be told, or has no skill."""
+        """Raise ValueError for a rule that is malformed, or has no skill."""
         if self.device not in ("cpu", "gpu"):
             raise ValueError(f"its device is {self.device!r} instead of 'cpu' or 'gpu'")
         for rule in self.rules:
@@ -90,7 +90,7 @@ class RuleList:
 
 
 def apply(rules: Iterable[Rule], metrics: Mapping[str, float]) -> tuple[Finding, ...]:
-    """What fires, the severest first, otherwise in the order of the rules."""
+    """Return the findings of the rules that fire: the severest first, otherwise in the order of the rules."""
     fired = [found for rule in rules if (found := rule.fire(metrics)) is not None]
     return tuple(sorted(fired, key=lambda finding: ORDER[finding.severity]))
 
@@ -98,10 +98,11 @@ def apply(rules: Iterable[Rule], metrics: Mapping[str, float]) -> tuple[Finding,
 def apply_cases(
     rules: Iterable[Rule], cases: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
 ) -> tuple[Finding, ...]:
-    """What fires in any case, each rule once, in the order of `apply`.
+    """Return the findings of the rules that fire in any case, each rule once, in the order of `apply`.
 
-    The evidence is of the weightiest case among those where it fires; `weights` are the cases' times. Where it does not
-    fire in all, the message says in which. A metric that is the same for all cases belongs to each one's.
+    The evidence is that of the case with the greatest weight among those where it fires; `weights` are the cases'
+    times. If it does not fire in all cases, the message says in which. A metric that is the same for all cases belongs
+    to each one's.
     """
     kept = []
     for rule in rules:

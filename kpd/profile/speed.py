@@ -11,7 +11,7 @@ ALWAYS_MEMORY = 1.0
 
 
 def read(cases: Sequence[CaseTime], work: Mapping[str, CaseWork]) -> tuple[dict[str, float], dict[str, str]]:
-    """Metrics of all cases together and of each, and for each that could not be had, why.
+    """Compute the metrics of all cases together and of each, and the reason for each metric that is missing.
 
     Sums over the cases weigh them by their time, as running all of them once would.
     """
@@ -47,7 +47,7 @@ def read(cases: Sequence[CaseTime], work: Mapping[str, CaseWork]) -> tuple[dict[
 
 
 def limit(case: CaseTime, work: Mapping[str, CaseWork]) -> str:
-    """Whether memory or arithmetic sets the case's roofline; empty when that is not known."""
+    """Return whether "memory" or "compute" sets the case's roofline; empty when that is not known."""
     if not case.roofline_us:
         return ""
     compute_us = work.get(case.case, CaseWork()).compute_us
@@ -57,7 +57,10 @@ def limit(case: CaseTime, work: Mapping[str, CaseWork]) -> str:
 
 
 def limited_by(metrics: Mapping[str, float]) -> str:
-    """Which side of the roofline the candidate is closest to: memory or compute; "roofline" when neither is known."""
+    """Return the side of the roofline that the candidate is closest to: "memory" or "compute".
+
+    Returns "roofline" when neither is known.
+    """
     memory, compute = metrics.get("memory_roofline_pct"), metrics.get("compute_roofline_pct")
     if memory is None and compute is None:
         return "roofline"
@@ -65,7 +68,7 @@ def limited_by(metrics: Mapping[str, float]) -> str:
 
 
 def rates(metrics: Mapping[str, float]) -> str:
-    """Traffic and arithmetic in brackets, as far as they are known."""
+    """Format the traffic and arithmetic in brackets, as far as they are known."""
     units = (("gbs", "GB/s"), ("gflops", "GFLOP/s"))
     rates = [(metrics[name], unit) for name, unit in units if name in metrics]
     found = [f"{rate:,.0f} {unit}" if rate >= 100 else f"{rate:.3g} {unit}" for rate, unit in rates]
@@ -73,7 +76,7 @@ def rates(metrics: Mapping[str, float]) -> str:
 
 
 def _share(cases: Sequence[CaseTime]) -> float | None:
-    """The least time of the cases that have one, as percent of the time they took."""
+    """Compute the least time of the cases that have a roofline, as percent of the time they took."""
     pairs = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     return 100 * sum(least for least, _ in pairs) / sum(took for _, took in pairs) if pairs else None
 

@@ -22,7 +22,7 @@ _HARMLESS = frozenset((
 
 
 def changes(source: Source, binding: Binding, here: int, step: Callable[[], None]) -> "list[Change]":
-    """Every place from which the variable may come to `here` with another value than it had first.
+    """Return every place from which the variable may come to `here` with another value than it had first.
 
     `step` is called for each place that is looked at.
     """
@@ -40,7 +40,7 @@ def changes(source: Source, binding: Binding, here: int, step: Callable[[], None
 
 
 def _passed_once(source: Source, binding: Binding, owner: Scope, here: int) -> bool:
-    """Whether what stands further down cannot have happened before: no loop, and no other call, comes back here."""
+    """Return whether what stands further down cannot have happened before: no loop, and no other call, comes back here."""
     if owner.kind in ("file", "namespace", "struct") or "static" in binding.type.split():
         return False
     for scope in source.scope(here).outwards:
@@ -52,7 +52,7 @@ def _passed_once(source: Source, binding: Binding, owner: Scope, here: int) -> b
 
 
 def _change(source: Source, node: "Node") -> str | None:
-    """The field that is changed where the variable's name stands, "" for all of it, None for no change."""
+    """Return the field that is changed where the variable's name stands, "" for all of it, None for no change."""
     around, part = node.parent, ""
     if node.type != "identifier" or around is None:
         return "" if around is not None and around.type == "ERROR" else None
@@ -81,7 +81,7 @@ def _change(source: Source, node: "Node") -> str | None:
 
 
 def _part_of(node: "Node", around: "Node") -> bool:
-    """Whether `around` is a field or an element of what `node` is."""
+    """Return whether `around` is a field or an element of what `node` is."""
     parts = ("field_expression", "subscript_expression")
     return around.type in parts and around.child_by_field_name("argument") == node
 
@@ -92,7 +92,7 @@ def _is_reference(declarator: "Node") -> bool:
 
 
 def _is_read_into(source: Source, node: "Node", around: "Node") -> bool:
-    """Whether the variable takes what comes out of a stream: `in >> a >> b;`."""
+    """Return whether the variable takes what comes out of a stream: `in >> a >> b;`."""
     if around.child_by_field_name("right") != node:
         return False
     top: Node | None = around
@@ -104,7 +104,7 @@ def _is_read_into(source: Source, node: "Node", around: "Node") -> bool:
 
 
 def _by_value(source: Source, node: "Node", given: "Node") -> bool:
-    """Whether the call that the variable is an argument of cannot change it."""
+    """Return whether the call that the variable is an argument of cannot change it."""
     call = given.parent
     if call is None or call.type != "call_expression":
         return not (call is not None and _is_reference(call))

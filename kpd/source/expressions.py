@@ -19,17 +19,17 @@ class NameLookup(Protocol):
     """What an expression's names mean where it stands. All of it raises Unknown."""
 
     def word(self, path: Sequence[str]) -> Value:
-        """The variable, constant or enumerator of this name, the last part of `path` being its own."""
+        """Return the variable, constant or enumerator of this name, the last part of `path` being its own."""
 
     def field(self, path: Sequence[str]) -> Value:
-        """What `a.b.c` or `a->b->c` is, when `a` itself is not known."""
+        """Return what `a.b.c` or `a->b->c` is, when `a` itself is not known."""
 
     def call(self, path: Sequence[str], template: Sequence[str], given: Sequence[Value]) -> Value:
-        """What a call of this function returns; `template` are its template arguments as they stand there."""
+        """Return what a call of this function returns; `template` are its template arguments as they stand there."""
 
 
 def evaluate(text: str, names: NameLookup) -> Value:
-    """Raises Unknown."""
+    """Raise Unknown."""
     if not text.strip():
         raise Unknown("nothing stands there")
     root = _read(text)
@@ -39,14 +39,14 @@ def evaluate(text: str, names: NameLookup) -> Value:
 
 
 def arguments(text: str) -> list[str]:
-    """The expressions between the commas of `text`. Raises Unknown."""
+    """Return the expressions between the commas of `text`. Raises Unknown."""
     if not text.strip():
         return []
     return items(f"{{{text}}}")
 
 
 def items(text: str) -> list[str]:
-    """The parts of a list in braces. Raises Unknown for anything else."""
+    """Return the parts of a list in braces. Raises Unknown for anything else."""
     root = _read(text)
     if root is None or root.type != "initializer_list":
         raise Unknown(f"{one_line(text)} is not in braces")
@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _read(text: str) -> "Node | None":
-    """The expression, or list in braces, that the whole text is; None for one with an error in it."""
+    """Return the expression, or list in braces, that the whole text is; None for one with an error in it."""
     root = parsed("cuda", f"{_BEFORE}{text};")
     if root.has_error or root.child_count != 1 or len(declared := root.children[0].named_children) != 2:
         return None
@@ -157,7 +157,7 @@ class _Worth:
         return self._names.call(path, template, [self.of(each) for each in named])
 
     def _called(self, function: "Node") -> tuple[list[str], list[str]]:
-        """The path of a function's name, and its template arguments."""
+        """Return the path of a function's name, and its template arguments."""
         path, template = [], list[str]()
         here: Node | None = function
         while here is not None and here.type == "qualified_identifier":
@@ -190,7 +190,7 @@ class _Worth:
         return values.SIZES[kind]
 
     def _place(self, node: "Node | None") -> tuple[list[str], Value | Unknown]:
-        """The path to a variable or a part of one, and what is there."""
+        """Return the path to a variable or a part of one, and what is there."""
         if node is not None and node.type in ("identifier", "qualified_identifier"):
             path = self._called(node)[0]
             try:

@@ -52,7 +52,7 @@ def readings(text: str) -> Iterator[str]:
 
 
 def _branches(words: list[str]) -> tuple[list[_Branch], list[int]]:
-    """All branches, each behind the one around it, and in which of them stands what follows each directive."""
+    """Return all branches, each behind the one around it, and in which of them stands what follows each directive."""
     branches = [_Branch(0, 0)]
     owners, open_ = [], [0]
     for word in words:
@@ -140,7 +140,7 @@ class _Place:
 
 @lru_cache(maxsize=32)
 def functions(path: str, text: str) -> tuple[Function, ...]:
-    """Those defined, declared and explicitly instantiated, in their order. The gate asks several times for a text."""
+    """Return those defined, declared and explicitly instantiated, in their order. The gate asks several times for a text."""
     found: dict[int, Function] = {}
     bare = _MACRO.sub(lambda alone: blank(alone[0]), code(path, text, literals=True))
     for reading in readings(bare):
@@ -177,7 +177,7 @@ def _found(text: str, root: "Node") -> "Iterator[tuple[int, Function]]":
 
 
 def _swallowed(node: "Node") -> "Iterator[Node]":
-    """Functions that seem to stand in the body of another, because that never ends."""
+    """Return functions that seem to stand in the body of another, because that never ends."""
     if node.type == "function_definition" and node.has_error:
         into = ("function_definition", *_CLASSES)
         found = walk(node, lambda each: each == node or each.type not in into)
@@ -185,13 +185,13 @@ def _swallowed(node: "Node") -> "Iterator[Node]":
 
 
 def _names(text: str, node: "Node") -> tuple[str, ...]:
-    """The names of a namespace, or of a class; an empty one where there is none."""
+    """Return the names of a namespace, or of a class; an empty one where there is none."""
     name = node.child_by_field_name("name")
     return tuple(part.strip() for part in _text(text, name).split("::")) if name is not None else ("",)
 
 
 def _heads(text: str, node: "Node", here: _Place) -> "Iterator[tuple[int, Function]]":
-    """The functions that a definition or a declaration has, or the one whose body never ends."""
+    """Return the functions that a definition or a declaration has, or the one whose body never ends."""
     loose = node.type == "function_declarator"
     for declarator in [node] if loose else node.children_by_field_name("declarator"):
         head = function_part(declarator)

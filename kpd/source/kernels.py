@@ -71,13 +71,13 @@ class Kernel:
 
 
 def kernels(source: Source) -> tuple[Kernel, ...]:
-    """Every kernel that the source defines, in its order."""
+    """Return every kernel that the source defines, in its order."""
     functions = (scope for scope in source.top.everything() if scope.kind == "function")
     return tuple(_kernel(source, scope) for scope in functions if "__global__" in _head(source, scope))
 
 
 def dependencies(source: Source, kernel: Kernel) -> tuple[Dependency, ...]:
-    """What the source declares and the kernel uses, directly or not, by kind and name; of macros all that are used."""
+    """Return what the source declares and the kernel uses, directly or not, by kind and name; of macros all that are used."""
     found: set[Dependency] = set()
     seen = {kernel.scope.start}
     waiting = [_words(_whole(source, kernel.scope))]
@@ -121,7 +121,7 @@ def _body(scope: Scope) -> int:
 
 
 def _around(scope: Scope) -> "Iterator[Node]":
-    """The node of a function, and the template and linkage around it."""
+    """Return the node of a function, and the template and linkage around it."""
     node: Node | None = scope.node
     while node is not None:
         yield node
@@ -129,7 +129,7 @@ def _around(scope: Scope) -> "Iterator[Node]":
 
 
 def _whole(source: Source, scope: Scope) -> str:
-    """Its text, with that of its template."""
+    """Return its text, with that of its template."""
     above = scope.node.parent
     return source.spelled(above if above is not None and above.type == "template_declaration" else scope.node)
 

@@ -59,7 +59,7 @@ class Launch:
 
 
 def launches(source: Source) -> tuple[Launch, ...]:
-    """Every launch of the source, in its order."""
+    """Return every launch of the source, in its order."""
     found = []
     for node in source.nodes:
         if node.type == "kernel_call_syntax":
@@ -85,7 +85,7 @@ def resolve(
 
 
 def fits(size: Dim3, block: bool) -> bool:
-    """Whether CUDA launches a grid, or a block, of this size."""
+    """Return whether CUDA launches a grid, or a block, of this size."""
     most = MOST_BLOCK if block else MOST_GRID
     few = not block or size.x * size.y * size.z <= MOST_THREADS
     return few and all(1 <= one <= limit for one, limit in zip(size, most, strict=True))
@@ -142,13 +142,13 @@ def _given(source: Source, call: "Node") -> list[str]:
 
 
 def _name(text: str) -> tuple[str, str | None]:
-    """The last part of a name and the text of its template arguments; empty for what is no name."""
+    """Return the last part of a name and the text of its template arguments; empty for what is no name."""
     found = _NAME.fullmatch(text)
     return (found[1], found[2]) if found else ("", None)
 
 
 def _uncast(text: str) -> str:
-    """What an argument names, past casts to a pointer."""
+    """Return what an argument names, past casts to a pointer."""
     while found := re.match(
         r"\((?:[^()]|\([^()]*\))*\)\s*(?=[\w(&*:])|[&*]\s*|(?:reinterpret|static)_cast\s*<.*?>\s*", text
     ):
@@ -157,7 +157,7 @@ def _uncast(text: str) -> str:
 
 
 def _named(source: Source, text: str, at: int) -> Callee:
-    """The kernel that a name stands for, through variables that hold it."""
+    """Return the kernel that a name stands for, through variables that hold it."""
     name, given = _name(text)
     if not name:
         return "", (), "what is launched is computed"
@@ -177,7 +177,7 @@ def _named(source: Source, text: str, at: int) -> Callee:
 
 
 def _template(text: str | None) -> tuple[str, ...]:
-    """The template arguments of which the text is."""
+    """Return the template arguments of which the text is."""
     if not text:
         return ()
     whole = f"auto _ = f<{text}>();"

@@ -49,7 +49,7 @@ class Preprocessed:
     parents: dict[int, int] = field(default_factory=dict)
 
     def certain(self, branch: int, within: int) -> bool:
-        """Whether what stands in one conditional part is there whenever the other is."""
+        """Return whether what stands in one conditional part is there whenever the other is."""
         while within and within != branch:
             within = self.parents[within]
         return branch == within
@@ -58,7 +58,7 @@ class Preprocessed:
 def read(
     text: str, file: str = "", include: Include | None = None, before: tuple[str, str] | None = None
 ) -> Preprocessed:
-    """The file's text after that of the file `before` it, as (name, text). Raises UnreadableDirective.
+    """Return the file's text after that of the file `before` it, as (name, text). Raises UnreadableDirective.
 
     Of a condition that only a build can answer, every branch is read.
     """
@@ -180,7 +180,7 @@ class _Reader:
         return _Branch(True, True, False)
 
     def _worth(self, condition: Sequence[Token]) -> bool | None:
-        """Whether a condition of constants and known macros holds; None for one that only a build can answer."""
+        """Return whether a condition of constants and known macros holds; None for one that only a build can answer."""
         try:
             return bool(numeric(evaluate(spelled(self._expand(condition, frozenset(), 0)), _NoNames())))
         except (Unknown, RecursionError):
@@ -260,7 +260,7 @@ class _Reader:
 
 
 def _given(params: Sequence[str], given: list[list[Token]]) -> list[list[Token]]:
-    """The arguments, those from `...` on as one, with their commas."""
+    """Return the arguments, those from `...` on as one, with their commas."""
     if not given and len(params) == 1:
         return [[]]
     if not params or params[-1] != REST or len(given) < len(params) - 1:

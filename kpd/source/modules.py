@@ -118,7 +118,7 @@ def _imported(read: _Module, statement: "Node") -> Iterator[tuple[str, str]]:
 
 
 def _imports(read: _Module, node: "Node") -> str | None:
-    """The module that `import_module("…")` names."""
+    """Return the module that `import_module("…")` names."""
     function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if function is None or given is None or not given.named_children:
         return None
@@ -127,7 +127,7 @@ def _imports(read: _Module, node: "Node") -> str | None:
 
 
 def _bound(read: _Module) -> dict[str, "Node"]:
-    """The names that the module has once it is imported, as far as can be seen, each with what binds it last."""
+    """Return the names that the module has once it is imported, as far as can be seen, each with what binds it last."""
     found: dict[str, Node] = {}
     for node in walk(read.root, lambda node: node.type not in (_FUNCTION, _CLASS)):
         if node.type in (_FUNCTION, _CLASS):
@@ -159,7 +159,7 @@ def _arguments(read: _Module, function: "Node") -> _Arguments:
 
 
 def _takes_the_same(old: _Arguments, new: _Arguments) -> bool:
-    """Whether every call that suits `old` suits `new`: further arguments need a default."""
+    """Return whether every call that suits `old` suits `new`: further arguments need a default."""
     for at, (name, optional) in enumerate(old.positional):
         if at >= len(new.positional):
             return bool(new.rest and new.more)
@@ -173,7 +173,7 @@ def _takes_the_same(old: _Arguments, new: _Arguments) -> bool:
 
 
 def _head(name: str, given: _Arguments) -> str:
-    """Names alone: an annotation or a default of a candidate may be anything."""
+    """Return names alone: an annotation or a default of a candidate may be anything."""
     words = [f"{each}=…" if optional else each for each, optional in given.positional]
     words += [f"*{given.rest}"] if given.rest else []
     words += [f"{each}=…" for each, _ in given.keywords]
@@ -182,7 +182,7 @@ def _head(name: str, given: _Arguments) -> str:
 
 
 def _empty(read: _Module, function: "Node") -> bool:
-    """Whether it holds but words, `pass`, `...`, or an error that says that there is nothing."""
+    """Return whether it holds but words, `pass`, `...`, or an error that says that there is nothing."""
     body = function.child_by_field_name("body")
     nodes = body.named_children if body is not None else []
     for node in nodes:

@@ -39,7 +39,7 @@ class SourceNames:
     steps: _Steps = field(default_factory=_Steps)
 
     def value(self, text: str) -> Value:
-        """What the expression is worth there. Raises Unknown."""
+        """Return what the expression is worth there. Raises Unknown."""
         try:
             return evaluate(text, self)
         except RecursionError:
@@ -100,7 +100,7 @@ class SourceNames:
         return frame
 
     def _returns(self, function: Scope) -> str:
-        """The type that the function returns, where its head says which."""
+        """Return the type that the function returns, where its head says which."""
         return self.source.spelled(function.node.child_by_field_name("type"))
 
     def _bound(self, binding: Binding) -> Value:
@@ -153,7 +153,7 @@ class SourceNames:
         return value
 
     def _refuse_errors(self, binding: Binding) -> None:
-        """Raises Unknown where something that cannot be read stands between a variable and here."""
+        """Raise Unknown where something that cannot be read stands between a variable and here."""
         if self.source.owners[binding.at].kind in ("file", "namespace", "struct"):
             return
         for node in self.source.errors:
@@ -176,7 +176,7 @@ class SourceNames:
         return values.converted(binding.type, here.value(binding.value[1:-1] if listed else binding.value))
 
     def _refuse_reference(self, binding: Binding, name: str) -> None:
-        """Raises Unknown for another name of a variable that may change under it."""
+        """Raise Unknown for another name of a variable that may change under it."""
         if any(one.kind == "variable" and not one.constant for one in self.source.find(name, binding.at)):
             raise Unknown(f"{binding.name} is another name for {name}, which may change")
 
@@ -184,7 +184,7 @@ class SourceNames:
         return ", ".join(self.source.place(node.start_byte) for node in changes[:4])
 
     def _straight(self, changes: "Sequence[Node]", name: str) -> Value:
-        """What the one assignment sets that all pass before they come here. Raises Unknown for any other case."""
+        """Return what the one assignment sets that all pass before they come here. Raises Unknown for any other case."""
         places = self._places(changes)
         if len(changes) > 1:
             raise Unknown(f"{name} is set more than once, at {places}")
@@ -210,7 +210,7 @@ class SourceNames:
         return changes(self.source, binding, self.at, self._step)
 
     def _instantiated(self, binding: Binding) -> Value:
-        """A template's parameter, where all uses of the template in this source give the same value."""
+        """Return a template's parameter, where all uses of the template in this source give the same value."""
         owner = self.source.owners[binding.at]
         if binding.type.startswith(("typename", "class")):
             raise Unknown(f"{binding.name} is a template parameter")
@@ -235,7 +235,7 @@ class SourceNames:
         return found.pop()
 
     def _template(self, name: "Node") -> list[str] | None:
-        """The template arguments of a use of the function; none where it is called without; None for no use."""
+        """Return the template arguments of a use of the function; none where it is called without; None for no use."""
         around = name.parent
         if around is not None and around.type == "template_function":
             given = around.child_by_field_name("arguments")

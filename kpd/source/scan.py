@@ -24,7 +24,7 @@ _TEMPLATE = ("type_parameter_declaration", "optional_type_parameter_declaration"
 
 
 def scan(text: str, root: "Node") -> Scope:
-    """The file's scope, with all that is in it."""
+    """Return the file's scope, with all that is in it."""
     return _Scanner(text).scan(root)
 
 
@@ -58,7 +58,7 @@ class _Scanner:
         return inner
 
     def _opened(self, node: "Node", scope: Scope) -> Scope | None:
-        """The scope that the node is, with the names that its head gives."""
+        """Return the scope that the node is, with the names that its head gives."""
         kind = _KINDS.get(node.type)
         body = node.child_by_field_name("body")
         if kind is None or (kind in ("struct", "enum") and body is None):
@@ -204,7 +204,7 @@ class _Scanner:
 
 
 def parameter_name(node: "Node") -> "Node | None":
-    """The node of the name that a parameter, also a template's, gives."""
+    """Return the node of the name that a parameter, also a template's, gives."""
     if "type_parameter" in node.type:
         return node.child_by_field_name("name") or (node.named_children[0] if node.named_children else None)
     declarator = node.child_by_field_name("declarator")
@@ -216,7 +216,7 @@ def parameter_name(node: "Node") -> "Node | None":
 
 
 def parameter_type(text: str, node: "Node", name: "Node | None") -> str:
-    """What the parameter is declared as, without its name and what it is by default."""
+    """Return what the parameter is declared as, without its name and what it is by default."""
     default = node.child_by_field_name("default_value") or node.child_by_field_name("default_type")
     end = default.start_byte if default is not None else node.end_byte
     cut = (name.start_byte, name.end_byte) if name is not None else (end, end)
@@ -229,7 +229,7 @@ def _as_function(holder: Binding, function: Scope) -> Binding:
 
 
 def _own(scope: Scope, words: list[str]) -> bool:
-    """Whether nothing outside this source can change such a variable."""
+    """Return whether nothing outside this source can change such a variable."""
     if scope.kind in ("file", "namespace"):
         return "static" in words or any(one.kind == "namespace" and not one.name for one in scope.outwards)
     return scope.kind != "struct"

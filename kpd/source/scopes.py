@@ -47,7 +47,7 @@ class Scope:
         self.bindings.setdefault(binding.name, []).append(binding)
 
     def named(self, kind: BindingKind) -> list[Binding]:
-        """The bindings of this kind, in the order of the source."""
+        """Return the bindings of this kind, in the order of the source."""
         found = (binding for group in self.bindings.values() for binding in group if binding.kind == kind)
         return sorted(found, key=lambda binding: binding.at)
 

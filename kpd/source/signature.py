@@ -33,7 +33,7 @@ class FunctionType(NamedTuple):
 
 
 def type_of(text: str, before: str, parameters: "Node", template: "Node | None") -> FunctionType:
-    """Names, defaults, `restrict`, attributes and macros in capitals make no difference; `__global__` does.
+    """Return names, defaults, `restrict`, attributes and macros in capitals make no difference; `__global__` does.
 
     `before` is what stands before the function's name.
     """
@@ -58,7 +58,7 @@ def template_type(text: str, template: "Node") -> Iterator[str]:
 
 
 def _parameter(text: str, node: "Node") -> str:
-    """A parameter's type, without its name, its default, and the const that is only the parameter's own."""
+    """Return a parameter's type, without its name, its default, and the const that is only the parameter's own."""
     default = node.child_by_field_name("default_value")
     end = default.start_byte if default is not None else node.end_byte
     words = []
@@ -78,7 +78,7 @@ def _parameter(text: str, node: "Node") -> str:
 
 
 def _declares(node: "Node") -> bool:
-    """Whether the identifier is the name that a declaration gives."""
+    """Return whether the identifier is the name that a declaration gives."""
     around = node.parent
     if around is None or around.child_by_field_name("size") == node:
         return False

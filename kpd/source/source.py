@@ -64,7 +64,7 @@ class Source:
                     seen.setdefault(name, []).extend(group)
 
     def token(self, at: int) -> Token:
-        """The token that stands at an offset: it knows file and line."""
+        """Return the token that stands at an offset: it knows file and line."""
         index = bisect_right(self.starts, at) - 1
         return self.read.tokens[index] if index >= 0 else _NOWHERE
 
@@ -72,11 +72,11 @@ class Source:
         return self.token(at).place
 
     def spelled(self, node: "Node | None") -> str:
-        """The node's text on one line; empty for None."""
+        """Return the node's text on one line; empty for None."""
         return " ".join(self.text[node.start_byte : node.end_byte].split()) if node is not None else ""
 
     def scope(self, at: int) -> Scope:
-        """The innermost scope around an offset."""
+        """Return the innermost scope around an offset."""
         scope = self.top
         while True:
             index = bisect_right(scope.inner, at, key=lambda one: one.start)
@@ -85,7 +85,7 @@ class Source:
             scope = scope.inner[index - 1]
 
     def find(self, name: str, at: int) -> list[Binding]:
-        """What `name` may mean there: the bindings of the innermost scope that has any before it."""
+        """Return what `name` may mean there: the bindings of the innermost scope that has any before it."""
         for scope in self.scope(at).outwards:
             reach = len(self.text) + 1 if scope.kind in ("struct", "enum") else at
             seen = self.seen.get(scope, scope.bindings)
@@ -94,11 +94,11 @@ class Source:
         return []
 
     def functions(self, name: str, at: int) -> list[Scope]:
-        """The functions of this name that are defined here and can be called there."""
+        """Return the functions of this name that are defined here and can be called there."""
         return [binding.function for binding in self.find(name, at) if binding.function is not None]
 
     def qualified(self, path: Sequence[str]) -> list[Binding]:
-        """The bindings of a name in the namespaces or structs that its path names."""
+        """Return the bindings of a name in the namespaces or structs that its path names."""
         wanted = [part for part in path[:-1] if part not in ("", "std")]
         found: list[Binding] = []
         for scope in self.top.everything():
@@ -111,10 +111,10 @@ class Source:
         return found
 
     def certain(self, at: int, here: int) -> bool:
-        """Whether what stands at `at` is there in every build that has what stands at `here`."""
+        """Return whether what stands at `at` is there in every build that has what stands at `here`."""
         return self.read.certain(self.token(at).branch, self.token(here).branch)
 
 
 def _only_calls(node: "Node") -> bool:
-    """Whether nothing is wrong there but a missing semicolon, as after a macro that has its own."""
+    """Return whether nothing is wrong there but a missing semicolon, as after a macro that has its own."""
     return all(child.type in ("call_expression", "identifier") for child in node.children)

@@ -35,7 +35,7 @@ _KINDS: dict[str | None, Kind] = {"comment": "comment", "string": "literal"}
 
 
 def language(path: str) -> Language:
-    """What the file is written in, "c" for all that has C's lexemes; empty for what is never looked into."""
+    """Return what the file is written in, "c" for all that has C's lexemes; empty for what is never looked into."""
     if path.endswith(C_SUFFIXES):
         return "c"
     return "python" if path.endswith(".py") else ""
@@ -57,7 +57,7 @@ def parts(path: str, text: str) -> Iterator[tuple[Kind, str]]:
 
 
 def code(path: str, text: str, literals: bool = False) -> str:
-    """The code where it stands, as long and in the same lines: blanks stand for comments, and for `literals` or not."""
+    """Return the code where it stands, as long and in the same lines: blanks stand for comments, and for `literals` or not."""
     return "".join(
         part if kind == "code" or (literals and kind == "literal") else blank(part) for kind, part in parts(path, text)
     )
@@ -80,7 +80,7 @@ _UNSEEN = dict.fromkeys((0xAD, 0x061C, *range(0x200B, 0x2010), *range(0x202A, 0x
 
 
 def plain_code(path: str, text: str) -> str:
-    """`text` with ASCII punctuation in its code; comments and literals keep theirs, where it does no harm.
+    """Return `text` with ASCII punctuation in its code; comments and literals keep theirs, where it does no harm.
 
     Characters that cannot be seen, or that turn the direction of what can, go everywhere: with them a person reads
     another text than is compiled.

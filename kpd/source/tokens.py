@@ -35,7 +35,7 @@ class Token:
 
 
 def tokenize(text: str, file: str = "", start: int = 0, line: int = 1, directives: bool = True) -> list[Token]:
-    """The tokens of `text` from `start` on, which stands on `line`."""
+    """Return the tokens of `text` from `start` on, which stands on `line`."""
     found: list[Token] = []
     fresh = True  # nothing but blanks since the line began
     matches = LEXEMES.finditer(text, start)
@@ -59,7 +59,7 @@ def tokenize(text: str, file: str = "", start: int = 0, line: int = 1, directive
 
 
 def closing(tokens: Sequence[Token], at: int) -> int:
-    """The index of what closes the bracket at `at`; the number of tokens when nothing does."""
+    """Return the index of what closes the bracket at `at`; the number of tokens when nothing does."""
     waiting: list[str] = []
     for index in range(at, len(tokens)):
         text = tokens[index].text
@@ -76,7 +76,7 @@ def closing(tokens: Sequence[Token], at: int) -> int:
 
 
 def split(tokens: Sequence[Token]) -> list[list[Token]]:
-    """The parts between commas, none of them within brackets, as macros see them. No tokens, no parts."""
+    """Return the parts between commas, none of them within brackets, as macros see them. No tokens, no parts."""
     parts: list[list[Token]] = [[]]
     index = 0
     while index < len(tokens):
@@ -93,12 +93,12 @@ def split(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def spelled(tokens: Sequence[Token]) -> str:
-    """The tokens as people would write them on one line."""
+    """Return the tokens as people would write them on one line."""
     return laid_out(tokens, " ")[0]
 
 
 def laid_out(tokens: Sequence[Token], newline: str = "\n") -> tuple[str, list[int]]:
-    """The tokens as text, in lines as they stand, and the offset of each in it."""
+    """Return the tokens as text, in lines as they stand, and the offset of each in it."""
     out, starts, at = [], [], 0
     before: Token | None = None
     for token in tokens:

@@ -28,14 +28,14 @@ def grammar(path: str) -> Grammar:
 
 
 def parsed(grammar: Grammar, text: str) -> "Node":
-    """The root of the tree of a text, in which comments are blank if it is C."""
+    """Return the root of the tree of a text, in which comments are blank if it is C."""
     known = _ATTRIBUTE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text) if grammar != "python" else text
     plain = "".join(char if char in _PLAIN else "_" if char.isalnum() else "\x01" for char in known)
     return _parser(grammar).parse(plain.encode("ascii")).root_node
 
 
 def walk(node: "Node", into: "Callable[[Node], bool]" = lambda node: True) -> "Iterator[Node]":
-    """The node and all below it, in the order of the text; not below those that `into` refuses."""
+    """Return the node and all below it, in the order of the text; not below those that `into` refuses."""
     waiting = [node]
     while waiting:
         here = waiting.pop()
@@ -45,25 +45,25 @@ def walk(node: "Node", into: "Callable[[Node], bool]" = lambda node: True) -> "I
 
 
 def line(node: "Node") -> int:
-    """The line, from 1, in which it begins."""
+    """Return the line, from 1, in which it begins."""
     return node.start_point.row + 1
 
 
 def function_part(declarator: "Node | None") -> "Node | None":
-    """The part of a declarator that is a function's, past stars and references; None for what declares no function."""
+    """Return the part of a declarator that is a function's, past stars and references; None for what declares no function."""
     while declarator is not None and declarator.type in ("pointer_declarator", "reference_declarator"):
         declarator = inner_declarator(declarator)
     return declarator if declarator is not None and declarator.type == "function_declarator" else None
 
 
 def inner_declarator(declarator: "Node") -> "Node | None":
-    """What a star, a reference or brackets are around; the grammar has a name for it in some of them only."""
+    """Return what a star, a reference or brackets are around; the grammar has a name for it in some of them only."""
     named = declarator.named_children
     return declarator.child_by_field_name("declarator") or (named[-1] if named else None)
 
 
 def last_name(node: "Node | None") -> "Node | None":
-    """The last part of a qualified name, without template arguments."""
+    """Return the last part of a qualified name, without template arguments."""
     while node is not None and node.type in ("qualified_identifier", "template_function"):
         node = node.child_by_field_name("name")
     return node

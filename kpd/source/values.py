@@ -62,7 +62,7 @@ _WORDS = frozenset(word for name in (*SIZES, "auto") for word in name.split()) |
 
 
 def number(text: str) -> int | float:
-    """A literal. Raises Unknown."""
+    """Return a literal. Raises Unknown."""
     plain = text.replace("'", "")
     if match := _INTEGER.fullmatch(plain):
         digits = match[1]
@@ -95,19 +95,19 @@ def integer(value: Value) -> int:
 
 
 def kind_of(type: str) -> str:
-    """The type without what makes no difference to a value."""
+    """Return the type without what makes no difference to a value."""
     words = [word for word in re.findall(r"::|\w+|[^\w\s]", type) if word not in _NO_MEANING]
     return " ".join(words).removesuffix(" &").strip()
 
 
 def plain(type: str) -> bool:
-    """Whether the text is made of words of types alone, so that a cast may name it."""
+    """Return whether the text is made of words of types alone, so that a cast may name it."""
     words = re.findall(r"::|\w+|[^\w\s]", type)
     return bool(words) and all(word in _WORDS for word in words)
 
 
 def converted(type: str, value: Value) -> Value:
-    """What a variable of this type holds after it was given `value`. Raises Unknown where that is not plain."""
+    """Return what a variable of this type holds after it was given `value`. Raises Unknown where that is not plain."""
     kind = kind_of(type)
     if kind == "dim3":
         return dim3((value,)) if isinstance(value, int | float) else value
@@ -132,7 +132,7 @@ def converted(type: str, value: Value) -> Value:
 
 
 def dim3(given: Sequence[Value]) -> Dim3:
-    """Raises Unknown."""
+    """Raise Unknown."""
     if len(given) == 1 and isinstance(given[0], Dim3):
         return given[0]
     if len(given) > 3:
@@ -192,7 +192,7 @@ BINARY: dict[str, tuple[int, Callable[[int | float, int | float], int | float]]]
 
 
 def combine(operator: str, a: Value, b: Value) -> int | float:
-    """Raises Unknown."""
+    """Raise Unknown."""
     found = BINARY[operator][1](numeric(a), numeric(b))
     return checked(found) if isinstance(found, int) else found
 
@@ -228,7 +228,7 @@ _FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
 
 
 def builtin(name: str, given: Sequence[Value]) -> Value:
-    """What one of these functions returns. Raises Unknown for any other."""
+    """Return what one of these functions returns. Raises Unknown for any other."""
     least, most, function = _FUNCTIONS.get(name, (0, 0, None))
     if function is None:
         raise Unknown(f"what {name}() returns is not known here")

@@ -6,7 +6,7 @@ from kpd.model.profiles import Change
 
 
 def change(found: Change) -> str:
-    """`DRAM traffic: down from 8 to 6 MB (-25 %)`."""
+    """Return `DRAM traffic: down from 8 to 6 MB (-25 %)`."""
     if isinstance(found, Told):
         return found.text
     metric, old, new = describe(found.metric), found.before, found.after

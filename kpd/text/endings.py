@@ -10,7 +10,7 @@ from kpd.text.waits import exhausted, pause
 
 
 def iteration_ended(cause: c.IterationCause | None) -> str:
-    """Why an iteration ended; empty while it goes on."""
+    """Return why an iteration ended; empty while it goes on."""
     match cause:
         case None:
             return ""
@@ -33,7 +33,7 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
 
 
 def run_ended(cause: c.RunCause) -> str:
-    """Why a run ended."""
+    """Return why a run ended."""
     match cause:
         case c.IterationsUsed():
             return f"budget of {cause.iterations} iterations used"
@@ -56,17 +56,17 @@ def run_ended(cause: c.RunCause) -> str:
 
 
 def of_iteration(it: Iteration) -> str:
-    """Why the iteration ended; empty while it goes on."""
+    """Return why the iteration ended; empty while it goes on."""
     return iteration_ended(it.cause)
 
 
 def override(found: Override) -> str:
-    """Why a person has accepted an iteration against its verdict."""
+    """Return why a person has accepted an iteration against its verdict."""
     return found.reason or f"accepted by {found.by} against the verdict"
 
 
 def of_run(run: Run) -> str:
-    """Why the run ended, or is paused; empty while it goes on."""
+    """Return why the run ended, or is paused; empty while it goes on."""
     match run.status:
         case Ended(cause=cause):
             return run_ended(cause)

@@ -22,13 +22,13 @@ _MARK, _ESCAPED = re.compile(f"({_MARKS})"), re.compile(rf"\\({_MARKS})")
 
 
 def plain(text: str, most: int = LONGEST) -> str:
-    """`text` on one line of printable characters, not longer than `most`."""
+    """Return `text` on one line of printable characters, not longer than `most`."""
     words = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * most]).split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def visible(text: str) -> str:
-    """`text` without anything that could drive a terminal; newlines and tabs stay.
+    """Return `text` without anything that could drive a terminal; newlines and tabs stay.
 
     Other control characters turn into their visible pictures, and characters that reorder text (a diff could be made to
     read as another one) into U+FFFD.
@@ -46,7 +46,7 @@ def _pictured(char: str) -> str:
 
 
 def clean(text: str) -> str:
-    """`text` as one line of characters that each take the cells we count for them; control sequences are gone."""
+    """Return `text` as one line of characters that each take the cells we count for them; control sequences are gone."""
     head = text[:LONGEST_LINE]
     if _PRINTABLE_ASCII.match(head):
         return head
@@ -62,10 +62,10 @@ def _cell(char: str) -> str:
 
 
 def escaped(text: str, most: int = 400) -> str:
-    """`text` as one line of harmless markdown."""
+    """Return `text` as one line of harmless markdown."""
     return _MARK.sub(r"\\\1", plain(text, most))
 
 
 def bare(text: str) -> str:
-    """What `escaped` was given, where it is about a line of words: without the escapes."""
+    """Return what `escaped` was given, where it is about a line of words: without the escapes."""
     return _ESCAPED.sub(r"\1", text)

@@ -21,7 +21,7 @@ _LEFT_OUT = {"iterations", "files", "folder", "pending_edit"}
 
 
 def run(found: Run) -> Json:
-    """A run in brief: `count` of its iterations, and of these the one under way, the best and the baseline.
+    """Return a run in brief: `count` of its iterations, and of these the one under way, the best and the baseline.
 
     `reason`: why it ended or is paused, `waits`: for what, `edited`: what an edit got in the
     way of, in words. Without the files of its folders.
@@ -36,7 +36,7 @@ def run(found: Run) -> Json:
 
 
 def _status(found: Run) -> Json:
-    """The status as a word, and beside it whatever one can have: `pause` and `cause` say why it is paused, or ended."""
+    """Return the status as a word, and beside it whatever one can have: `pause` and `cause` say why it is paused, or ended."""
     body: Json = dict.fromkeys(("pause", "outcome", "cause", "ended")) | {"infra": False}
     match found.status:
         case Paused(cause=cause, infra=infra):
@@ -47,7 +47,7 @@ def _status(found: Run) -> Json:
 
 
 def iteration(found: Iteration) -> Json:
-    """`reason`: why it ended, in words; so has an `override` its `text`."""
+    """Return `reason`: why it ended, in words; so has an `override` its `text`."""
     body = codec.jsonable(found) | _stands(found)
     if found.override is not None:
         body["override"]["text"] = override(found.override)
@@ -57,7 +57,7 @@ def iteration(found: Iteration) -> Json:
 
 
 def _stands(found: Iteration) -> Json:
-    """The data of its status as fields of the iteration, empty where its status has none."""
+    """Return the data of its status as fields of the iteration, empty where its status has none."""
     body: Json = {"step": None, "use": "", "attempt": 1, "step_started": 0.0}
     body |= {"outcome": None, "cause": None, "ended": None, "exhausted": False}
     match found.status:
@@ -100,7 +100,7 @@ def _told(fact: e.Fact) -> Json:
 
 
 def found(steps: Detail) -> Json:
-    """What an iteration's steps found. `message`: what a fault was, in words; so has each change its `text`."""
+    """Return what an iteration's steps found. `message`: what a fault was, in words; so has each change its `text`."""
     body = codec.jsonable(steps)
     if steps.explained is not None:
         body["explained"]["changes"] = _changes(steps.explained)
@@ -113,10 +113,10 @@ def _changes(fact: e.Explained) -> list[Json]:
 
 
 def judged(found: Verdict) -> Json:
-    """`reason`: why it was accepted or not, in words."""
+    """Return `reason`: why it was accepted or not, in words."""
     return {**codec.jsonable(found), "reason": verdict(found)}
 
 
 def noticed(found: Notice) -> Json:
-    """`text` is never empty."""
+    """Return `text` is never empty."""
     return {**codec.jsonable(found), "text": notice(found)}

@@ -49,7 +49,7 @@ def told(found: n.Subject) -> str:
 
 
 def watchdog_notice(fact: e.DeviceIdle | e.StepStalled) -> str:
-    """What does not go on although it could."""
+    """Return what does not go on although it could."""
     return _idle(fact) if isinstance(fact, e.DeviceIdle) else _stalled(fact)
 
 

@@ -6,7 +6,7 @@ from kpd.model.kinds import Told
 
 
 def wait(found: s.Wait | None) -> str:
-    """What a run waits for; empty where it waits for nothing."""
+    """Return what a run waits for; empty where it waits for nothing."""
     match found:
         case None:
             return ""
@@ -38,7 +38,7 @@ def wait(found: s.Wait | None) -> str:
 
 
 def conflict(found: s.EditedDuring | Told | None) -> str:
-    """What an edit of the operator's has got into the way of; empty where nothing."""
+    """Return what an edit of the operator's has got into the way of; empty where nothing."""
     match found:
         case None:
             return ""
@@ -49,7 +49,7 @@ def conflict(found: s.EditedDuring | Told | None) -> str:
 
 
 def pause(found: s.Pause | None) -> str:
-    """Why a run is paused; empty where it is not."""
+    """Return why a run is paused; empty where it is not."""
     match found:
         case None:
             return ""
@@ -68,7 +68,7 @@ def pause(found: s.Pause | None) -> str:
 
 
 def hold(found: s.Hold | None) -> str:
-    """Why the queue is held, and what helps; empty where it is not."""
+    """Return why the queue is held, and what helps; empty where it is not."""
     match found:
         case None:
             return ""
@@ -87,7 +87,7 @@ def hold(found: s.Hold | None) -> str:
 
 
 def idle_reason(found: n.IdleReason) -> str:
-    """What keeps a device idle."""
+    """Return what keeps a device idle."""
     match found:
         case n.QueueIsHeld():
             return f"the queue is held: {hold(found.hold)}"
@@ -114,7 +114,7 @@ def trouble(found: s.HostTrouble) -> str:
 
 
 def exhausted(found: ExhaustionReason) -> str:
-    """Why an agent proposes no more."""
+    """Return why an agent proposes no more."""
     return overspent(found) if isinstance(found, Overspent) else found.text
 
 

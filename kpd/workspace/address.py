@@ -18,7 +18,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """An IPv6 address with a port is [address]:port. Raises ValueError."""
+        """Return an IPv6 address with a port is [address]:port. Raises ValueError."""
         rest = text.strip()
         if rest.lower().startswith("ssh://"):
             rest = rest[len("ssh://") :].removesuffix("/")

@@ -93,7 +93,7 @@ class ClaudeConfig:
     prices: dict[str, PriceConfig] = field(default_factory=dict)
 
     def lacks_key(self, environ: Mapping[str, str]) -> str:
-        """Why there is no API key in `environ`, in words that do not hold it; empty where there is one."""
+        """Return why there is no API key in `environ`, in words that do not hold it; empty where there is one."""
         key = environ.get(self.api_key_env, "").strip()
         if not key:
             return f"there is no API key: {self.api_key_env} is not set"
@@ -112,7 +112,7 @@ class TuiConfig:
     keys: dict[str, Text] = field(default_factory=dict)
 
     def thin(self) -> "TuiConfig":
-        """The same for a thin line."""
+        """Return the same for a thin line."""
         return replace(self, low_bandwidth=True, refresh_hz=min(self.refresh_hz, THIN_REFRESH_HZ))
 
 
@@ -136,7 +136,7 @@ class Config:
     notify: NotifyConfig = field(default_factory=NotifyConfig)
 
     def budget(self) -> Budget:
-        """What a run may spend of which neither its command line nor its task says otherwise."""
+        """Return what a run may spend of which neither its command line nor its task says otherwise."""
         return Budget(
             iterations=self.run.iterations,
             patience=self.run.patience,
@@ -147,7 +147,7 @@ class Config:
 
 
 def load_config(ws: Workspace) -> Config:
-    """The workspace's config; a missing file means the defaults. Host "local" is always there. Raises ConfigError."""
+    """Return the workspace's config; a missing file means the defaults. Host "local" is always there. Raises ConfigError."""
     if not os.path.lexists(ws.config):  # a link that leads nowhere is a fault, and told
         return Config()
     document = Document.read(ws.config)
@@ -168,7 +168,7 @@ def load_config(ws: Workspace) -> Config:
 
 
 def _host(document: Document, name: str, table: object) -> HostConfig:
-    """A host as its table says. Raises ConfigError.
+    """Return a host as its table says. Raises ConfigError.
 
     Where a plug-in fails to provide the transport, only what all tables may hold is read: the host will be down.
     """

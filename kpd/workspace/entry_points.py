@@ -39,7 +39,7 @@ class EntryPointGroup(Generic[T]):
         self._found: dict[str, T | PlugInError] = {}
 
     def names(self) -> tuple[str, ...]:
-        """All names, kpd's own first; imports nothing. Raises PlugInError when kpd's own are not installed."""
+        """Return all names, kpd's own first; imports nothing. Raises PlugInError when kpd's own are not installed."""
         return (*self.own(), *_of_plug_ins(self.group)[0])
 
     def own(self) -> Entries:
@@ -49,7 +49,7 @@ class EntryPointGroup(Generic[T]):
         return found
 
     def get(self, name: str) -> T | None:
-        """What `name` stands for; None where there is no such entry. Raises PlugInError for one that is broken."""
+        """Return what `name` stands for; None where there is no such entry. Raises PlugInError for one that is broken."""
         if name not in self._found:
             own = self.own().get(name)
             entry = own or _of_plug_ins(self.group)[0].get(name)
@@ -89,20 +89,20 @@ class EntryPointGroup(Generic[T]):
 
 
 def told(entry: "EntryPoint") -> str:
-    """An entry in words: `'example' of kpd-example 0.1 (kpd.agents, example:AGENT)`."""
+    """Return an entry in words: `'example' of kpd-example 0.1 (kpd.agents, example:AGENT)`."""
     dist = entry.dist
     assert dist is not None
     return f"{entry.name!r} of {dist.name} {dist.version} ({entry.group}, {entry.value})"
 
 
 def referred(reference: str) -> Any:
-    """What `module:name` stands for. Raises what importing it raises."""
+    """Return what `module:name` stands for. Raises what importing it raises."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def plug_in_at_fault(trace: TracebackType | None) -> str:
-    """The distribution in whose code an error was raised; empty where only kpd's own code took part."""
+    """Return the distribution in whose code an error was raised; empty where only kpd's own code took part."""
     fault = ""
     while trace is not None:
         module = f"{trace.tb_frame.f_globals.get('__name__', '')}."
@@ -127,7 +127,7 @@ def _own() -> Mapping[str, Entries]:
 
 @cache
 def _of_plug_ins(group: str) -> tuple[Entries, Mapping[str, PlugInError]]:
-    """Those that can be used, by name, and those that are passed over, in words and with the reason."""
+    """Return those that can be used, by name, and those that are passed over, in words and with the reason."""
     usable: dict[str, EntryPoint] = {}
     passed_over: dict[str, PlugInError] = {}
     for entry in _all_others():

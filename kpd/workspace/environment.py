@@ -18,7 +18,7 @@ REMEDY = "set $VISUAL or $EDITOR to a program and its arguments"
 
 
 def editor() -> list[str]:
-    """The program and its arguments: $VISUAL, else $EDITOR, else vi. Blank ones do not count. Raises WorkspaceError."""
+    """Return the program and its arguments: $VISUAL, else $EDITOR, else vi. Blank ones do not count. Raises WorkspaceError."""
     named = ((name, os.environ.get(name, "").strip()) for name in ("VISUAL", "EDITOR"))
     name, wanted = next((one for one in named if one[1]), ("", DEFAULT))
     try:

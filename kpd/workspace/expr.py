@@ -29,7 +29,7 @@ class Expression:
     names: frozenset[str]
 
     def evaluate(self, dims: Mapping[str, float]) -> float:
-        """The value for these dims. Raises ExprError for an unknown name, a division by zero or an infinite value."""
+        """Return the value for these dims. Raises ExprError for an unknown name, a division by zero or an infinite value."""
         if missing := sorted(self.names - dims.keys()):
             raise ExprError(f"unknown name {missing[0]!r} in {self.text!r}: a case has {', '.join(sorted(dims))}")
         try:

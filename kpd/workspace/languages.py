@@ -29,7 +29,7 @@ class Syntax:
     types: frozenset[str] = frozenset()
 
     def fits(self, word: str) -> bool:
-        """Whether a fence that says `word` may hold such a file."""
+        """Return whether a fence that says `word` may hold such a file."""
         return word in (self.name, *self.also) or f".{word}" in self.suffixes
 
 
@@ -110,7 +110,7 @@ LANGUAGES = EntryPointGroup("kpd.languages", _checked)
 
 
 def syntax_of(path: str) -> Syntax:
-    """What a file is by its suffix: kpd's own languages first, then those of plug-ins; plain text where none fits."""
+    """Return what a file is by its suffix: kpd's own languages first, then those of plug-ins; plain text where none fits."""
     return _of_suffix(f".{path.rpartition('.')[2].lower()}" if "." in path else "")
 
 

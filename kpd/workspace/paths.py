@@ -32,7 +32,7 @@ class NoWorkspace(WorkspaceError):
 
 
 def expanded(path: str | Path) -> Path:
-    """`path` with the home that it may begin with. Raises WorkspaceError when there is no such user."""
+    """Return `path` with the home that it may begin with. Raises WorkspaceError when there is no such user."""
     try:
         return Path(path).expanduser()
     except RuntimeError as err:
@@ -48,7 +48,7 @@ class Workspace:
 
     @classmethod
     def find(cls, start: Path | None = None) -> "Workspace":
-        """The workspace at `start` ($KPD_WORKSPACE, or the current folder), in ./workspace there, or the nearest above.
+        """Return the workspace at `start` ($KPD_WORKSPACE, or the current folder), in ./workspace there, or the nearest above.
 
         Raises NoWorkspace when there is none.
         """
@@ -68,7 +68,7 @@ class Workspace:
 
     @classmethod
     def first(cls) -> "Workspace":
-        """The workspace for a first run from the current folder to make: ./workspace; in kpd's source, at its top."""
+        """Return the workspace for a first run from the current folder to make: ./workspace; in kpd's source, at its top."""
         here = Path.cwd().resolve()
         return cls(next((folder for folder in (here, *here.parents) if is_source(folder)), here) / FIRST)
 
@@ -139,7 +139,7 @@ class Workspace:
         return socket
 
     def identity(self) -> str:
-        """A random name, made once: another workspace in the same place is another one, and so is one that was reset.
+        """Return a random name, made once: another workspace in the same place is another one, and so is one that was reset.
 
         Raises OSError.
         """
@@ -157,12 +157,12 @@ class Workspace:
 
 
 def is_source(folder: Path) -> bool:
-    """Whether kpd's own source lies in `folder`: what runs begin from, and never change. It is no workspace."""
+    """Return whether kpd's own source lies in `folder`: what runs begin from, and never change. It is no workspace."""
     return (folder / "config.toml.example").is_file() and (folder / "kpd" / "workspace").is_dir()
 
 
 def is_workspace(folder: Path) -> bool:
-    """Whether config.toml or .kpd/ marks it: beside tasks/, as others have a config.toml, too, or with an event log."""
+    """Return whether config.toml or .kpd/ marks it: beside tasks/, as others have a config.toml, too, or with an event log."""
     if is_source(folder):
         return False
     served = (folder / ".kpd" / "events.db").exists()
@@ -170,7 +170,7 @@ def is_workspace(folder: Path) -> bool:
 
 
 def _own(folder: Path) -> bool:
-    """Whether it is this user's folder: beside shared ones, anybody could have put a workspace with commands to run."""
+    """Return whether it is this user's folder: beside shared ones, anybody could have put a workspace with commands to run."""
     try:
         found = folder.stat()
     except OSError:
@@ -183,7 +183,7 @@ class OutsideFolder(ValueError):
 
 
 def inside(folder: Path, relative: str) -> Path:
-    """The file `relative` (a plain posix path) of `folder`, whether or not it exists.
+    """Return the file `relative` (a plain posix path) of `folder`, whether or not it exists.
 
     Raises OutsideFolder when the path is absolute, climbs out, is not in its simplest form, or passes through a
     symbolic

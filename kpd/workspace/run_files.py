@@ -22,7 +22,7 @@ class NotRegularFile(OSError):
 
 
 def digest(data: bytes) -> str:
-    """The sha256 of `data` in hex: a file's identity in events and in a host's content store."""
+    """Return the sha256 of `data` in hex: a file's identity in events and in a host's content store."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -46,7 +46,7 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
 
 def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
-    """The content of a regular file of at most `most` bytes.
+    """Return the content of a regular file of at most `most` bytes.
 
     Raises NotRegularFile, also for a FIFO or a device, where an ordinary read would wait or never end; OSError.
     """
@@ -65,7 +65,7 @@ def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def read_words(path: Path) -> str | None:
-    """The text of a file that people may edit, whatever its bytes and line ends; None where there is none.
+    """Return the text of a file that people may edit, whatever its bytes and line ends; None where there is none.
 
     Raises NotRegularFile, OSError.
     """
@@ -84,7 +84,7 @@ def _mode(path: Path) -> int:
 
 
 def read_files(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """The content of each named file of `folder`. Raises Outside for a path it does not hold, OSError."""
+    """Return the content of each named file of `folder`. Raises Outside for a path it does not hold, OSError."""
     return {name: inside(folder, name).read_bytes() for name in names}
 
 
@@ -103,7 +103,7 @@ class IterationFolder:
         write_atomic(inside(self.folder, name), data)
 
     def read(self, name: str) -> bytes:
-        """Raises Outside, OSError."""
+        """Raise Outside, OSError."""
         return inside(self.folder, name).read_bytes()
 
     def write_candidate(self, files: Mapping[str, bytes]) -> dict[str, str]:

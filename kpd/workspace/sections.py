@@ -44,18 +44,18 @@ class Sections:
         return self.before + self.kernel + self.after
 
     def with_kernel(self, kernel: bytes) -> "Sections":
-        """The same file around another kernel."""
+        """Return the same file around another kernel."""
         ended = kernel if not kernel or kernel.endswith(b"\n") else kernel + b"\n"
         return Sections(self.before, ended, self.after)
 
 
 def marked(data: bytes) -> bool:
-    """Whether any line is a section's mark."""
+    """Return whether any line is a section's mark."""
     return any(_MARK.match(line) for line in data.splitlines())
 
 
 def split(data: bytes) -> Sections:
-    """The sections of a whole file. Raises SectionError."""
+    """Return the sections of a whole file. Raises SectionError."""
     lines = data.splitlines(keepends=True)
     found = _marks(lines)
     for number, (line, name) in enumerate(found):
@@ -69,7 +69,7 @@ def split(data: bytes) -> Sections:
 
 
 def splice(pristine: Sections, proposed: bytes) -> Sections:
-    """`pristine` with the kernel section of `proposed`: a whole file, a kernel section alone, or the text within one.
+    """Return `pristine` with the kernel section of `proposed`: a whole file, a kernel section alone, or the text within one.
 
     Raises SectionError for a file whose marks are not in order, ProtectedSection for one that differs elsewhere. Blanks
     at the end of a line, blank lines at either end of what is protected, and words in a mark make no difference.
@@ -90,7 +90,7 @@ def splice(pristine: Sections, proposed: bytes) -> Sections:
 
 
 def _marks(lines: list[bytes]) -> list[tuple[int, str]]:
-    """The marks in order, each with its line from 1 on."""
+    """Return the marks in order, each with its line from 1 on."""
     found = []
     for number, line in enumerate(lines, 1):
         if mark := _MARK.match(line):
@@ -99,5 +99,5 @@ def _marks(lines: list[bytes]) -> list[tuple[int, str]]:
 
 
 def _plain(text: bytes) -> list[bytes]:
-    """The lines as they are compared: marks without their words."""
+    """Return the lines as they are compared: marks without their words."""
     return [mark[0] if (mark := _MARK.match(line)) else line.rstrip() for line in text.strip().splitlines()]

@@ -141,7 +141,7 @@ def refuse(
     commands: Mapping[str, str | None],
     device: str,
 ) -> None:
-    """Raises ConfigError for a command that is missing, out of place, or runs what an agent may edit.
+    """Raise ConfigError for a command that is missing, out of place, or runs what an agent may edit.
 
     `bring` says whether tasks in this language bring their own benchmark. `commands` are those of task.toml by their
     table: check, bench, final, profile. `device` is that of [need].

@@ -60,7 +60,7 @@ class Document:
 
     @classmethod
     def read(cls, path: Path) -> "Document":
-        """Raises ConfigError for a missing, unreadable, oversized or malformed file."""
+        """Raise ConfigError for a missing, unreadable, oversized or malformed file."""
         raw = _bytes(path)
         try:
             text = raw.decode("utf-8-sig")
@@ -85,26 +85,26 @@ class Document:
         return document
 
     def convert(self, kind: type[T]) -> T:
-        """The whole file as dataclass `kind`. Raises ConfigError for an unknown key or a wrong type."""
+        """Return the whole file as dataclass `kind`. Raises ConfigError for an unknown key or a wrong type."""
         return typing.cast(T, self._value(self.table, kind, ()))
 
     def part(self, value: object, kind: type[T], *keys: str) -> T:
-        """A table of the file that stands at `keys`, as dataclass `kind`. Raises ConfigError."""
+        """Return a table of the file that stands at `keys`, as dataclass `kind`. Raises ConfigError."""
         return typing.cast(T, self._value(value, kind, keys))
 
     def unknown(self, key: str, is_table: bool, known: Iterable[str], *keys: str) -> ConfigError:
-        """The error for a key that a table has and should not; `keys` lead to the table."""
+        """Return the error for a key that a table has and should not; `keys` lead to the table."""
         where = f" in [{'.'.join(keys)}]" if keys else ""
         what = "table" if is_table else "key"
         return self.error(f"unknown {what} {key!r}{where}", nearest(key, known), *keys, key)
 
     def line(self, *keys: str) -> int:
-        """The line on which the key stands, or the nearest table around it; 0 when none of them does."""
+        """Return the line on which the key stands, or the nearest table around it; 0 when none of them does."""
         lines = dict(_statements(self.text))
         return next((lines[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in lines), 0)
 
     def error(self, message: str, remedy: str, *keys: str) -> ConfigError:
-        """An error that stands at the line of `keys`."""
+        """Return an error that stands at the line of `keys`."""
         return ConfigError(self.path, self.line(*keys), message, remedy)
 
     def _value(self, value: Any, kind: Any, keys: Keys) -> Any:
@@ -137,12 +137,12 @@ class Document:
 
 
 def read_toml(path: Path, kind: type[T]) -> T:
-    """The file as dataclass `kind`; keys it does not give take the class's defaults. Raises ConfigError."""
+    """Return the file as dataclass `kind`; keys it does not give take the class's defaults. Raises ConfigError."""
     return Document.read(path).convert(kind)
 
 
 def misfit(given: Mapping[str, Any], kind: type) -> str:
-    """Which of these values cannot be a field of dataclass `kind`, or what is missing, in words; empty if all fit."""
+    """Return which of these values cannot be a field of dataclass `kind`, or what is missing, in words; empty if all fit."""
     hints = typing.get_type_hints(kind, include_extras=True)
     for name, value in given.items():
         try:
@@ -155,7 +155,7 @@ def misfit(given: Mapping[str, Any], kind: type) -> str:
 
 
 def _deepest(place: str, value: Any, kind: Any) -> tuple[str, Any, Any]:
-    """Which value does not fit, of a table the first one: its place, the type it is to be, and itself."""
+    """Return which value does not fit, of a table the first one: its place, the type it is to be, and itself."""
     base = _base(kind)
     if isinstance(value, dict) and typing.get_origin(base) in (dict, Mapping):
         of = typing.get_args(base)[1]
@@ -220,7 +220,7 @@ def _paths(table: dict[str, Any]) -> Iterator[Keys]:
 
 
 def _base(kind: Any) -> Any:
-    """`kind` without Annotated and without an optional None."""
+    """Return `kind` without Annotated and without an optional None."""
     if typing.get_origin(kind) is Annotated:
         return _base(typing.get_args(kind)[0])
     if typing.get_origin(kind) in (Union, types.UnionType):
@@ -245,7 +245,7 @@ _WORDS: dict[Any, str] = {
 
 
 def wanted(kind: Any) -> str:
-    """What a value of this type may be, in words: `an integer, at least 1`."""
+    """Return what a value of this type may be, in words: `an integer, at least 1`."""
     if choices := _choices(kind):
         return " or ".join(f'"{choice}"' for choice in choices)
     base = _base(kind)
@@ -258,7 +258,7 @@ def wanted(kind: Any) -> str:
 
 
 def _to_give(keys: Keys, kind: Any) -> str:
-    """What to write for a key that is missing."""
+    """Return what to write for a key that is missing."""
     base = _base(kind)
     if not dataclasses.is_dataclass(base):
         return f"give {wanted(kind)}"
@@ -300,7 +300,7 @@ def _name(keys: Keys) -> str:
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """What may have been meant by a word that is not known, in words; empty without any known one."""
+    """Return what may have been meant by a word that is not known, in words; empty without any known one."""
     import difflib  # only an error needs it
 
     names = list(known)

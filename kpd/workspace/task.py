@@ -84,7 +84,7 @@ def load_task(folder: Path) -> Task:
 
 
 def find_tasks(ws: Workspace) -> dict[str, Path]:
-    """Every task by name, loadable or not; the workspace's own stand before shipped ones of the same name."""
+    """Return every task by name, loadable or not; the workspace's own stand before shipped ones of the same name."""
     found: dict[str, Path] = {}
     for base in (shipped("tasks"), ws.tasks):
         folders = base.iterdir() if base.is_dir() else ()
@@ -93,7 +93,7 @@ def find_tasks(ws: Workspace) -> dict[str, Path]:
 
 
 def card(task: Task) -> TaskCard:
-    """The task in brief; `tunable` counts the points of its [tune] space, 0 without one."""
+    """Return the task in brief; `tunable` counts the points of its [tune] space, 0 without one."""
     points = prod(len(values) for values in task.tune.values()) if task.tune else 0
     score = task.bench.score if task.bench.command else "us"
     return TaskCard(
@@ -102,7 +102,7 @@ def card(task: Task) -> TaskCard:
 
 
 def ignored(name: str) -> bool:
-    """Whether a file or folder of this name is no part of a task: hidden, or an editor's backup."""
+    """Return whether a file or folder of this name is no part of a task: hidden, or an editor's backup."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
 
 
@@ -202,7 +202,7 @@ def _context(document: Document, given: tuple[str, ...] | None, protected: tuple
 
 
 def _sectioned(folder: Path, files: tuple[str, ...], editable: tuple[str, ...], language: Language) -> str:
-    """The one editable file that holds kernel and harness, empty where each is a file. Raises TaskError."""
+    """Return the one editable file that holds kernel and harness, empty where each is a file. Raises TaskError."""
     found = {name: (folder / name).read_bytes() for name in editable if name.endswith(language.sectioned)}
     found = {name: data for name, data in found.items() if sections.marked(data)}
     if not found:

@@ -61,7 +61,7 @@ TRANSPORTS = EntryPointGroup("kpd.transports", _checked)
 
 
 def is_here(kind: str) -> bool:
-    """Whether hosts with this transport are this machine. One that is broken, or not there any more, is not."""
+    """Return whether hosts with this transport are this machine. One that is broken, or not there any more, is not."""
     try:
         return (found := TRANSPORTS.get(kind)) is not None and found.here
     except PlugInError:  # told as the reason why the host is down

@@ -44,7 +44,7 @@ class Action:
 
 
 def reason(action: Action, view: View) -> str:
-    """Why `action` cannot be taken now; an empty text when it can."""
+    """Return why `action` cannot be taken now; an empty text when it can."""
     if action.pick is None:
         return action.why_not(view)
     if action.group == "Recording":
@@ -61,7 +61,7 @@ def reason(action: Action, view: View) -> str:
 
 
 def _refusal(op: Operation[Any], view: View) -> str:
-    """What the daemon would say, too."""
+    """Return what the daemon would say, too."""
     why: DaemonError | None
     try:
         why = op.why_not(view.state, op.target(view.state))
@@ -76,5 +76,5 @@ def _refusal(op: Operation[Any], view: View) -> str:
 
 
 def no_link(view: View) -> str:
-    """What brings the link back depends on where the daemon is."""
+    """Return what brings the link back depends on where the daemon is."""
     return f"no link to the daemon: {clean(view.link.remedy) or '`kpd start` brings it back'}"

@@ -23,7 +23,7 @@ def profiled(result: Any) -> StatusMessage:
 
 
 def hosts_now(result: Any) -> StatusMessage:
-    """How the hosts are that the daemon has just looked at."""
+    """Return how the hosts are that the daemon has just looked at."""
     try:
         cards = decode(encode(result["hosts"]), tuple[HostCard, ...])
     except (CodecError, KeyError, TypeError):

@@ -54,7 +54,7 @@ def skip(view: View) -> Confirmation:
 
 
 def gate(view: View) -> Confirmation | None:
-    """Only where switching it off lets a candidate go on that nobody has said yes to."""
+    """Return only where switching it off lets a candidate go on that nobody has said yes to."""
     run = view.run
     assert run is not None
     if not run.approve or (now := waiting(run)) is None:
@@ -88,7 +88,7 @@ def accept(view: View) -> Confirmation:
 
 
 def for_review(view: View) -> list[TreePosition]:
-    """The candidates that wait for a person: the selected one alone if it is one of them."""
+    """Return the candidates that wait for a person: the selected one alone if it is one of them."""
     found = [TreePosition(run.task, run.id, it.number) for run in view.state.begun if (it := waiting(run)) is not None]
     return [view.at] if view.at in found else found
 
@@ -128,7 +128,7 @@ def trust(view: View) -> Confirmation:
 
 
 def _files(view: View, run: Run) -> list[str]:
-    """Which files of the task folder change."""
+    """Return which files of the task folder change."""
     proposed = view.shown.detail.proposed
     if proposed is None:
         return [f"Written to the task folder: {', '.join(map(clean, view.editable)) or 'its editable files'}."]
@@ -148,7 +148,7 @@ def overwrite(message: str, remedy: str) -> Confirmation:
 
 
 def words(kind: type[Operation[Any]], key: Key) -> Callable[[View], Confirmation] | None:
-    """The question of an operation that takes words and has no question of its own."""
+    """Return the question of an operation that takes words and has no question of its own."""
     if not (name := words_of(kind)):
         return None
     said = spoken(fields(kind)[name])
@@ -171,13 +171,13 @@ def memo(view: View) -> Confirmation:
 
 
 def memo_target(view: View) -> str:
-    """The iteration a memo would go to: the one the operator went to, else their own that still lacks one."""
+    """Return the iteration a memo would go to: the one the operator went to, else their own that still lacks one."""
     chosen = view.ref if view.iteration is not None else ""
     return (memo_wanted(view) or chosen) if view.following else (chosen or memo_wanted(view))
 
 
 def memo_wanted(view: View) -> str:
-    """The newest operator iteration without a person's memo, in a run that has begun; else in the selected one."""
+    """Return the newest operator iteration without a person's memo, in a run that has begun; else in the selected one."""
     for run in view.begun or (view.run,):
         newest = next((it for it in reversed(run.iterations) if it.agent == EDIT), None) if run else None
         if run is not None and newest is not None and lacks_memo(newest):
@@ -186,5 +186,5 @@ def memo_wanted(view: View) -> str:
 
 
 def lacks_memo(it: Iteration) -> bool:
-    """Whether an operator iteration has no memo but the one that kpd made up from its diff."""
+    """Return whether an operator iteration has no memo but the one that kpd made up from its diff."""
     return not it.memo_given

@@ -42,7 +42,7 @@ class BadEntry(ValueError):
 
 
 def changed(form: Form, entries: Sequence[str]) -> dict[str, Any]:
-    """The arguments that differ from what holds now. Raises BadEntry."""
+    """Return the arguments that differ from what holds now. Raises BadEntry."""
     found = {}
     for field, entry in zip(form.fields, entries, strict=True):
         text = entry.strip()

@@ -35,7 +35,7 @@ STEPS = frozenset("nN")
 
 
 def keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """The keys as Textual names them, by the act's id, and what to say of what was refused, if anything was.
+    """Return the keys as Textual names them, by the act's id, and what to say of what was refused, if anything was.
 
     An act whose key is refused keeps its usual one: so none is ever left without a key, or with one that does another
     thing.
@@ -61,7 +61,7 @@ def keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], str]:
 
 
 def _own(id: str, text: str) -> tuple[str, str]:
-    """The keys of one act as Textual names them; else why it cannot have them."""
+    """Return the keys of one act as Textual names them; else why it cannot have them."""
     if id not in BY_ID:
         return "", f"no action is called {id!r}; ? lists them all"
     found: list[str] = []
@@ -96,7 +96,7 @@ def _remedy(text: str) -> str:
 
 
 def _shared(keys: Mapping[str, str]) -> dict[str, list[str]]:
-    """The acts that would have the same key, by that key, where one of them has it of the operator."""
+    """Return the acts that would have the same key, by that key, where one of them has it of the operator."""
     holders: dict[str, list[str]] = defaultdict(list)
     for action in ACTIONS:
         for key in keys.get(action.id, action.keys).split(","):

@@ -18,7 +18,7 @@ from tui.model.view import TABS, StatusMessage, View
 
 
 def key(view: View, id: str) -> str:
-    """The key of an action, as people write it."""
+    """Return the key of an action, as people write it."""
     return written(view.keys.get(id, BY_ID[id].keys))
 
 

@@ -26,7 +26,7 @@ NO_RUN, NO_ITERATION = "no run is selected", "no iteration is selected"
 
 
 def pick_of(kind: type[Operation[Any]], key: Key) -> Pick:
-    """How this key makes its operation."""
+    """Return how this key makes its operation."""
     if key.id in PICKS:
         return PICKS[key.id]
     words = words_of(kind)
@@ -55,7 +55,7 @@ def _queue(view: View, answer: str) -> Op:
 
 
 def _resume(view: View, answer: str) -> Op:
-    """The run that is selected; a queue that is held goes on as a whole, wherever the operator is."""
+    """Return the run that is selected; a queue that is held goes on as a whole, wherever the operator is."""
     if view.run is not None and (view.run.paused or not view.state.held):
         return ResumeRun(run=view.at.run)
     return ResumeRun() if view.state.held else NO_RUN

@@ -10,7 +10,7 @@ _RISING = "▁▂▃▄▅▆▇█"
 
 
 def gauge(share: float | None, cells: int) -> Content:
-    """`share` of 1 in `cells` cells; nothing for one that is not known. What is past the ends is drawn at them."""
+    """Return `share` of 1 in `cells` cells; nothing for one that is not known. What is past the ends is drawn at them."""
     if share is None or not math.isfinite(share):
         return BLANK
     share = max(0.0, min(1.0, share))

@@ -84,7 +84,7 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
 
 
 def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:
-    """What became of an iteration, or what it is doing."""
+    """Return what became of an iteration, or what it is doing."""
     if iteration.outcome is None:
         if held:
             return HELD
@@ -105,14 +105,14 @@ def _is_incorrect(iteration: Iteration) -> bool:
 
 
 def gain_of(iteration: Iteration) -> str:
-    """`+3.1 %` when the iteration was judged against another one, else nothing."""
+    """Return `+3.1 %` when the iteration was judged against another one, else nothing."""
     if iteration.verdict is None or iteration.outcome == "baseline":
         return ""
     return change(iteration.verdict.gain.pct)
 
 
 def of_run(run: Run, held: bool = False) -> Mark:
-    """What became of a run, or what it is doing; while the queue is `held`, a run that has begun is held, too."""
+    """Return what became of a run, or what it is doing; while the queue is `held`, a run that has begun is held, too."""
     if isinstance(run.status, Ended):
         match run.status.outcome:
             case "improved":

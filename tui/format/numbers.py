@@ -7,7 +7,7 @@ MINUS = "−"
 
 
 def figure(value: float | None) -> str:
-    """A measured value in about four digits; a dash when there is none."""
+    """Return a measured value in about four digits; a dash when there is none."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -31,14 +31,14 @@ def compact(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share, without sign: `62 %`."""
+    """Return a share, without sign: `62 %`."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{_signed(f'{value:,.0f}' if abs(value) >= 9.95 else f'{value:.1f}')} %"
 
 
 def change(value: float | None) -> str:
-    """A signed change in percent: `+3.1 %`. Large ones lose their decimals, never their digits."""
+    """Return a signed change in percent: `+3.1 %`. Large ones lose their decimals, never their digits."""
     if value is None or not math.isfinite(value):
         return "–"
     text = f"{value:+.1f}" if abs(value) < 99.95 else f"{value:+,.0f}"
@@ -46,7 +46,7 @@ def change(value: float | None) -> str:
 
 
 def moved(new: float | None, old: float | None) -> str:
-    """How `new` differs from `old`: in percent, from tenfold on as a factor (`17.3×`), `new` where nothing was."""
+    """Return how `new` differs from `old`: in percent, from tenfold on as a factor (`17.3×`), `new` where nothing was."""
     if old == 0 and new and math.isfinite(new):
         return "new"
     by = delta(new, old)
@@ -54,14 +54,14 @@ def moved(new: float | None, old: float | None) -> str:
 
 
 def delta(new: float | None, old: float | None) -> float | None:
-    """How much `new` differs from `old`, in percent of `old`."""
+    """Return how much `new` differs from `old`, in percent of `old`."""
     if new is None or old is None or old == 0 or not (math.isfinite(new) and math.isfinite(old)):
         return None
     return (new - old) / abs(old) * 100
 
 
 def seconds(value: float | None) -> str:
-    """A duration: `0.42 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Return a duration: `0.42 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
     if value is None or not math.isfinite(value) or value < 0:
         return "–"
     if value < 0.995:
@@ -77,7 +77,7 @@ def seconds(value: float | None) -> str:
 
 
 def ago(value: float) -> str:
-    """How long ago something was, roughly: `now`, `12 s ago`, `3 min ago`, `2 h ago`, `5 days ago`."""
+    """Return how long ago something was, roughly: `now`, `12 s ago`, `3 min ago`, `2 h ago`, `5 days ago`."""
     if value < 1.5:
         return "now"
     for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
@@ -87,7 +87,7 @@ def ago(value: float) -> str:
 
 
 def clock(at: float, zone: tzinfo | None = None) -> str:
-    """The time of day of a moment, in the operator's own zone unless one is given."""
+    """Return the time of day of a moment, in the operator's own zone unless one is given."""
     try:
         return datetime.fromtimestamp(at, zone).strftime("%H:%M:%S")
     except (OverflowError, OSError, ValueError):

@@ -41,7 +41,7 @@ class OperatorAct:
 
 
 def operator_act(fact: Fact) -> OperatorAct | None:
-    """What somebody did, or None for what happened by itself or by kpd."""
+    """Return what somebody did, or None for what happened by itself or by kpd."""
     match fact:
         case (
             e.RunEnded(cause=Stopped(by=by))
@@ -58,7 +58,7 @@ def operator_act(fact: Fact) -> OperatorAct | None:
 
 
 def _does(fact: Fact) -> tuple[str, str]:
-    """What was done, and the words that it was done with."""
+    """Return what was done, and the words that it was done with."""
     match fact:
         case e.RunQueued():
             return f"queues {fact.run} of {fact.task}, by {fact.agent}", ""

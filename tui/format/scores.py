@@ -8,13 +8,13 @@ from tui.format.text import clean
 
 
 def unit(state: State, run: Run) -> str:
-    """What its scores are in; a task that is gone is taken to be timed."""
+    """Return what its scores are in; a task that is gone is taken to be timed."""
     card = state.tasks.get(run.task)
     return scores.unit() if card is None else clean(scores.unit(card.score))
 
 
 def won(state: State, run: Run) -> str:
-    """How many times as good the incumbent is as the baseline: `1.37×`; empty where it is the baseline itself."""
+    """Return how many times as good the incumbent is as the baseline: `1.37×`; empty where it is the baseline itself."""
     best, baseline = run.best, run.baseline
     if best is None or baseline is None or best is baseline:
         return ""

@@ -76,7 +76,7 @@ SHORT = {
 
 
 def long(metric: Metric) -> str:
-    """The catalogue's label and unit; of a stall what the warps wait for, because its heading says that they do."""
+    """Return the catalogue's label and unit; of a stall what the warps wait for, because its heading says that they do."""
     label = metric.brief or metric.label
     return f"{label}, {metric.unit}" if metric.unit else label
 

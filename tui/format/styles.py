@@ -58,6 +58,6 @@ STYLES_16_COLOURS: Mapping[str, str] = {
 
 
 def style_of(app: App[object], name: str) -> Style:
-    """The look of a name; KeyError if there is no such name."""
+    """Return the look of a name; KeyError if there is no such name."""
     looks = STYLES_16_COLOURS if app.current_theme.ansi else STYLES
     return app.stylesheet.parse_style(looks[name])

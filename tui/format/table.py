@@ -28,7 +28,7 @@ Cell = str | tuple[str, str] | Content
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[Content]:
-    """Lines of a header and one line or more a row. The first column holds text and takes what the others leave."""
+    """Return lines of a header and one line or more a row. The first column holds text and takes what the others leave."""
     shown = list(range(len(columns)))
     widths = [max([cell_len(column.title), *(_length(row[at]) for row in rows)]) for at, column in enumerate(columns)]
     while len(shown) > 2 and columns[0].least + _needed(shown, widths) > width:
@@ -48,7 +48,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int)
 
 
 def _folded(cell: Cell, width: int) -> list[Cell]:
-    """The text column's cell over several lines where it is long, so that nothing of it is lost."""
+    """Return the text column's cell over several lines where it is long, so that nothing of it is lost."""
     if isinstance(cell, Content):
         return [cell]
     text, style = (cell, "") if isinstance(cell, str) else cell

@@ -18,7 +18,7 @@ BLANK = Content("")
 
 
 def lines_of(text: str, most: int) -> list[str]:
-    """The lines of `text`, each made safe, at most `most` of them."""
+    """Return the lines of `text`, each made safe, at most `most` of them."""
     return [clean(line) for line in text[: most * LONGEST_LINE].splitlines()[:most]]
 
 
@@ -44,14 +44,14 @@ def squeezed(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int, right: bool = False) -> str:
-    """`text` in exactly `width` cells: clipped or filled with spaces."""
+    """Return `text` in exactly `width` cells: clipped or filled with spaces."""
     clipped = clip(text, width)
     space = " " * (width - cell_len(clipped))
     return space + clipped if right else clipped + space
 
 
 def wrapped(text: str, width: int, style: str = "", indent: int = 0, most: int = 0) -> list[Content]:
-    """`text` (any number of lines) in lines of at most `width` cells; `most` > 0 clips what comes after.
+    """Return `text` (any number of lines) in lines of at most `width` cells; `most` > 0 clips what comes after.
 
     A figure and its unit stay together.
     """
@@ -65,7 +65,7 @@ def wrapped(text: str, width: int, style: str = "", indent: int = 0, most: int =
 
 
 def line(*parts: Part) -> Content:
-    """A line of plain and styled parts, none of it read as markup."""
+    """Return a line of plain and styled parts, none of it read as markup."""
     return Content.assemble(*(part for part in parts if part))
 
 
@@ -80,7 +80,7 @@ def as_fits(found: Content, more: Sequence[Part], width: int) -> Content:
 
 
 def beside(left: Sequence[Content], right: Sequence[Content], width: int, gap: int = 3) -> list[Content]:
-    """Two columns: `left` in `width` cells, `right` after a gap."""
+    """Return two columns: `left` in `width` cells, `right` after a gap."""
     rows = []
     for at in range(max(len(left), len(right))):
         first = left[at] if at < len(left) else Content("")

@@ -177,7 +177,7 @@ class Details:
     def shown(
         self, at: TreePosition, against: TreePosition | None = None, mark: TreePosition | None = None
     ) -> LoadedDetails:
-        """What is known of `at`, its diff being the one against `against`; and of the iteration at `mark`."""
+        """Return what is known of `at`, its diff being the one against `against`; and of the iteration at `mark`."""
         return LoadedDetails(
             self._value(DetailQuery("show", at)),
             self._value(DetailQuery("diff", at, against)),
@@ -191,7 +191,7 @@ class Details:
         )
 
     def wants(self, question: DetailQuery) -> bool:
-        """Whether this must be asked for now; from then on it counts as being asked."""
+        """Return whether this must be asked for now; from then on it counts as being asked."""
         key = _key(question)
         if key is None:
             return False
@@ -224,7 +224,7 @@ class Details:
         return first
 
     def _news(self, key: DetailQuery) -> int:
-        """The message that an answer must not be older than."""
+        """Return the message that an answer must not be older than."""
         return self._changed.get(_subject(key), self._since)
 
     def _value(self, question: DetailQuery) -> Any:
@@ -252,7 +252,7 @@ def _key(question: DetailQuery) -> DetailQuery | None:
 
 
 def _subject(key: DetailQuery) -> tuple[str, int]:
-    """What the answer is about: as soon as that changes, it is outdated."""
+    """Return what the answer is about: as soon as that changes, it is outdated."""
     match key.what:
         case "rules":
             return _EVERYWHERE
@@ -293,7 +293,7 @@ async def _answer(feed: Feed, question: DetailQuery) -> Answer:
 
 
 async def _text(feed: Feed, at: TreePosition, name: str) -> Text | None:
-    """Its beginning, as far as LONGEST_TEXT; None where the iteration has no such file."""
+    """Return its beginning, as far as LONGEST_TEXT; None where the iteration has no such file."""
     try:
         answer = await feed.query("file", iteration=at.ref, name=name)
     except DaemonError as err:

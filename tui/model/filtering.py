@@ -69,7 +69,7 @@ class Filter:
         return all(word in text for word in self.words)
 
     def run(self, run: Run) -> bool:
-        """Whether the run itself is looked for, even where none of its iterations is."""
+        """Return whether the run itself is looked for, even where none of its iterations is."""
         text = f"{run.id} {run.task} {run.agent}".lower()
         return not self.terms and all(word in text for word in self.words)
 
@@ -78,7 +78,7 @@ EVERYTHING = Filter()
 
 
 def parsed(text: str) -> Filter:
-    """A prefix that nobody knows is left out, and named. One without a value yet says nothing."""
+    """Return a prefix that nobody knows is left out, and named. One without a value yet says nothing."""
     words: list[str] = []
     terms: list[tuple[str, str]] = []
     unknown = ""

@@ -57,7 +57,7 @@ class Section:
         return OutlineRow(TreePosition(self.head.place.task, self.head.place.run, it.number), it)
 
     def at(self, number: int) -> int | None:
-        """The row of an iteration within the section; None where it is folded away or left out."""
+        """Return the row of an iteration within the section; None where it is folded away or left out."""
         its = self.iterations
         if not self.backwards:
             return next((nth for nth, it in enumerate(its, 1) if it.number == number), None)
@@ -125,7 +125,7 @@ class Outline:
     total: int = 0
 
     def step(self, place: TreePosition, by: int) -> TreePosition:
-        """The place `by` rows further on, at most the first or last."""
+        """Return the place `by` rows further on, at most the first or last."""
         if not self.rows:
             return place
         at = self.index.get(place, 0) + by
@@ -144,7 +144,7 @@ def outline(
     wanted: Filter = EVERYTHING,
     order: Order = "newest",
 ) -> Outline:
-    """What is unfolded: every task, and of its runs the newest, those that have begun and the one at `at`.
+    """Return what is unfolded: every task, and of its runs the newest, those that have begun and the one at `at`.
 
     While a filter is set, what has nothing that it lets through is left out, and what has is unfolded.
     """
@@ -176,7 +176,7 @@ def outline(
 
 
 def newest(state: State) -> TreePosition:
-    """Where the news is: the newest iteration of the newest run that has begun, else of the newest run."""
+    """Return where the news is: the newest iteration of the newest run that has begun, else of the newest run."""
     run = state.active or next(reversed(state.runs.values()), None)
     if run is None:
         return TreePosition(min(state.tasks, default=""))
@@ -184,7 +184,7 @@ def newest(state: State) -> TreePosition:
 
 
 def exists(state: State, place: TreePosition) -> bool:
-    """Whether there still is such a place."""
+    """Return whether there still is such a place."""
     if not place.run:
         return place.task in state.tasks or any(run.task == place.task for run in state.runs.values())
     run = state.runs.get(place.run)
@@ -196,7 +196,7 @@ def _let_through(run: Run, wanted: Filter) -> Sequence[Iteration]:
 
 
 def _ordered(its: Sequence[Iteration], order: Order, card: TaskCard) -> Sequence[Iteration]:
-    """The best first; what was never measured comes last. In order of age they stay as they are."""
+    """Return the best first; what was never measured comes last. In order of age they stay as they are."""
     if order == "newest":
         return its
     sign = -1 if order == "gain" or card.direction == "higher" else 1

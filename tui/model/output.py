@@ -47,7 +47,7 @@ class _Open:
 
 
 def shortened(text: str, lost: int = 0) -> str:
-    """A line made safe, and cut with a word on how much is missing."""
+    """Return a line made safe, and cut with a word on how much is missing."""
     lost += max(0, len(text) - LONGEST_LINE)
     return clean(text) + (f" … {lost:,} more characters" if lost else "")
 

@@ -13,7 +13,7 @@ from tui.model.waits import waits
 
 
 def compared_with(view: View) -> TreePosition | None:
-    """The other side of the diff; None where that is its parent, or nothing (see `nothing_to_compare`)."""
+    """Return the other side of the diff; None where that is its parent, or nothing (see `nothing_to_compare`)."""
     run = view.run
     if view.against == "baseline" and run is not None and run.baseline is not None:
         return TreePosition(run.task, run.id, run.baseline.number)
@@ -21,7 +21,7 @@ def compared_with(view: View) -> TreePosition | None:
 
 
 def nothing_to_compare(view: View) -> str:
-    """Why there cannot be a diff of the selected iteration, in a sentence; empty when there can."""
+    """Return why there cannot be a diff of the selected iteration, in a sentence; empty when there can."""
     it, run = view.iteration, view.run
     if it is None or run is None:
         return "no iteration is selected"
@@ -45,7 +45,7 @@ def _not_proposed(it: Iteration) -> str:
 
 
 def findings(view: View) -> Sequence[Finding]:
-    """What fired for the selected iteration, the gravest first; then what is pinned or banned and has not fired."""
+    """Return what fired for the selected iteration, the gravest first; then what is pinned or banned and has not fired."""
     return [*fired(view), *not_fired(view)]
 
 
@@ -69,12 +69,12 @@ def not_fired(view: View) -> list[Finding]:
 
 
 def known_rules(view: View) -> tuple[RuleRecord, ...]:
-    """All rules, once the daemon has said which there are."""
+    """Return all rules, once the daemon has said which there are."""
     return view.shown.rules if isinstance(view.shown.rules, tuple) else ()
 
 
 def path_of(view: View) -> str:
-    """The file that the selected run waits for, else the selected iteration's folder; empty where there is neither."""
+    """Return the file that the selected run waits for, else the selected iteration's folder; empty where there is neither."""
     if view.run is None or not view.state.workspace:
         return ""
     if (wanted := waits(view.run).path) != "":
@@ -86,7 +86,7 @@ def path_of(view: View) -> str:
 
 
 def folder_of(view: View) -> str:
-    """The folder of the selected iteration, or run, or task; empty where nothing is selected."""
+    """Return the folder of the selected iteration, or run, or task; empty where nothing is selected."""
     if not view.state.workspace or not view.at.task:
         return ""
     workspace = Workspace(Path(view.state.workspace))
@@ -98,7 +98,7 @@ def folder_of(view: View) -> str:
 
 
 def source_of(view: View) -> str:
-    """The iteration whose files an edit begins with: the selected one once it has any, else the incumbent."""
+    """Return the iteration whose files an edit begins with: the selected one once it has any, else the incumbent."""
     it, run = view.iteration, view.run
     if it is not None and (it.outcome is not None or it.review == "waits"):
         return view.ref

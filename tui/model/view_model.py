@@ -67,11 +67,11 @@ class ViewModel:
         self._refold = True
 
     def news(self) -> dict[str, Any]:
-        """The fields of a view that change with what was heard."""
+        """Return the fields of a view that change with what was heard."""
         return {"state": self.state, "link": self.link, "output": self._output.lines()}
 
     def view(self, before: View, **fields: Any) -> View:
-        """The view after `before`: `fields` replaced, and all that follows from them."""
+        """Return the view after `before`: `fields` replaced, and all that follows from them."""
         view = replace(before, **fields)
         at = view.at
         if view.following or not exists(view.state, at):
@@ -84,7 +84,7 @@ class ViewModel:
         return replace(view, shown=self.details.shown(view.at, compared_with(view), view.mark))
 
     def _outlined(self, before: View, view: View) -> View:
-        """The rows, made anew only where something that they show has changed; and a selection that is one of them."""
+        """Return the rows, made anew only where something that they show has changed; and a selection that is one of them."""
         same = view.state is before.state and view.at.run == before.at.run
         refiltered = view.filter != before.filter
         if not same or self._refold or refiltered or view.order != before.order:
@@ -105,7 +105,7 @@ class ViewModel:
         return replace(view, tab="diff", against="parent")
 
     def wanted(self, view: View) -> list[DetailQuery]:
-        """The questions that the open tab needs answered; a run that has paid for nothing has no accounts."""
+        """Return the questions that the open tab needs answered; a run that has paid for nothing has no accounts."""
         left_out = set[What]()
         if view.run is None or not view.run.spend.calls:
             left_out.add("cost")

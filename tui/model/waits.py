@@ -30,7 +30,7 @@ def waits(run: Run) -> Waits:
 
 
 def folded(path: str, width: int) -> list[str]:
-    """A path over as many lines as it needs, between its folders where that is possible; joined, they are the path."""
+    """Return a path over as many lines as it needs, between its folders where that is possible; joined, they are the path."""
     lines = [""]
     for folder in re.findall(r"[^/]*/|[^/]+", clean(path)):
         for piece in [folder] if cell_len(folder) <= width else folder:

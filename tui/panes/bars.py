@@ -25,7 +25,7 @@ MOST_BANNER_LINES, MOST_PROMPT_LINES = 3, 3
 
 
 def header(view: View, width: int) -> list[Content]:
-    """Where this is, whether the link is up, the hosts, what the run has cost, and the step under way.
+    """Return where this is, whether the link is up, the hosts, what the run has cost, and the step under way.
 
     The least important goes first: the cost, then the hosts' names.
     """
@@ -49,7 +49,7 @@ def _length(parts: list[Content]) -> int:
 
 
 def _hosts(view: View, room: int) -> list[Content]:
-    """Each host by name if all of them fit, else how many are up and down, or at least how many are down."""
+    """Return each host by name if all of them fit, else how many are up and down, or at least how many are down."""
     marked = [(marks.of_host(card), card) for card in ordered(view.state)]
     named = [
         line((f"{mark.glyph} ", mark.style), f"{clip(clean(card.name), 16)} ", _quiet(mark, mark.word))
@@ -73,19 +73,19 @@ def _hosts(view: View, room: int) -> list[Content]:
 
 
 def _cost(view: View, room: int) -> list[Content]:
-    """What the run that the bars speak of has cost of its limit, else the selected one; nothing where none costs."""
+    """Return what the run that the bars speak of has cost of its limit, else the selected one; nothing where none costs."""
     run = view.live or view.run
     shown = [line(money.of_limit(run))] if run is not None and money.costs(run) else []
     return shown if _length(shown) <= room else []
 
 
 def _quiet(mark: marks.Mark, text: str) -> tuple[str, str]:
-    """Text beside a host's sign that stands out only while the host is down."""
+    """Return text beside a host's sign that stands out only while the host is down."""
     return (text, ".muted" if mark is marks.UP else mark.style)
 
 
 def _now(view: View, width: int) -> Content:
-    """What the runs do: how many of them if there are several, and how far the selected or the newest one is."""
+    """Return what the runs do: how many of them if there are several, and how far the selected or the newest one is."""
     state, run = view.state, view.live
     if not state.seq:
         return BLANK
@@ -108,7 +108,7 @@ def _now(view: View, width: int) -> Content:
 
 
 def _of_all(view: View, shown: marks.Mark, room: int) -> Content:
-    """`… running`, `… 2 running`, or `… 1 running  ◔ 1 waiting   ◔`: the last sign is that of the run shown."""
+    """Return `… running`, `… 2 running`, or `… 1 running  ◔ 1 waiting   ◔`: the last sign is that of the run shown."""
     sums = Counter(marks.of_run(run, bool(view.state.held)) for run in view.begun)
     number = sums.total()
     if len(sums) == 1:
@@ -122,7 +122,7 @@ def _of_all(view: View, shown: marks.Mark, room: int) -> Content:
 
 
 def banner(view: View, width: int) -> list[Content]:
-    """The one thing a person should know first, with its remedy; nothing when all is well."""
+    """Return the one thing a person should know first, with its remedy; nothing when all is well."""
     said = _urgent(view)
     if said is None:
         return []
@@ -132,7 +132,7 @@ def banner(view: View, width: int) -> list[Content]:
 
 
 def _urgent(view: View) -> tuple[str, str, str] | None:
-    """A glyph, what is the matter, and what to do about it. A notice is news until the next iteration begins."""
+    """Return a glyph, what is the matter, and what to do about it. A notice is news until the next iteration begins."""
     link, run = view.link, view.live
     if link.state == "down":
         return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
@@ -162,7 +162,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
 
 
 def _reviewed(view: View, waiting: list[TreePosition]) -> tuple[str, str]:
-    """Who waits for the operator's review, and what they can do."""
+    """Return who waits for the operator's review, and what they can do."""
     names = " and ".join(place.ref for place in waiting)
     decide = f"{key(view, 'approve')} approves, {key(view, 'decline')} declines"
     if len(waiting) > 1:
@@ -171,7 +171,7 @@ def _reviewed(view: View, waiting: list[TreePosition]) -> tuple[str, str]:
 
 
 def tabs(view: View, width: int) -> list[Content]:
-    """The tabs, the open one marked by more than its colour."""
+    """Return the tabs, the open one marked by more than its colour."""
     parts: list[Content] = []
     short = width < 64
     for nth, tab in enumerate(TABS, 1):
@@ -184,12 +184,12 @@ def tabs(view: View, width: int) -> list[Content]:
 
 
 def prompt(view: View, width: int) -> list[Content]:
-    """What the tree is narrowed to; the answer to the last act, else the offer to enter a memo."""
+    """Return what the tree is narrowed to; the answer to the last act, else the offer to enter a memo."""
     return _narrowed(view, width) + _prompt(view, width)
 
 
 def _narrowed(view: View, width: int) -> list[Content]:
-    """The filter, how many iterations it lets through, and the order that the tree is in."""
+    """Return the filter, how many iterations it lets through, and the order that the tree is in."""
     parts: list[Part] = []
     if view.filter:
         unknown = parsed(view.filter).unknown
@@ -228,7 +228,7 @@ def _prompted(glyph: str, style: str, text: str, width: int) -> list[Content]:
 
 
 def footer(view: View, width: int) -> list[Content]:
-    """The acts that matter now, those that cannot be taken greyed; help and detach always stand at the end."""
+    """Return the acts that matter now, those that cannot be taken greyed; help and detach always stand at the end."""
     ranked = sorted(
         (one for one in ACTIONS if one.rank and _belongs(one, view)),
         key=lambda one: (one.rank >= 90, bool(reason(one, view)), one.group != "Host" and one.rank > 2, one.rank),

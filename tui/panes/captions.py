@@ -42,7 +42,7 @@ def _welcome(view: View) -> str:
 
 
 def _outcome(it: Iteration) -> str:
-    """What has become of an iteration that has ended."""
+    """Return what has become of an iteration that has ended."""
     if it.outcome == "baseline":
         return "That was the baseline. Now an agent tries to beat it: its memo says how."
     if it.outcome == "accepted":
@@ -59,7 +59,7 @@ def _outcome(it: Iteration) -> str:
 
 
 def _unjudged(it: Iteration) -> str:
-    """What has become of one that was rejected without a verdict."""
+    """Return what has become of one that was rejected without a verdict."""
     match it.cause.fault if isinstance(it.cause, NotMended) else it.cause:
         case Impossible():
             return "is faster than the hardware can be: rejected."

@@ -38,7 +38,7 @@ _GPU = (
 
 
 def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """A row a case; a time of all of the call stands beside that of the device, where there are both."""
+    """Return a row a case; a time of all of the call stands beside that of the device, where there are both."""
     if detail.timed is None:
         return [heading("Cases", (_why_none(it), ".muted"))]
     timed = detail.timed
@@ -61,7 +61,7 @@ def _why_none(it: Iteration) -> str:
 
 
 def launching(case: CaseTime) -> float | None:
-    """The percentage of a call that the device does not work; None where its own time is not known."""
+    """Return the percentage of a call that the device does not work; None where its own time is not known."""
     if case.device_us is None or not case.candidate_us:
         return None
     return max(0.0, 1 - case.device_us / case.candidate_us) * 100

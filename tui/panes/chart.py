@@ -30,7 +30,7 @@ class Point:
 
 
 def points(run: Run, columns: int, direction: Direction = "lower") -> list[Point]:
-    """The run's iterations in at most `columns` points, each with the best accepted score up to it."""
+    """Return the run's iterations in at most `columns` points, each with the best accepted score up to it."""
     per = max(1, math.ceil(len(run.iterations) / max(1, columns)))
     better = min if direction == "lower" else max
     best: float | None = None
@@ -49,7 +49,7 @@ def points(run: Run, columns: int, direction: Direction = "lower") -> list[Point
 
 
 def chart(run: Run, width: int, height: int, direction: Direction = "lower") -> list[Content]:
-    """`height` lines: the plot, what had no score at all, and iteration numbers. Empty while nothing has a score.
+    """Return `height` lines: the plot, what had no score at all, and iteration numbers. Empty while nothing has a score.
 
     The score that ends the run is a dotted line, if it is near enough to be on the plot.
     """
@@ -118,7 +118,7 @@ class _Scale:
         return math.exp(self.high - (self.high - self.low) * row / max(1, self.height - 1))
 
     def goal(self, score: float | None) -> int | None:
-        """The row of the score that ends the run; None where that is off the plot."""
+        """Return the row of the score that ends the run; None where that is off the plot."""
         if score is None or score <= 0 or not self.low <= _log(score) <= self.high:
             return None
         return self.row(score)
@@ -168,7 +168,7 @@ def _draw_marks(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale, 
 
 
 def _beside_best(point: Point, scale: _Scale, direction: Direction) -> int:
-    """The row of a score that was not accepted; one that is clearly worse never stands on the line of the best."""
+    """Return the row of a score that was not accepted; one that is clearly worse never stands on the line of the best."""
     assert point.score is not None
     row = scale.row(point.score)
     if point.best is None or row != scale.row(point.best) or abs(point.score / point.best - 1) < ALIKE:

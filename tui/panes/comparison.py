@@ -46,7 +46,7 @@ Row = tuple[str, Metric]
 
 
 def compared(sides: Sides, width: int) -> list[Content]:
-    """All metrics of all sides as one table, so that their figures stand in the same columns; empty without any."""
+    """Return all metrics of all sides as one table, so that their figures stand in the same columns; empty without any."""
     layout = _layout(sides, width)
     blank: list[Cell] = [""] * (len(layout.columns) - 1)
     groups = _counted(sides, layout) if layout.counted else _plain(sides, layout)
@@ -59,7 +59,7 @@ def compared(sides: Sides, width: int) -> list[Content]:
 
 
 def moved_most(sides: Sides, changes: Sequence[Change], width: int) -> list[Content]:
-    """What moved the most, as `Explained.changes` has it: the largest first. Empty where nothing did."""
+    """Return what moved the most, as `Explained.changes` has it: the largest first. Empty where nothing did."""
     layout = replace(_layout(sides, width), by_case=False)
     rows = layout.labelled(_moved_most(changes, _once(sides)), "stall: ")
     if not rows or not sides.parent:
@@ -69,7 +69,7 @@ def moved_most(sides: Sides, changes: Sequence[Change], width: int) -> list[Cont
 
 
 def _titled(title: str, columns: Sequence[Column], cells: Sequence[Sequence[Cell]], width: int) -> list[Content]:
-    """A table whose title stands in its head."""
+    """Return a table whose title stands in its head."""
     head, *rest = table([replace(columns[0], title=title), *columns[1:]], cells, width)
     return [head.stylize(".heading", 0, len(title)), *rest]
 
@@ -126,7 +126,7 @@ class _Layout:
         return cells
 
     def labelled(self, metrics: Iterable[Metric], stall: str = "") -> list[Row]:
-        """`stall` stands before the label of a stall, where no heading says that it is one."""
+        """Return `stall` stands before the label of a stall, where no heading says that it is one."""
         room, rows = LABEL, []
         for metric in metrics:
             before = stall if metric.group == "warp stalls" else ""
@@ -159,7 +159,7 @@ def _counted(sides: Sides, layout: _Layout) -> Iterator[tuple[str, Sides, list[R
 
 
 def _once(sides: Sides) -> set[str]:
-    """The metrics of all cases, without those that only say again what another one says."""
+    """Return the metrics of all cases, without those that only say again what another one says."""
     names = {name for name in sides.names if not parted(name)[1]}
     if "event_us" in names:
         names.discard("call_us")
@@ -169,7 +169,7 @@ def _once(sides: Sides) -> set[str]:
 
 
 def _moved_most(changes: Sequence[Change], names: Iterable[str]) -> list[Metric]:
-    """The metrics of all cases that `changes` are of; not the times, which stand right below."""
+    """Return the metrics of all cases that `changes` are of; not the times, which stand right below."""
     known = {name: METRICS[name] for name in names if name in METRICS and METRICS[name].group != "speed"}
     return [known[one.metric] for one in changes if isinstance(one, MetricChange) and one.metric in known][:MOST_MOVED]
 
@@ -186,7 +186,7 @@ def _value(side: Mapping[str, float], metric: Metric) -> float | None:
 
 
 def _heads(cases: tuple[str, ...]) -> list[str]:
-    """The cases' names for the heads of columns: short ones, as long as these tell them apart."""
+    """Return the cases' names for the heads of columns: short ones, as long as these tell them apart."""
     brief = [squeezed(clean(case), CASE) for case in cases]
     return brief if len(set(brief)) == len(brief) else [clean(case) for case in cases]
 

@@ -39,7 +39,7 @@ _COLUMNS = (
 
 
 def lines(view: View, card: HostCard, width: int) -> list[Content]:
-    """All devices, below a heading that says how old their figures are; the queue of the host is at the end."""
+    """Return all devices, below a heading that says how old their figures are; the queue of the host is at the end."""
     known = hosts.devices(card)
     if not known:
         return []
@@ -56,12 +56,12 @@ def lines(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def view_age(view: View, seen: Telemetry) -> float:
-    """Seconds since the figures were taken."""
+    """Return seconds since the figures were taken."""
     return max(0.0, view.moment - seen.at)
 
 
 def _one(view: View, card: HostCard, device: Device, model: str, width: int) -> list[Content]:
-    """Its name and who has it, what it is, and its figures in words."""
+    """Return its name and who has it, what it is, and its figures in words."""
     use = _use(view, card, device)
     facts, name = _facts(model, device), clean(device.name)
     room = width - INDENT - use.cell_length - 2
@@ -103,7 +103,7 @@ def _figure(value: float | None, unit: str, what: str = "") -> Content | None:
 
 
 def _of(value: float | None, most: float | None, unit: str) -> Content | None:
-    """`118 of 700 W ━───────`; without a limit only the value."""
+    """Return `118 of 700 W ━───────`; without a limit only the value."""
     if value is None:
         return None
     if not most:
@@ -153,12 +153,12 @@ def _whole(value: float | None) -> str:
 
 
 def _share(value: float | None, most: float | None) -> str:
-    """`413/700`."""
+    """Return `413/700`."""
     return "–" if value is None else f"{_short(value)}/{_short(most)}" if most else _short(value)
 
 
 def _notes(view: View, seen: Telemetry, width: int, which: str = "") -> list[Content]:
-    """Who holds the lease, who else computes, and what is out of the ordinary; `which` names one of several GPUs."""
+    """Return who holds the lease, who else computes, and what is out of the ordinary; `which` names one of several GPUs."""
     found: list[tuple[str, str]] = []
     if seen.trouble:
         found.append((f"! no figures: {seen.trouble}", ".warn"))
@@ -194,7 +194,7 @@ def _process(one: GpuProcess) -> tuple[str, str]:
 
 
 def _queue(view: View, card: HostCard, width: int) -> list[Content]:
-    """The runs that may come here next, in their order, and why they wait."""
+    """Return the runs that may come here next, in their order, and why they wait."""
     waiting = hosts.queue(view.state, card)
     if not waiting:
         return []
@@ -220,24 +220,24 @@ def _flowing(cells: Sequence[Content], width: int) -> list[Content]:
 
 
 def _model(card: HostCard, device: Device) -> str:
-    """What is the same for all devices of a kind: `sm_90 · 80 GiB`."""
+    """Return what is the same for all devices of a kind: `sm_90 · 80 GiB`."""
     pinned = f"CPU {card.cpu}" if device.kind == "cpu" and card.cpu is not None else ""
     memory = f"{device.memory_mib / 1024:,.0f} GiB" if device.memory_mib else ""
     return " · ".join(part for part in (clean(device.arch), memory, pinned) if part)
 
 
 def _facts(model: str, device: Device) -> str:
-    """`sm_90 · 80 GiB · 17:00.0`."""
+    """Return `sm_90 · 80 GiB · 17:00.0`."""
     return " · ".join(part for part in (model, _pci(device)) if part)
 
 
 def _pci(device: Device) -> str:
-    """The bus id, without its domain where that is the usual one."""
+    """Return the bus id, without its domain where that is the usual one."""
     return re.sub("^0+:(?=.*:)", "", clean(device.pci))
 
 
 def _use(view: View, card: HostCard, device: Device) -> Content:
-    """Which run measures on the device, or is bound to it, and how many more; nobody knows while the host is down."""
+    """Return which run measures on the device, or is bound to it, and how many more; nobody knows while the host is down."""
     if runs := hosts.holders(view.state, card, device):
         return held(view, runs)
     if card.link != "up":
@@ -251,7 +251,7 @@ def _use(view: View, card: HostCard, device: Device) -> Content:
 
 
 def held(view: View, runs: Sequence[Run]) -> Content:
-    """The first of the runs on a device, with its sign, and the number of the others."""
+    """Return the first of the runs on a device, with its sign, and the number of the others."""
     run = runs[0]
     mark = marks.of_run(run, bool(view.state.held))
     now = run.current

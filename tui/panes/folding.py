@@ -16,7 +16,7 @@ Row = tuple[int, int, int]
 
 @lru_cache(maxsize=4096)
 def folded(text: str, room: int) -> tuple[Row, ...]:
-    """The rows of `text` in `room` cells. Nothing of it is lost, and every row has a character at least."""
+    """Return the rows of `text` in `room` cells. Nothing of it is lost, and every row has a character at least."""
     if cell_len(text) <= room:
         return ((0, len(text), 0),)
     indent = min(len(text) - len(text.lstrip()) + HANGING, room // 3)
@@ -31,7 +31,7 @@ def folded(text: str, room: int) -> tuple[Row, ...]:
 
 
 def cut(text: str, room: int) -> tuple[str, ...]:
-    """`text` in rows that are filled to the edge, as a terminal does it."""
+    """Return `text` in rows that are filled to the edge, as a terminal does it."""
     if text.isascii():
         return tuple(text[at : at + room] for at in range(0, len(text), room)) or ("",)
     rows, at = [], 0
@@ -43,7 +43,7 @@ def cut(text: str, room: int) -> tuple[str, ...]:
 
 
 def _end(text: str, at: int, room: int) -> int:
-    """The character before which the row that begins at `at` ends."""
+    """Return the character before which the row that begins at `at` ends."""
     end = _filled(text, at, room)
     if end >= len(text):
         return len(text)
@@ -52,7 +52,7 @@ def _end(text: str, at: int, room: int) -> int:
 
 
 def _filled(text: str, at: int, room: int) -> int:
-    """How far a row reaches that is filled to its last cell."""
+    """Return how far a row reaches that is filled to its last cell."""
     end = min(len(text), at + room)
     if text[at:end].isascii():
         return max(end, at + 1)

@@ -37,7 +37,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 
 
 def page(view: View, width: int, height: int) -> Page:
-    """Every host in full where all of them fit into `height`, else only the chosen one; the others in two lines."""
+    """Return every host in full where all of them fit into `height`, else only the chosen one; the others in two lines."""
     if (nothing := nothing_heard(view, width)) is not None:
         return Page(nothing, {})
     cards = hosts.ordered(view.state)
@@ -62,7 +62,7 @@ def page(view: View, width: int, height: int) -> Page:
 
 
 def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:
-    """How many hosts there are, how they are, and how many devices are at work."""
+    """Return how many hosts there are, how they are, and how many devices are at work."""
     marked = Counter(marks.of_host(card) for card in cards)
     states = [line((f"{mark.glyph} {number} {mark.word}", mark.style)) for mark, number in marked.items()]
     found = joined([heading(count(len(cards), "host")), *states], "  ")
@@ -90,7 +90,7 @@ def _milliseconds(value: float) -> str:
 
 
 def _folded(view: View, card: HostCard, width: int) -> list[Content]:
-    """What matters most about the host: its trouble, else who is at work there, what is bad, and what it has."""
+    """Return what matters most about the host: its trouble, else who is at work there, what is bad, and what it has."""
     room = width - 2 * INDENT
     space = " " * (2 * INDENT)
     if card.offered:
@@ -118,7 +118,7 @@ def _folded(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def _equipment(card: HostCard) -> str:
-    """`8 × H100 80GB HBM3`, or the CPU's name where there is no GPU."""
+    """Return `8 × H100 80GB HBM3`, or the CPU's name where there is no GPU."""
     known = hosts.devices(card)
     shown = [device for device in known if device.kind == "gpu"] or known
     kinds = Counter(clean(device.name).removeprefix("NVIDIA ") for device in shown)

@@ -55,7 +55,7 @@ _Entry = Content | _File | _Rule | _Code
 
 @lru_cache(maxsize=4)
 def laid_out(text: str, width: int, split: bool) -> PatchRows:
-    """The diff `text` in `width` cells."""
+    """Return the diff `text` in `width` cells."""
     return _Layout(text, width, split).sheet()
 
 
@@ -121,7 +121,7 @@ class _Layout:
         return Content.assemble(("── ", ".off"), (title, ".accent"), " ").append(Content.styled("─" * rest, ".off"))
 
     def _half_row(self, hunk: Hunk, looks: "_Looks", nth: int | None, row: int, old: bool = False) -> Content:
-        """One row of one line of one side, filled to the side's width; blank where that side has no such line."""
+        """Return one row of one line of one side, filled to the side's width; blank where that side has no such line."""
         if nth is None:
             return Content(" " * self._half)
         one = hunk.lines[nth]
@@ -193,7 +193,7 @@ class _Looks:
 
 
 def differing(text: str, other: str) -> tuple[int, int] | None:
-    """The stretch of `text` between what it has in common with `other`; None if that is little."""
+    """Return the stretch of `text` between what it has in common with `other`; None if that is little."""
     if alike(text, other) < ALIKE:
         return None
     head, tail = common(text, other)

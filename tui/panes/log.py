@@ -48,12 +48,12 @@ class LogRows:
         self._fill(view)
 
     def holds(self, view: View, width: int) -> bool:
-        """Whether it is still what there is to show: most keys that are pressed change nothing about it."""
+        """Return whether it is still what there is to show: most keys that are pressed change nothing about it."""
         old, new = self._made_of, _made_of(view)
         return width == self._width and all(one is other or one == other for one, other in zip(old, new, strict=True))
 
     def rows(self, here: int | None = None) -> LazyRows:
-        """The lines to show, with the match in line `here` set off from the others."""
+        """Return the lines to show, with the match in line `here` set off from the others."""
         return LazyRows(len(self._entries), lambda y: self._drawn(y, y == here))
 
     def _drawn(self, y: int, here: bool) -> Content:
@@ -175,7 +175,7 @@ def lines(view: View, width: int, height: int) -> Sequence[Content]:
 
 
 def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Content | None:
-    """What was found of what is searched for, and how much there is below a log that was scrolled away from its end."""
+    """Return what was found of what is searched for, and how much there is below a log that was scrolled away from its end."""
     parts: list[Content] = []
     if view.find:
         found = count(len(matches), "line")
@@ -192,14 +192,14 @@ def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Cont
 
 @lru_cache(maxsize=MOST_KEPT)
 def _rows(time: str, mark: marks.Mark, text: str, width: int) -> tuple[Content, ...]:
-    """What happened when, over as many rows as it takes."""
+    """Return what happened when, over as many rows as it takes."""
     head = line((f"{time}  ", ".muted"), (f"{mark.glyph} ", mark.style))
     rows = wrapped(text, width - head.cell_length)
     return tuple((head if nth == 0 else line(" " * head.cell_length)) + one for nth, one in enumerate(rows))
 
 
 def _goes_on(event: Event, after: Event | None) -> bool:
-    """Whether this is the beginning of a step whose end comes next: one line a step is enough."""
+    """Return whether this is the beginning of a step whose end comes next: one line a step is enough."""
     if not isinstance(event.fact, StepStarted) or after is None:
         return False
     step, following = event.fact.step, after.fact
@@ -207,14 +207,14 @@ def _goes_on(event: Event, after: Event | None) -> bool:
 
 
 def _noticed(view: View, since: float = 0.0, until: float = float("inf")) -> list[Notice]:
-    """What the daemon noticed and what it logs, by the clock."""
+    """Return what the daemon noticed and what it logs, by the clock."""
     diary = view.shown.diary if isinstance(view.shown.diary, tuple) else ()
     both = (one for one in (*view.state.notices, *diary) if since <= one.at <= until)
     return sorted(both, key=lambda one: one.at)
 
 
 def _made_of(view: View) -> tuple[object, ...]:
-    """All of a view that the log shows something of."""
+    """Return all of a view that the log shows something of."""
     return (
         view.output, view.shown.events, view.shown.acts, view.shown.diary, view.shown.texts, view.shown.show,
         view.state.notices, view.at, view.iteration, view.run is None, view.state.seq == 0, view.link.state, view.find,
@@ -223,7 +223,7 @@ def _made_of(view: View) -> tuple[object, ...]:
 
 
 def _kept(view: View, journal: Sequence[Event], heard: Collection[str]) -> Sequence[OutputLine]:
-    """What was printed while nobody looked, as its files have it, each below the step that it belongs to.
+    """Return what was printed while nobody looked, as its files have it, each below the step that it belongs to.
 
     Of the channels that were heard there is nothing. The lines have numbers of their own, below those that are heard.
     """
@@ -255,5 +255,5 @@ def _where(view: View) -> str:
 
 @lru_cache(maxsize=4)
 def _pattern(find: str) -> re.Pattern[str] | None:
-    """What is searched for, in either case of its letters."""
+    """Return what is searched for, in either case of its letters."""
     return re.compile(re.escape(clean(find)), re.IGNORECASE) if clean(find) else None

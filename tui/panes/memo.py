@@ -54,7 +54,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 
 
 def _set(view: View, run: Run, width: int) -> list[Content]:
-    """What operators have set for the iterations to come; empty where nothing is."""
+    """Return what operators have set for the iterations to come; empty where nothing is."""
     settings = list(_settings(view, run))
     if not settings:
         return []
@@ -110,7 +110,7 @@ def _signed(text: str, by: str) -> str:
 
 
 def _acts(view: View, run: Run) -> dict[int, list[e.Event]]:
-    """What operators did, by the iteration that was the newest at the time; -1 before the first."""
+    """Return what operators did, by the iteration that was the newest at the time; -1 before the first."""
     known = view.shown.acts if isinstance(view.shown.acts, tuple) else ()
     found: dict[int, list[e.Event]] = {}
     newest = 0

@@ -25,7 +25,7 @@ LONGEST_PURPOSE = "compile fix"
 
 
 def models(view: View, run: Run, width: int) -> list[Content]:
-    """The sum at least; what it is made of as soon as the daemon has said it."""
+    """Return the sum at least; what it is made of as soon as the daemon has said it."""
     known = view.shown.cost if isinstance(view.shown.cost, Cost) else Cost({}, {})
     several = len(known.models) > 1
     rows = [_row(name.replace("_", " "), spend) for name, spend in known.purposes.items()]

@@ -38,7 +38,7 @@ def drawn(one: OutputLine, nth: int, width: int) -> Content:
 
 
 def found(one: OutputLine, wanted: re.Pattern[str], width: int) -> list[int]:
-    """The rows in which a match begins, or goes on in a row that is folded."""
+    """Return the rows in which a match begins, or goes on in a row that is folded."""
     if wanted.search(one.text) is None:
         return []
     if one.channel == AGENT:

@@ -76,7 +76,7 @@ class Hunk:
             i, j = there + 1, here + 1
 
     def _matches(self, removed: list[int], added: list[int]) -> list[tuple[int, int]]:
-        """Which of the removed is most like which of the added, in the order of both; of large blocks none."""
+        """Return which of the removed is most like which of the added, in the order of both; of large blocks none."""
         if not removed or not added or len(removed) == len(added) or len(removed) * len(added) > MOST_MATCHED:
             return []
         best = [[(0.0, False)] * (len(added) + 1) for _ in range(len(removed) + 1)]
@@ -115,7 +115,7 @@ class Patch:
 
 @lru_cache(maxsize=4)
 def parsed(text: str) -> Patch:
-    """The diff as far as it is one: what makes no sense is a remark."""
+    """Return the diff as far as it is one: what makes no sense is a remark."""
     reader = _Reader()
     for raw in text.split("\n"):
         reader.read(raw.removesuffix("\r"))
@@ -191,13 +191,13 @@ class _Reader:
 
 
 def _name(path: str, before: str) -> str:
-    """The file's own name, without the side's in front of it (`a/`, `r1.4/`). A file that is gone keeps its old one."""
+    """Return the file's own name, without the side's in front of it (`a/`, `r1.4/`). A file that is gone keeps its old one."""
     path = clean(path.partition("\t")[0])
     return before if path == "/dev/null" else path.partition("/")[2] or path
 
 
 def common(text: str, other: str) -> tuple[int, int]:
-    """How many characters two lines begin and end with alike, none of them counted twice."""
+    """Return how many characters two lines begin and end with alike, none of them counted twice."""
     most = min(len(text), len(other))
     head = next((at for at in range(most) if text[at] != other[at]), most)
     tail = next((at for at in range(most - head) if text[-1 - at] != other[-1 - at]), most - head)
@@ -205,7 +205,7 @@ def common(text: str, other: str) -> tuple[int, int]:
 
 
 def alike(text: str, other: str) -> float:
-    """The share of the longer one that both have at their ends, not counting what they are set in by."""
+    """Return the share of the longer one that both have at their ends, not counting what they are set in by."""
     head, tail = common(text, other)
     longest = max(len(text.strip()), len(other.strip()))
     same = len(text[:head].strip()) + len(text[len(text) - tail :].strip())

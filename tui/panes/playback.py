@@ -18,7 +18,7 @@ _SIGNS = {"playing": "▶", "paused": "‖", "over": "■"}
 
 
 def bar(view: View, width: int) -> list[Content]:
-    """What is played, how fast and how far, and the keys for it as far as there is room; below, what happens in it.
+    """Return what is played, how fast and how far, and the keys for it as far as there is room; below, what happens in it.
 
     Nothing for a live daemon.
     """

@@ -25,7 +25,7 @@ class LogAxis:
     high: float
 
     def share(self, value: float) -> float:
-        """Where `value` is between the ends, from 0 to 1."""
+        """Return where `value` is between the ends, from 0 to 1."""
         return math.log(value / self.low) / math.log(self.high / self.low)
 
     def at(self, share: float) -> float:
@@ -78,7 +78,7 @@ class Plot:
         self._marks[row, column] = (glyph, style)
 
     def lines(self) -> list[Content]:
-        """The vertical axis' name, the rows, and the horizontal axis with its labels."""
+        """Return the vertical axis' name, the rows, and the horizontal axis with its labels."""
         found = [line((fit(self.y_name, LABEL, right=True), ".muted"))]
         ticks = {math.floor((1 - self.y.share(value)) * self.rows): value for value in self.y.ticks}
         for row in range(self.rows):
@@ -88,7 +88,7 @@ class Plot:
         return [*found, *self._below()]
 
     def _below(self) -> list[Content]:
-        """The axis, and its powers of ten as far as they do not run into one another, and its name."""
+        """Return the axis, and its powers of ten as far as they do not run into one another, and its name."""
         axis, labels = ["─"] * self.columns, [" "] * self.columns
         room = self.columns - len(self.x_name) - 1
         free = 0
@@ -113,5 +113,5 @@ class Plot:
 
 
 def tick(value: float) -> str:
-    """A round number without the decimals of a measured one."""
+    """Return a round number without the decimals of a measured one."""
     return f"{value:g}" if 1e-3 <= value < 1e4 else compact(value)

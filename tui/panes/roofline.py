@@ -84,7 +84,7 @@ def roof_of(state: State, run: Run) -> Roof:
 
 
 def roofline(sides: Sequence[Side], cases: Sequence[str], roof: Roof, width: int, tall: bool) -> list[Content]:
-    """The first of `sides` is the candidate, whose `cases` are marked, too. Empty where nothing is known of it."""
+    """Return the first of `sides` is the candidate, whose `cases` are marked, too. Empty where nothing is known of it."""
     known = [side for side in sides if side.share(roof) is not None or side.gbs is not None]
     if not known or known[0] is not sides[0]:
         return []
@@ -154,7 +154,7 @@ def _named(side: Side) -> Content:
 
 
 def _part(side: Side, roof: Roof) -> str:
-    """Its share in percent; a thousand times a roof is a mistake in the task, and no figure."""
+    """Return its share in percent; a thousand times a roof is a mistake in the task, and no figure."""
     share = side.share(roof)
     return percent(None if share is None else 100 * share) if share is None or share < ABSURD else f"> {ABSURD:,} ×"
 
@@ -174,7 +174,7 @@ def _known(metrics: Mapping[str, float], name: str) -> float | None:
 
 
 def _positive(value: float | None) -> float | None:
-    """What can stand on a logarithmic axis."""
+    """Return what can stand on a logarithmic axis."""
     return value if value is not None and math.isfinite(value) and 1e-12 < value < 1e15 else None
 
 

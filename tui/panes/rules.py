@@ -33,12 +33,12 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
 
 
 def span(view: View, width: int, nth: int) -> tuple[int, int]:
-    """The number of the first line of the `nth` finding, and how many it has."""
+    """Return the number of the first line of the `nth` finding, and how many it has."""
     return _drawn(view, width, nth)[1][nth]
 
 
 def finding_at(view: View, width: int, y: int) -> int | None:
-    """Which finding the line `y` belongs to."""
+    """Return which finding the line `y` belongs to."""
     if view.iteration is None or not isinstance(view.shown.show, Show):
         return None
     spans = _drawn(view, width, 0)[1]
@@ -46,7 +46,7 @@ def finding_at(view: View, width: int, y: int) -> int | None:
 
 
 def _drawn(view: View, width: int, chosen: int) -> tuple[list[Content], list[tuple[int, int]]]:
-    """The findings, and where each of them stands."""
+    """Return the findings, and where each of them stands."""
     here, besides = fired(view), not_fired(view)
     found = _head(view, here, width)
     spans = []
@@ -72,7 +72,7 @@ def _head(view: View, fired: Sequence[Finding], width: int) -> list[Content]:
 
 
 def _block(view: View, finding: Finding, width: int, chosen: bool, fired: bool) -> list[Content]:
-    """One finding: severity and rule, what it means, the evidence, the action, what came of it before."""
+    """Return one finding: severity and rule, what it means, the evidence, the action, what came of it before."""
     mark = marks.of_severity(finding.severity)
     parts: list[Part] = [("▸ " if chosen else "  ", ".accent")]
     parts.append((f"{mark.glyph} {mark.word:<7}", mark.style if fired else ".off"))
@@ -88,7 +88,7 @@ def _block(view: View, finding: Finding, width: int, chosen: bool, fired: bool) 
 
 
 def _signs(view: View, rule: str) -> list[Part]:
-    """What else is known of a rule: NVIDIA's profiler says the same, an operator has pinned or banned it."""
+    """Return what else is known of a rule: NVIDIA's profiler says the same, an operator has pinned or banned it."""
     signs: list[Part] = []
     profiled = view.shown.detail.profiled
     if profiled is not None and any(piece.agrees == rule for piece in profiled.advice):
@@ -102,7 +102,7 @@ def _signs(view: View, rule: str) -> list[Part]:
 
 
 def _with_signs(parts: list[Part], signs: list[Part], width: int) -> list[Content]:
-    """The signs beside the name, or below it where there is no room."""
+    """Return the signs beside the name, or below it where there is no room."""
     head = line(*parts)
     beside = line(*(part for sign in signs for part in ("  ", sign)))
     if head.cell_length + beside.cell_length <= width:
@@ -111,7 +111,7 @@ def _with_signs(parts: list[Part], signs: list[Part], width: int) -> list[Conten
 
 
 def _so_far(view: View, rule: str) -> str:
-    """What came of acting on a rule in all runs of the workspace; empty while that is not known."""
+    """Return what came of acting on a rule in all runs of the workspace; empty while that is not known."""
     found = next((one for one in known_rules(view) if one.id == rule), None)
     if found is None or not (found.fired or found.tried):
         return ""
@@ -148,7 +148,7 @@ _STYLES = {"OPT": ".accent", "WRN": ".warn", "INF": ".muted"}
 
 
 def advised(advice: Sequence[Advice], cases: Sequence[str], width: int) -> list[Content]:
-    """All pieces below one heading, in the order they come in; `cases` are all of the task's."""
+    """Return all pieces below one heading, in the order they come in; `cases` are all of the task's."""
     aside = "✓ a rule above says the same" if any(piece.agrees for piece in advice) else "no rule says the same"
     found = [heading("NVIDIA's advice", (aside, ".muted")).truncate(width, ellipsis=True)]
     for piece in advice[:MOST]:

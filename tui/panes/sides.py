@@ -49,12 +49,12 @@ class Sides:
         return tuple(sorted(found, key=lambda case: (-self.mine.get(of_case("call_us", case), 0.0), case)))
 
     def most(self, name: str) -> float:
-        """The larger of candidate and incumbent."""
+        """Return the larger of candidate and incumbent."""
         return max(self.mine.get(name, 0.0), self.parent.get(name, 0.0))
 
 
 def stalls(sides: Sides, metrics: Iterable[Metric]) -> tuple[Sides, list[Metric]]:
-    """The stalls by the candidate's share, the small ones as one metric that the sides returned have, too."""
+    """Return the stalls by the candidate's share, the small ones as one metric that the sides returned have, too."""
     ordered = sorted(metrics, key=lambda metric: -sides.mine.get(metric.name, sides.parent.get(metric.name, 0.0)))
     large = [metric for metric in ordered if sides.most(metric.name) >= SMALL_STALL]
     small = [metric for metric in ordered if metric not in large]

@@ -19,7 +19,7 @@ _FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.ite
 
 
 def across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """Two rows; one line is enough once all of them are done."""
+    """Return two rows; one line is enough once all of them are done."""
     found = [_heading(view, run, it, detail, width)]
     if all(_state_of(view, step, run, it, detail)[0] is marks.DONE for step in it.steps):
         return found
@@ -36,7 +36,7 @@ def across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> l
 
 
 def down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """A row a step, with its time."""
+    """Return a row a step, with its time."""
     found = [_heading(view, run, it, detail, width)]
     for step in it.steps:
         mark, took = _state_of(view, step, run, it, detail)
@@ -54,12 +54,12 @@ def down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> lis
 
 
 def elapsed(view: View, it: Iteration) -> float:
-    """Seconds that the step under way has taken so far."""
+    """Return seconds that the step under way has taken so far."""
     return max(0.0, view.moment - (it.under_way.since if it.under_way is not None else 0.0))
 
 
 def usual(view: View, run: Run, it: Iteration, step: StepName) -> float | None:
-    """Seconds that the step took for the iteration's parent and the baseline; of a proposal only another one's by the
+    """Return seconds that the step took for the iteration's parent and the baseline; of a proposal only another one's by the
     same agent is telling.
     """
     show = view.shown.show
@@ -80,7 +80,7 @@ def usual(view: View, run: Run, it: Iteration, step: StepName) -> float | None:
 
 
 def _state_of(view: View, step: StepName, run: Run, it: Iteration, detail: Detail) -> tuple[marks.Mark, float | None]:
-    """Whether a step is done, under way or to come, and how long it took."""
+    """Return whether a step is done, under way or to come, and how long it took."""
     if it.step == step and it.outcome is None:
         return marks.of_iteration(it, run, bool(view.state.held)), None
     if step == "record":
@@ -100,7 +100,7 @@ def _state_of(view: View, step: StepName, run: Run, it: Iteration, detail: Detai
 
 
 def _ended_at(it: Iteration, detail: Detail) -> StepName | None:
-    """The step that ended an iteration early: the first one without a result."""
+    """Return the step that ended an iteration early: the first one without a result."""
     if it.verdict is not None:
         return None
     passed = "review" if it.review == "approved" else None

@@ -22,7 +22,7 @@ LONGEST = 240
 
 
 def spans(file: str, lines: Sequence[str]) -> list[tuple[Span, ...]]:
-    """The coloured stretches of each of some lines that follow one another in `file`."""
+    """Return the coloured stretches of each of some lines that follow one another in `file`."""
     known = syntax_of(file)
     lexer = _lexer(known.lexer)
     if lexer is None:
@@ -59,7 +59,7 @@ def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=256)
 def _style(kind: str) -> str:
-    """The style of a kind of token (`Keyword.FunctionType`); empty for what stays as it is."""
+    """Return the style of a kind of token (`Keyword.FunctionType`); empty for what stays as it is."""
     for prefix, style in (
         ("Comment.Preproc", ".code-macro"), ("Comment", ".code-comment"), ("Keyword.Type", ".code-type"),
         ("Keyword", ".code-keyword"), ("Literal.String", ".code-string"), ("Literal.Number", ".code-number"),

@@ -168,7 +168,7 @@ def _hand_on(screen: Screen[Any], event: Typed) -> None:
 
 
 def _fresh(event: Typed) -> Typed:
-    """One that nobody has handled yet."""
+    """Return one that nobody has handled yet."""
     return events.Paste(event.text) if isinstance(event, events.Paste) else events.Key(event.key, event.character)
 
 
@@ -218,7 +218,7 @@ class Dialog(Modal[Answer], Generic[Answer]):
             yield from self.compose_more()
 
     def compose_more(self) -> ComposeResult:
-        """What stands below the lines."""
+        """Return what stands below the lines."""
         yield from ()
 
     @property
@@ -257,7 +257,7 @@ class Dialog(Modal[Answer], Generic[Answer]):
         """The operator clicks on the line `y`, or below the last."""
 
     def _hinted(self, cell: Offset) -> str:
-        """The action of what is drawn of the hint there; what is cut off has none."""
+        """Return the action of what is drawn of the hint there; what is cut off has none."""
         frame = self.query_one(".box")
         x, y = cell - frame.region.offset
         if y != frame.region.height - 1:

@@ -71,7 +71,7 @@ class FindScreen(Modal[None]):
 
 
 def _hint() -> Label:
-    """The keys, to be clicked as well; they look like any hint and not like the links of a text."""
+    """Return the keys, to be clicked as well; they look like any hint and not like the links of a text."""
     keep, back = (Style.from_meta({"@click": f"screen.{action}"}) for action in ("keep", "cancel"))
     hint = Label(Content.assemble("  ", ("⏎ keep", keep), "  ", ("esc back", back), " "), classes="hint")
     hint.auto_links = False

@@ -67,7 +67,7 @@ class QuestionScreen(Dialog[str]):
 
 
 def _changes(diff: Diff | Problem | None, width: int) -> list[Content]:
-    """The diff that the act would make."""
+    """Return the diff that the act would make."""
     if isinstance(diff, Problem):
         return problem(diff, width)
     if diff is None:

@@ -43,7 +43,7 @@ class ReadingScreen(Dialog[None]):
 
 
 def help_lines(view: View, width: int) -> list[Content]:
-    """Every act with its keys and, if it cannot be taken now, why; what only one pane knows; the signs."""
+    """Return every act with its keys and, if it cannot be taken now, why; what only one pane knows; the signs."""
     found: list[Content] = []
     for group, actions in groupby(ACTIONS, key=lambda action: action.group):
         reasons = {action: reason(action, view) if action.pick is not None else "" for action in actions}
@@ -73,7 +73,7 @@ def help_lines(view: View, width: int) -> list[Content]:
 
 
 def skill_lines(signal: str, body: str, width: int) -> list[Content]:
-    """A skill with its headings set off, its paragraphs and items in lines of this width."""
+    """Return a skill with its headings set off, its paragraphs and items in lines of this width."""
     found = [*wrapped(signal, width, ".accent"), BLANK] if signal else []
     for text in _blocks(body):
         item = _ITEM.match(text)
@@ -88,7 +88,7 @@ def skill_lines(signal: str, body: str, width: int) -> list[Content]:
 
 
 def _blocks(body: str) -> list[str]:
-    """The headings, paragraphs, items, lines of code and empty lines of Markdown, each as one text."""
+    """Return the headings, paragraphs, items, lines of code and empty lines of Markdown, each as one text."""
     found: list[str] = []
     code = False
     for text in body.splitlines():

@@ -105,7 +105,7 @@ class Lines(ScrollView, can_focus=True):
         return Strip(segments, line.cell_length).crop_extend(0, width, base.rich_style)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """What the mouse has marked, for copying. Lines outside of it are not made for that."""
+        """Return what the mouse has marked, for copying. Lines outside of it are not made for that."""
         first = selection.start.y if selection.start is not None else 0
         last = selection.end.y if selection.end is not None else len(self.lines)
         wanted = (line.plain for line in self.lines[first : last + 1])
@@ -123,7 +123,7 @@ class Lines(ScrollView, can_focus=True):
             self.scroll_to(y=min(y, y + height - room), animate=False, force=True)
 
     def styled(self, style: str | Style) -> Style:
-        """The look of `.name`; the cursor stands out where the keyboard is."""
+        """Return the look of `.name`; the cursor stands out where the keyboard is."""
         if isinstance(style, Style):
             return style
         name = style.removeprefix(".")

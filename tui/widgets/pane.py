@@ -85,7 +85,7 @@ class DiffPane(Pane):
         self.scroll_to(y=max(0, self._hunks[self.hunk] - 1), animate=False, force=True)
 
     def _at(self) -> int:
-        """The hunk set off, while its beginning is in sight; else the last that begins above the bottom."""
+        """Return the hunk set off, while its beginning is in sight; else the last that begins above the bottom."""
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.window
         if not self._hunks or top <= self._hunks[self.hunk] < bottom:
             return self.hunk
@@ -113,7 +113,7 @@ class LogPane(Pane):
         """Whether it was at its end when last drawn or scrolled: in a room that has shrunk it no longer looks so."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that mean nothing here now are the board's, which would refuse to follow what it follows already."""
+        """Return keys that mean nothing here now are the board's, which would refuse to follow what it follows already."""
         if action == "match":
             return bool(self.view.find)
         return not self._follows or self.view.following if action == "newest" else True
@@ -184,7 +184,7 @@ class LogPane(Pane):
         return self._sheet.keys[y] if y is not None and 0 <= y < len(self._sheet.keys) else 0
 
     def _line(self, key: int) -> int:
-        """The line that has this key; of what is no longer kept, the oldest that came after it."""
+        """Return the line that has this key; of what is no longer kept, the oldest that came after it."""
         keys = self._sheet.keys
         return keys.index(key) if key in keys else next((y for y, one in enumerate(keys) if one > max(key, 0)), 0)
 

@@ -28,7 +28,7 @@ LEAST_REASON = 12
 
 
 def row_line(view: View, row: OutlineRow, width: int) -> Content:
-    """One row in at most `width` cells: what it is on the left, what came of it on the right."""
+    """Return one row in at most `width` cells: what it is on the left, what came of it on the right."""
     match row.of:
         case TaskCard() as card:
             return _task(card, row, width)
@@ -85,7 +85,7 @@ def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
 
 
 def _what(it: Iteration, mark: marks.Mark, room: int) -> str:
-    """`+3.1 ±0.4 %` of what was judged, with the word for it where there is room; else what became of it."""
+    """Return `+3.1 ±0.4 %` of what was judged, with the word for it where there is room; else what became of it."""
     word = mark.word
     if it.outcome is None and it.step is not None and mark is not marks.REVIEW:
         word = it.step

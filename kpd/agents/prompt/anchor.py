@@ -39,7 +39,7 @@ class Anchored:
 
 
 def anchored(context: Context) -> Anchored:
-    """How the incumbent of this iteration is shown."""
+    """Return how the incumbent of this iteration is shown."""
     files: dict[str, bytes] = {}
     since: dict[str, int] = {}
     lines: dict[str, dict[int, str]] = {}
@@ -54,7 +54,7 @@ def anchored(context: Context) -> Anchored:
 
 
 def differing(before: bytes, after: bytes) -> dict[int, str] | None:
-    """The lines of `after`, by number from 1 on, that `before` has otherwise in the same place.
+    """Return the lines of `after`, by number from 1 on, that `before` has otherwise in the same place.
 
     None where the rest is not the same, where they are too many, or where it is no text.
     """
@@ -70,13 +70,13 @@ def differing(before: bytes, after: bytes) -> dict[int, str] | None:
 
 
 def parent_of(context: Context) -> int:
-    """The iteration that this one starts from."""
+    """Return the iteration that this one starts from."""
     now = context.run.iteration(context.number)
     return now.parent if now is not None else context.run.incumbent or 0
 
 
 def _incumbents(context: Context) -> list[tuple[int, int, Files]]:
-    """What the same agent's iterations started from, in order: which was first asked so, its number, and its files."""
+    """Return what the same agent's iterations started from, in order: which was first asked so, its number, and its files."""
     run, now = context.run, context.run.iteration(context.number)
     asked = [
         (it.number, it.parent)

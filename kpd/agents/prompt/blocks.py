@@ -55,7 +55,7 @@ class Prompt:
         return sum(block.tokens for block in self.blocks)
 
     def parts(self) -> tuple[PromptPart, ...]:
-        """The system prompt as the service takes it.
+        """Return the system prompt as the service takes it.
 
         Each block is a part of its own: where a stretch grows by blocks at its end, the parts before them are as they
         were, and so is what the service has cached of them.
@@ -68,11 +68,11 @@ class Prompt:
                 yield PromptPart(block.text + _BETWEEN, cached=at == len(stretch))
 
     def said(self) -> str:
-        """The user's turn."""
+        """Return the user's turn."""
         return _BETWEEN.join(block.text for block in self.user)
 
     def markdown(self) -> str:
-        """All of it as one text: for people to read, or to put into any model's window."""
+        """Return all of it as one text: for people to read, or to put into any model's window."""
         return _BETWEEN.join(block.text for block in self.blocks) + "\n"
 
 
@@ -85,7 +85,7 @@ Neither the source nor the task, the operator's words, the findings or the reaso
 
 
 def shorter(prompt: Prompt) -> Prompt | None:
-    """One step shorter; None when all that is left is needed."""
+    """Return one step shorter; None when all that is left is needed."""
     for kind in ORDER:
         found = [block for block in prompt.blocks if kind_of(block) == kind and can_shrink(block)]
         if found:
@@ -94,7 +94,7 @@ def shorter(prompt: Prompt) -> Prompt | None:
 
 
 def kind_of(block: PromptBlock) -> str:
-    """`skill:stall_wait` is a skill."""
+    """Return `skill:stall_wait` is a skill."""
     return block.name.partition(":")[0]
 
 

@@ -8,7 +8,7 @@ from kpd.agents.prompt.blocks import Prompt
 
 
 def compose(context: Context, known: Background) -> Prompt:
-    """The prompt for the next candidate, or for the repair of one that failed.
+    """Return the prompt for the next candidate, or for the repair of one that failed.
 
     The same context gives the same prompt: also after a restart, in the same workspace. A repair has the same system
     prompt as the proposal before it, and so reads it from the cache. Raises OSError, Outside for a task's file that has

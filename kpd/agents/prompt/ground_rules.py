@@ -36,7 +36,7 @@ FAIR = {
 
 
 def role(task: Task, run: Run, kind: Kind) -> str:
-    """Who reads this, and what becomes of the answer."""
+    """Return who reads this, and what becomes of the answer."""
     return (
         f"# Make this kernel faster\nYou write the next candidate for one kernel. {_judged(task, run, kind)}\n\n{TRUST}"
     )

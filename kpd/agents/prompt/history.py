@@ -35,7 +35,7 @@ def so_far(run: Run, number: int) -> Iterator[PromptBlock]:
 
 
 def standing(context: Context) -> str:
-    """How far the run has come, and what is left of it."""
+    """Return how far the run has come, and what is left of it."""
     run, best, baseline = context.run, context.run.best, context.run.baseline
     left = max(run.budget.iterations - len(run.counted), 1)
     text = f"Iteration {context.number}; with this one at most {left} {'is' if left == 1 else 'are'} left."
@@ -47,7 +47,7 @@ def standing(context: Context) -> str:
 
 
 def moved(changes: Iterable[Change]) -> str:
-    """What became of the counters, a line each."""
+    """Return what became of the counters, a line each."""
     return fenced("\n".join(plain(change(one)) for one in islice(changes, MOST_CHANGES)))
 
 

@@ -37,7 +37,7 @@ LEAST_ADVICE_PCT = 5.0
 
 
 def cases(metrics: Mapping[str, float]) -> str:
-    """Each case's time, and the share of its roofline that it reaches; empty where nothing was timed."""
+    """Return each case's time, and the share of its roofline that it reaches; empty where nothing was timed."""
     names = [case for metric, case in map(parted, metrics) if metric == "call_us" and case]
     told = [_case(metrics, case) for case in names[:MOST_CASES]]
     more = f"; and {len(names) - MOST_CASES} more" if len(names) > MOST_CASES else ""
@@ -53,7 +53,7 @@ def _case(metrics: Mapping[str, float], case: str) -> str:
 
 
 def launch(metrics: Mapping[str, float]) -> str:
-    """The launch of the case that takes longest, with what limits it; empty where nothing was counted."""
+    """Return the launch of the case that takes longest, with what limits it; empty where nothing was counted."""
     times = {case: us for name, us in metrics.items() if parted(name)[0] == "call_us" and (case := parted(name)[1])}
     case = max(times, key=lambda name: times[name], default="")
     of = {name: metrics.get(of_case(name, case), metrics.get(name, math.nan)) for name in ELSEWHERE}
@@ -100,7 +100,7 @@ def findings(
 
 
 def _name(case: str) -> str:
-    """A case's name where a line begins: a benchmark of the task's own chooses it."""
+    """Return a case's name where a line begins: a benchmark of the task's own chooses it."""
     return plain(case, 60).replace("`", "'")
 
 
@@ -138,7 +138,7 @@ def counters(
 
 
 def _tells(name: str, metrics: Mapping[str, float]) -> bool:
-    """Nothing of what there is none of, unless it is a share of a peak."""
+    """Return nothing of what there is none of, unless it is a share of a peak."""
     return metrics[name] != 0 or METRICS[name].unit == "% of peak"
 
 
@@ -151,7 +151,7 @@ def _told(name: str, unit: str, metrics: Mapping[str, float]) -> str:
 
 
 def advice(pieces: Iterable[Advice]) -> str:
-    """What the vendor's profiler says beyond the findings, the first sentence of each; empty if that is nothing.
+    """Return what the vendor's profiler says beyond the findings, the first sentence of each; empty if that is nothing.
 
     An estimate that is not of the time has no figure here: a model would take it for a gain.
     """
@@ -165,7 +165,7 @@ def _piece(piece: Advice) -> str:
 
 
 def _saved(piece: Advice) -> float:
-    """The share of the time, in percent, that the vendor's profiler expects to be saved; 0 where it says no such."""
+    """Return the share of the time, in percent, that the vendor's profiler expects to be saved; 0 where it says no such."""
     return (piece.speedup_pct or 0.0) if piece.scope == "global" else 0.0
 
 

@@ -9,7 +9,7 @@ _TICKS = re.compile(r"`+")
 
 
 def fenced(text: str, info: str = "") -> str:
-    """`text` between two fences of backticks, longer than any run of them inside; not a character of it is changed.
+    """Return `text` between two fences of backticks, longer than any run of them inside; not a character of it is changed.
 
     By CommonMark a fence is closed by one at least as long as the one that opened it: no line of `text` is.
     """
@@ -20,13 +20,13 @@ def fenced(text: str, info: str = "") -> str:
 
 
 def close_fences(text: str) -> str:
-    """`text` with the fence closed that it leaves open, if it does: what follows it is none of it."""
+    """Return `text` with the fence closed that it leaves open, if it does: what follows it is none of it."""
     fence = open_fence(text)
     return f"{text}\n{fence}" if fence else text
 
 
 def quoted(text: str) -> str:
-    """`text` to the letter, each of its lines marked with `>`: none of them can pose as a heading or a fence.
+    """Return `text` to the letter, each of its lines marked with `>`: none of them can pose as a heading or a fence.
 
     Whatever a reader may take for the end of a line is one.
     """
@@ -34,7 +34,7 @@ def quoted(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """`text` without what drives terminals or hides between letters; line ends and tabs stay."""
+    """Return `text` without what drives terminals or hides between letters; line ends and tabs stay."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(char if char in "\n\t" or char.isprintable() else " " for char in text)

@@ -51,7 +51,7 @@ class PromptRecord:
 
 
 def artefacts(home: Path, prompt: Prompt, purpose: Purpose, with_text: bool) -> dict[str, bytes]:
-    """What is kept of a prompt in its iteration's folder, by name: prompt.json, and its text if that is wanted.
+    """Return what is kept of a prompt in its iteration's folder, by name: prompt.json, and its text if that is wanted.
 
     Reads what `home` has of earlier ones. Raises OSError.
     """

@@ -35,7 +35,7 @@ class ShownSkills:
 
 
 def shown_skills(run: Run, number: int, fired: Sequence[str], sizes: Mapping[str, int], anew: int) -> ShownSkills:
-    """The skills that iteration `number` is shown in full, when these rules fired on what it starts from.
+    """Return the skills that iteration `number` is shown in full, when these rules fired on what it starts from.
 
     `sizes` are those of the bodies there are, in tokens; iteration `anew` was the first to be shown the source as it
     stands in the prompt.
@@ -55,7 +55,7 @@ def shown_skills(run: Run, number: int, fired: Sequence[str], sizes: Mapping[str
 def following(
     before: Sequence[str], wanted: Sequence[str], sizes: Mapping[str, int], room: int, most: int = MOST
 ) -> tuple[str, ...]:
-    """The bodies of a question whose findings want these, the severest first, after one that showed those `before`.
+    """Return the bodies of a question whose findings want these, the severest first, after one that showed those `before`.
 
     The first that is wanted is among them, even if it alone takes more than the room.
     """
@@ -76,7 +76,7 @@ def following(
 
 
 def wanted(rules: Iterable[str], have: Iterable[str]) -> tuple[str, ...]:
-    """The skills of the rules that fired, at most MOST."""
+    """Return the skills of the rules that fired, at most MOST."""
     known = set(have)
     there = [rule for rule in dict.fromkeys(rules) if rule in known]
     low = {rule.id for rule in known_rules() if rule.severity == "low"}

@@ -80,7 +80,7 @@ def _besides(known: Background) -> Iterator[PromptBlock]:
 
 
 def source(path: str, data: bytes) -> str:
-    """A file, whole."""
+    """Return a file, whole."""
     return fenced(data.decode(errors="replace"), syntax_of(path).name)
 
 
@@ -126,14 +126,14 @@ def _notes(known: Background) -> Iterator[str]:
 
 
 def _signal(line: str) -> str:
-    """A line of the catalogue: its first clause. The name says the rest."""
+    """Return a line of the catalogue: its first clause. The name says the rest."""
     id, _, signal = line.rstrip(".").partition(": ")
     clause = next((signal[:at] for at, char in enumerate(signal) if char in ",:;" and at >= SHORTEST_SIGNAL), signal)
     return f"{id}: {textwrap.shorten(clause, LONGEST_SIGNAL, placeholder=' …')}"
 
 
 def _body(skill: Skill, pinned: bool) -> PromptBlock:
-    """What helps and what does not; what causes it the evidence and the source show. Where it is from is for people.
+    """Return what helps and what does not; what causes it the evidence and the source show. Where it is from is for people.
 
     What is pinned stays, however short the prompt must be.
     """

@@ -21,7 +21,7 @@ from kpd.workspace.run_files import IterationFolder
 
 
 def review(engine: Engine, op: SetReview, target: Run, by: str) -> dict[str, bool]:
-    """Whether the run's candidates wait for a person; when no longer, one that waits goes on."""
+    """Set whether the run's candidates wait for a person's approval; if not, a candidate that waits is approved."""
     if not op.on and (waits := waiting(target)) is not None:
         engine.journal.emit(e.Approved(target.id, waits.number, by))
         _decided(engine, target)
@@ -36,19 +36,19 @@ def approve(engine: Engine, op: ApproveCandidate, target: RunIteration, by: str)
 
 
 def decline(engine: Engine, op: DeclineCandidate, target: RunIteration, by: str) -> None:
-    """End it as rejected; agents read why when they next propose."""
+    """Reject the candidate; agents read the reason when they next propose."""
     engine.journal.emit(e.Declined(target.run.id, target.it.number, op.reason.strip(), by))
     _decided(engine, target.run)
 
 
 def _decided(engine: Engine, run: Run) -> None:
-    """Also a run that another daemon left waiting says so no more."""
+    """Clear what the run waits for, also if a former daemon recorded it, and let the run go on."""
     set_waiting(engine.journal, run_of(engine.journal, run.id), None)
     engine.wake()
 
 
 def again(engine: Engine, op: MeasureAgain, target: RunIteration, by: str) -> None:
-    """Have what it proposed measured once more, against the incumbent of then, as an iteration of its own."""
+    """Ask for the candidate to be measured once more, against the incumbent of that time, in a new iteration."""
     run, it = target
     if not any(isinstance(event.fact, e.Proposed) for event in engine.journal.events(run.id, it.number)):
         why = of_iteration(it) or "its agent proposed nothing"
@@ -66,7 +66,7 @@ def memo(engine: Engine, op: WriteMemo, target: RunIteration, by: str) -> None:
 
 
 def edit(engine: Engine, op: EditKernel, target: Run, by: str) -> None:
-    """Save the operator's text in the task folder, where it is measured next like any edit there.
+    """Save the operator's text in the task folder, where it is measured next like any other edit.
 
     Editable files that are not named stay as they are. Raises Refused, TaskError, OSError.
     """
@@ -74,7 +74,7 @@ def edit(engine: Engine, op: EditKernel, target: Run, by: str) -> None:
     live = engine.workspace.tasks / run.task
     if not edits.is_open(run):
         message = f"{run.id} has not begun: an edit would be measured by no run"
-        raise Refused(message, f"edit {live}; a run begins with that")
+        raise Refused(message, f"edit {live}: the run will begin with it")
     editable = edits.snapshot_of(engine.workspace, run).editable
     if strange := [path for path in files if path not in editable]:
         raise Refused(f"{strange[0]} is not an editable file of {run.task}", f"editable are {', '.join(editable)}")

@@ -9,7 +9,7 @@ from kpd.operations.operation import Refused
 
 
 async def check_hosts(engine: Engine, op: CheckHosts, target: None, by: str) -> dict[str, Any]:
-    """All at once: a host that hangs keeps nobody waiting but itself."""
+    """Check one host or all at the same time: a host that hangs does not delay the others."""
     names = [_known(engine, op.host)] if op.host else list(engine.pool.hosts)
     return {"hosts": await asyncio.gather(*(engine.pool.check(name) for name in names))}
 

@@ -14,7 +14,7 @@ from kpd.workspace.run_files import IterationFolder
 
 
 def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -> None:
-    """The operator's override: what was built, checked and timed becomes the incumbent, marked as such."""
+    """Make an iteration that was built, checked and timed the incumbent, marked as the operator's decision."""
     run, it = target
     files = _writable(engine, run, it, force=False)
     override = Override(by, op.reason.strip())
@@ -24,7 +24,7 @@ def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -
 
 
 def rollback(engine: Engine, op: RollBack, target: RunIteration, by: str) -> None:
-    """Make an accepted iteration (or the baseline) the incumbent again; appends, erases nothing.
+    """Make an accepted iteration (or the baseline) the incumbent again. The log only grows; nothing is erased.
 
     Rolling back to the incumbent itself writes it into the task folder once more.
     """
@@ -32,7 +32,7 @@ def rollback(engine: Engine, op: RollBack, target: RunIteration, by: str) -> Non
 
 
 def undo(engine: Engine, op: UndoDecision, target: Run, by: str) -> dict[str, int]:
-    """Make the incumbent what it was before a person last accepted or rolled back; once more undoes that in turn."""
+    """Restore the incumbent from before a person last accepted or rolled back; a second undo reverts the first."""
     before = target.iteration(target.before) if target.before is not None else None
     assert before is not None, "why_not has seen to that"
     _go_back(engine, target, before, False, by, undo=True)
@@ -48,13 +48,13 @@ def _go_back(engine: Engine, run: Run, it: Iteration, force: bool, by: str, undo
 
 
 def _remember(engine: Engine, run: Run, it: Iteration, reason: str) -> None:
-    """What a person decided is part of what was learnt. `run` is as it was before. Raises OSError."""
+    """Record a person's decision in the task's memory. `run` is as it was before. Raises OSError."""
     device = engine.pool.device_of(run)
     memory.overruled(engine.workspace, run, it, reason, time.time(), device.arch if device else "")
 
 
 def _writable(engine: Engine, run: Run, it: Iteration, force: bool) -> dict[str, bytes]:
-    """The iteration's files, when the task folder may take them. Raises Refused, TaskError, OSError."""
+    """Return the iteration's files if they may be written to the task folder. Raises Refused, TaskError, OSError."""
     editable = edits.snapshot_of(engine.workspace, run).editable
     candidate = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
     files, live = candidate.read_candidate(editable), engine.workspace.tasks / run.task

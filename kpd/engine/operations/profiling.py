@@ -19,10 +19,10 @@ METRICS = "metrics_full.json"
 
 
 async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: str) -> dict[str, Any]:
-    """What the profiler's whole report comes to, and the names of the files it left in the iteration's folder.
+    """Profile an ended iteration in full, and write the result to its folder.
 
-    Waits for its turn while a run measures on the device. Nothing that the run has found or concluded changes. Raises
-    Refused, TaskError, HostError, OSError.
+    Returns the metrics, the findings and the names of the files. It waits for its turn while a run measures on the
+    device. It changes nothing that the run has found or concluded. Raises Refused, TaskError, HostError, OSError.
     """
     run, it = target
     name = target.ref
@@ -31,7 +31,7 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
         raise Refused(f"{name} was never timed: it did not build, or its results are wrong")
     host, device = engine.pool.hosts.get(run.host), engine.pool.device_of(run)
     if host is None or device is None:
-        raise Refused(f"{run.id} was measured on {run.device} of host {run.host}, which is not there now")
+        raise Refused(f"{run.id} was measured on {run.device} of host {run.host}, which is not available now")
     profiler = profiler_of(device.kind)
     if profiler.in_full is None:
         raise Refused(

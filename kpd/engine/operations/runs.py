@@ -21,7 +21,7 @@ from kpd.workspace.task import card, copy_task, find_tasks, load_task
 
 
 def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
-    """Queue a run of a task; one that only ships with kpd is first copied into the workspace. Raises TaskError."""
+    """Queue a run of a task; a task that only ships with kpd is first copied into the workspace. Raises TaskError."""
     tasks, config = find_tasks(engine.workspace), engine.config
     if op.task not in tasks:
         raise UnknownName(f"no task {op.task!r}", f"tasks: {', '.join(sorted(tasks)) or 'none; kpd task new NAME'}")
@@ -45,7 +45,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
 
 
 def _new_run(engine: Engine) -> str:
-    """The next number that neither the log nor the runs folder has used; folders are never written over."""
+    """Return the next run id that neither the log nor the runs folder has used; folders are never overwritten."""
     used = [int(run[1:]) for run in engine.journal.state.runs]
     used += [int(path.name[1:]) for path in engine.workspace.runs.glob("*/r*") if re.fullmatch(r"r\d+", path.name)]
     return f"r{max(used, default=0) + 1}"
@@ -56,7 +56,7 @@ def pause(engine: Engine, op: PauseRun, target: Run, by: str) -> None:
 
 
 def resume(engine: Engine, op: ResumeRun, target: Run | None, by: str) -> None:
-    """Release a held queue, and the run if it is paused."""
+    """Release a held queue, and resume the run if it is paused."""
     if engine.journal.state.held:
         engine.journal.emit(e.QueueReleased(by))
     if target is not None and target.paused:
@@ -97,14 +97,14 @@ def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
 
 
 async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
-    """End the run now, killing what it has running; answered once it has ended."""
+    """End the run now and kill what it is running; return once it has ended."""
     loop = engine.scheduler.loops.get(target.id)
     if loop is not None:
         loop.control.interrupt("stop", by)
         await loop.over.wait()
         if not run_of(engine.journal, target.id).over:
             held = hold(engine.journal.state.held)
-            raise Refused(f"{target.id} could not be ended: {held}", "mend that, then stop it again")
+            raise Refused(f"{target.id} could not be ended: {held}", "correct that, then stop it again")
         return
     was_active = target.begun
     end_run(engine.journal, target.id, "stopped", Stopped(by))
@@ -116,7 +116,7 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
 
 
 def refuse_agents(names: str, workspace: Workspace) -> None:
-    """Raises UnknownName for an agent that is not there or has nothing to propose, and for those that take no turns."""
+    """Raise UnknownName for an agent that does not exist, has nothing to propose, or cannot take turns with others."""
     reason, remedy = catalogue.refusal(names, workspace)
     if reason:
         raise UnknownName(reason, remedy)

@@ -1,7 +1,6 @@
 """Implements changes of a run's terms: its budget, agents, rules, and place in the queue.
 
-All of it is read from the run whenever it decides what comes next, so that each change holds from there on, and after a
-restart.
+A run reads its terms whenever it decides what comes next, so each change holds from then on, and after a restart.
 """
 
 import difflib
@@ -25,13 +24,13 @@ MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")
 
 
 def budget(engine: Engine, op: ChangeBudget, target: Run, by: str) -> None:
-    """Change what is given of what the run may spend.
+    """Change the given parts of the run's budget.
 
-    It holds at once: a run that has used up the new budget ends when the iteration under way has come to its end.
+    It holds at once: a run that has used up the new budget ends when the iteration under way is finished.
     """
     given: dict[str, Any] = {of.name: value for of in fields(Budget) if (value := getattr(op, of.name)) is not None}
     if not given:
-        raise Refused("nothing of the budget is given", "kpd budget --iterations 20, for example")
+        raise Refused("no part of the budget is given", "kpd budget --iterations 20, for example")
     changes: dict[str, Any] = {name: value or None if name == "stop_score" else value for name, value in given.items()}
     now = replace(target.budget, **changes)
     if now != target.budget:
@@ -40,9 +39,9 @@ def budget(engine: Engine, op: ChangeBudget, target: Run, by: str) -> None:
 
 
 def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
-    """Change who proposes from the next iteration on, and the model that is asked.
+    """Change the agents that propose from the next iteration on, or the model that they ask.
 
-    An iteration under way is its agent's until its end.
+    An iteration under way keeps its agent until its end.
     """
     if op.agent is None and op.model is None:
         raise Refused("neither an agent nor a model is given", "kpd agent claude,sweep, or kpd agent --model NAME")
@@ -58,9 +57,9 @@ def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
 
 
 def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
-    """Raises Refused for what no service would know, and for what could not be asked within the limits in dollars."""
+    """Raise Refused for a name that no service would know, and for a model whose cost limits cannot be held."""
     if not MODEL.fullmatch(model):
-        raise Refused(f"{model[:80]!r} is no model's name", "write it as the model service does: claude-sonnet-5-5")
+        raise Refused(f"{model[:80]!r} is not a model's name", "write it as the model service does: claude-sonnet-5-5")
     if not asks_models(names):
         raise Refused(f"{names} asks no model", f"kpd agent claude --model {model}")
     config = engine.config.claude
@@ -72,7 +71,7 @@ def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:
 
 
 def rule(engine: Engine, op: SetRule, target: Run, by: str) -> dict[str, Any]:
-    """Have agents hear of a rule, or of a skill without one, first of all, never, or by its severity again."""
+    """Set how agents are told of a rule, or of a skill without one: first of all, never, or by its severity."""
     known = rule_ids() | load_skills(engine.workspace).by_id.keys()
     if op.rule not in known and op.rule not in target.stands:
         near = difflib.get_close_matches(op.rule, sorted(known), n=3, cutoff=0.5)
@@ -84,7 +83,7 @@ def rule(engine: Engine, op: SetRule, target: Run, by: str) -> dict[str, Any]:
 
 
 def move(engine: Engine, op: MoveRun, target: Run, by: str) -> dict[str, Any]:
-    """Give a run that waits another place in the queue; `place` is the one it has then, from 1 on."""
+    """Give a waiting run another place in the queue; `place` in the answer is the new one, from 1 on."""
     queue = [waiting.id for waiting in engine.journal.state.queue]
     before = queue.index(target.id)
     after = {"up": max(before - 1, 0), "down": before + 1, "top": 0, "bottom": len(queue)}[op.to]

@@ -53,7 +53,7 @@ class Children:
         self.asked = True
 
     def spawn(self, become: "Callable[[], None]") -> int:
-        """Starts a child whose life is `become`: that replaces the process, or ends it.
+        """Start a child whose life is `become`: that replaces the process, or ends it.
 
         On Linux it is killed when its parent dies, so that none can begin its work after that.
         """
@@ -80,7 +80,7 @@ class Children:
         return pid
 
     def status(self, pid: int) -> "int | None":
-        """How a spawned child ended, as `os.waitpid` says it; None while it runs."""
+        """Return how a spawned child ended, as `os.waitpid` says it; None while it runs."""
         self.reap()
         return self.statuses[pid]
 
@@ -137,7 +137,7 @@ class Children:
 
 
 def drop_inherited(kept: "Container[int]") -> None:
-    """Lets go, in a forked process, of all that it was forked with but the standard streams and these."""
+    """Let go, in a forked process, of all that it was forked with but the standard streams and these."""
     for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
         if descriptor > 2 and descriptor not in kept:
             with contextlib.suppress(OSError):  # the listing's own is gone by now
@@ -145,12 +145,12 @@ def drop_inherited(kept: "Container[int]") -> None:
 
 
 def prctl(option: int, value: int) -> bool:
-    """A setting of this process; whether the system has it."""
+    """Return a setting of this process; whether the system has it."""
     return LIBC is not None and bool(LIBC.prctl(option, value, 0, 0, 0) == 0)
 
 
 def fail(status: int) -> None:
-    """Ends a forked process whatever happens: it must never go on as a second one of what it was forked from."""
+    """End a forked process whatever happens: it must never go on as a second one of what it was forked from."""
     try:
         traceback.print_exc()
     finally:

@@ -127,7 +127,7 @@ class Cleaning:
                     taken -= size
 
     def look(self) -> None:
-        """Finds which jobs run that were not there the last time. One that has ended may be used still."""
+        """Find which jobs run that were not there the last time. One that has ended may be used still."""
         with os.scandir(str(self.jobs)) as found:
             new = {(entry.name, entry.inode()) for entry in found} - self.looked
         for name, inode in new:
@@ -139,7 +139,7 @@ class Cleaning:
             self.looked.add((name, inode))
 
     def unused(self, kind: str) -> "list[StoredItem]":
-        """What no job that runs may be using."""
+        """Return what no job that runs may be using."""
         entries = []
         for path in (self.store.root / kind).iterdir():
             with contextlib.suppress(FileNotFoundError):  # a request has taken it away meanwhile
@@ -152,7 +152,7 @@ class Cleaning:
         return entry.used < self.since - MARGIN
 
     def discard(self, entry: StoredItem) -> bool:
-        """Whether it is gone. What cannot be removed, such as a file that a job made as root, stops nothing else."""
+        """Return whether it is gone. What cannot be removed, such as a file that a job made as root, stops nothing else."""
         try:
             self.look()
             found = entry.path.lstat()
@@ -169,7 +169,7 @@ class Cleaning:
         return True
 
     def set_aside(self, folder: Path) -> None:
-        """Removes a folder all at once for those who look at it: half a tree would be taken for a damaged one."""
+        """Remove a folder all at once for those who look at it: half a tree would be taken for a damaged one."""
         gone = self.store.fresh()
         folder.chmod(0o700)  # one that may not be written to cannot be moved either
         folder.rename(gone)
@@ -177,14 +177,14 @@ class Cleaning:
 
 
 def started(job: Path) -> float:
-    """When a job was; earlier than anything if it has removed what says so."""
+    """Return when a job was; earlier than anything if it has removed what says so."""
     with contextlib.suppress(OSError):
         return (job / "cmd").lstat().st_mtime
     return float("-inf")
 
 
 def size_of(path: Path) -> int:
-    """Bytes on disk."""
+    """Return bytes on disk."""
     size = blocks(path)
     for at, folders, files in os.walk(str(path)):
         size += sum(blocks(Path(at, name)) for name in folders + files)

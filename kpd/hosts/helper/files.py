@@ -21,7 +21,7 @@ class RequestRefused(Exception):
 
 
 def trouble(err: Exception) -> "dict[str, str]":
-    """What a request is answered that has come to this: the kind, and a message; what nobody foresaw says where."""
+    """Return what a request is answered that has come to this: the kind, and a message; what nobody foresaw says where."""
     if isinstance(err, RequestRefused):
         return {"kind": err.kind, "message": err.message}
     if isinstance(err, OSError):
@@ -33,7 +33,7 @@ def trouble(err: Exception) -> "dict[str, str]":
 
 
 def is_job(name: str) -> bool:
-    """Whether this can be a job's id. None begins with a dot, so none is `.` or `..`."""
+    """Return whether this can be a job's id. None begins with a dot, so none is `.` or `..`."""
     return re.match(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\Z", name) is not None
 
 
@@ -50,7 +50,7 @@ def check_sha(sha: str) -> str:
 
 
 def check_relative(name: str) -> str:
-    """A path below the folder it will be joined to, spelled plainly; anything else is refused."""
+    """Return a path below the folder it will be joined to, spelled plainly; anything else is refused."""
     with contextlib.suppress(UnicodeEncodeError):  # the host's locale cannot write it
         if b"\0" not in os.fsencode(name) and not any(part in ("", ".", "..") for part in name.split("/")):
             return name
@@ -58,14 +58,14 @@ def check_relative(name: str) -> str:
 
 
 def write_new(path: Path, data: bytes, mode: int) -> None:
-    """Writes a file that does not exist yet."""
+    """Write a file that does not exist yet."""
     descriptor = os.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
 
 
 def remove(folder: Path) -> None:
-    """Removes a folder whole, read-only parts included. One that is gone already is fine; a link is only unlinked."""
+    """Remove a folder whole, read-only parts included. One that is gone already is fine; a link is only unlinked."""
     with contextlib.suppress(FileNotFoundError):
         if folder.is_symlink():
             folder.unlink()

@@ -26,7 +26,7 @@ class RunningJob:
         self.killers = []  # type: list[int]
 
     def ended(self) -> bool:
-        """Whether the FIFO's writer is gone. A job that writes into it itself fools nobody."""
+        """Return whether the FIFO's writer is gone. A job that writes into it itself fools nobody."""
         try:
             return not os.read(self.alive, 1 << 16)
         except BlockingIOError:
@@ -34,7 +34,7 @@ class RunningJob:
 
 
 def find_running(folder: Path) -> "RunningJob | None":
-    """A job that an earlier helper started, or None when no supervisor holds the other end of its FIFO."""
+    """Return a job that an earlier helper started, or None when no supervisor holds the other end of its FIFO."""
     try:
         alive = os.open(str(folder / "alive"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
@@ -47,7 +47,7 @@ def find_running(folder: Path) -> "RunningJob | None":
 
 
 def start(folder: Path, new: Path, order: JobOrder) -> "RunningJob | None":
-    """Starts a job, its folder prepared at `new`; None when another helper was first to take the id."""
+    """Start a job, its folder prepared at `new`; None when another helper was first to take the id."""
     with contextlib.ExitStack() as cleanup:
         new.mkdir()
         cleanup.callback(remove, new)
@@ -85,7 +85,7 @@ def start(folder: Path, new: Path, order: JobOrder) -> "RunningJob | None":
 
 
 def let_go(folder: Path, gone: Path) -> None:
-    """Removes a job that does not run, by way of a fresh path: nobody may take a half-removed folder for a job."""
+    """Remove a job that does not run, by way of a fresh path: nobody may take a half-removed folder for a job."""
     if not (folder / "rc").exists():
         end_marked(folder)  # later nobody could tell whose they are
     folder.rename(gone)
@@ -102,12 +102,12 @@ def close_all(descriptors: "list[int]") -> None:
 
 
 def base_environment() -> "dict[str, str]":
-    """What every command on the host sees."""
+    """Return what every command on the host sees."""
     return {"PATH": os.environ.get("PATH") or os.defpath, "HOME": str(Path("~").expanduser()), "LANG": "C"}
 
 
 def environment(folder: Path, extra: "dict[str, str]") -> "dict[str, str]":
-    """All that a job sees: never what the helper, or the daemon that started it, has in its own."""
+    """Return all that a job sees: never what the helper, or the daemon that started it, has in its own."""
     env = dict(base_environment(), TMPDIR=str(folder), **{MARK: str(folder)})
     for name, value in extra.items():
         try:
@@ -120,7 +120,7 @@ def environment(folder: Path, extra: "dict[str, str]") -> "dict[str, str]":
 
 
 def supervisor_of(folder: Path) -> int:
-    """The pid of a running job's supervisor, which has noted it beside the job's group."""
+    """Return the pid of a running job's supervisor, which has noted it beside the job's group."""
     try:
         return int((folder / "pgid").read_text().split()[1])
     except (OSError, ValueError, IndexError) as err:
@@ -128,7 +128,7 @@ def supervisor_of(folder: Path) -> int:
 
 
 def outcome(folder: Path) -> Header:
-    """How a job that no longer runs ended. One without an rc is lost: its supervisor was killed, or the host fell."""
+    """Return how a job that no longer runs ended. One without an rc is lost: its supervisor was killed, or the host fell."""
     try:
         with (folder / "rc").open("rb") as file:
             end = json.loads(file.read(RESERVED).decode())

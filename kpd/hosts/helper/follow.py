@@ -37,7 +37,7 @@ class Follower:
             failed.pop_all()
 
     def pump(self, wire: Wire) -> "tuple[bool, bool]":
-        """Sends what there is, as far as the pipe takes it: (something was sent, nothing is left)."""
+        """Send what there is, as far as the pipe takes it: (something was sent, nothing is left)."""
         moved = False
         for name, file in self.files.items():
             size = os.fstat(file).st_size

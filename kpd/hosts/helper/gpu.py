@@ -84,7 +84,7 @@ class GpuWatch:
         return not self.children.asked
 
     def step(self) -> float:
-        """What there is to do while the script runs; in how many seconds there is more."""
+        """Return what there is to do while the script runs; in how many seconds there is more."""
         now = time.monotonic()
         if not self.program:
             return FOREVER
@@ -108,13 +108,13 @@ class GpuWatch:
                 self.children.nap(GLANCE)
 
     def drop(self) -> None:
-        """Ends the look that is under way, if one is."""
+        """End the look that is under way, if one is."""
         if self.look is not None:
             self.look.close()
             self.look = None
 
     def poll(self) -> "Processes | None":
-        """A look's answer, if it is there; begins a look if none is under way."""
+        """Return a look's answer, if it is there; begins a look if none is under way."""
         try:
             if self.look is None:
                 self.size = os.fstat(self.output).st_size
@@ -166,6 +166,6 @@ class GpuWatch:
         return others, left, unsure
 
     def taint(self) -> str:
-        """Who else was seen computing while the script ran, in words; empty if nobody was."""
+        """Return who else was seen computing while the script ran, in words; empty if nobody was."""
         words = [f"{self.seen[pid]} ({pid})" for pid in sorted(self.seen)[:LISTED]]
         return f"foreign processes on the GPU: {', '.join(words)}" if words else ""

@@ -18,7 +18,7 @@ class Holders:
         self.leases = leases
 
     def op_holders(self, request: int, body: bytes, devices: "list[str]", pids: "list[int]") -> Header:
-        """`leases` by device: who holds it, an empty holder and pid 0 for nobody, or why that cannot be told.
+        """Return `leases` by device: who holds it, an empty holder and pid 0 for nobody, or why that cannot be told.
 
         `owners` by pid: "kpd" for a process of this user's jobs, "other", or "unseen" where there is none of this pid.
         """

@@ -71,7 +71,7 @@ class Jobs:
             os.utime(str(folder))  # `clean` goes by the last use
 
     def terms(self, device: str, gpu: bool, tolerate: "list[str]", holder: str) -> LeaseTerms:
-        """A lease's terms. A host that can give none says so here, before the job is known."""
+        """Return a lease's terms. A host that can give none says so here, before the job is known."""
         if not self.leases.is_absolute():
             raise RequestRefused("refused", f"the folder of leases must be an absolute path, not {str(self.leases)!r}")
         terms = LeaseTerms(device, lock_path(self.leases, device), gpu, tolerate, holder)
@@ -87,7 +87,7 @@ class Jobs:
                 os.utime(str(self.store.root / kind.decode() / name.decode()), follow_symlinks=False)
 
     def look(self, job: str) -> "RunningJob | None":
-        """The job if it runs, whoever started it."""
+        """Return the job if it runs, whoever started it."""
         if job not in self.live:
             self.watch(job, find_running(self.folder / job))
         return self.live.get(job)
@@ -110,7 +110,7 @@ class Jobs:
             self.wire.send({"id": request, "ok": {"killed": True}})
 
     def pause(self) -> "float | None":
-        """Seconds until the next look at what is followed; None when nothing is."""
+        """Return seconds until the next look at what is followed; None when nothing is."""
         return self.pace if any(not follower.ended for follower in self.followers) else None
 
     def pump(self) -> None:

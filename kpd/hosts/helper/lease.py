@@ -96,7 +96,7 @@ class Lease:
                 kill(waiter)
 
     def end_leftovers(self) -> None:
-        """Ends what jobs of dead supervisors still do on the device: their leases ended, their processes did not."""
+        """End what jobs of dead supervisors still do on the device: their leases ended, their processes did not."""
         deadline = time.monotonic() + STUCK
         told = set()  # type: set[int]
         while not self.children.asked and time.monotonic() < deadline:
@@ -111,7 +111,7 @@ class Lease:
             self.children.nap(0.02)
 
     def step(self) -> float:
-        """What there is to do while the script runs; in how many seconds there is more."""
+        """Return what there is to do while the script runs; in how many seconds there is more."""
         now = time.monotonic()
         if now >= self.next or self.gpu is not None:  # what a look at the GPU clears, a look at the lock comes before
             self.look()

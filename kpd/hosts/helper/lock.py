@@ -20,7 +20,7 @@ TRIES = 100  # at opening a file that others make and remove at the same time
 
 
 def lock_path(folder: Path, device: str) -> Path:
-    """Where a device's lock lies."""
+    """Return where a device's lock lies."""
     if not re.match(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z", device):
         raise RequestRefused("refused", f"{device!r} is not the name of a device")
     return folder / (device + ".lock")
@@ -39,7 +39,7 @@ class Lock:
         self.file = -1
 
     def open(self) -> None:
-        """Opens the file anew, made if need be, with the folder around it."""
+        """Open the file anew, made if need be, with the folder around it."""
         self.close()
         mask = os.umask(0)  # what is made here is for every user of the host
         try:
@@ -75,7 +75,7 @@ class Lock:
         return True
 
     def free(self) -> bool:
-        """Whether nobody has the lock. It is had with others for a moment, so whoever comes then waits as long."""
+        """Return whether nobody has the lock. It is had with others for a moment, so whoever comes then waits as long."""
         try:
             fcntl.flock(self.file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             fcntl.flock(self.file, fcntl.LOCK_UN)
@@ -93,7 +93,7 @@ class Lock:
         os._exit(0)
 
     def replaced(self) -> bool:
-        """Whether the file at the path is not the one that was opened: others lock that one."""
+        """Return whether the file at the path is not the one that was opened: others lock that one."""
         try:
             there, ours = self.path.lstat(), os.fstat(self.file)
         except FileNotFoundError:
@@ -103,7 +103,7 @@ class Lock:
         return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
 
     def said(self) -> Header:
-        """What the file says: token, holder, pid and since; zeros and an empty holder where it makes no sense."""
+        """Return what the file says: token, holder, pid and since; zeros and an empty holder where it makes no sense."""
         try:
             line = os.pread(self.file, READ, 0).split(b"\n")[0]
             found = json.loads(line.decode())
@@ -119,7 +119,7 @@ class Lock:
         return {"token": token, "holder": holder, "pid": pid, "since": since}
 
     def sign(self, holder: str) -> int:
-        """Says in the locked file who holds it now, under a new token."""
+        """Say in the locked file who holds it now, under a new token."""
         self.said()
         self.token += 1
         line = {"token": self.token, "holder": holder[:LONGEST], "pid": os.getpid(), "since": time.time()}
@@ -133,7 +133,7 @@ class Lock:
         return self.token
 
     def lost(self) -> str:
-        """Why the lease that was signed is no longer ours alone, in words; empty when it is."""
+        """Return why the lease that was signed is no longer ours alone, in words; empty when it is."""
         if self.replaced():
             return "its file was replaced"
         token = self.token
@@ -141,7 +141,7 @@ class Lock:
         return "" if now == token else f"its file says token {now}, not {token}"
 
     def close(self) -> None:
-        """Lets go of the lock, for whoever is next."""
+        """Let go of the lock, for whoever is next."""
         if self.file >= 0:
             with contextlib.suppress(OSError):  # closing does the same, unless a child still has the file
                 fcntl.flock(self.file, fcntl.LOCK_UN)

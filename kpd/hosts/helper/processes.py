@@ -16,7 +16,7 @@ LEASE = "lease"  # in a job's folder: the device that it leases
 
 
 def folder_of(pid: int) -> "Path | None":
-    """The folder of the job that a process of this user belongs to."""
+    """Return the folder of the job that a process of this user belongs to."""
     with contextlib.suppress(OSError):  # gone by now, or another user's
         if Path(f"/proc/{pid}").stat().st_uid != os.getuid():
             return None
@@ -27,7 +27,7 @@ def folder_of(pid: int) -> "Path | None":
 
 
 def marked() -> "Iterator[tuple[int, Path]]":
-    """This user's processes that belong to jobs."""
+    """Return this user's processes that belong to jobs."""
     for path in Path("/proc").glob("[0-9]*"):
         folder = folder_of(int(path.name))
         if folder is not None:
@@ -47,7 +47,7 @@ def end_marked(folder: Path) -> None:
 
 
 def leftovers(device: str) -> "list[int]":
-    """What goes on of jobs that had a lease on this device and whose supervisor is dead."""
+    """Return what goes on of jobs that had a lease on this device and whose supervisor is dead."""
     found = []
     for pid, folder in marked():
         with contextlib.suppress(OSError, ValueError):  # it had no lease
@@ -57,7 +57,7 @@ def leftovers(device: str) -> "list[int]":
 
 
 def deserted(folder: Path) -> bool:
-    """Whether a job's supervisor is surely gone. What cannot be told counts as alive."""
+    """Return whether a job's supervisor is surely gone. What cannot be told counts as alive."""
     try:
         alive = os.open(str(folder / "alive"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as err:
@@ -71,7 +71,7 @@ def deserted(folder: Path) -> bool:
 
 
 def exists(pid: int) -> bool:
-    """Whether there is such a process, whoever owns it, among those that this machine or container can see.
+    """Return whether there is such a process, whoever owns it, among those that this machine or container can see.
 
     One that has given its memory back is only still ending.
     """
@@ -82,7 +82,7 @@ def exists(pid: int) -> bool:
 
 
 def hidden(pid: int) -> bool:
-    """Whether it is another user's, and /proc shows us only our own."""
+    """Return whether it is another user's, and /proc shows us only our own."""
     try:
         os.kill(pid, 0)
     except OSError as err:
@@ -97,13 +97,13 @@ def name_of(pid: int) -> str:
 
 
 def parent_of(pid: int) -> int:
-    """Raises OSError or ValueError when it is gone."""
+    """Raise OSError or ValueError when it is gone."""
     said = Path(f"/proc/{pid}/stat").read_bytes()
     return int(said[said.rindex(b")") :].split()[2])  # a name may hold anything, brackets too
 
 
 def own_children() -> "list[int]":
-    """Every child of this very process, whatever session it is in."""
+    """Return every child of this very process, whatever session it is in."""
     pid = os.getpid()
     with contextlib.suppress(OSError):  # not every kernel has this list
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -116,7 +116,7 @@ def own_children() -> "list[int]":
 
 
 def descends(pid: int, ancestor: int) -> bool:
-    """Whether `ancestor` is the process itself or among its parents."""
+    """Return whether `ancestor` is the process itself or among its parents."""
     with contextlib.suppress(OSError, ValueError):
         while pid > 1:
             if pid == ancestor:

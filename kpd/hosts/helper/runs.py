@@ -30,7 +30,7 @@ class ShortCommand:
         self.said = dict.fromkeys(ends, b"")
 
     def read(self, descriptor: int) -> int:
-        """Takes what is there: 1 for some, 0 for nothing now, -1 at the end."""
+        """Take what is there: 1 for some, 0 for nothing now, -1 at the end."""
         try:
             data = os.read(self.ends[descriptor], CHUNK)
         except BlockingIOError:

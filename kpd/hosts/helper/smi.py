@@ -54,7 +54,7 @@ class SmiQuery:
         return ended or time.monotonic() > self.deadline
 
     def processes(self, device: str) -> Processes:
-        """Those on the device. Raises Unwatched."""
+        """Return those on the device. Raises Unwatched."""
         status = self.children.status(self.pid)
         if status is None:
             raise Unwatched(f"{PROGRAM} gave no answer within {PATIENCE:g} s")
@@ -71,7 +71,7 @@ class SmiQuery:
         return found
 
     def close(self) -> None:
-        """Ends it, with all that it may have started."""
+        """End it, with all that it may have started."""
         os.close(self.answer)
         if self.children.status(self.pid) is None:
             os.killpg(self.pid, signal.SIGKILL)
@@ -89,6 +89,6 @@ def printable(text: str) -> str:
 
 
 def find() -> str:
-    """Where nvidia-smi is; empty when it is nowhere."""
+    """Return where nvidia-smi is; empty when it is nowhere."""
     path = os.pathsep.join((os.environ.get("PATH") or os.defpath, *PLACES))
     return shutil.which(PROGRAM, path=path) or ""

@@ -25,11 +25,11 @@ class ContentStore:
         self.serial = itertools.count()
 
     def fresh(self) -> Path:
-        """A path in tmp/ that nobody else uses."""
+        """Return a path in tmp/ that nobody else uses."""
         return self.tmp / f"{int(time.time() * 1000)}-{os.getpid()}-{next(self.serial)}"
 
     def put(self, blobs: "list[tuple[str, int]]", body: bytes) -> None:
-        """Keeps blobs, given as (sha256, size) and their bytes in a row; one with the wrong hash is refused."""
+        """Keep blobs, given as (sha256, size) and their bytes in a row; one with the wrong hash is refused."""
         at = 0
         for sha, size in blobs:
             data = body[at : at + size]
@@ -46,7 +46,7 @@ class ContentStore:
                 raise
 
     def blob(self, sha: str) -> "bytes | None":
-        """A blob's bytes. One that no longer hashes to its name is removed and counts as absent."""
+        """Return a blob's bytes. One that no longer hashes to its name is removed and counts as absent."""
         path = self.blobs / sha
         data = content_of(path)
         if data is not None and hashlib.sha256(data).hexdigest() == sha:
@@ -56,7 +56,7 @@ class ContentStore:
         return None
 
     def tree(self, files: "dict[str, str]") -> Header:
-        """The digest of a complete read-only folder with these files (path: sha256), or which blobs it still needs."""
+        """Return the digest of a complete read-only folder with these files (path: sha256), or which blobs it still needs."""
         for name, sha in files.items():
             check_relative(name)
             check_sha(sha)
@@ -101,7 +101,7 @@ def build(new: Path, files: "dict[str, str]", contents: "dict[str, bytes]") -> N
 
 
 def holds(place: Path, files: "dict[str, str]") -> bool:
-    """Whether a tree still has exactly these files: a job runs as their owner, who can change even read-only ones."""
+    """Return whether a tree still has exactly these files: a job runs as their owner, who can change even read-only ones."""
     found = {}
     for at, folders, names in os.walk(str(place)):
         if any(Path(at, name).is_symlink() for name in folders):
@@ -116,7 +116,7 @@ def holds(place: Path, files: "dict[str, str]") -> bool:
 
 
 def content_of(path: Path) -> "bytes | None":
-    """A file's bytes; None for what can be no content: absent, closed to us, no regular file, or larger than any is.
+    """Return a file's bytes; None for what can be no content: absent, closed to us, no regular file, or larger than any is.
 
     A job may put anything in its place, and must not be able to hold us up with it.
     """

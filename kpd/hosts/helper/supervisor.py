@@ -47,7 +47,7 @@ class Supervisor:
         self.seconds = 0.0
 
     def fork(self) -> int:
-        """Starts the supervisor; its pid."""
+        """Start the supervisor; its pid."""
         signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
         try:
             pid = os.fork()
@@ -109,7 +109,7 @@ class Supervisor:
             self.rc = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
     def drop_inherited(self) -> None:
-        """Lets go of the helper's pipes: the near side must see their end when the helper dies."""
+        """Let go of the helper's pipes: the near side must see their end when the helper dies."""
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         os.dup2(null, 1)

@@ -37,7 +37,7 @@ class Tunnel:
         self.flush()
 
     def flush(self) -> None:
-        """Writes as much of the outbox as the socket takes; behind the last byte, says that it was the last."""
+        """Write as much of the outbox as the socket takes; behind the last byte, says that it was the last."""
         try:
             while self.outbox:
                 sent = self.socket.send(self.outbox[0])
@@ -89,7 +89,7 @@ class Tunnels:
             self.open[to].untaken -= count
 
     def op_shut(self, request: int, body: bytes, to: int) -> Header:
-        """Ends a tunnel at once, with what is still under way in it. One that has ended is shut already."""
+        """End a tunnel at once, with what is still under way in it. One that has ended is shut already."""
         if to in self.open:
             self.end(self.open[to])
         return {}

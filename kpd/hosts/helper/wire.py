@@ -32,7 +32,7 @@ class Wire:
         os.set_blocking(sink, False)
 
     def receive(self) -> "list[tuple[Header, bytes]] | None":
-        """The frames that have arrived whole, or None when the near side is gone."""
+        """Return the frames that have arrived whole, or None when the near side is gone."""
         data = os.read(self.source, 1 << 20)
         if not data:
             return None
@@ -59,7 +59,7 @@ class Wire:
         self.flush()
 
     def flush(self) -> None:
-        """Writes as much of the outbox as the pipe takes."""
+        """Write as much of the outbox as the pipe takes."""
         while self.outbox:
             try:
                 sent = os.write(self.sink, self.outbox[0])

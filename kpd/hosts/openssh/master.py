@@ -63,7 +63,7 @@ class MasterChannel:
         return await self._child.reader.read(n)
 
     async def readexactly(self, n: int) -> bytes:
-        """Raises ConnectionResetError, or EOFError when the helper has ended by itself."""
+        """Raise ConnectionResetError, or EOFError when the helper has ended by itself."""
         try:
             return await self._child.reader.readexactly(n)
         except EOFError as err:
@@ -132,7 +132,7 @@ class ControlMaster:
         self._shared = _OWN.setdefault(self._own, _Own())
 
     async def open(self) -> MasterChannel:
-        """Starts python3 on the host. Raises HostError (unreachable, auth, host_key, no_python, config)."""
+        """Start python3 on the host. Raises HostError (unreachable, auth, host_key, no_python, config)."""
         async with self._shared.turn:
             said = await self._settings()
             if self._control_path:
@@ -150,18 +150,18 @@ class ControlMaster:
             return await self._ride(self._own)
 
     async def trust(self, key: HostKey) -> None:
-        """Raises HostError (host_key): ssh keeps the host keys itself."""
+        """Raise HostError (host_key): ssh keeps the host keys itself."""
         remedy = f"run `{self._by_hand(self._own).login}` once in a terminal and compare the fingerprint"
         raise HostError("host_key", f"{self._address}: ssh itself decides which host keys it trusts", remedy)
 
     async def close(self) -> None:
-        """Ends kpd's own master, if this transport has used it, whoever has started it, and no other here uses it."""
+        """End kpd's own master, if this transport has used it, whoever has started it, and no other here uses it."""
         async with self._shared.turn:
             if self in self._shared.users:
                 await self._leave()
 
     async def _settings(self) -> dict[str, str]:
-        """What ssh's configuration says for this host, by lower-case names; of repeated ones, the last."""
+        """Return what ssh's configuration says for this host, by lower-case names; of repeated ones, the last."""
         status, said = await self._run("-G")
         if status != 0:
             raise HostError("config", f"{self._address}: {said.strip() or 'ssh -G failed'}")
@@ -253,7 +253,7 @@ class ControlMaster:
         return ManualCommands(shlex.join(("ssh", *self._config, *where)), shlex.join(master))
 
     async def _run(self, *options: str, line: str = "") -> tuple[int, str]:
-        """An ssh of this moment, its status and what it says. If cancelled, it is killed with all that it has started.
+        """Return an ssh of this moment, its status and what it says. If cancelled, it is killed with all that it has started.
 
         Its words go to a file: into a pipe, an old ssh that stays in the background would hold the other end.
         """
@@ -278,7 +278,7 @@ class ControlMaster:
 
 
 def destination(address: str) -> tuple[str, ...]:
-    """An address as ssh's arguments. Raises ValueError."""
+    """Return an address as ssh's arguments. Raises ValueError."""
     to = Address.parse(address)
     return *(("-p", str(to.port)) if to.port else ()), "--", f"{to.user}@{to.host}" if to.user else to.host
 

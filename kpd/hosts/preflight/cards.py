@@ -15,7 +15,7 @@ from kpd.workspace.transports import is_here
 
 
 def devices(facts: HostFacts, config: HostConfig) -> tuple[Device, ...]:
-    """The CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none.
+    """Return the CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none.
 
     Another host than local on this machine has no CPU of its own: host local has it already.
     """
@@ -33,7 +33,7 @@ def host_card(
     tried: CounterTrial | None = None,
     seen: Mapping[str, Telemetry] | None = None,
 ) -> HostCard:
-    """The card of a host that answers, with what its devices were `seen` to do. What kpd has measured of it is the
+    """Return the card of a host that answers, with what its devices were `seen` to do. What kpd has measured of it is the
     caller's to add.
     """
     known = seen or {}
@@ -57,7 +57,7 @@ def host_card(
 
 
 def down_card(name: str, config: HostConfig, error: HostError, known: HostCard | None = None) -> HostCard:
-    """The card of a host that cannot be reached; what was known of it stays, so that people see what is missing."""
+    """Return the card of a host that cannot be reached; what was known of it stays, so that people see what is missing."""
     said = plain(error.message.removeprefix(f"{name}: "))
     offered = error.offered.fingerprint if isinstance(error, UnknownHostKey) else ""
     remedy = f"compare {offered} with the host's own, then kpd hosts trust {name}" if offered else plain(error.remedy)

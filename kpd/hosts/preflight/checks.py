@@ -15,7 +15,7 @@ INSTALL = "sudo apt install {0}, or sudo dnf install {0}"
 
 
 def checks(facts: HostFacts, config: HostConfig, tried: CounterTrial | None = None) -> tuple[Check, ...]:
-    """Each subject in a line. `tried` is what a real run of ncu said, if there was one."""
+    """Return each subject in a line. `tried` is what a real run of ncu said, if there was one."""
     found = [
         _link(facts, config),
         Check("python", "ok", facts["python"]),
@@ -95,5 +95,5 @@ def _leases(facts: HostFacts, config: HostConfig) -> tuple[Check, ...]:
 
 
 def compiler_of(facts: HostFacts) -> str:
-    """The first compiler's own first line; empty without one."""
+    """Return the first compiler's own first line; empty without one."""
     return next((facts["compilers"][name] for name in COMPILERS if name in facts["compilers"]), "")

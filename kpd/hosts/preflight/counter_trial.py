@@ -50,7 +50,7 @@ class CounterTrial:
 
 
 def trial(facts: HostFacts, gpu: GpuInfo) -> JobSpec | None:
-    """The job for this GPU, under its lease; None where nvcc or ncu is missing.
+    """Return the job for this GPU, under its lease; None where nvcc or ncu is missing.
 
     Its id hashes all that the answer depends on, the boot and this user's rights among it, so that a host runs it once.
     """
@@ -96,7 +96,7 @@ async def try_counters(
 
 
 def classify(result: JobResult) -> CounterTrial:
-    """What the job's outcome says."""
+    """Return what the job's outcome says."""
     said = (result.stdout + b"\n" + result.stderr).decode(errors="replace")
     if "ERR_NVGPUCTRPERM" in said:
         return CounterTrial("denied", "ncu is denied the counters (ERR_NVGPUCTRPERM)")
@@ -117,7 +117,7 @@ _ENDS = {"timeout": f"cut off after {LIMIT_S:g} s", "killed": "killed", "lost": 
 
 
 def _telling(said: str, mark: str) -> str:
-    """The first line with `mark`, and the one after it where it only announces that; else the last line there is."""
+    """Return the first line with `mark`, and the one after it where it only announces that; else the last line there is."""
     rows = [row for row in said.splitlines() if row.strip()]
     first = next((nth for nth, row in enumerate(rows) if mark in row), len(rows) - 1)
     told = [row.strip().removeprefix("==ERROR==").strip() for row in rows[max(0, first) :][:2]]

@@ -29,7 +29,7 @@ _APP_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40}), *(?P<pid>[0-9]{1,9}), *(?
 
 
 def script() -> str:
-    """The short command that asks nvidia-smi twice; what it says of processes comes after BETWEEN."""
+    """Return the short command that asks nvidia-smi twice; what it says of processes comes after BETWEEN."""
     return f"""LC_ALL=C; export LC_ALL
 command -v nvidia-smi >/dev/null 2>&1 || {{ echo 'no nvidia-smi'; exit 1; }}
 nvidia-smi --query-gpu={",".join(GPU)} {FORM} 2>&1 || exit 1
@@ -71,7 +71,7 @@ def _gpus(said: str) -> Iterator[tuple[str, Telemetry]]:
 
 
 def _number(text: str, most: float) -> float | None:
-    """A figure that makes sense; `[N/A]`, `[Unknown Error]` and the like are none."""
+    """Return a figure that makes sense; `[N/A]`, `[Unknown Error]` and the like are none."""
     if not re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", text.strip(), re.ASCII):
         return None
     value = float(text)
@@ -97,7 +97,7 @@ def telemetry(
     at: float = 0.0,
     skew_s: float = 0.0,
 ) -> dict[str, Telemetry]:
-    """What each device did `at` that time. `owners` is the helper's answer, `skew_s` its clock less ours."""
+    """Return what each device did `at` that time. `owners` is the helper's answer, `skew_s` its clock less ours."""
     told = {}
     for device in devices:
         seen = _seen(device, found)
@@ -108,7 +108,7 @@ def telemetry(
 
 
 def _seen(device: str, found: Mapping[str, Telemetry]) -> Telemetry:
-    """What nvidia-smi says of the device; of a CPU it says nothing."""
+    """Return what nvidia-smi says of the device; of a CPU it says nothing."""
     if device == "cpu" or not found:
         return Telemetry(0.0)
     return found.get(device) or found.get("") or Telemetry(0.0, trouble="nvidia-smi does not list it any more")

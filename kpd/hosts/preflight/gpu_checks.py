@@ -95,7 +95,7 @@ def ncu(facts: HostFacts) -> Check:
 
 
 def counters(facts: HostFacts, tried: CounterTrial | None) -> Check:
-    """What ncu said when it was tried counts most; before that, what the driver says of its settings."""
+    """Return what ncu said when it was tried counts most; before that, what the driver says of its settings."""
     name, allowed = "gpu counters", facts["counters_open"]
     if not facts["gpus"] or not facts["ncu"]:
         return Check(name, "off", "no GPU" if not facts["gpus"] else "no ncu to read them")
@@ -125,7 +125,7 @@ WHOSE = {
 
 
 def free(card: HostCard) -> tuple[Check, ...]:
-    """A check for each GPU that was looked at: none on a host that is down."""
+    """Return a check for each GPU that was looked at: none on a host that is down."""
     if card.link != "up":
         return ()
     gpus = [device for device in card.devices if device.kind == "gpu"]
@@ -155,5 +155,5 @@ def _process(one: GpuProcess) -> str:
 
 
 def _bus(gpu: Device) -> str:
-    """The bus id, without its domain where that is the usual one."""
+    """Return the bus id, without its domain where that is the usual one."""
     return re.sub("^0+:(?=.*:)", "", gpu.pci) or gpu.id

@@ -41,7 +41,7 @@ class GpuInfo:
 
 
 def gpus_of(said: str) -> tuple[tuple[GpuInfo, ...], str]:
-    """The GPUs that nvidia-smi lists for QUERY, and what else it said: why there are none, or fewer."""
+    """Return the GPUs that nvidia-smi lists for QUERY, and what else it said: why there are none, or fewer."""
     gpus: dict[str, GpuInfo] = {}
     other = ""
     for row in said.splitlines():
@@ -71,7 +71,7 @@ def _gpu(row: re.Match[str]) -> GpuInfo:
 def chosen(
     gpus: tuple[GpuInfo, ...], wanted: tuple[int | str, ...]
 ) -> tuple[tuple[GpuInfo, ...], tuple[int | str, ...]]:
-    """The GPUs that `wanted` names by index or UUID, all if it is empty, and the names that none of them has."""
+    """Return the GPUs that `wanted` names by index or UUID, all if it is empty, and the names that none of them has."""
     if not wanted:
         return gpus, ()
     names = {str(name).lower() for name in wanted}
@@ -81,7 +81,7 @@ def chosen(
 
 
 def usable(gpus: tuple[GpuInfo, ...], wanted: tuple[int | str, ...]) -> tuple[GpuInfo, ...]:
-    """Those of the chosen GPUs that a program gets all of."""
+    """Return those of the chosen GPUs that a program gets all of."""
     return tuple(gpu for gpu in chosen(gpus, wanted)[0] if not gpu.mig)
 
 
@@ -90,24 +90,24 @@ def _names(gpu: GpuInfo) -> set[str]:
 
 
 def cuda_of(said: str) -> str:
-    """The toolkit's version as `nvcc --version` gives it, "13.0"; empty when it does not."""
+    """Return the toolkit's version as `nvcc --version` gives it, "13.0"; empty when it does not."""
     found = re.search(r"\brelease ([0-9]{1,3}\.[0-9]{1,3})\b", said)
     return found[1] if found else ""
 
 
 def ncu_of(said: str) -> str:
-    """The version that `ncu --version` gives, "2025.3.1.0"; empty when it does not."""
+    """Return the version that `ncu --version` gives, "2025.3.1.0"; empty when it does not."""
     found = re.search(r"^Version ([0-9]{1,4}(?:\.[0-9]{1,6}){1,3})\b", said, re.MULTILINE)
     return found[1] if found else ""
 
 
 def version(text: str) -> Version:
-    """The numbers of a version, to be compared; empty for what is none."""
+    """Return the numbers of a version, to be compared; empty for what is none."""
     return tuple(int(part) for part in re.findall("[0-9]{1,9}", text))
 
 
 def too_old(cuda: str, arch: str) -> str:
-    """The first toolkit that builds for `arch`, "12.8", when this one is older; else empty."""
+    """Return the first toolkit that builds for `arch`, "12.8", when this one is older; else empty."""
     toolkit, first = version(cuda), FIRST_CUDA.get(arch)
     return ".".join(map(str, first)) if toolkit and first and toolkit < first else ""
 

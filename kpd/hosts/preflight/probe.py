@@ -24,7 +24,7 @@ _SCRIPT = Path(__file__).with_suffix(".sh")
 
 
 def script(cuda_home: str = "", leases: str = "") -> str:
-    """The job that looks at a host. nvcc and ncu in `cuda_home` go before others; `leases` is the folder of locks."""
+    """Return the job that looks at a host. nvcc and ncu in `cuda_home` go before others; `leases` is the folder of locks."""
     words = {
         "@HOME@": shlex.quote(cuda_home),
         "@LEASES@": shlex.quote(leases),
@@ -90,7 +90,7 @@ class ProgramOutput(NamedTuple):
 
 
 def sections(said: str) -> dict[str, ProgramOutput]:
-    """What `script` printed, by the sections' names."""
+    """Return what `script` printed, by the sections' names."""
     found = re.findall(r"^== (\w+) (\w+)\n((?: .*\n|\n)*)", said + "\n", re.MULTILINE)
     return {
         name: ProgramOutput(status, re.sub("^ ", "", text, flags=re.MULTILINE).strip()) for name, status, text in found
@@ -98,7 +98,7 @@ def sections(said: str) -> dict[str, ProgramOutput]:
 
 
 def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: float = 0.0) -> HostFacts:
-    """The helper's own facts and what `script` said, as one."""
+    """Return the helper's own facts and what `script` said, as one."""
     found = sections(said)
 
     def text(name: str) -> str:
@@ -142,7 +142,7 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
 
 
 def _gpus(section: ProgramOutput | None) -> tuple[tuple[GpuInfo, ...], str]:
-    """The GPUs, and what is wrong with them or with nvidia-smi; no section means that there is no nvidia-smi."""
+    """Return the GPUs, and what is wrong with them or with nvidia-smi; no section means that there is no nvidia-smi."""
     if section is None:
         return (), ""
     if section.status == "hangs":
@@ -154,13 +154,13 @@ def _gpus(section: ProgramOutput | None) -> tuple[tuple[GpuInfo, ...], str]:
 
 
 def _installed(said: str) -> tuple[str, str]:
-    """A program's path, which is the first line, and what it says of itself."""
+    """Return a program's path, which is the first line, and what it says of itself."""
     path, _, rest = said.partition("\n")
     return (path, rest) if path.startswith("/") and path.isprintable() else ("", "")
 
 
 def _open(rights: str) -> bool | None:
-    """Whether the driver lets us read the GPU's counters: it may keep them for processes with CAP_SYS_ADMIN."""
+    """Return whether the driver lets us read the GPU's counters: it may keep them for processes with CAP_SYS_ADMIN."""
     known = dict(re.findall(r"^(uid|caps|admin_only) ([0-9a-f]{1,16})$", rights, re.MULTILINE))
     if "admin_only" not in known:
         return None
@@ -169,7 +169,7 @@ def _open(rights: str) -> bool | None:
 
 
 def _outlives(said: str) -> bool | None:
-    """What logind's settings, in D-Bus notation, mean for the user whose name comes first."""
+    """Return what logind's settings, in D-Bus notation, mean for the user whose name comes first."""
     found = re.fullmatch(r"(?P<user>\S+)\nb (?P<kills>true|false)\nas \d+(?P<only>.*)\nas \d+(?P<spared>.*)", said)
     if not found:
         return None
@@ -178,7 +178,7 @@ def _outlives(said: str) -> bool | None:
 
 
 def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[CpuCounters, str]:
-    """What becomes of `perf stat`, and a sentence for people; `perf` is what it printed, None where it is absent."""
+    """Return what becomes of `perf stat`, and a sentence for people; `perf` is what it printed, None where it is absent."""
     if system != "Linux":
         return "elsewhere", f"no hardware counters: perf stat does not exist on {system}"
     if perf is None:
@@ -196,7 +196,7 @@ def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[CpuCounte
 
 
 def _numbers(said: str) -> tuple[int, ...]:
-    """What the kernel's list of CPUs means: `0-2,8` is 0, 1, 2 and 8. Nothing for what is no list."""
+    """Return what the kernel's list of CPUs means: `0-2,8` is 0, 1, 2 and 8. Nothing for what is no list."""
     if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", said):
         return ()
     ends = ([int(end) for end in part.split("-")] for part in said.split(","))
@@ -204,7 +204,7 @@ def _numbers(said: str) -> tuple[int, ...]:
 
 
 def measuring_cpu(facts: HostFacts) -> int | None:
-    """The CPU to pin measurements to: the last one, away from where systems put their interrupts. None on macOS."""
+    """Return the CPU to pin measurements to: the last one, away from where systems put their interrupts. None on macOS."""
     return facts["cpus"][-1] if facts["pinning"] and facts["cpus"] else None
 
 
@@ -213,7 +213,7 @@ GPU_CPUS = 2
 
 
 def spare_cpus(facts: HostFacts) -> tuple[int, ...]:
-    """The CPUs for what runs beside a measurement; empty where there is none, or where a job cannot be pinned.
+    """Return the CPUs for what runs beside a measurement; empty where there is none, or where a job cannot be pinned.
 
     The core of the CPU that is timed on is left alone with all its threads; and so are GPU_CPUS a GPU, as long as half
     of all CPUs remain.

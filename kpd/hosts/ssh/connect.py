@@ -33,7 +33,7 @@ asyncssh.set_log_level(logging.WARNING)  # at INFO it tells about every channel 
 def read(
     name: str, address: Address, config_files: Sequence[Path] | None, compression: bool, more: Arguments
 ) -> tuple[Hop, Arguments]:
-    """A hop as ssh's configuration describes it, and how asyncssh is to connect to it.
+    """Return a hop as ssh's configuration describes it, and how asyncssh is to connect to it.
 
     It reads files and may run a program (Match exec), so not in the event loop. Raises HostError (config).
     """
@@ -56,7 +56,7 @@ def read(
 
 
 async def connect(hop: Hop, arguments: Arguments, via: Connection | None, accept_new: bool) -> Connection:
-    """Raises HostError (unreachable, auth, host_key, config). `via` is a connection to the jump host before it."""
+    """Raise HostError (unreachable, auth, host_key, config). `via` is a connection to the jump host before it."""
     visitor = _Visitor(hop, accept_new)
     try:
         return await asyncssh.connect(hop.given, tunnel=cast(Any, via), client_factory=lambda: visitor, **arguments)
@@ -67,7 +67,7 @@ async def connect(hop: Hop, arguments: Arguments, via: Connection | None, accept
 
 
 async def begin(name: str, connection: Connection, line: str, patience_s: float) -> Session:
-    """A session that runs the command line. Raises HostError (unreachable, config)."""
+    """Return a session that runs the command line. Raises HostError (unreachable, config)."""
     try:
         async with asyncio.timeout(patience_s):
             _, session = await connection.create_session(
@@ -85,7 +85,7 @@ async def begin(name: str, connection: Connection, line: str, patience_s: float)
 
 
 async def let_go(connection: Connection) -> None:
-    """Ends it, without waiting long for a host that is gone."""
+    """End it, without waiting long for a host that is gone."""
     connection.close()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LET_GO_S):
@@ -178,7 +178,7 @@ class _Visitor(asyncssh.SSHClient):
 
 
 def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> HostError:
-    """Why one hop could not be connected to."""
+    """Return why one hop could not be connected to."""
 
     def error(kind: HostErrorKind, words: str, remedy: str = "") -> HostError:
         return HostError(kind, f"{hop.name}: {plain(words)}", remedy)

@@ -81,7 +81,7 @@ class Hop:
 
     @classmethod
     def of(cls, name: str, given: str, host: str, port: int, user: str, config: SshOptions) -> "Hop":
-        """Reads the known_hosts files. Raises ValueError for what can be no host's name or address."""
+        """Read the known_hosts files. Raises ValueError for what can be no host's name or address."""
         host.encode("idna")
         alias = str(config.get("HostKeyAlias") or "")
         tokens = {
@@ -109,7 +109,7 @@ class Hop:
         )
 
     def judge(self, host: str, port: int, key: str, fingerprint: str) -> HostError | None:
-        """What is wrong with `key`, as "type base64", which the host has shown; None if it is known to be the host's.
+        """Return what is wrong with `key`, as "type base64", which the host has shown; None if it is known to be the host's.
 
         A name that is known with another key, of whatever type, has changed: what is new may be somebody else. That
         goes for the host's own name only, the first one.
@@ -150,7 +150,7 @@ class Hop:
         return found
 
     def key_algorithms(self) -> list[str]:
-        """What we ask the host to show: the keys that are known first, a certificate only where one can be checked.
+        """Return what we ask the host to show: the keys that are known first, a certificate only where one can be checked.
 
         Otherwise it may show another key, or a certificate of no use to us, though we know one of its keys.
         """
@@ -162,7 +162,7 @@ class Hop:
         return list(dict.fromkeys([*known, *signed, *every]))
 
     def not_let_in(self, methods: Iterable[str], tried: int, locked: Sequence[Path]) -> HostError:
-        """What the host takes, how many keys it did not take, and which identities want a passphrase."""
+        """Return what the host takes, how many keys it did not take, and which identities want a passphrase."""
         takes = ", ".join(methods)
         words = (
             f"{self.name}: {self.user} is not let in at {self.host} port {self.port}: "
@@ -179,13 +179,13 @@ class Hop:
 
 
 def usual_config_files() -> list[Path]:
-    """The user's and the system's ssh_config, as far as they are there."""
+    """Return the user's and the system's ssh_config, as far as they are there."""
     files = [(SSH / "config").expanduser(), SYSTEM / "ssh_config"]
     return [path for path in files if os.access(path, os.R_OK)]
 
 
 def _wanted(wish: str, ours: Sequence[str]) -> list[str]:
-    """A list of ours as the configuration changes it: patterns, which it may add (+), remove (-) or put first (^)."""
+    """Return a list of ours as the configuration changes it: patterns, which it may add (+), remove (-) or put first (^)."""
     sign, patterns = (wish[0], wish[1:].split(",")) if wish[0] in "+-^" else ("", wish.split(","))
     meant = [name for name in (*ours, *OLD) if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if sign == "-":

@@ -33,22 +33,22 @@ class KnownHosts:
 
     @classmethod
     def read(cls, paths: Iterable[Path]) -> "KnownHosts":
-        """A missing file knows nobody, and a line that nobody understands is passed over, as ssh does."""
+        """Return a missing file knows nobody, and a line that nobody understands is passed over, as ssh does."""
         return cls(entry for path in paths for entry in _entries(path))
 
     def keys(self, names: Sequence[str]) -> list[KnownHostsLine]:
-        """The host's keys, under the first of its names that has any."""
+        """Return the host's keys, under the first of its names that has any."""
         for name in names:
             if found := self._of("", [name]):
                 return found
         return []
 
     def authorities(self, names: Sequence[str]) -> set[str]:
-        """Keys that may sign the host's certificate."""
+        """Return keys that may sign the host's certificate."""
         return {entry.key for entry in self._of("cert-authority", names)}
 
     def revoked(self, names: Sequence[str]) -> set[str]:
-        """Keys that must never be taken for the host's, nor for a signer's."""
+        """Return keys that must never be taken for the host's, nor for a signer's."""
         return {entry.key for entry in self._of("revoked", names)}
 
     def _of(self, marker: Marker, names: Sequence[str]) -> list[KnownHostsLine]:
@@ -57,7 +57,7 @@ class KnownHosts:
 
 
 def names_of(host: str, port: int, alias: str = "") -> tuple[str, ...]:
-    """What known_hosts may call a host: first its own name, which a new line gets. An alias (HostKeyAlias) has no port.
+    """Return what known_hosts may call a host: first its own name, which a new line gets. An alias (HostKeyAlias) has no port.
 
     Under the bare name of a host with another port, as with ssh, a key can be known and none can have changed: what
     answers at another port may be another machine, or a container.
@@ -75,7 +75,7 @@ def fingerprint(key: str) -> str:
 
 
 def matches(names: str, name: str) -> bool:
-    """Whether a line's first field means the host `name` (in lower case)."""
+    """Return whether a line's first field means the host `name` (in lower case)."""
     if names.startswith("|"):
         return _hashed(names, name)
     found = False
@@ -116,7 +116,7 @@ def _entries(path: Path) -> Iterable[KnownHostsLine]:
 
 
 def _is_key(kind: str, data: str) -> bool:
-    """A key's data begins with its type."""
+    """Return a key's data begins with its type."""
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:  # no base64, or not even ASCII

@@ -52,7 +52,7 @@ class Session:
             self.reader.feed_data(data)
 
     def eof_received(self) -> bool:
-        """True keeps our own direction open."""
+        """Return true keeps our own direction open."""
         self.eof = True
         self.reader.feed_eof()
         return True
@@ -87,7 +87,7 @@ class Session:
         return self._lost is not None or passes(self.status, str(self.words))
 
     def write(self, data: bytes) -> None:
-        """Raises BrokenPipeError when the far side has ended, another OSError when the connection was lost."""
+        """Raise BrokenPipeError when the far side has ended, another OSError when the connection was lost."""
         self._check()
         assert self._pipe is not None
         self._pipe.write(data)
@@ -124,7 +124,7 @@ class SshChannel:
         return await self._session.reader.read(n)
 
     async def readexactly(self, n: int) -> bytes:
-        """Raises EOFError when the helper has ended by itself, OSError when the connection or a signal has ended it."""
+        """Raise EOFError when the helper has ended by itself, OSError when the connection or a signal has ended it."""
         try:
             return await self._session.reader.readexactly(n)
         except EOFError as err:
@@ -139,7 +139,7 @@ class SshChannel:
                 await self._session.ended.wait()
 
     async def close(self) -> str:
-        """Closes the helper's stdin, which ends it, and the connection; its last words, or how it ended by itself."""
+        """Close the helper's stdin, which ends it, and the connection; its last words, or how it ended by itself."""
         by_itself = self._session.eof
         self._session.write_eof()
         try:

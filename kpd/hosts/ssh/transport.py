@@ -73,7 +73,7 @@ class Ssh:
         return SshChannel(session, partial(self._leave, kept))
 
     async def trust(self, key: HostKey) -> None:
-        """Writes the key that was refused last, as unknown, into known_hosts. Raises HostError (host_key, config)."""
+        """Write the key that was refused last, as unknown, into known_hosts. Raises HostError (host_key, config)."""
         if self._offered is None or self._offered[0] != key:
             raise HostError("host_key", f"{self.address}: {key.host} has not just shown the key {key.fingerprint}")
         path = self._offered[1]
@@ -86,7 +86,7 @@ class Ssh:
         self._offered = None
 
     async def close(self) -> None:
-        """Ends every connection."""
+        """End every connection."""
         for way in tuple(self._ways):
             await self._leave(way)
 
@@ -97,7 +97,7 @@ class Ssh:
     async def _reach(
         self, address: Address, via: Connection | None, passed: tuple[str, ...], way: contextlib.AsyncExitStack
     ) -> Connection:
-        """A connection to `address`, through `via` or else as ssh's configuration leads there; `way` will end it."""
+        """Return a connection to `address`, through `via` or else as ssh's configuration leads there; `way` will end it."""
         name = f"{address.host} (on the way to {passed[0]})" if passed else self.address
         if address.host in passed:
             raise HostError("config", f"{name}: ProxyJump leads in a circle: {', '.join((*passed, address.host))}")
@@ -136,7 +136,7 @@ class DetachedThread(Generic[T]):
         return self._running is not None and not self._running.done()
 
     async def run(self, work: Callable[[], T], patience_s: float) -> T:
-        """What `work` returns or raises. Raises TimeoutError if it, or the work before it, hangs for `patience_s`.
+        """Return what `work` returns or raises. Raises TimeoutError if it, or the work before it, hangs for `patience_s`.
 
         Work that hangs is left to itself, and none begins before it has ended.
         """

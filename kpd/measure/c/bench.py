@@ -28,7 +28,8 @@ async def harness(
 ) -> Harness:  # fmt: skip
     """Compile the task's harness.c (one of its `protected` files) with the driver. Raises BuildError and HostError.
 
-    The driver is on the include path as `kpd_task.h`. A BuildError here is the task's fault, not a candidate's.
+    The driver's header is on the include path as `kpd_task.h`. A BuildError here is the task's fault, not a
+    candidate's.
     """
     sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *COMPILED)}
     tree = await host.stage({**sources, **{f"task/{name}": data for name, data in protected.items()}})
@@ -57,9 +58,10 @@ LIMIT_S = 60.0
 async def measure_roofline(
     host: Host, tools: CToolchain, where: RunContext | None = None, again: bool = False
 ) -> Roofline:
-    """About two seconds the first time; then the host has it, until its compiler or CPU is another.
+    """Measure the CPU's roofline, which takes about two seconds, or read the host's earlier result.
 
-    With `again` it is measured anew, and that is what the host has from then on. Raises HostError.
+    The result holds until the compiler or the CPU changes. With `again` it is measured anew and replaces the earlier
+    one. Raises HostError.
     """
     tree = await host.stage({"roofline.c": native("roofline.c")})
     flags = jobs.words(tools.flags(("-std=gnu11", "-D_GNU_SOURCE", "-O3", "-march=native")))
@@ -75,12 +77,12 @@ async def measure_roofline(
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
     """Build the task's harness and measure the machine's roofline; the host remembers both.
 
-    Raises BuildError and TaskError, the task's fault, and HostError.
+    Raises BuildError and TaskError when the task is at fault, and HostError.
     """
     facts = await host.probe()
     tools = choose(host.name, facts)
     measuring, building = timed_context(facts, device), untimed_context(facts, device)
-    checking = replace(building, nice=0)  # its calls have time limits
+    checking = replace(building, nice=0)  # a check must not be slowed down: its calls have time limits
     program = await harness(host, tools, read_files(task.folder, task.protected), task.build.limit_s, say, building)
     measure = partial(measure_roofline, host, tools, measuring)
     roofline = await measure()

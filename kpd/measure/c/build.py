@@ -26,7 +26,7 @@ async def build(
 ) -> BuiltObject:  # fmt: skip
     """Compile `kernel.c` of the tree with these flags. Raises BuildError, or HostError for the host's own trouble.
 
-    The job's `out/` holds the object, its assembly and the compiler's remarks on vectorisation.
+    The job's `out/` folder holds the object, its assembly and the compiler's remarks on vectorisation.
     """
     text = script(host, tools, tree, tools.flags(flags))
     id = jobs.key("build", tools.identity, text)
@@ -43,7 +43,7 @@ async def build(
 
 
 def candidate_flags(raw: bytes) -> tuple[str, ...]:
-    """The flags in a candidate's build.json. Raises BuildError: a flag that is refused is the candidate's fault."""
+    """Parse the flags in a candidate's build.json. Raises BuildError for a flag that is not allowed."""
     try:
         return ALLOWED.of_build_json(raw)
     except FlagError as err:
@@ -51,7 +51,10 @@ def candidate_flags(raw: bytes) -> tuple[str, ...]:
 
 
 def script(host: Host, tools: CToolchain, tree: str, flags: tuple[str, ...]) -> str:
-    """The assembly is made first and the object from it, so that what people read is what runs."""
+    """Return the shell script of a build.
+
+    It makes the assembly first and the object from that, so that the code that people read is the code that runs.
+    """
     given = jobs.words((*flags, *OWN))
     link = tools.link('"$out/kernel.o"', f'"$out/{OBJECT}"')
     compile_ = f"{tools.command} {given}"

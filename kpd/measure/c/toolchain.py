@@ -10,12 +10,12 @@ from kpd.measure.flags import DEFINE, AllowList
 
 Family = Literal["gcc", "clang"]
 OWN = ("-fPIC", "-Wall", "-Wno-psabi")
-"""Flags of every build of a kernel. Vectors wider than the machine's are a kernel's own affair: no -Wpsabi."""
+"""The flags of every build of a kernel. A kernel may use vectors wider than the machine's: hence -Wno-psabi."""
 
 
 @dataclass(frozen=True, slots=True)
 class CToolchain:
-    """`version` is the compiler's own first line. `identity` is all that the outcome of a build may depend on."""
+    """A C compiler. `version` is the first line it prints. `identity` is all that a build's outcome may depend on."""
 
     command: str
     family: Family
@@ -29,21 +29,26 @@ class CToolchain:
         return "\n".join((self.command, self.version, self.system, self.machine, self.cpu))
 
     def flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
-        """A candidate's flags as this compiler has them: clang for Arm knows the CPU it is on as -mcpu=native."""
+        """Return a candidate's flags as this compiler spells them: clang on Arm has -mcpu=native for -march=native."""
         if self.family == "clang" and self.machine in ("arm64", "aarch64"):
             return tuple("-mcpu=native" if flag == "-march=native" else flag for flag in flags)
         return flags
 
     def link(self, objects: str, target: str) -> str:
-        """A shared object with nothing undefined. Never with a candidate's flags: -ffast-math makes gcc link start-up
-        code that flushes denormals to zero in the whole process, so for the incumbent, too.
+        """Return the command that links a shared object in which no symbol is undefined.
+
+        It has none of a candidate's flags: -ffast-math makes gcc link start-up code that flushes denormals to zero in
+        the whole process, and so for the incumbent, too.
         """
         strict = "" if self.system == "Darwin" else "-Wl,-z,defs "
         return f"{self.command} -shared {strict}-o {target} {objects} -lm"
 
 
 def choose(host: str, facts: HostFacts) -> CToolchain:
-    """gcc if it is GNU's, else clang, else cc; on macOS all of them are clang. Raises HostError (no_compiler)."""
+    """Choose gcc if it is GNU's, else clang, else cc; on macOS all of them are clang.
+
+    Raises HostError (no_compiler) when the host has none.
+    """
     compilers = facts["compilers"]
     for command in ("gcc", "clang", "cc"):
         version = compilers.get(command, "")

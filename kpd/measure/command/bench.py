@@ -36,11 +36,11 @@ from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 HELD_OUT = "abba"
-"""The sides on the held-out cases, once: a difference of sides is told from a drift."""
+"""The order of the sides on the held-out cases: it tells a difference between the sides from a drift."""
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandBench":
-    """Put what runs the task's commands on the host, and measure a GPU's roofline. Raises HostError."""
+    """Put the programs that run the task's commands on the host, and measure a GPU's roofline. Raises HostError."""
     runner = await host.stage(sources())
     facts = await host.probe()
     env: dict[str, str] = {}
@@ -54,7 +54,10 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandB
 
 
 class CommandBench:
-    """See `bench.Bench`. An Object is a staged tree and a folder for what frameworks compile of it."""
+    """A `bench.Bench` for tasks with their own benchmark.
+
+    A built object is a staged tree and a folder for what frameworks compile when its code runs.
+    """
 
     def __init__(
         self,
@@ -73,7 +76,7 @@ class CommandBench:
         self._runner = runner
         self._measuring = measuring
         self._building = building
-        # A check need not wait until others leave a GPU alone. It has the lock: it would spoil their timing.
+        # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
         self._checking = replace(measuring, lease=LeaseRequest(device.id))
         self._ceiling = ceiling
         self._protected = read_files(task.folder, task.protected)
@@ -83,7 +86,7 @@ class CommandBench:
 
     @property
     def work(self) -> Mapping[str, CaseWork]:
-        """Of the cases seen so far whose dims the benchmark has told."""
+        """The work of each case seen so far for which the benchmark printed dims."""
         return {name: self._ceiling.work(dims) for name, dims in self._dims.items()}
 
     @property
@@ -99,12 +102,12 @@ class CommandBench:
 
     @property
     def checks_alone(self) -> bool:
-        """Nobody knows what a task's own commands do: each has the device for itself."""
+        """Always true: a task's own commands may do anything, so each has the device for itself."""
         return True
 
     @property
     def launches(self) -> LaunchFilter:
-        """Those of the task's kernels; whether its command marks them for a profiler is for the task to say."""
+        """The launches of the task's kernels. The task says whether its command marks them for a profiler."""
         return LaunchFilter(self.task.profile.kernel or "", self.task.profile.marked)
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
@@ -147,7 +150,7 @@ class CommandBench:
                     yield sample
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
-        """A task's own check may do that."""
+        """Do nothing: a task's own check may look for such accesses."""
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:
         spec = self.task.final
@@ -160,7 +163,7 @@ class CommandBench:
         try:
             for run in await self._runs(command, sides, built, job, self._measuring, say):
                 scores[run.side].append(self._blame(run, command, False).score)
-        except HostError:  # what is asked for again is to be run again, not read again
+        except HostError:  # a retry has to run the command again, not to read the old results
             await self.forget(job)
             raise
         name, score = self.task.bench.score, median(scores["b"])
@@ -177,7 +180,10 @@ class CommandBench:
         return CompilerListing("", "")
 
     async def counted(self, built: str, job: str, script: Counted, say: Say) -> JobResult:
-        """The task's [profile] command, in a fresh copy; how often it calls a kernel is its own affair."""
+        """Run the task's [profile] command, or else its benchmark, in a fresh copy.
+
+        How often it calls a kernel is up to the command.
+        """
         words = self.task.profile.command or self._bench.words
         tree = f"{self.host.root}/trees/{tree_of(built)}"
         begin = f"cp -R {jobs.words([tree])} run && chmod -R u+w run || exit {jobs.GONE}\n"
@@ -198,14 +204,14 @@ class CommandBench:
     async def _runs(
         self, command: TaskCommand, sides: str, built: Mapping[str, str], job: str, where: RunContext, say: Say
     ) -> list[CommandRun]:
-        """One job's runs, of which only the last may have failed. Raises HostError."""
+        """Run the command for each of `sides` in one job. Only the last run may have failed. Raises HostError."""
         self._made.may_be_touched()
         spec = where.spec(job, script(self.host, self._runner, command, sides, built), command.limit(len(sides)))
         async with self._made.again_if_gone(*built.values()):
             return await reported(self.host, await jobs.run(self.host, spec, say), sides)
 
     def _blame(self, run: CommandRun, command: TaskCommand, alone: bool) -> Result:
-        """The run's result. Raises CheckFailed when it is the candidate's (or it is `alone`), else HostError."""
+        """Return the run's result. Raises CheckFailed when side B failed (or any, with `alone`), else HostError."""
         try:
             return self._read(run, command)
         except RunFailed as err:

@@ -12,7 +12,7 @@ from kpd.measure.command.runs import object_of
 from kpd.measure.compiling import BuildError, readable
 from kpd.measure.run_context import RunContext
 
-# The task's own Python may be an older one, or a newer.
+# This runs under the task's own Python, which may be older or newer.
 SYNTAX = """
 import sys
 for path in sys.argv[1:]:
@@ -31,7 +31,7 @@ async def build(
 ) -> BuiltObject:  # fmt: skip
     """Parse the tree's editable Python files with the Python of `command`. Raises BuildError and HostError.
 
-    The job's `out/` holds the folder for what frameworks compile when the candidate runs.
+    The job's `out/` folder holds a folder for what frameworks compile when the candidate runs.
     """
     python = [path for path in editable if path.endswith(".py")]
     check = f"exec {jobs.words([interpreter(command), '-c', SYNTAX, *python])}\n" if python else ""
@@ -49,7 +49,7 @@ async def build(
 
 
 def interpreter(command: str) -> str:
-    """The Python that a command begins with, as it is written there; python3 when it begins with something else."""
+    """Find the Python that a command begins with, as written there; python3 when it begins with something else."""
     for word in shlex.split(command):
         if re.match(r"^\w+=", word) or word == "env":
             continue

@@ -20,7 +20,7 @@ class Reading(NamedTuple):
 
 
 class NvmlGpu:
-    """The device with this UUID. Without the library, or the device, nothing is ever seen."""
+    """The device with this UUID. Without the NVML library, or without the device, no reading is ever taken."""
 
     def __init__(self, uuid: str) -> None:
         self._device = ctypes.c_void_p()
@@ -33,7 +33,7 @@ class NvmlGpu:
             self._library = None
 
     def look(self) -> None:
-        """Take a reading. What is read while nothing runs on the device says nothing of the command."""
+        """Take a reading. It is kept only if the device is not idle: else it says nothing about the command."""
         if self._library is None:
             return
         try:
@@ -51,7 +51,7 @@ class NvmlGpu:
             self._seen.append(reading)
 
     def said(self) -> "dict[str, Any] | None":
-        """The spread of all readings, as `Telemetry` has it; None without one."""
+        """Return the least and the most of all readings, as `ClockReadings` has them; None when there is no reading."""
         if not self._seen:
             return None
         found = {}  # type: dict[str, Any]
@@ -69,7 +69,7 @@ class NvmlGpu:
         return int(answer.value)
 
     def _ask(self, function: str, *arguments: Any) -> None:
-        """Raises OSError when NVML refuses."""
+        """Call a function of NVML. Raises OSError when NVML refuses."""
         status = getattr(self._library, function)(*arguments)
         if status:
             raise OSError(status, function)

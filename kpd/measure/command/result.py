@@ -12,10 +12,10 @@ from statistics import geometric_mean
 from typing import Any
 
 LEAST, MOST = 1e-15, 1e15
-"""What can be a score or a time; beyond it lie the numbers of a broken clock."""
+"""The limits of a score or a time; numbers beyond them come from a broken clock."""
 MOST_CASES = 256
 MOST_STARTS = 200
-"""Lines, from the last one back, that are tried as the beginning of the result."""
+"""The number of last lines that are tried as the beginning of the result."""
 LONGEST_NAME = 80
 VERDICTS = ("ok", "correct")
 _OBJECT = re.compile(r"^\{", re.MULTILINE)
@@ -28,7 +28,7 @@ class BadResult(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """Microseconds of a call as launched, those of it on the device where they were measured, and the case's dims."""
+    """The microseconds of a call with its launch, those on the device alone if measured, and the case's dims."""
 
     us: float
     device_us: float | None = None
@@ -37,14 +37,14 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One run's score as it was printed, and its cases; there may be none."""
+    """One run's score as it was printed, and its cases, if there are any."""
 
     score: float
     cases: dict[str, CaseResult]
 
 
 def result(said: str, key: str) -> Result:
-    """The result in a benchmark's stdout, its score under `key`. Raises BadResult."""
+    """Parse the result in a benchmark's stdout, with its score under `key`. Raises BadResult."""
     found = last_object(said)
     timings = _timings(said)
     if found is None and not timings:
@@ -54,7 +54,7 @@ def result(said: str, key: str) -> Result:
         raise BadResult(words)
     if key in table:
         score, cases = _number(f"{key!r}", table[key]), _cases(table.get("cases"))
-        if timings and cases.keys() != timings.keys():  # two results, of which a candidate may have printed one
+        if timings and cases.keys() != timings.keys():  # of two results, the candidate may have printed one
             raise BadResult(f"it printed KK_TIMING lines and a JSON object with {key!r} that has other cases")
         return Result(score, cases)
     if timings:
@@ -64,7 +64,10 @@ def result(said: str, key: str) -> Result:
 
 
 def complaint(table: dict[str, Any]) -> str | None:
-    """What a result says against the candidate: a verdict in it that is not true, with the reason that it gives."""
+    """Return why the result says that the candidate is wrong; None if it does not say so.
+
+    It says so by a verdict, "ok" or "correct", that is not true.
+    """
     failed = next((name for name in VERDICTS if name in table and not table[name]), None)
     if failed is None:
         return None
@@ -74,7 +77,7 @@ def complaint(table: dict[str, Any]) -> str | None:
 
 
 def last_object(said: str) -> dict[str, Any] | None:
-    """The last JSON object that begins a line and ends one, the same or a later one."""
+    """Find the last JSON object that begins at the start of a line and ends at the end of one."""
     decoder = json.JSONDecoder()
     starts = [match.start() for match in _OBJECT.finditer(said)]
     for start in reversed(starts[-MOST_STARTS:]):
@@ -101,7 +104,7 @@ def _timings(said: str) -> dict[str, CaseResult]:
 
 
 def _cases(given: Any) -> dict[str, CaseResult]:
-    """`[{"name": …, "us": …}, …]` or `{name: us, …}`, each perhaps with `device_us` and `dims`."""
+    """Parse `[{"name": …, "us": …}, …]` or `{name: us, …}`, each case perhaps with `device_us` and `dims`."""
     if given is None:
         return {}
     if isinstance(given, dict):
@@ -123,7 +126,7 @@ def _cases(given: Any) -> dict[str, CaseResult]:
 
 def _few(cases: dict[str, CaseResult]) -> dict[str, CaseResult]:
     if len(cases) > MOST_CASES:
-        raise BadResult(f"its result has {len(cases)} cases, and {MOST_CASES} are the most")
+        raise BadResult(f"its result has {len(cases)} cases, but at most {MOST_CASES} are allowed")
     return cases
 
 
@@ -141,12 +144,12 @@ def _name(name: Any) -> str:
 
 
 def _number(what: str, value: Any) -> float:
-    """A finite positive number as one; a bool is none. Raises BadResult."""
+    """Convert `value` to a positive finite float; a bool is not a number. Raises BadResult."""
     try:
         number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
     except OverflowError:
         number = math.inf
     if not LEAST < number < MOST:
         shown = repr(value)[:40]
-        raise BadResult(f"{what} in its result is {shown}, which is no positive finite number")
+        raise BadResult(f"{what} in its result is {shown}, which is not a positive finite number")
     return number

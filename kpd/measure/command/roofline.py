@@ -17,7 +17,7 @@ from kpd.workspace.task import Task, TaskError
 
 
 class CommandRoofline:
-    """Of cases whose dims the task's benchmark tells. Nothing is known of what a CPU could do."""
+    """The work of cases whose dims the task's benchmark prints, and a GPU's roofline. A CPU's is not measured."""
 
     def __init__(self, host: Host, task: Task, device: Device, where: RunContext) -> None:
         self._host = host
@@ -29,9 +29,10 @@ class CommandRoofline:
         self._remeasured = False
 
     async def measure(self, say: Say) -> None:
-        """If the task has a [roofline], and this is a GPU. A host that cannot tell is none to refuse: `say` why.
+        """Measure the roofline if the task has a [roofline] and the device is a GPU.
 
-        Raises HostError, such as for a lost link or a device that others use.
+        A host without a toolkit is not refused: `say` is told why there is no roofline. Raises HostError for a lost
+        link, a device that others use, and the like.
         """
         if self._device.kind != "gpu" or (self._task.roofline.bytes is None and self._task.roofline.flops is None):
             return
@@ -41,10 +42,10 @@ class CommandRoofline:
         except HostError as err:
             if err.kind not in ("no_compiler", "host"):
                 raise
-            say(f"no roofline, so no part of it is told: {err}\n")
+            say(f"no roofline was measured, so no share of it is shown: {err}\n")
 
     async def remeasure(self) -> None:
-        """See `bench.Bench`."""
+        """Measure the roofline again and keep the better figures: see `bench.Bench`."""
         if self._tools is not None and self._roofline is not None and not self._remeasured:
             again = await measure_roofline(self._host, self._tools, self._device, self._where, again=True)
             self._roofline = self._roofline.better(again)
@@ -55,7 +56,7 @@ class CommandRoofline:
         return (None, None) if self._roofline is None else (self._roofline.memory_gbs, self._roofline.peak_gflops)
 
     def work(self, dims: Mapping[str, int]) -> CaseWork:
-        """Where a dim is not told, what the others suffice for."""
+        """Compute the work of a case from its dims; where a dim is missing, compute the parts that do not need it."""
         if self._roofline is not None:
             with contextlib.suppress(TaskError):
                 return work(self._task, self._roofline, dims, cached=False)

@@ -1,9 +1,9 @@
 """On the host: runs a task's command repeatedly, each time in a fresh copy of a tree, and reports a line per run.
 
-It is staged beside the helper's module that ends processes whole, and begun by `runs.script`. Its only argument is an
-order as JSON: the `command`, its `limit_s`, the `sides` to run in turn ("abba"), the tree and the folder of compiled
-code of each side (`trees`, `caches`), the protected files that must not change, and the exit status that says that a
-tree is not what its name says. A run that fails is the last one.
+It is staged beside the module of the helper that ends all processes of a command, and started by `runs.script`. Its
+only argument is an order as JSON: the `command`, its `limit_s`, the `sides` to run in turn ("abba"), each side's tree
+and folder of compiled code (`trees`, `caches`), the `protected` files that must not change, and the exit status for a
+tree whose content does not match its name (`gone`). It stops after a run that fails.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ KEPT = 1 << 20  # bytes of each log that stay on the host, from its end
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 PYCACHE = "PYTHONPYCACHEPREFIX"
 SHOWN = 10  # names of touched files that are reported
-LOOK_S = 0.05  # between readings of what the GPU says of itself
+LOOK_S = 0.05  # between two readings of the GPU's telemetry
 
 
 class RunOrder(NamedTuple):
-    """See the module's own text."""
+    """What to run; see the module's docstring."""
 
     command: str
     limit_s: float
@@ -41,7 +41,7 @@ class RunOrder(NamedTuple):
 
 
 class DaemonGone(Exception):
-    """A tree is not there, or is not what its name says."""
+    """A tree is missing, or its content does not match its name."""
 
 
 def main(text: str) -> int:
@@ -55,7 +55,7 @@ def main(text: str) -> int:
             sys.stderr.write(f"{err}\n")
             return order.gone
         if children.asked:
-            return 143  # as a shell says of a TERM
+            return 143  # the exit status that a shell gives for SIGTERM
         sys.stdout.write(json.dumps(report) + "\n")
         sys.stdout.flush()
         if report["rc"] != 0 or report["timeout"] or report["touched"]:
@@ -64,7 +64,10 @@ def main(text: str) -> int:
 
 
 def run(order: RunOrder, side: str, number: int, children: Children) -> "dict[str, Any]":
-    """One run of the command. Both sides run in a folder of the same name, so that a path tells them nothing."""
+    """Run the command once and return the report.
+
+    Both sides run in a folder of the same name, so that a path does not tell a candidate which side it is.
+    """
     place = Path("run")
     remove(place)
     home = place / "task"
@@ -90,16 +93,17 @@ def run(order: RunOrder, side: str, number: int, children: Children) -> "dict[st
 
 @contextlib.contextmanager
 def guarded(order: RunOrder, side: str) -> "Iterator[None]":
-    """Around a run: the other side's cache is shut, and one of which something is not what it was is made anew.
+    """Run the block with the other side's cache closed; make a cache anew if something in it was changed.
 
-    A framework adds to its cache and has no need to change what is there; a candidate might, for a later run.
+    A framework adds to its cache and has no need to change what is there. A candidate might do so, to influence a later
+    run.
     """
     known = {}
     for cache in sorted(map(Path, set(order.caches.values()))):
         if not cache.parent.is_dir():
             raise DaemonGone(f"the folder {cache.parent} is gone")
         cache.mkdir(exist_ok=True)
-        cache.chmod(0o700)  # a runner that was killed has left it shut
+        cache.chmod(0o700)  # a runner that was killed may have left it closed
         known[cache] = hashes(cache)
     own = Path(order.caches[side])
     for cache in known:
@@ -121,7 +125,7 @@ def guarded(order: RunOrder, side: str) -> "Iterator[None]":
 
 
 def discard(path: Path) -> None:
-    """Removes whatever a command has put there."""
+    """Remove whatever a command left at `path`."""
     if path.is_dir():
         remove(path)
     else:
@@ -132,14 +136,17 @@ def discard(path: Path) -> None:
 def execute(
     order: RunOrder, side: str, place: Path, logs: "list[Path]", children: Children, gpu: NvmlGpu
 ) -> "tuple[int, bool]":
-    """The command's exit status (negative for a signal), and whether its time was over. Ends all that it has begun."""
+    """Run the command; return its exit status (negative for a signal) and whether it ran out of time.
+
+    All processes that it started are ended.
+    """
     home, scratch = place / "task", place / "tmp"
     env = dict(os.environ, TMPDIR=str(scratch.resolve()))
     for name in CACHES:
-        # What a framework compiles of one side is its own: the other could have put something else there.
+        # Each side has its own cache for what a framework compiles: the other side could replace it.
         env[name] = str(Path(order.caches[side]) / name.lower())
-    # What Python compiles of the task lies in the run's own copy of it, and goes with that; what it compiles of its
-    # libraries lies beside them. A folder for both outlives the run, and in it is code that stands for protected files.
+    # Python writes compiled modules of the task into the run's own copy, and those of libraries beside these. A common
+    # folder for both would outlive the run, and a candidate could put code for protected files there.
     env.pop(PYCACHE, None)
 
     def become() -> None:
@@ -162,7 +169,7 @@ def execute(
 
 
 def copy(tree: Path, home: Path, protected: "set[str]") -> None:
-    """A tree's files, of which those that an agent may edit can be written to; a script can be executed."""
+    """Copy a tree's files to `home`: the editable ones can be written, and scripts can be executed."""
     if not tree.is_dir():
         raise DaemonGone(f"the tree {tree} is gone")
     for source in files(tree):
@@ -183,12 +190,12 @@ def hashes(folder: Path) -> "dict[str, str]":
 
 
 def digest(content: "dict[str, str]") -> str:
-    """The name of a tree with this content: see `kpd.hosts.helper.store.ContentStore.tree`."""
+    """Compute the name of a tree with this content, as `kpd.hosts.helper.store.ContentStore.tree` does."""
     return hashlib.sha256(json.dumps(sorted(content.items())).encode()).hexdigest()
 
 
 def sha256(path: Path) -> str:
-    """A regular file's content by its hash; empty for all that a command may have put in its place."""
+    """Hash a regular file; return an empty text for anything else that a command may have put in its place."""
     hashed = hashlib.sha256()
     with contextlib.suppress(OSError):
         descriptor = os.open(str(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
@@ -201,7 +208,7 @@ def sha256(path: Path) -> str:
 
 
 def tail(log: Path, told: int) -> str:
-    """The end of a log as text; the log itself is cut to its last KEPT bytes."""
+    """Return the last `told` bytes of a log as text, and cut the log itself to its last KEPT bytes."""
     try:
         with log.open("r+b") as file:
             size = file.seek(0, os.SEEK_END)

@@ -25,17 +25,17 @@ START = (
     "sys.exit(main(sys.argv[2]))"
 )
 SPARE_S = 10.0
-"""What a run may need besides its command: for copies, and for processes that do not end when told to."""
+"""The time a run may need besides its command: to copy files, and to end processes that ignore a signal."""
 TOLD_LINES = 6
 OK = '{"ok": true}'
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """One run as the runner reports it. `side` is a letter of the order, `rc` negative for a signal.
+    """One run as the runner reports it. `side` is a letter of the order, `rc` is negative for a signal.
 
-    `touched` are the protected files that are no longer what they were. `stdout` and `stderr` are their ends.
-    `telemetry` is the GPU's while the command computed on it, where that is known.
+    `touched` are the protected files that were changed. `stdout` and `stderr` are the ends of the output. `telemetry`
+    is the GPU's while the command computed on it, where that is known.
     """
 
     side: str
@@ -50,23 +50,23 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class TaskCommand:
-    """A command of the task: its words for a shell, what one run of it may take, and what it must leave as it is."""
+    """A command of the task: its words for a shell, the time limit of one run, and the files it must not change."""
 
     words: str
     limit_s: float
     protected: tuple[str, ...]
 
     def limit(self, runs: int) -> float:
-        """Seconds for a job of so many runs."""
+        """Return the time limit in seconds for a job of `runs` runs."""
         return runs * (self.limit_s + SPARE_S)
 
 
 class RunFailed(Exception):
-    """A run of the command says nothing good of its side, in words."""
+    """A run of the command failed; the message says how."""
 
 
 def sources() -> dict[str, bytes]:
-    """The runner and what it imports, as files to stage."""
+    """Return the runner and the modules it imports, as files to stage."""
     found = {f"{package}/__init__.py": b"" for package in PACKAGES}
     found |= {
         f"{module}.py": resources("kpd").joinpath(f"{module.removeprefix('kpd/')}.py").read_bytes()
@@ -76,17 +76,20 @@ def sources() -> dict[str, bytes]:
 
 
 def object_of(tree: str) -> str:
-    """The build job's id of a staged tree: its content is all that there is to build."""
+    """Return the id of a staged tree's build job: the tree is all that a build depends on."""
     return f"command-{tree}"
 
 
 def tree_of(built: str) -> str:
-    """The tree that an Object's job is of."""
+    """Return the tree that a build job belongs to."""
     return built.partition("-")[2]
 
 
 def script(host: Host, runner: str, command: TaskCommand, sides: str, built: Mapping[str, str]) -> str:
-    """A job's script: the `sides` in turn. `runner` is the tree of `sources`, `built` each side's Object's job."""
+    """Return the script of a job that runs the `sides` in turn.
+
+    `runner` is the tree of `sources`, `built` each side's build job.
+    """
     order = {
         "command": command.words,
         "limit_s": command.limit_s,
@@ -102,12 +105,15 @@ def script(host: Host, runner: str, command: TaskCommand, sides: str, built: Map
 
 
 def report(line: bytes) -> CommandRun:
-    """A line of the runner's. Raises CodecError."""
+    """Parse one line of the runner's report. Raises CodecError."""
     return decode(line, CommandRun)
 
 
 async def reported(host: Host, job: JobResult, sides: str) -> list[CommandRun]:
-    """The runs of a job that has ended; fewer than asked for only if the last of them failed. Raises HostError."""
+    """Parse the runs of a job that has ended. Raises HostError.
+
+    There are fewer runs than asked for only if the last of them failed.
+    """
     try:
         found = [report(line) for line in job.stdout.splitlines()]
     except CodecError as err:
@@ -119,12 +125,12 @@ async def reported(host: Host, job: JobResult, sides: str) -> list[CommandRun]:
 
 
 def ended_badly(run: CommandRun) -> bool:
-    """Whether the runner stopped after this run."""
+    """Return whether the runner stopped after this run."""
     return run.rc != 0 or run.timeout or bool(run.touched)
 
 
 def passed(run: CommandRun, command: TaskCommand) -> None:
-    """Raises Failed unless the command came to a good end and touched nothing."""
+    """Raise RunFailed unless the command succeeded and changed no protected file."""
     if run.touched:
         raise RunFailed(f"protected file changed while it ran: {', '.join(run.touched)}")
     if run.timeout:
@@ -138,19 +144,19 @@ def passed(run: CommandRun, command: TaskCommand) -> None:
 
 
 def confirmed(run: CommandRun, command: TaskCommand) -> None:
-    """Raises Failed unless a check came to a good end and its last JSON object says so.
+    """Raise RunFailed unless a check succeeded and its last JSON object has "ok": true.
 
-    The exit status alone would be good, too, where a candidate's code has ended the process before the check was done.
+    The exit status is not enough: a candidate's code could end the process with 0 before the check was done.
     """
     passed(run, command)
     said = last_object(run.stdout) or {}
     if said.get("ok") is not True:
         told = complaint(said) or f"let it print {OK} as the last line of its stdout when all is right"
-        raise RunFailed(f"`{command.words}` exited with 0 and did not say {OK}: {told}")
+        raise RunFailed(f"`{command.words}` exited with 0 but did not print {OK}: {told}")
 
 
 def read(run: CommandRun, command: TaskCommand, key: str) -> Result:
-    """The result of a run that came to a good end. Raises Failed."""
+    """Parse the result of a run. Raises RunFailed when the run failed, or printed no usable result."""
     passed(run, command)
     try:
         return result(run.stdout, key)

@@ -16,21 +16,21 @@ from kpd.model.faults import OtherCases, WrongResult
 from kpd.model.scores import Direction
 
 Blamed = Callable[[CommandRun], Result]
-"""A run's result. Raises CheckFailed when it fails and is the candidate's, HostError when it is the incumbent's."""
+"""A function that reads a run's result. Raises CheckFailed for a failed candidate, HostError for a failed incumbent."""
 
 
 def order(first: int, processes: int) -> str:
-    """The sides of so many pairs in turn. Who goes first alternates: the first may find a cooler device."""
+    """Return the sides of `processes` pairs in turn. Who goes first alternates: the first may find a cooler device."""
     return "".join("ba" if number % 2 else "ab" for number in range(first, first + processes))
 
 
 async def time_pairs(
     host: Host, spec: JobSpec, first: int, processes: int, direction: Direction, read: Blamed, say: Say | None = None
 ) -> AsyncGenerator[ProcessSample]:
-    """`processes` pairs, numbered from `first`, of the runs that the job `spec` makes in the `order` of them.
+    """Yield `processes` pairs of runs of the job `spec`, numbered from `first`, as samples.
 
-    A job that was ended before its end is read again as far as it came, so there may be fewer. Raises CheckFailed and
-    HostError.
+    The job's runs come in the order that `order` gives. A job that was ended early is read as far as it got, so there
+    may be fewer pairs. Raises CheckFailed and HostError.
     """
     sides = order(first, processes)
     taken = 0
@@ -67,7 +67,10 @@ async def _refuse_end(host: Host, result: JobResult, missing: int) -> None:
 
 
 def _slowed(run: CommandRun) -> str:
-    """A benchmark of its own has its pauses, in which a clock may fall: only trouble counts."""
+    """Return why the GPU's clock was lowered during a run, if that is a problem.
+
+    A clock that only moves is no problem here: it may fall in the pauses that a task's own benchmark makes.
+    """
     return "" if run.telemetry is None else lowered(f"a run of side {run.side}", run.telemetry)
 
 
@@ -75,7 +78,7 @@ def sample(
     process: int, incumbent: Result, candidate: Result, direction: Direction, taint: str = "",
     telemetry: ClockReadings | None = None,
 ) -> ProcessSample:  # fmt: skip
-    """Two runs as one observation. Raises CheckFailed when they did not time the same cases."""
+    """Combine two runs into one observation. Raises CheckFailed when they did not time the same cases."""
     if incumbent.cases.keys() != candidate.cases.keys():
         raise CheckFailed(WrongResult(OtherCases(tuple(sorted(incumbent.cases.keys() ^ candidate.cases.keys())))))
     score = CaseSample(1, (cost(incumbent.score, direction),), (cost(candidate.score, direction),), telemetry=telemetry)
@@ -84,7 +87,7 @@ def sample(
 
 
 def cost(score: float, direction: Direction) -> float:
-    """A score as a time in nanoseconds, so that lower is better whatever the direction: see `kpd.measure.score`."""
+    """Convert a score to a time in nanoseconds, so that lower is always better: see `kpd.measure.score`."""
     return 1000 * score if direction == "lower" else 1000 / score
 
 

@@ -26,7 +26,7 @@ ENGINE_HEADERS = ("cuda/device.h",)
 async def harness(
     host: Host, tools: CudaToolchain, task: Task, say: Say | None = None, where: RunContext | None = None
 ) -> Harness:
-    """Compile the pristine task with the driver. Raises BuildError, which is the task's fault, and HostError."""
+    """Compile the pristine task with the driver. Raises BuildError when the task is at fault, and HostError."""
     compiled = [f"kpd/{name}" for name in (*ENGINE, *SOURCES)]
     sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *ENGINE_HEADERS, *ENGINE, *SOURCES)}
     tree = await host.stage({**pristine(task), **sources})
@@ -56,9 +56,10 @@ SOURCE = "cuda/roofline.cu"
 async def measure_roofline(
     host: Host, tools: CudaToolchain, device: Device, where: RunContext, again: bool = False
 ) -> Roofline:
-    """A few seconds the first time; then the host has it for this GPU, until its toolkit is another.
+    """Measure this GPU's roofline, which takes a few seconds, or read the host's earlier result.
 
-    With `again` it is measured anew, and that is what the host has from then on. Raises HostError.
+    The result holds until the toolkit changes. With `again` it is measured anew and replaces the earlier one. Raises
+    HostError.
     """
     tree = await host.stage({"roofline.cu": native(SOURCE)})
     compiled = jobs.words(
@@ -72,12 +73,12 @@ async def measure_roofline(
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
     """Build the task's harness and measure the GPU's roofline; the host remembers both.
 
-    Raises BuildError and TaskError, the task's fault, and HostError.
+    Raises BuildError and TaskError when the task is at fault, and HostError.
     """
     facts = await host.probe()
     tools = choose(host.name, facts, device)
     env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"]}
-    # A check need not wait until others leave the GPU alone. It has the lock all the same: it would spoil their timing.
+    # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
     checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
     building = untimed_context(facts, device)
     program = await harness(host, tools, task, say, building)

@@ -19,9 +19,9 @@ async def build(
     host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
     where: RunContext | None = None,
 ) -> BuiltObject:  # fmt: skip
-    """Compile the unit of the tree with these flags. Raises BuildError, or HostError for the host's own trouble.
+    """Compile the tree's translation unit with these flags. Raises BuildError, or HostError for the host's own trouble.
 
-    The job's `out/` holds the object, and what ptxas says of each kernel.
+    The job's `out/` folder holds the object, and what ptxas prints about each kernel.
     """
     text = script(host, tools, tree, tools.flags(flags))
     id = jobs.key("build", tools.identity, text)
@@ -36,7 +36,7 @@ async def build(
 
 
 def candidate_flags(raw: bytes, arch: str) -> tuple[str, ...]:
-    """The flags in a candidate's build.json, for a GPU of `arch`. Raises BuildError: all else is its own fault."""
+    """Parse the flags in a candidate's build.json, for a GPU of `arch`. Raises BuildError when one is not allowed."""
     try:
         flags = ALLOWED.of_build_json(raw)
         for flag in flags:
@@ -48,7 +48,7 @@ def candidate_flags(raw: bytes, arch: str) -> tuple[str, ...]:
 
 
 def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) -> str:
-    """ptxas's words go to a file as well as to stderr, with nvcc's, as they come in one stream.
+    """Return the shell script of a build. What ptxas prints goes to a file and to stderr: both share nvcc's stream.
 
     Without -fno-gnu-unique a static variable of an inline function or a template would be one variable for all objects
     of a process.

@@ -23,7 +23,11 @@ _NO_COMPILER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CudaToolchain:
-    """`nvcc` is its path, `version` the toolkit's ("13.0"), `arch` the GPU's ("sm_90"), `compiler` the host's own."""
+    """A CUDA toolkit for one GPU.
+
+    `nvcc` is its path, `version` the toolkit's ("13.0"), `arch` the GPU's ("sm_90"), `compiler` the version of the
+    host's C compiler.
+    """
 
     nvcc: str
     version: str
@@ -36,18 +40,18 @@ class CudaToolchain:
         return "\n".join((self.nvcc, self.version, self.arch, self.compiler))
 
     def beside(self, tool: str) -> str:
-        """The path of another of the toolkit's programs, if it is there."""
+        """Return the path that another program of the toolkit has if it is installed."""
         return str(PurePosixPath(self.nvcc).with_name(tool))
 
     def flags(self, flags: tuple[str, ...]) -> tuple[str, ...]:
-        """`flags` after those of every build; what they set themselves is left to them, nvcc takes each only once."""
+        """Put the flags of every build before `flags`, without those that `flags` sets: nvcc takes each only once."""
         own = {_subject(flag): flag for flag in ("-O3", f"-arch={self.arch}", STANDARD)}
         given = {_subject(flag) for flag in flags}
         return ("-lineinfo", *(flag for subject, flag in own.items() if subject not in given), *flags)
 
 
 def choose(host: str, facts: HostFacts, device: Device) -> CudaToolchain:
-    """The toolkit as probed, for this GPU. Raises HostError (no_compiler)."""
+    """Return the toolkit that the probe found, for this GPU. Raises HostError (no_compiler)."""
     if not facts["nvcc"]:
         raise HostError("no_compiler", f"{host} has no nvcc", NO_NVCC)
     if first := too_old(facts["cuda"], device.arch):
@@ -58,14 +62,14 @@ def choose(host: str, facts: HostFacts, device: Device) -> CudaToolchain:
 
 
 async def refuse_no_compiler(host: Host, result: JobResult, log: str) -> None:
-    """Raises HostError when nvcc, or the host's compiler that it needs, is not there; the job is forgotten then."""
+    """Raise HostError when nvcc, or the host compiler that it needs, is missing; forget the job then."""
     if result.rc == 127 or _NO_COMPILER.search(log):
         await host.forget(result.id)
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}", "install a gcc that this CUDA works with")
 
 
 def _subject(flag: str) -> str:
-    """What a flag sets: `-O2` and `-O3` the same."""
+    """Return the setting that a flag changes: the same for `-O2` and `-O3`."""
     return "-O" if re.fullmatch(r"-O\d", flag) else flag.partition("=")[0].replace("--", "-", 1)
 
 

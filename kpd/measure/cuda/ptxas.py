@@ -14,10 +14,10 @@ _LENGTH = re.compile(r"[1-9]\d{0,3}")
 
 @dataclass(frozen=True, slots=True)
 class FunctionResources:
-    """A kernel, or a device function that was not inlined; memory in bytes, a thread's or (`shared`) a block's.
+    """A kernel, or a device function that was not inlined. Memory is in bytes: per thread, or (`shared`) per block.
 
-    `name` is without namespaces, parameters and template arguments. `registers` is None for what is no kernel: it is
-    part of its callers'. Shared memory that a launch asks for is not known here.
+    `name` is without namespaces, parameters and template arguments. `registers` is None for a function that is not a
+    kernel: its registers belong to its callers. Shared memory that a launch asks for is not known here.
     """
 
     symbol: str
@@ -30,7 +30,7 @@ class FunctionResources:
 
 
 def parse(said: str) -> tuple[FunctionResources, ...]:
-    """The functions in the order in which they are named, by any toolkit since CUDA 11; other lines are passed over."""
+    """Parse the output of ptxas of any toolkit since CUDA 11; return the functions in its order. Skip other lines."""
     found: dict[str, FunctionResources] = {}
     entry = properties = ""
     for line in said.splitlines():
@@ -53,7 +53,7 @@ def parse(said: str) -> tuple[FunctionResources, ...]:
 
 
 def metrics(functions: Iterable[FunctionResources]) -> dict[str, float]:
-    """The metrics of a build: of each the largest of any function. Empty when ptxas has said nothing."""
+    """Return the metrics of a build, each the largest of any function. They are empty when ptxas printed nothing."""
     functions = tuple(functions)
     kernels = [function for function in functions if function.registers is not None]
     if not kernels:
@@ -68,7 +68,7 @@ def metrics(functions: Iterable[FunctionResources]) -> dict[str, float]:
 
 
 def plain_name(symbol: str) -> str:
-    """The function's own name in a symbol of the Itanium ABI, which nvcc uses; the symbol itself where it is not clear.
+    """Find the function's own name in a symbol of the Itanium ABI, which nvcc uses; return the symbol if that fails.
 
     `_ZN2ns4innsENS_1QIfLi3EEEPf` is `inns`.
     """
@@ -87,5 +87,5 @@ def plain_name(symbol: str) -> str:
 
 
 def _total(pattern: str, said: str) -> int:
-    """The sum of an amount that is there once for each bank, or as `60+16`, or not at all."""
+    """Sum an amount that appears once for each bank, or as `60+16`, or not at all."""
     return sum(sum(map(int, amount.split("+"))) for amount in re.findall(pattern, said))

@@ -15,7 +15,10 @@ Lay = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 
 
 def layer(task: Task) -> Lay:
-    """What makes a candidate's files those that are compiled: both sections as files, kpd's unit and its header."""
+    """Return a function that turns a candidate's files into those that are compiled.
+
+    It splits a file in sections into two files, and adds kpd's translation unit and header.
+    """
     own = {f"kpd/{name}": native(name) for name in OWN}
 
     def lay(files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -28,12 +31,12 @@ def layer(task: Task) -> Lay:
 
 
 def pristine(task: Task) -> dict[str, bytes]:
-    """All files of the task, as `layer` lays them."""
+    """Return all files of the task, as `layer` arranges them."""
     return {**read_files(task.folder, task.protected), **layer(task)(read_files(task.folder, task.editable))}
 
 
 def _apart(name: str, whole: Sections) -> dict[str, bytes]:
-    """The sections as files whose lines a compiler knows by their place in the one file."""
+    """Split the sections into two files; the compiler's messages still give the lines of the original file."""
     kernel = whole.before + whole.kernel
     line = kernel.count(b"\n") + 1
     return {

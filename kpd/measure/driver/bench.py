@@ -21,29 +21,33 @@ from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 LISTING_LIMIT = 16 << 20
-"""Bytes of assembly, or of remarks; a kernel has some ten thousand."""
+"""The most bytes of assembly or of remarks; a kernel has about ten thousand."""
 MEMCHECK_TIMES = 10
-"""What a memcheck may take longer than a check."""
+"""How many times longer than a check a memcheck may take."""
 
 
 class CompileTree(Protocol):
-    """Builds a staged tree whose editable files are given. Raises BuildError, the candidate's fault, and HostError."""
+    """A function that builds a staged tree with these editable files.
+
+    Raises BuildError when the candidate is at fault, and HostError.
+    """
 
     def __call__(self, tree: str, files: Mapping[str, bytes], say: Say) -> Awaitable[BuiltObject]: ...
 
 
 class MeasureRoofline(Protocol):
-    """The roofline of the device; with `again` measured anew. Raises HostError."""
+    """A function that returns the roofline of the device; with `again` it measures anew. Raises HostError."""
 
     def __call__(self, again: bool) -> Awaitable[Roofline]: ...
 
 
 class DriverBench:
-    """See `bench.Bench`, which this is for languages whose kernels become shared objects.
+    """A `bench.Bench` for languages whose kernels become shared objects.
 
-    `cached` says whether a timed case may find its data in a cache. `listings` are the files in a build's
-    `out/` with its assembly, if it has some, and the compiler's remarks. `lay` makes what is laid over the pristine
-    protected files from a candidate's. `sanitizer` is where compute-sanitizer is, if the task asks for it.
+    `cached` says whether a timed case may find its data in a cache. `listings` are the names of the files in a build's
+    `out/` folder with its assembly, if there is any, and the compiler's remarks. `lay` turns a candidate's files into
+    those that are staged over the protected files. `sanitizer` is the path of compute-sanitizer, if the task asks for
+    it.
     """
 
     def __init__(
@@ -133,7 +137,7 @@ class DriverBench:
                 await check.memcheck(self.host, self.harness, built, job, self._sanitizer, self._checking, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
-        """A harness holds no cases out: its seeds are secret, and fresh for each candidate."""
+        """Return None: a harness holds no cases out, as its seeds are secret, and fresh for each candidate."""
 
     async def forget(self, job: str) -> None:
         await jobs.forget(self.host, job)
@@ -143,7 +147,7 @@ class DriverBench:
             try:
                 return (await self.output(built, name, LISTING_LIMIT)).decode(errors="replace") if name else ""
             except HostError as err:
-                if err.kind != "too_large":  # nobody reads so much, and no candidate stops a run by its size
+                if err.kind != "too_large":  # nobody reads so much, and a huge candidate must not stop a run
                     raise
                 return ""
 

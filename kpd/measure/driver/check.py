@@ -26,9 +26,9 @@ from kpd.model.faults import (
 from kpd.workspace.specs import CheckSpec
 
 CALL_LIMIT_S = 5.0
-"""What one call of a kernel may take in a check, if the check has four times as long; naive ones take a millisecond."""
+"""The most that one call may take in a check, and at most a quarter of the check. Naive kernels take a millisecond."""
 HOPELESS = 1e99
-"""The driver's multiple of the tolerance for a value that is no finite number, or wrong where none is tolerated."""
+"""The driver's multiple of the tolerance for a value that is not finite, or is wrong where no error is tolerated."""
 
 LOOK = "see what nvidia-smi says there; a restart of the host may be needed"
 DEVICE_TROUBLE = {
@@ -46,7 +46,7 @@ DEVICE_TROUBLE = {
 
 @dataclass(frozen=True, slots=True)
 class CheckFailure:
-    """What the driver saw a kernel do wrong. `output` and what follows are of the worst element, if values are."""
+    """What the driver saw a kernel do wrong. From `output` on, the fields are about the worst of the wrong elements."""
 
     kind: str
     who: str
@@ -80,7 +80,7 @@ async def check(
     host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: RunContext | None = None,
     say: Say | None = None,
 ) -> CheckPassed:  # fmt: skip
-    """Every case with every kind of inputs, from `spec.seeds` fresh secret seeds. `built` is an Object's job.
+    """Check every case with every kind of input, from `spec.seeds` fresh secret seeds. `built` is a build job.
 
     Raises CheckFailed, and HostError for the host's own trouble.
     """
@@ -106,7 +106,7 @@ async def check(
 
 
 async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:
-    """Raises CheckFailed when the job took too long, HostError when it failed by itself and not because of a kernel."""
+    """Raise CheckFailed when the job took too long, HostError when the driver failed and no kernel is to blame."""
     if result.reason == "timeout":
         raise CheckFailed(WrongResult(TookTooLong(what, limit_s)))
     if result.rc not in (0, 1):
@@ -118,14 +118,14 @@ async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_
 
 
 async def refuse_device_trouble(host: Host, result: JobResult, problem: CheckFailure) -> None:
-    """Raises HostError when a kernel met a device that does not work, or is full; the job is forgotten then."""
+    """Raise HostError when the kernel failed because the device does not work or is full; forget the job then."""
     if problem.kind == "device" and (trouble := device_trouble(host, problem.message)) is not None:
         await host.forget(result.id)
         raise trouble
 
 
 def device_trouble(host: Host, said: str) -> HostError | None:
-    """What is the GPU's or its driver's own trouble in what the driver said of CUDA, None when it is none."""
+    """Return the error of the GPU or its driver that `said` tells of; None when it tells of no such error."""
     if "of device memory, of which" in said or "worker cannot start: cudaErrorMemoryAllocation" in said:
         return HostError("busy", f"{host.name}: the GPU's memory is taken: {said}", "end other work on the GPU")
     known = (remedy for error, remedy in DEVICE_TROUBLE.items() if error in said)
@@ -134,7 +134,7 @@ def device_trouble(host: Host, said: str) -> HostError | None:
 
 
 def wrong(problem: CheckFailure, failed: tuple[str, ...] = (), stderr: bytes = b"") -> WrongResult:
-    """What the driver saw a kernel do; `failed` are all cases and inputs that were wrong, "case/inputs"."""
+    """Convert the driver's report; `failed` are all cases and inputs that were wrong, as "case/inputs"."""
     moment = "" if problem.when in ("check", "load") else problem.when
     by_incumbent = problem.who == "incumbent"
     return WrongResult(_misdeed(problem, stderr), problem.case, problem.distribution, moment, by_incumbent, failed)
@@ -161,7 +161,7 @@ def _misdeed(problem: CheckFailure, stderr: bytes) -> Defect:
 NO_TOOL = 91
 MOST_LINES = 4
 PADDING = 1 << 20
-"""Bytes behind each buffer that belong to nothing: without them the next buffer can begin where one ends."""
+"""Unused bytes behind each buffer: without them the next buffer could begin where one ends."""
 LEFT_OUT = "take sanitizer out of [check] in task.toml"
 _SUMMARY = re.compile(r"^=+ ERROR SUMMARY: (\d+) error", re.MULTILINE)
 _SAID = re.compile(r"^=+ +(?!COMPUTE-SANITIZER|ERROR SUMMARY|Saved host backtrace|Host Frame)(\S.*)$", re.MULTILINE)
@@ -177,13 +177,13 @@ async def memcheck(
     limit_s: float,
     say: Say | None = None,
 ) -> None:
-    """Every checked case under `tool`, the path of compute-sanitizer, or under the one on the PATH.
+    """Run every checked case under compute-sanitizer: `tool` is its path; if that is missing, the one on the PATH.
 
-    Each buffer is an allocation of exactly its size there, so that an access one element past its end is seen: see
-    engine_memcheck in native/cuda/device.cu. CUDA's own errors do not count: a check sees them, and some a candidate
-    may have looked for.
+    Each buffer is there an allocation of exactly its size, so that an access one element past its end is seen: see
+    engine_memcheck in native/cuda/device.cu. CUDA's own errors do not count: a check sees them, and a candidate may
+    provoke some on purpose.
 
-    Raises CheckFailed for what it reports, and HostError when it cannot, or not for every case.
+    Raises CheckFailed for what it reports, and HostError when it cannot run, or does not see every case.
     """
     path = jobs.out(host, built, OBJECT)
     run = jobs.words([harness.program, "memcheck", path])
@@ -205,5 +205,5 @@ async def memcheck(
         raise CheckFailed(WrongResult(BadAccess(first, errors)))
     if result.rc != 0 or not _SUMMARY.search(said):
         await host.forget(job)
-        told = "did not come to an end" if result.reason else f"did not see every case: {jobs.tail(result.stderr)}"
+        told = "did not finish" if result.reason else f"did not see every case: {jobs.tail(result.stderr)}"
         raise HostError("host", f"{host.name}: compute-sanitizer {told}", LEFT_OUT)

@@ -6,16 +6,16 @@ from importlib.resources import files as resources
 from kpd.model.codec import CodecError, decode
 
 OBJECT = "kernel.so"
-"""What a build leaves in its `out/` for the driver to load."""
+"""The file in the `out/` folder of a build that the driver loads."""
 HEADERS = ("kpd_task.h", "driver.h", "report.h", "swap.h")
 SOURCES = (
     "arena.c", "batches.c", "check.c", "crew.c", "driver.c", "report.c", "timed.c", "truth.c", "values.c", "worker.c",
 )  # fmt: skip
-"""The driver in C, but for what calls kernels: that is a language's own."""
+"""The driver in C, without the part that calls kernels: each language has its own."""
 
 
 class BadHarness(ValueError):
-    """The harness describes its cases in a way that cannot be used: the task's fault, not a candidate's."""
+    """The harness describes its cases in an unusable way: the task's fault, not a candidate's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class HarnessCase:
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """`program` is its path on the host."""
+    """A built harness. `program` is its path on the host."""
 
     program: str
     symbol: str
@@ -45,12 +45,12 @@ class _Described:
 
 
 def native(name: str) -> bytes:
-    """A source of kpd's own, in C or CUDA."""
+    """Read one of kpd's own sources in C or CUDA."""
     return (resources("kpd.measure") / "native" / name).read_bytes()
 
 
 def described(program: str, said: bytes) -> Harness:
-    """The harness from what `program describe` printed. Raises BadHarness."""
+    """Parse what `program describe` printed. Raises BadHarness."""
     try:
         found = decode(said, _Described)
     except CodecError as err:

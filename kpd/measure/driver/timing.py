@@ -24,21 +24,22 @@ from kpd.model.faults import LeftThreads, WrongResult
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 CASE_LIMIT_MS = 20_000
-"""What one case may take in one process; the usual is 50 to 100 ms."""
+"""The most that one case may take in one process; usually it takes 50 to 100 ms."""
 DISTURBED_SHARE = 0.25
-"""A process is tainted when it lost the CPU during more than this share of a case's batches: a median can take less."""
+"""A process that lost the CPU in more than this share of a case's batches is tainted: medians tolerate less."""
 STEAL_SHARE = 0.1
-"""… or when the hypervisor took more than this share of its time."""
+"""A process is also tainted when the hypervisor took more than this share of its time."""
 TICK_NS = 10_000_000
-"""A tick of /proc/stat: 1/100 s on every Linux that counts."""
+"""A tick of /proc/stat in nanoseconds: 1/100 s on all common Linux systems."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseReport:
     """A case as the driver reports it: its batches (see CaseSample), and what may have disturbed them.
 
-    `disturbed` counts batches, `steal_ticks` the hypervisor's, `threads` those of the process (0: not known). What
-    follows is of a GPU: a side that `synchronises` waits for it, so its time there alone cannot be told (None).
+    `disturbed` counts batches, `steal_ticks` the ticks that the hypervisor took, `threads` those of the process (0: not
+    known). The other fields are for a GPU: a side that `synchronises` waits for it, so its time on the device alone
+    cannot be told (None).
     """
 
     reps: int
@@ -53,7 +54,7 @@ class CaseReport:
     telemetry: ClockReadings | None = None
 
     def sample(self) -> CaseSample:
-        """What is kept of it."""
+        """Return the part of the report that is kept."""
         incumbent, candidate = self.device_ns or (None, None)
         device_ns = None if incumbent is None or candidate is None else (incumbent, candidate)
         return CaseSample(self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry)
@@ -69,20 +70,21 @@ async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
     bench: BenchSpec, tolerance: CheckSpec, where: RunContext | None = None, say: Say | None = None,
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
-    """`processes` fresh processes, numbered from `first`. `incumbent` and `candidate` are Objects' jobs, or one job.
+    """Yield a sample from each of `processes` fresh processes, numbered from `first`.
 
-    One job runs them all, and each is a sample as soon as it has ended; closing the generator ends the job in the
-    background. A job that was ended like that is read again as far as it came, so there may be fewer samples.
-    Which object is loaded first alternates with the process number. Raises CheckFailed when an output is wrong after it
-    was timed, and HostError.
+    `incumbent` and `candidate` are build jobs, which may be the same. One job runs all processes, and each sample comes
+    as soon as its process has ended; closing the generator ends the job in the background. A job that was ended early
+    is read as far as it got, so there may be fewer samples. Which object is loaded first alternates with the process
+    number. Raises CheckFailed when an output is wrong after it was timed, and HostError.
     """
     arguments = (bench.quads, tolerance.rtol, tolerance.atol, CASE_LIMIT_MS)
     program = jobs.words([harness.program, "time"])
     a, b = (jobs.words([jobs.out(host, built, OBJECT)]) for built in (incumbent, candidate))
-    # Copies, because one path would be loaded once only, and because both then come from the same folder. Each process
-    # has its own: on which pages of memory a file lies can be worth some percent, and with one copy for all that luck
-    # would look like a gain in every process. It has them before the last are removed, or it would get their pages.
-    # A seed goes through a pipe: `printf` is the shell's own, so no process shows it among its arguments.
+    # The objects are copied, because one path would be loaded only once, and so that both lie in the same folder. Each
+    # process has its own copies: the memory pages of a file can make a difference of some percent, and with one copy
+    # for all processes that would look like a gain in each. They are made before the last ones are removed: else they
+    # would get the same pages. A seed goes through a pipe: `printf` is built into the shell, so no process shows it
+    # among its arguments.
     one = f'printf \'%s\\n\' "$seed" | {program} a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
     # On a GPU the next process starts while one is timed: that keeps a CPU busy, and the driver waits for its turn.
     gpu = where is not None and where.lease is not None and where.lease.gpu
@@ -110,7 +112,7 @@ async def time_pair(
                     await _refuse_end(host, line, problem, spec.limit_s, processes - taken)
                     return
                 if problem is not None:
-                    continue  # the driver is about to end, and what it has said on stderr may explain the problem
+                    continue  # the driver is about to end, and its stderr may explain the problem
                 report = decode(line.text, _Report)
                 if report.problem is not None:
                     problem = report.problem
@@ -127,7 +129,7 @@ async def time_pair(
 async def _refuse_end(
     host: Host, result: JobResult, problem: CheckFailure | None, limit_s: float, missing: int
 ) -> None:
-    """What the job's end says that its reports did not."""
+    """Raise for a job that failed, or that ended with too few reports. Raises CheckFailed and HostError."""
     if problem is not None:
         await refuse_device_trouble(host, result, problem)
         raise CheckFailed(wrong(problem, stderr=result.stderr))
@@ -145,7 +147,7 @@ def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
 
 
 def taint(cases: Mapping[str, CaseReport]) -> str:
-    """Why the times should not be believed, in words; empty when they should."""
+    """Return why the times should not be believed; empty when they should."""
     for name, case in cases.items():
         batches = len(case.a_ns) + len(case.b_ns)
         if case.disturbed > DISTURBED_SHARE * batches:
@@ -153,7 +155,7 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
         if case.telemetry is not None and (slowed := samples.taint(name, case.telemetry)):
             return slowed
     if any(case.warm is not None for case in cases.values()):
-        return ""  # a GPU keeps the time itself, whoever has the CPU
+        return ""  # a GPU measures the time itself, whatever the CPU does
     spent = sum(sum(case.a_ns) + sum(case.b_ns) for case in cases.values())
     stolen = TICK_NS * sum(case.steal_ticks for case in cases.values())
     if stolen > STEAL_SHARE * spent:
@@ -162,7 +164,7 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
 
 
 def _refuse_threads(report: _Report) -> None:
-    """A thread that outlives the call could compute while the clock does not run."""
+    """Raise CheckFailed for a thread that outlives the call: it could compute while the clock does not run."""
     for name, case in report.cases.items():
         if case.threads > 1:
             raise CheckFailed(WrongResult(LeftThreads(case.threads - 1), name))

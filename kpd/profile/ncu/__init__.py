@@ -1,1 +1,1 @@
-"""Reads metrics from NVIDIA's Nsight Compute: what is asked, how it runs, how its reports are read."""
+"""Reads metrics from NVIDIA's Nsight Compute: which metrics are asked for, how it runs, how its reports are read."""

@@ -9,7 +9,7 @@ from kpd.profile.ncu.launches import ProfiledLaunch, VendorAdvice
 from kpd.text.foreign import plain
 
 LONGEST = 700
-"""Characters of one piece. The longest of NVIDIA's have some 600."""
+"""The most characters of one piece. NVIDIA's longest have about 600."""
 MOST = 40
 _LEVELS = {"OPT": 0, "WRN": 1, "INF": 2}
 
@@ -17,7 +17,7 @@ _MARKUP = re.compile(r"@(?P<kind>section|url|source|sass):(?P<rest>[^@]*)@")
 _LINK = re.compile(r" ?\(https?://[^\s()]*\)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _OURS = re.compile(r"^The optional metric \S+ could not be found|^Check the .* table for the top stall locations")
-"""What is said because kpd collects as little as it does, or of tables that only ncu's own window shows."""
+"""Messages that appear because kpd collects few metrics, or that refer to tables in ncu's own window."""
 
 SAME: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("CPIStall", r"scoreboard dependency on an? L1TEX", ("stall_long_scoreboard",)),
@@ -54,14 +54,14 @@ SAME: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("HighPipeUtilization", r"under-utilized", ("low_ipc",)),
     ("HighPipeUtilization", r"over-utilized|highest-utilized", ("near_peak_compute", "stall_math_pipe")),
 )
-"""Rule of ncu, words of its message, and the rules of kpd of which any says the same. The first that fits decides."""
+"""A rule of ncu, a pattern of its message, and kpd's rules that say the same. The first match decides."""
 
 
 def read(by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, float]) -> tuple[Advice, ...]:
-    """The advice of all launches, best first; what differs only in its numbers is one piece, the weightiest case's.
+    """Collect the advice of all launches, the best first. Pieces that differ only in numbers are merged.
 
-    A global estimate is of the time, and such pieces come before all others. Another one has no part in a sum of times:
-    it is told as it was said of the weightiest case.
+    Of those the text of the weightiest case is kept. A global estimate is a share of the time, and such pieces come
+    before all others. A local estimate cannot be summed over the cases: it is the one of the weightiest case.
     """
     pieces: dict[tuple[str, str, str], list[tuple[str, VendorAdvice]]] = {}
     for case, said in _said(by_case):
@@ -78,9 +78,10 @@ def read(by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, 
 
 
 def _saved(said_of: Sequence[tuple[str, VendorAdvice]], weights: Mapping[str, float]) -> float | None:
-    """The share of the time that a piece promises to save, None where it promises none.
+    """Compute the share of the time, in percent, that a piece promises to save; None where it promises none.
 
-    An estimate is of one launch's time: the mean over all cases by their time, with nothing where it was not said.
+    An estimate is a share of one launch's time. The result is the mean over all cases, weighted by their time; a case
+    without the piece counts as zero.
     """
     whole = sum(weights.values()) or 1.0
     best: dict[str, float] = {}
@@ -91,12 +92,12 @@ def _saved(said_of: Sequence[tuple[str, VendorAdvice]], weights: Mapping[str, fl
 
 
 def marked(advice: Iterable[Advice], fired: Collection[str]) -> tuple[Advice, ...]:
-    """With the id of kpd's finding that says the same, if one has fired."""
+    """Add to each piece the id of kpd's finding that says the same, if one has fired."""
     return tuple(replace(piece, agrees=same(piece, fired)) for piece in advice)
 
 
 def same(piece: Advice, fired: Collection[str]) -> str:
-    """The rule of kpd's that says what the advice does, among those that have `fired`; empty without one."""
+    """Find the rule of kpd, among those that have `fired`, that says what the advice does; empty when there is none."""
     for rule, words, ours in SAME:
         if rule == piece.rule and re.search(words, piece.text):
             return next((id for id in ours if id in fired), "")
@@ -104,12 +105,15 @@ def same(piece: Advice, fired: Collection[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """A message as a sentence: ncu's links and the names of its tables' sections stay as words, on one line."""
+    """Turn a message into plain text on one line; of ncu's links and names of sections only the words stay."""
     return plain(_LINK.sub("", _MARKUP.sub(_words, text)), LONGEST)
 
 
 def _words(markup: re.Match[str]) -> str:
-    """`url:words:address`, else `kind:place:words`, where the place of a source has a line number, too."""
+    """Return the words of a mark-up: `url:words:address`, else `kind:place:words`.
+
+    The place in a source has a line number, too.
+    """
     first, _, rest = markup["rest"].partition(":")
     if markup["kind"] == "url":
         return first

@@ -16,7 +16,7 @@ from kpd.text.foreign import plain
 
 NONE = "the kernel makes no such request"
 CHECK = "LaunchCheck"
-"""The rule's name in advice that is kpd's own: on what ncu has measured."""
+"""The rule's name in kpd's own advice about what ncu has measured."""
 MOST_NAMED = 3
 CUT = "ncu stopped before the last launch"
 NARROW = "name the candidate's with kernel in [profile] of task.toml, or mark them (marked = true)"
@@ -28,10 +28,10 @@ Values = dict[str, float | str]
 def read(
     by_case: Mapping[str, Sequence[ProfiledLaunch]], weights: Mapping[str, float], cut: str | None = None
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """The metrics of all cases together and of each, and for each that could not be had, why.
+    """Compute the metrics of all cases together and of each case, and the reason for each metric that is missing.
 
-    `weights` has each case's time. Launches of a case without a name count for all cases together only. Of the case
-    `cut` some launches are not there: it has no sums.
+    `weights` has each case's time. Launches of a case without a name count for all cases together only. The case `cut`
+    lacks some launches: it has no sums.
     """
     values = {case: _joined(of) for case, of in by_case.items() if of}
     if cut in values:
@@ -62,10 +62,10 @@ def read(
 def assigned(
     launches: Sequence[ProfiledLaunch], cases: Sequence[str], asked: LaunchFilter
 ) -> tuple[dict[str, list[ProfiledLaunch]], tuple[Advice, ...]]:
-    """The launches of each case, and what is odd about that: by NVTX range, else by their order, else by their names.
+    """Assign the launches to cases: by NVTX range, else by their order, else by their names. Also return warnings.
 
-    Their order tells where only what belongs to the cases was `asked` for, or every case launches the same kernels.
-    With no telling whose they are, all count as one case's without a name.
+    The order decides only where nothing but the cases' launches was `asked` for, or where every case launches the same
+    kernels. When nothing tells the cases apart, all launches belong to one case without a name.
     """
     ranged = [(next((name for name in launch.ranges if name in cases), ""), launch) for launch in launches]
     if any(case for case, _ in ranged):
@@ -89,7 +89,7 @@ def assigned(
 def cut(
     by_case: Mapping[str, Sequence[ProfiledLaunch]], launches: Sequence[ProfiledLaunch], asked: LaunchFilter
 ) -> str | None:
-    """The case in which ncu stopped to look, having seen as many launches as it was `asked` for; None if it did not."""
+    """Return the case in which ncu stopped after as many launches as it was `asked` for; None if it did not."""
     if len(launches) < asked.most:
         return None
     whose = {id(launch): case for case, of in by_case.items() for launch in of}
@@ -97,7 +97,7 @@ def cut(
 
 
 def warnings(launches: Sequence[ProfiledLaunch], asked: LaunchFilter) -> tuple[Advice, ...]:
-    """What of that which was `asked` for may have given numbers of something else, or of a part."""
+    """Return warnings if the numbers may be those of other kernels, or of only a part of the launches `asked` for."""
     found: tuple[Advice, ...] = ()
     if len(launches) >= asked.most:
         found += _odd(f"ncu stopped after {asked.most} launches, so what comes after them is not known: {NARROW}")
@@ -107,7 +107,7 @@ def warnings(launches: Sequence[ProfiledLaunch], asked: LaunchFilter) -> tuple[A
 
 
 def value(counter: Counter, metrics: Mapping[str, float]) -> float | str:
-    """The counter's value by the first way that the metrics allow, or why there is none."""
+    """Compute the counter's value by the first way that the metrics allow, or return why there is none."""
     reason = ""
     for way in counter.ways:
         lacking = next((name for name in (*way.top, *way.bottom) if name not in metrics), None)
@@ -130,7 +130,7 @@ def _word(case: str, kernel: str) -> bool:
 
 
 def _joined(launches: Sequence[ProfiledLaunch]) -> Values:
-    """Several launches of one case as one."""
+    """Combine several launches of one case into one."""
     longest = max(launches, key=_duration)
     added = _added(launches)
     found: Values = {}
@@ -145,7 +145,7 @@ def _joined(launches: Sequence[ProfiledLaunch]) -> Values:
 
 
 def _added(launches: Sequence[ProfiledLaunch]) -> dict[str, float]:
-    """What every launch has, added up."""
+    """Sum each metric that every launch has."""
     names = set(launches[0].metrics).intersection(*(launch.metrics for launch in launches))
     return {name: sum(launch.metrics[name] for launch in launches) for name in names}
 
@@ -166,7 +166,7 @@ def _over_cases(counter: Counter, values: Mapping[str, float | str], weights: Ma
 
 
 def _mean(pairs: Sequence[tuple[float | str, float]]) -> float | str:
-    """The mean of those that have a value, by their weight; the first one's reason when none has."""
+    """Compute the weighted mean of those that have a value; return the first one's reason when none has."""
     known = [(found, weight) for found, weight in pairs if not isinstance(found, str)]
     if not known:
         return next(found for found, _ in pairs if isinstance(found, str))
@@ -181,7 +181,7 @@ def _duration(launch: ProfiledLaunch) -> float:
 
 
 def strangers(by_case: Mapping[str, Sequence[ProfiledLaunch]], own: Collection[str]) -> tuple[Advice, ...]:
-    """A warning of kernels that are not the candidate's: a library's, a fill, or a measurement of something else."""
+    """Warn of kernels that are not the candidate's: a library's, a fill, or a measurement of something else."""
     launches = [launch for of in by_case.values() for launch in of]
     foreign = list(dict.fromkeys(launch.kernel for launch in launches if launch.kernel not in own))
     if not own or not foreign:

@@ -13,15 +13,15 @@ from kpd.workspace.environment import child_environment
 
 LIMIT_S = 60.0
 LARGEST = 8 << 20
-"""Bytes of JSON: a launch has some five thousand."""
+"""The most bytes of JSON: a launch has about five thousand."""
 
 
 class UnreadableReport(Exception):
-    """The files are no report that can be read; the message says why."""
+    """The files are not a readable report; the message says why."""
 
 
 async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tuple[ProfiledLaunch, ...]:
-    """The launches of a report, given as `read`'s files by name. Raises Unreadable."""
+    """Read the launches of a report, given as `read`'s files by name. Raises UnreadableReport."""
     with tempfile.TemporaryDirectory(prefix="kpd-ncu-") as folder:
         for name, content in files.items():
             await asyncio.to_thread((Path(folder) / name).write_bytes, content)
@@ -31,15 +31,15 @@ async def launches(files: Mapping[str, bytes], limit_s: float = LIMIT_S) -> tupl
     try:
         found = decode(said, tuple[ProfiledLaunch, ...])
     except CodecError as err:
-        raise UnreadableReport(f"what the reader says is no report: {err}") from err
-    if not found:  # NVIDIA's reader takes a file that is none for an empty report
+        raise UnreadableReport(f"the output of the reader is not a report: {err}") from err
+    if not found:  # NVIDIA's reader returns an empty report for a file that is not one
         raise UnreadableReport("it holds no kernel launch")
     return found
 
 
 async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
-    """What the reader printed, and why it failed; empty when it did not."""
-    # -P: a module that lies in the workspace is not taken for one of Python's own.
+    """Run the reader; return what it printed and, if it failed, why."""
+    # -P: a module in the workspace does not replace one of Python's own.
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "kpd.profile.ncu.read", folder,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -64,7 +64,7 @@ async def _run(folder: str, limit_s: float) -> tuple[bytes, str]:
 
 
 async def _most(stream: asyncio.StreamReader, limit: int) -> bytes:
-    """The stream's first bytes; the rest is read and dropped, so that its writer can end."""
+    """Read a stream to its end, so that its writer can end, and return its first `limit` bytes."""
     kept = bytearray()
     while piece := await stream.read(1 << 16):
         kept += piece[: limit - len(kept)]

@@ -15,7 +15,7 @@ from kpd.profile.ncu.read import DETAILS, RAW, REPORT
 from kpd.text.foreign import plain
 
 SECTIONS = ("SpeedOfLight", "LaunchStats", "Occupancy", "WarpStateStats", "MemoryWorkloadAnalysis")
-"""What NVIDIA's own rules need for their advice; all of them together take 0.7 s more for five launches (H100).
+"""The sections that NVIDIA's rules need for their advice; together they take 0.7 s more for five launches (H100).
 
 MemoryWorkloadAnalysis_Tables alone would take 4 s.
 """
@@ -26,12 +26,12 @@ _EXTRA: dict[Depth, tuple[str, ...]] = {
     "full": ("--set", "full"),
 }
 LARGEST = 64 << 20
-"""Bytes of a report, or of an exported page; five launches have 0.4 MB, six with `--set full`."""
+"""The most bytes of a report or an exported page; five launches have 0.4 MB, or 6 MB with `--set full`."""
 NO_NCU, NO_REPORT = 91, 92
 
-# The clocks are left alone: ncu would lock them for as long as it runs. Its lock file lies in TMPDIR; in /tmp it would
-# belong to whoever ran ncu first. A metric that this version does not have fails the whole collection: then the
-# sections alone are asked for, which know what each chip has.
+# The clocks are not changed: by default ncu would lock them while it runs. Its lock file lies in TMPDIR; in /tmp it
+# would belong to the user who ran ncu first. A metric that this version does not have makes the whole collection fail:
+# then only the sections are asked for, which name what each chip has.
 _SCRIPT = """
 LC_ALL=C; TMPDIR=$PWD/tmp; export LC_ALL TMPDIR; mkdir -p "$TMPDIR"
 ncu=${KPD_NCU:-}
@@ -61,11 +61,11 @@ page raw >out/@RAW@ 2>/dev/null && page details >out/@DETAILS@ 2>/dev/null || ex
 def script(
     calls: Callable[[int], str], arch: str, launches: LaunchFilter, depth: Depth = "advice", export: bool = False
 ) -> str:
-    """A shell script that leaves a report in the job's `out/`, for `bench.Counted`.
+    """Return a shell script that leaves a report in the job's `out/`, for `bench.Counted`.
 
     Each case is called once. The counters are the same at any depth; "advice" adds what NVIDIA's rules need, and "full"
-    everything that ncu has. With `export` the
-    report's tables lie beside it: for those who cannot read it otherwise.
+    everything that ncu has. With `export` the report's tables are written, too, for a daemon that cannot read the
+    report itself.
     """
     parts = {
         "@LAUNCHES@": words(_filter(launches)),
@@ -106,7 +106,7 @@ _CAUSES = (
 
 
 def refused(ran: JobResult) -> str:
-    """Why there is no report, and what to do about it; empty when there is one."""
+    """Return why there is no report, and what to do about it; empty when there is one."""
     if not ran.rc and not ran.reason:
         return ""
     if ran.reason:

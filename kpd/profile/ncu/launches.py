@@ -12,7 +12,7 @@ Level = Literal["OPT", "INF", "WRN"]
 
 @dataclass(frozen=True, slots=True)
 class VendorAdvice:
-    """What one of NVIDIA's rules says of a launch. `speedup_pct` is its estimate, as given, and `scope` of what."""
+    """What one of NVIDIA's rules says of a launch. `speedup_pct` is its estimate, as given, `scope` what that is of."""
 
     rule: str
     level: Level
@@ -25,7 +25,7 @@ class VendorAdvice:
 class ProfiledLaunch:
     """A kernel launch. `kernel` is the function's name without arguments, `ranges` the NVTX ranges around it.
 
-    `metrics` are by ncu's own names, in base units; what was no number is not there.
+    `metrics` are by ncu's own names, in base units; values that are not numbers are left out.
     """
 
     kernel: str
@@ -44,9 +44,10 @@ _RATE = re.compile(r"(?P<prefix>[KMGTP]?)hz", re.IGNORECASE)
 
 
 def factor(unit: str) -> float:
-    """What to multiply a value in `unit` by; 1 for a count or a percentage. ncu's K, M and G are powers of 1000.
+    """Return the factor that converts `unit` to base units; 1 for a count or a percentage.
 
-    What is counted a time is a second's: "cycle/nsecond", as older versions give a clock, becomes hertz.
+    ncu's K, M and G are powers of 1000. A rate becomes one per second: "cycle/nsecond", as older versions give a clock,
+    becomes hertz.
     """
     above, _, below = unit.strip().partition("/")
     a_time = _TIME.fullmatch(below)
@@ -64,6 +65,6 @@ def _whole(unit: str) -> float:
 
 
 def base(value: float, unit: str) -> float | None:
-    """The value in base units, None when it is no finite number."""
+    """Convert the value to base units; None when it is not a finite number."""
     found = value * factor(unit)
     return found if math.isfinite(found) else None

@@ -1,8 +1,8 @@
 """Lists what kpd asks of Nsight Compute: its metrics in kpd's names and units.
 
-Names of ncu have moved between its versions and differ between architectures, and its sections hold some values in
-another form than the curated list, so each metric lists the ways to have it, the preferred first. The names are those
-of `ncu --query-metrics` and of ncu's section files, 2022 to 2025.
+ncu's names have changed between versions and differ between architectures, and its sections hold some values in another
+form than the curated list. So each metric lists the ways to compute it, the preferred one first. The names are those of
+`ncu --query-metrics` and of ncu's section files, 2022 to 2025.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,9 +15,10 @@ Join = Literal["mean", "sum", "lead"]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """`scale` times the fold of `top`, over the sum of `bottom` if that is given; ncu's own base units go in.
+    """One way to compute a metric: `scale` times the fold of `top`, over the sum of `bottom` if that is given.
 
-    `given` are counts: where they are known and sum up to nothing, ncu's rate is a rate of nothing, and none is had.
+    ncu's own base units go in. `given` are counts: if they are known and their sum is 0, ncu's rate is meaningless, and
+    the metric has no value.
     """
 
     top: tuple[str, ...]
@@ -29,7 +30,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """One metric of kpd's catalogue as ncu has it."""
+    """One metric of kpd's catalogue, and how to compute it from ncu's metrics."""
 
     name: str
     join: Join
@@ -37,7 +38,7 @@ class Counter:
 
     @property
     def sources(self) -> Iterator[str]:
-        """Every name of ncu's that any of the ways reads."""
+        """All names of ncu's metrics that any of the ways reads."""
         for way in self.ways:
             yield from (*way.top, *way.bottom, *way.given)
 
@@ -89,13 +90,14 @@ STALLS: dict[str, tuple[str, ...]] = {
     "misc": ("misc",),
     "selected": ("selected",),
 }
-"""What a warp does between two of its instructions, as `stall_<name>`, and ncu's words for it."""
+"""The reasons for a stall between two instructions of a warp, as in `stall_<name>`, and ncu's names for each."""
 
 
 def _stall(name: str, words: tuple[str, ...]) -> Counter:
-    """The share of a warp's time between two of its instructions, 0 to 1.
+    """Define the share of a warp's time between two of its instructions that it is stalled for a reason, 0 to 1.
 
-    By warps at an issue, by cycles of a warp's life, or as ncu's own percentage: three forms of one measurement.
+    It is computed from warps per issue, from cycles of a warp's life, or from ncu's own percentage: three forms of one
+    measurement.
     """
     ways = []
     for word in words:
@@ -108,7 +110,10 @@ def _stall(name: str, words: tuple[str, ...]) -> Counter:
 
 
 def _pipe(name: str) -> Counter:
-    """Tensor work: Blackwell's data-centre chips have a new pipe for it beside the old one, Ada's has another name."""
+    """Define the use of the tensor pipe, whose name depends on the architecture.
+
+    Blackwell's data-centre chips have a new pipe beside the old one; Ada's has another name.
+    """
     old, ada, new = (
         f"sm__pipe_{pipe}.{_PEAK_ACTIVE}"
         for pipe in ("tensor_cycles_active", "tensor_cycles_active_v2", "tc_cycles_active")
@@ -208,12 +213,12 @@ CURATED: tuple[Counter, ...] = (
 
 NAMES = tuple(counter.name for counter in CURATED)
 SOURCES = frozenset(source for counter in CURATED for source in counter.sources)
-"""Every name of ncu's that is read, whatever its version."""
+"""All names of ncu's metrics that are read, of any version."""
 
 _Arch = tuple[int, int]
 _OLDEST: _Arch = (8, 0)
 _SHARED_MEMORY: tuple[_Arch, ...] = ((8, 7), (11, 0), (12, 1))
-"""These use the host's memory, and have no counters for it."""
+"""Architectures that use the host's memory, and have no counters for it."""
 _ONLY: tuple[tuple[str, Callable[[_Arch], bool]], ...] = (
     ("dram_", lambda arch: arch not in _SHARED_MEMORY),
     ("_stalled_gmma", lambda arch: arch == (9, 0)),
@@ -223,13 +228,13 @@ _ONLY: tuple[tuple[str, Callable[[_Arch], bool]], ...] = (
     ("_pipe_tensor_cycles_active.", lambda arch: arch != (8, 9)),
     ("_pipe_tensor_cycles_active_v2.", lambda arch: arch == (8, 9)),
 )
-"""A part of a metric's name, and which architectures have such metrics, by the filters in ncu's own section files."""
+"""Parts of metrics' names, and the architectures that have such metrics, by the filters in ncu's section files."""
 
 
 def asked(arch: str) -> tuple[str, ...]:
-    """The metrics to ask for on architecture "sm_90" and the like: of each counter the first way that it has.
+    """Return the metrics to ask for on an architecture such as "sm_90": for each counter, the first way that it has.
 
-    An architecture that is not known is asked for what the oldest has.
+    An unknown architecture is asked for what the oldest one has.
     """
     digits = arch.removeprefix("sm_").rstrip("af")
     known = (int(digits[:-1]), int(digits[-1])) if digits.isdecimal() and len(digits) > 1 else _OLDEST

@@ -17,7 +17,7 @@ _RANGE = re.compile(r'"[^"]*?:(?P<name>[^\n]*?)(?::[^:"]*){6}"')
 
 
 def launches(raw: Path, details: Path | None) -> Iterator[ProfiledLaunch]:
-    """Every kernel launch on the raw page, in its order, with the advice on the details page."""
+    """Yield every kernel launch on the raw page, in its order, with its advice from the details page."""
     table = _table(raw)
     units, rows = table.iloc[0], table.iloc[1:]
     advice = _advice(details) if details is not None else {}
@@ -38,7 +38,7 @@ def launches(raw: Path, details: Path | None) -> Iterator[ProfiledLaunch]:
 
 
 def number(text: str) -> float:
-    """A value as ncu writes it, with commas between thousands; not a number where it wrote "n/a" or anything else."""
+    """Parse a value as ncu writes it, with commas between thousands; NaN for "n/a" and anything else."""
     try:
         return float(text.replace(",", ""))
     except ValueError:
@@ -46,7 +46,7 @@ def number(text: str) -> float:
 
 
 def function(name: str) -> str:
-    """The bare name in a demangled signature: `void ns::scale<float>(float *, int)` is `scale`."""
+    """Find the bare name in a demangled signature: `void ns::scale<float>(float *, int)` is `scale`."""
     found = name
     while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)", "", found)) != found:
         found = shorter
@@ -55,7 +55,7 @@ def function(name: str) -> str:
 
 
 def _table(path: Path) -> pandas.DataFrame:
-    """A page as text, whatever ncu has written before it."""
+    """Read a page as a table of text, and skip what ncu has written before it. Raises ValueError when there is none."""
     with path.open(encoding="utf-8", errors="replace") as file:
         before = next((at for at, line in enumerate(file) if line.startswith('"ID",')), None)
     if before is None:
@@ -68,7 +68,7 @@ def _dims(text: str) -> tuple[int, ...]:
 
 
 def _advice(details: Path) -> Mapping[str, tuple[VendorAdvice, ...]]:
-    """By the launch's id. Versions before 2023 write no estimates."""
+    """Collect the advice by the launch's id. Versions before 2023 write no estimates."""
     table = _table(details)
     found: dict[str, tuple[VendorAdvice, ...]] = {}
     for row in table.to_dict("records"):

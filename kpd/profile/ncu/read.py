@@ -1,7 +1,7 @@
 """Prints a report as JSON, as a program: `python -P -m kpd.profile.ncu.read FOLDER`.
 
-NVIDIA's reader is a native library, and a report comes from a host where a candidate has run: neither belongs into the
-daemon, nor does the memory that pandas takes.
+NVIDIA's reader is a native library, and a report comes from a host where a candidate has run. So it is not loaded into
+the daemon, which also saves the memory that pandas takes.
 """
 
 import importlib.util
@@ -15,19 +15,19 @@ from kpd.profile.ncu.launches import ProfiledLaunch
 
 REPORT, RAW, DETAILS = "report.ncu-rep", "raw.csv", "details.csv"
 MOST = 512
-"""Launches that are read: a configuration has one, or a few."""
+"""The most launches that are read: a case has one, or a few."""
 
 
 def has_reader() -> bool:
-    """Whether NVIDIA's reader is installed here."""
+    """Return whether NVIDIA's reader is installed here."""
     return importlib.util.find_spec("ncu_report") is not None
 
 
 def launches(folder: Path) -> Iterator[ProfiledLaunch]:
-    """Of the report in `folder` if NVIDIA's reader is here, else of the pages beside it."""
+    """Yield the launches of the report in `folder` if NVIDIA's reader is installed, else of the exported pages."""
     report, raw, details = folder / REPORT, folder / RAW, folder / DETAILS
     if has_reader() and report.exists():
-        from kpd.profile.ncu import report as reader  # only where its library is
+        from kpd.profile.ncu import report as reader  # imported only where its library is installed
 
         yield from reader.launches(report)
     else:

@@ -26,7 +26,7 @@ _NUMBERS = (
 
 
 def launches(path: Path) -> Iterator[ProfiledLaunch]:
-    """Every kernel launch of the report, in its order."""
+    """Yield every kernel launch of the report, in its order."""
     report = ncu_report.load_report(str(path))
     for at in range(report.num_ranges()):
         collected = report.range_by_idx(at)

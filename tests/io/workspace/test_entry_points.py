@@ -277,7 +277,7 @@ def test_a_broken_rule_list_is_told_and_the_rest_goes_on(plugged: Plugged) -> No
     assert wrong.keys() == {"skill", "format", "code", "taken", "name"}
     assert "the rule no_skill has no skill: there is no " in wrong["skill"]
     assert "the rule is_odd cannot be told: Unknown format code 'd'" in wrong["format"]
-    assert "the rule is_code cannot be told: 'ipc.real < 1' is no condition: it has Attribute in it" in wrong["code"]
+    assert "the rule is_code cannot be told: 'ipc.real < 1' is not a condition: it has Attribute in it" in wrong["code"]
     assert "there is a rule low_ipc already" in wrong["taken"]
     assert "an id is like low_ipc" in wrong["name"]
     assert len(rules()) == before + 1

@@ -31,5 +31,5 @@ def test_a_condition_holds_as_it_reads(text: str, metrics: dict[str, float], hol
 
 @pytest.mark.parametrize("text", ["", "ipc <", "ipc[0] < 1", "[ipc for ipc in (1, 2)]", "(lambda: 1)() < 2"])
 def test_what_is_no_condition_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no condition"):
+    with pytest.raises(ValueError, match="is not a condition"):
         Condition.of(text)

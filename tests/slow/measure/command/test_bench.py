@@ -246,7 +246,7 @@ async def test_a_check_command_has_to_say_that_all_is_right(host: Host, tmp_path
     await checked(bench, us(1.0))
     with pytest.raises(CheckFailed, match=r"`python3 check.py` exited with 1: .*AssertionError: too slow"):
         await checked(bench, us(60.0))
-    with pytest.raises(CheckFailed, match=r'exited with 0 and did not say {"ok": true}: 13$'):
+    with pytest.raises(CheckFailed, match=r'exited with 0 but did not print {"ok": true}: 13$'):
         await checked(bench, us(13))
     for nothing in (us(7), "raise SystemExit", "import os; os._exit(0)", "print('{\"ok\": 1}'); raise SystemExit"):
         with pytest.raises(CheckFailed, match=r'let it print {"ok": true} as the last line of its stdout'):

@@ -102,7 +102,7 @@ async def test_a_candidate_is_profiled_where_it_is_timed(profiled: Profile) -> N
     assert all(describe(name) for name in {*metrics, *missing})
     assert {f"{name}[wide]" for name in NAMES} <= metrics.keys()
     assert metrics["event_us"] - metrics["device_us"] == pytest.approx(3)
-    assert missing["ptxas_registers"] == "ptxas said nothing of this candidate"
+    assert missing["ptxas_registers"] == "ptxas said nothing about this candidate"
     assert any(piece.agrees == "uncoalesced_store" for piece in profiled.advice)
 
 

@@ -66,7 +66,7 @@ REFUSED = {
     '{"a":' * 3000: "neither",
     "{}": "no 'best_us', but nothing",
     '{"us": 1, "ok": true}': "no 'best_us', but ok, us",
-    '{"best_us": NaN}': "is nan, which is no positive finite number",
+    '{"best_us": NaN}': "is nan, which is not a positive finite number",
     '{"best_us": Infinity}': "is inf",
     '{"best_us": 1e999}': "is inf",
     '{"best_us": -1}': "is -1",
