@@ -25,10 +25,10 @@ def ask(
     timeout: float = 60.0,
     by: str = "",
 ) -> Any:
-    """Return the daemon's answer to one query or command; a command's comes after its effect.
+    """Send one query or command to the daemon and return its answer; a command's answer comes after its effect.
 
-    `by` is who does it, for all others to see; without it, `client`. Waits at most `timeout` seconds for each line.
-    Raises NoDaemon when nobody listens at `path`, DaemonError for everything else that goes wrong.
+    `by` is the person that all others see as its author; without it, that is `client`. Waits at most `timeout` seconds
+    for each line. Raises NoDaemon when nobody listens at `path`, DaemonError for everything else that goes wrong.
     """
     own_socket(path)
     key = "what" if kind == "query" else "verb"
@@ -37,9 +37,9 @@ def ask(
     try:
         line = json.dumps(request, allow_nan=False, ensure_ascii=False).encode()
     except UnicodeEncodeError as err:
-        raise DaemonError("usage", f"{name}: what is given is not UTF-8 text") from err
+        raise DaemonError("usage", f"{name}: an argument is not UTF-8 text") from err
     except ValueError as err:
-        raise DaemonError("usage", f"{name}: what is given is not a finite number") from err
+        raise DaemonError("usage", f"{name}: an argument is not a finite number") from err
     if len(line) >= MAX_REQUEST:
         raise DaemonError("usage", f"too long: a message may have {MAX_REQUEST} bytes at most")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -52,13 +52,13 @@ def ask(
             raise DaemonError("infra", f"cannot reach the daemon at {path}: {err}") from err
         lines = connection.makefile("rb")
         try:
-            with contextlib.suppress(BrokenPipeError):  # sent away already: the reason is there to be read
+            with contextlib.suppress(BrokenPipeError):  # the daemon has refused already: its reason can be read
                 connection.sendall(json.dumps(hello).encode() + b"\n" + line + b"\n")
             _result(lines)
             return _result(lines)
         except TimeoutError as err:
             message = f"the daemon has not answered {name} within {timeout:g} s"
-            if kind == "command":  # it may well be at it: a profile in full waits for its device
+            if kind == "command":  # it may still be at work: a full profile waits for its device
                 remedy = "what was asked for may be done all the same: kpd status shows what is under way"
             else:
                 remedy = (
@@ -70,7 +70,7 @@ def ask(
 
 
 def operator() -> str:
-    """Return who is at this terminal, as all others are told: $KPD_OPERATOR, or as in ada@laptop:pts/3."""
+    """Return the name of the person at this terminal: $KPD_OPERATOR, else one such as ada@laptop:pts/3."""
     if chosen := clean_name(os.environ.get("KPD_OPERATOR", "")):
         return chosen
     terminal = ""
@@ -91,7 +91,7 @@ def _user() -> str:
 
 
 def own_socket(path: Path) -> None:
-    """Refuse a socket that somebody else has put there. Raises NoDaemon when there is none, DaemonError."""
+    """Check that the socket belongs to this user. Raises NoDaemon when there is none, else DaemonError."""
     try:
         owner = os.lstat(path).st_uid
     except FileNotFoundError as err:

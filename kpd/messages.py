@@ -54,7 +54,7 @@ _REQUESTS: dict[str, type[Request]] = {"hello": Hello, "subscribe": Subscribe, "
 
 
 def request(line: bytes) -> Request:
-    """Return a client's line, checked. Raises DaemonError (protocol)."""
+    """Parse and check a line from a client. Raises DaemonError (protocol)."""
     try:
         return codec.decode(line, _REQUESTS[codec.decode(line, _Op).op])
     except codec.CodecError as err:
@@ -90,7 +90,7 @@ class ErrorReply:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`id` is None when the connection as a whole has failed."""
+    """The answer to a request; its `id` is None when the connection as a whole has failed."""
 
     id: int | None
     ok: bool
@@ -107,7 +107,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Output as it happens: `channel` is "build", "agent", …; it is not kept, and may be left out for slow clients."""
+    """Output as it happens: `channel` is "build", "agent", …; it is not stored, and slow clients may miss some."""
 
     channel: str
     run: str
@@ -117,14 +117,14 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The daemon lives, and its newest event is `seq`."""
+    """The sign that the daemon lives; its newest event is `seq`."""
 
     seq: int
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """So many live messages were left out."""
+    """The number of live messages that were left out."""
 
     count: int
 
@@ -133,7 +133,7 @@ Push = State | Event | Live | Heartbeat | Dropped
 
 
 def reply_line(id: int, result: Any) -> bytes:
-    """Raise TypeError when `result` has no JSON."""
+    """Encode a successful reply as a line. Raises TypeError when `result` cannot be written as JSON."""
     return codec.encode({"id": id, "ok": True, "result": result}) + b"\n"
 
 
@@ -157,7 +157,7 @@ def push_line(message: Push) -> bytes:
 
 
 def received(line: bytes) -> Reply | Push:
-    """Return a daemon's line, checked. Raises DaemonError (protocol)."""
+    """Parse and check a line from the daemon. Raises DaemonError (protocol)."""
     kind = line[2 : line.find(b'"', 2)]
     body = line[len(kind) + 4 : -2]
     try:

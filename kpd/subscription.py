@@ -18,18 +18,18 @@ from kpd.wire import MAX_REQUEST, PROTOCOL, SILENCE_S, DaemonError, LiveOutput, 
 __all__ = ["Client", "DaemonError", "Dropped", "Heartbeat", "Live", "NoDaemon", "Welcome"]
 
 MAX_PUSH = 512 * 1024 * 1024  # bytes of a daemon's line: a snapshot may be large
-MAX_LIVE = 1000  # live messages that may wait for a reader that does not come
+MAX_LIVE = 1000  # live messages that may wait to be read
 CHUNK = 256 * 1024  # bytes read at once
-TURN_S = 0.002  # of messages in a row: while a flood of them is read, keys have their turn too
-CLOSE_S = 1.0  # for what was sent last to go out
+TURN_S = 0.002  # messages are read for this long in a row; then keys have their turn
+CLOSE_S = 1.0  # for the last bytes to be sent
 
 
 class Client:
-    """One connection to the daemon. Queries and commands may be asked while `messages` is read elsewhere.
+    """One connection to the daemon. Queries and commands can be sent while another task reads `messages`.
 
-    `by` is who commands are put down to, `live` how much output `messages` has. `explain` is asked what a lost
-    connection really means, where the daemon's socket is not the end of the way. A daemon that says nothing for
-    `silence_s`, which is SILENCE_S if not given, is taken for hung.
+    `by` is the author of its commands, `live` says how much output `messages` includes. `explain` may replace the error
+    of a lost connection, where the daemon's socket is only the near end of a tunnel. A daemon that is silent for
+    `silence_s` seconds (default: SILENCE_S) is taken for hung.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Client:
         await self.close()
 
     async def connect(self) -> Welcome:
-        """Raise NoDaemon when nobody listens, DaemonError when the daemon refuses this client."""
+        """Connect and say hello. Raises NoDaemon when nobody listens, DaemonError when the daemon refuses."""
         own_socket(self._path)
         try:
             reader, self._writer = await asyncio.open_unix_connection(self._path, limit=CHUNK)
@@ -89,18 +89,19 @@ class Client:
         return codec.decode(codec.encode(answer), Welcome)
 
     async def query(self, what: str, **args: Any) -> Any:
-        """Return the answer to a question. Raises DaemonError."""
+        """Return the daemon's answer to a query. Raises DaemonError."""
         return await self._ask(m.Query(self._next_number(), what, args))
 
     async def command(self, verb: str, **args: Any) -> Any:
-        """Return when the command has had its effect. Raises DaemonError."""
+        """Send a command, and return the answer once the command has had its effect. Raises DaemonError."""
         return await self._ask(m.Command(self._next_number(), verb, args))
 
     async def messages(self, after: int = 0) -> AsyncIterator[m.Push]:
-        """Everything from now on: first a State, or the events since `after` where the daemon can still give them.
+        """Subscribe, and yield every message from now on.
 
-        Ends when the client is closed. Raises DaemonError when the connection is lost, cut off by the daemon, or
-        silent for so long; a new client may then go on from the last event's number.
+        First comes a State, or the events since number `after` where the daemon can still send them. Ends when the
+        client is closed. Raises DaemonError when the connection is lost, when the daemon ends it, or when nothing was
+        heard for `silence_s`; a new client may then go on from the last event's number.
         """
         await self._ask_soon(m.Subscribe(self._next_number(), after, self._live))
         while True:
@@ -120,7 +121,7 @@ class Client:
             await self._hear()
 
     async def close(self) -> None:
-        """Whoever still waits for an answer learns that none has come."""
+        """Close the connection. Requests that still wait for an answer fail with DaemonError."""
         self._closing = True
         self._news.set()
         if self._ended is None:
@@ -134,7 +135,7 @@ class Client:
                 try:
                     async with asyncio.timeout(CLOSE_S):
                         await self._writer.wait_closed()
-                except TimeoutError:  # a frozen daemon takes nothing
+                except TimeoutError:  # a frozen daemon reads nothing
                     self._writer.transport.abort()
         if self._reader is not None:
             await self._reader
@@ -144,7 +145,10 @@ class Client:
         return self._numbers
 
     async def _hear(self) -> None:
-        """Until there is news. A long message that is under way is no silence."""
+        """Wait for the next message. Raises DaemonError when the daemon is silent for too long.
+
+        A long message that is still arriving does not count as silence.
+        """
         while not self._news.is_set():
             left = self._heard_at + self._silence_s - time.monotonic()
             if left <= 0:
@@ -158,7 +162,7 @@ class Client:
         return DaemonError("infra", said, "kpd status shows what it does")
 
     async def _ask_soon(self, request: m.Request) -> Any:
-        """As `_ask`, of what is answered at once."""
+        """Send a request that is answered at once. Raises DaemonError when no answer comes within `silence_s`."""
         try:
             async with asyncio.timeout(self._silence_s):
                 return await self._ask(request)
@@ -182,7 +186,7 @@ class Client:
             del self._waiting[request.id]
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        """Hand each line to whom it concerns until the connection ends; then everybody who waits learns why."""
+        """Read lines until the connection ends, and pass each to its reader; then tell all who wait why it ended."""
         ended = DaemonError("infra", "the daemon has ended the connection", "kpd status shows whether it still runs")
         turn = time.monotonic()
         try:
@@ -212,7 +216,10 @@ class Client:
                 answer.set_exception(why)
 
     async def _lines(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-        """Whole lines as they come, each with its end. Every byte is a sign of life, also one in mid-line."""
+        """Yield whole lines as they come, each with its line end.
+
+        Every byte counts as a sign of life, also one in the middle of a line.
+        """
         begun: list[bytes] = []
         size = 0
         self._heard_at = time.monotonic()
@@ -232,7 +239,7 @@ class Client:
             reply.value()
             return
         answer = self._waiting.get(reply.id)
-        if answer is None or answer.done():  # whoever asked has been cancelled
+        if answer is None or answer.done():  # the task that asked was cancelled
             return
         try:
             answer.set_result(reply.value())

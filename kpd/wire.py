@@ -31,9 +31,9 @@ from typing import Literal
 PROTOCOL = 1
 MAX_REQUEST = 256 * 1024  # bytes of a client's line
 HEARTBEAT_S = 2.0
-SILENCE_S = 3 * HEARTBEAT_S  # after which a client takes its daemon for hung
+SILENCE_S = 3 * HEARTBEAT_S  # seconds after which a client assumes that its daemon hangs
 
-BRIEF_S = 2.0  # between two lines of one stream of brief output
+BRIEF_S = 2.0  # seconds between two lines of one stream of brief output
 MOST_NAME = 64  # characters of an operator's name
 
 DAEMON_LOG = "daemon"
@@ -50,9 +50,9 @@ ErrorCode = Literal[
 
 
 def clean_name(text: str) -> str:
-    """Return an operator's or a client's name, fit for one line anywhere; empty if nothing is left of it, or it is kpd's own.
+    """Return an operator's or a client's name made safe for one line; empty if nothing is left, or it is "kpd".
 
-    Letters, digits and ._@:/+- stay: no markup, no control characters, and nothing that stacks or reorders.
+    Letters, digits and ._@:/+- stay: no markup, no control characters, and no characters that combine or reorder text.
     """
     kept = "".join(char if char.isalnum() or char in "._@:/+-" else " " for char in text[: 4 * MOST_NAME])
     name = " ".join(kept.split())[:MOST_NAME].strip()
@@ -60,7 +60,7 @@ def clean_name(text: str) -> str:
 
 
 class DaemonError(Exception):
-    """The daemon says no, or cannot be reached; `remedy` says what to do about it."""
+    """The error that the daemon refuses a request, or cannot be reached; `remedy` says what to do about it."""
 
     def __init__(self, code: ErrorCode, message: str, remedy: str = "") -> None:
         super().__init__(f"{message}; {remedy}" if remedy else message)
@@ -70,7 +70,7 @@ class DaemonError(Exception):
 
 
 class NoDaemon(DaemonError):
-    """Nobody listens at the workspace's socket."""
+    """The error that nobody listens at the workspace's socket."""
 
     def __init__(self, message: str = "no daemon runs for this workspace") -> None:
         super().__init__("no_daemon", message, "kpd start, or kpd daemon to keep it in the foreground")

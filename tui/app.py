@@ -36,17 +36,17 @@ from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
 
 SAID_S = 5.0
-"""How long the answer to an act stays in spite of news."""
+"""Seconds that the answer to an action stays, whatever else happens."""
 
 
 class BoardScreen(BaseScreen):
-    """The screen that is not painted as a whole whenever the keyboard moves, as Textual's own is."""
+    """The main screen. Textual's own would be painted as a whole whenever the keyboard moves; this one is not."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
 
 class KpdApp(App[int]):
-    """Shows what the daemon says and sends what the operator wants; decides nothing itself."""
+    """The app: it shows what the daemon sends, and sends what the operator wants; it decides nothing itself."""
 
     TITLE = "kpd"
     CSS_PATH = "kpd.tcss"
@@ -69,13 +69,15 @@ class KpdApp(App[int]):
         tidy: Callable[[bool], None] = lambda whole: None,
         elsewhere: str = "",
     ) -> None:
-        """`zone` is that of the times shown, None for the operator's own; `complaint` is said at the start.
+        """Create the app; `connect` opens a connection to the daemon.
 
-        `clock` tells the Unix time that ages are counted to, in place of the last event's. `me` is what the daemon
-        calls this operator, whose own acts are not told to them. `tidy` is called when news have been painted, with
-        whether they were a `whole` state. `elsewhere` is the machine that the workspace is on, where it is another.
+        `zone` is the time zone of the times shown, None for the local one; `complaint` is shown at the start. `clock`
+        returns the Unix time from which ages are counted, in place of the last event's. `me` is the daemon's name for
+        this operator, whose own acts are not announced to them. `tidy` is called after news have been painted; its
+        argument says whether they were a `whole` state. `elsewhere` is the machine that the workspace is on, if it is
+        another one.
         """
-        # Textual takes colours away altogether only where they are those of the terminal; elsewhere it leaves greys.
+        # Textual removes all colours only with ansi_color; otherwise it leaves greys.
         super().__init__(ansi_color=True if themes.no_colour(os.environ) else None)
         self.animation_level = "none"
         self.feed: Feed | None = None
@@ -100,7 +102,7 @@ class KpdApp(App[int]):
         self.set_reactive(KpdApp.view, view)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Textual's own themes lack kpd's variables."""
+        """Return kpd's own variables, which Textual's themes lack."""
         return dict(themes.DARK.variables)
 
     def get_default_screen(self) -> Screen[None]:
@@ -114,7 +116,7 @@ class KpdApp(App[int]):
         self.run_worker(follow(self._connect, lambda: self._desk.state.seq, self._hear, self._linked, self._first_wait))
 
     def _dress(self) -> str:
-        """Put on the theme of the config; what to say if there is none of that name."""
+        """Apply the theme of the config. Return a message if there is no theme of that name, else an empty text."""
         for theme in themes.THEMES:
             self.register_theme(theme)
         wanted = themes.fitting(self._config.theme, self.no_color, self.console.color_system)
@@ -131,7 +133,7 @@ class KpdApp(App[int]):
         if isinstance(message, State):
             self._desk.hear(message)
             self._whole = True
-            self._publish()  # all that is asked for at the start is in it
+            self._publish()  # it has all that is needed at the start
         elif self._desk.hear(message):
             self._publish_soon()
 
@@ -141,7 +143,7 @@ class KpdApp(App[int]):
             self._publish_soon()
 
     def _publish_soon(self) -> None:
-        """At once after a quiet time, else when the refresh interval is over."""
+        """Publish at once after a quiet time, else when the refresh interval is over."""
         if self._due is None:
             wait = self._last_publish + 1 / self._config.refresh_hz - time.monotonic()
             self._due = self.set_timer(max(0.001, wait), self._publish)
@@ -157,7 +159,7 @@ class KpdApp(App[int]):
             said, self._said_at, left = StatusMessage(str(self._deed), others=True), self._last_publish, SAID_S
             self._deed = None
         if said is not None and left < math.inf and self._fades is None:
-            # While nothing happens an answer stays, and is still true: an idle screen is not painted.
+            # While nothing happens, an answer stays and is still true: an idle screen is not painted.
             self._fades = self.set_timer(left, self._fade)
         self.change(said=said, looks=self._glances.looks, **self._desk.news())
         self.call_after_refresh(self._tidy, self._whole)
@@ -168,14 +170,14 @@ class KpdApp(App[int]):
         self._publish_soon()
 
     def change(self, **fields: Any) -> None:
-        """Show the next view, and ask for what it lacks."""
+        """Show the next view, and ask for the answers that it lacks."""
         self.view = self._desk.view(self.view, **{"now": self._clock(), **fields})
         feed = self.feed
         if feed is not None and (wanted := self._desk.wanted(self.view)):
             self.run_worker(self._ask(feed, wanted), group="ask")
 
     async def _ask(self, feed: Feed, questions: Sequence[DetailQuery]) -> None:
-        """Show the answers together: each for itself would cost a paint."""
+        """Ask the daemon these questions, and show all answers in one paint."""
         first = await asyncio.gather(*(self._desk.details.ask(feed, question) for question in questions))
         here = [
             new
@@ -184,7 +186,7 @@ class KpdApp(App[int]):
         ]
         if any(here):
             self.change()
-        elif here:  # what was there is still in sight: no hurry, and under load the next question is a moment away
+        elif here:  # the old answers are still shown: no hurry, and under load the next questions follow soon
             self._publish_soon()
 
     async def _look_at(self, feed: Feed, host: str) -> None:
@@ -205,7 +207,7 @@ class KpdApp(App[int]):
     # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def action_act(self, id: str) -> None:
-        """Take the action of this id, or say why it cannot be taken."""
+        """Run the action of this id, or say why it cannot be taken."""
         action = BY_ID[id]
         if (why := reason(action, self.view)) != "":
             self.say(f"{action.label}: {why}", good=False)
@@ -218,7 +220,7 @@ class KpdApp(App[int]):
             commands.take(self, action)
 
     async def action_quit(self) -> None:
-        """Textual's own ctrl+q means the same as q."""
+        """Quit, as q does; Textual binds ctrl+q to this."""
         self.exit(0)
 
     def action_help_quit(self) -> None:
@@ -288,4 +290,4 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
     "screenshot": copying.screenshot,
     "open_folder": copying.open_folder,
 }
-"""What the app does itself, by the action's id; all else is a command to the daemon as the table has it."""
+"""Actions that the app handles itself, by id; all others send a command to the daemon."""

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 Again = Callable[[str], None]
-"""Opens a box once more, with what was typed in it and the trouble that it met."""
+"""Opens a dialog once more, with what was typed in it and what went wrong."""
 
 
 def take(app: "KpdApp", action: Action) -> None:
-    """Send the command of an act, after its question or form if it has one."""
+    """Send the command of an action, after its question or form if it has one."""
     view = app.view
     if action.form is not None:
         _fill(app, action, view, FormScreen(action.form(view)))
@@ -42,7 +42,7 @@ def take(app: "KpdApp", action: Action) -> None:
 
 
 def _picked(action: Action, view: View, answer: str = "") -> Operation[Any]:
-    """Return the operation, of a view in which it could be taken."""
+    """Return the operation of an action that can be taken in this view."""
     op = action.pick(view, answer) if action.pick is not None else f"{action.id} is no operation"
     assert isinstance(op, Operation), op
     return op
@@ -74,7 +74,7 @@ def _ask(app: "KpdApp", action: Action, view: View, screen: QuestionScreen) -> N
 
 
 def carry_out(app: "KpdApp", action: Action, op: Operation[Any], again: Again | None = None) -> None:
-    """Send a command. Where it is refused, `again` opens the box anew in which the operator has typed what it says."""
+    """Send a command. Where it is refused, `again` opens the dialog once more, with the entries and the reason."""
     app.run_worker(_carry_out(app, action, op, again), group="send")
 
 
@@ -86,13 +86,13 @@ async def _carry_out(app: "KpdApp", action: Action, op: Operation[Any], again: A
 
 
 async def _on_the_board(app: "KpdApp") -> None:
-    """Wait until no box is open: one that opened over it would take the keys that are meant for it."""
+    """Wait until no dialog is open: a new one over it would take the keys that are meant for it."""
     while isinstance(app.screen, Modal):
         await app.screen.left.wait()
 
 
 async def refusal(app: "KpdApp", action: Action, op: Operation[Any]) -> str:
-    """Send a command, and show what the daemon said. Gives why it did not do it, an empty text if it did."""
+    """Send a command, and show the daemon's answer. Return why it was refused; an empty text if it was done."""
     if app.feed is None:
         return _refused(app, action, no_link(app.view))
     if action.answer is not None:
@@ -121,7 +121,7 @@ def _refused(app: "KpdApp", action: Action, why: str) -> str:
 
 
 async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, Any] | None:
-    """Return what the daemon answers to a question that an act needs; None where it does not, and then it was said why."""
+    """Ask the daemon for what an action needs. Where it does not answer, show why and return None."""
     if app.feed is None:
         app.say(f"{act}: {no_link(app.view)}", good=False)
         return None
@@ -134,7 +134,7 @@ async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, An
 
 
 def _refusal(action: Action, err: DaemonError) -> str:
-    """Return a daemon from before there was such a command says that it does not know it."""
+    """Return an error as text; an unknown command means that the daemon is older than this screen."""
     if err.code == "no_command":
         return "the daemon that runs is older than this screen; kpd shutdown, then kpd start, brings up a newer one"
     return str(err)
@@ -144,7 +144,7 @@ def _refusal(action: Action, err: DaemonError) -> str:
 
 
 def rollback(app: "KpdApp") -> None:
-    """The question comes at once; what it would change, as soon as the daemon has said so."""
+    """Ask before a rollback. The question opens at once; the diff is added when the daemon has sent it."""
     action, view = BY_ID["rollback"], app.view
     run = view.run
     assert run is not None
@@ -191,7 +191,7 @@ def ban(app: "KpdApp") -> None:
 
 
 def _stand(app: "KpdApp", action: Action, wanted: RuleSetting) -> None:
-    """Pin or ban the chosen rule; one that is so already becomes like any other."""
+    """Pin or ban the chosen rule; where it is so already, undo that."""
     run, rule = app.view.run, chosen_rule(app)
     assert run is not None
     now = run.stands.get(rule, "plain")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.app import KpdApp
 
 MOST_COPIED = 48 * 1024
-"""Bytes of a copy: terminals drop an OSC 52 sequence that is longer than they like, xterm one above 100,000."""
+"""Most bytes of a copy: terminals drop OSC 52 sequences that are too long, xterm those above 100,000."""
 
 
 def copy_path(app: "KpdApp") -> None:
@@ -30,7 +30,7 @@ def copy_path(app: "KpdApp") -> None:
 
 
 def copy_text(app: "KpdApp") -> None:
-    """The diff as it would be applied; of the log what is in sight; of any other tab all of it."""
+    """Copy the text of the open tab: the diff as a patch, of the log the lines in sight, of any other tab all lines."""
     view = app.view
     pane = app.screen_stack[0].query_one(f"#{view.tab}", Lines)
     if view.tab == "diff" and isinstance(view.shown.diff, Diff) and view.shown.diff.text:
@@ -63,7 +63,7 @@ def _copy(app: "KpdApp", text: str, what: str = "") -> None:
 
 
 def screenshot(app: "KpdApp") -> None:
-    """Beside the run that it shows, if its folder is on this machine and lasts; else where kpd was called."""
+    """Save a picture of the screen in the folder of the run if that is on this machine, else in the current folder."""
     path = Path(f"kpd-{app.view.ref or 'screen'}-{app.view.tab}-{time.strftime('%Y%m%d-%H%M%S')}.svg")
     try:
         path = (_run_folder(app.view) or Path.cwd()) / path
@@ -82,7 +82,7 @@ def _run_folder(view: View) -> Path | None:
 
 
 def open_folder(app: "KpdApp") -> None:
-    """In the desktop's file manager where the folder and a desktop are here; else its path is copied."""
+    """Open the folder in the desktop's file manager if both are on this machine; else copy its path."""
     path, opener, elsewhere = folder_of(app.view), _opener(), app.view.elsewhere
     if elsewhere:
         app.copy_to_clipboard(path)
@@ -109,7 +109,7 @@ async def _open(app: "KpdApp", opener: str, path: str) -> None:
 
 
 def _opener() -> str | None:
-    """Return the program that opens folders, if whoever looks at this terminal sits at this machine."""
+    """Return the program that opens folders; None over ssh or without a desktop."""
     if "SSH_CONNECTION" in os.environ:
         return None
     if sys.platform == "darwin":

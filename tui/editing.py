@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tui.app import KpdApp
 
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
-"""What the daemon gives in place of bytes that are no text."""
+"""The character that the daemon sends in place of bytes that are not text."""
 
 
 def edit(app: "KpdApp") -> None:
-    """Ask for the file where there are several."""
+    """Edit a file of the selected iteration; where there are several, ask which one."""
     view = app.view
     run, ref, names = view.at.run, source_of(view), view.editable
 
@@ -63,10 +63,11 @@ async def _edit(app: "KpdApp", run: str, ref: str, names: Sequence[str], name: s
 
 
 async def _files(app: "KpdApp", ref: str, names: Sequence[str], name: str) -> dict[str, str] | None:
-    """Return all that may be edited of the iteration: what is edited is measured with its own other files, not those of today.
+    """Return the texts of all editable files of the iteration, to be measured with the edit.
 
-    Of those others a file that is empty, gone, too long or no text is left as it is in the task folder. None where the
-    one that is to be edited cannot be had, and then it was said why.
+    The other files come from the iteration, too, not from the task folder of today. Those that are empty, gone, too
+    long or no text are left out, and stay as they are in the task folder. Returns None where the text of `name` cannot
+    be had; the reason has been shown then.
     """
     files = {}
     for one in names:
@@ -80,7 +81,7 @@ async def _files(app: "KpdApp", ref: str, names: Sequence[str], name: str) -> di
 
 
 async def _text(app: "KpdApp", ref: str, name: str) -> tuple[str, str, bool]:
-    """Return a file of the iteration, or why its text cannot be had whole, and whether it is known that it never can."""
+    """Return a file of the iteration, or why its text cannot be had, and whether asking again could never help."""
     if app.feed is None:
         return "", no_link(app.view), False
     try:
@@ -96,7 +97,10 @@ async def _text(app: "KpdApp", ref: str, name: str) -> tuple[str, str, bool]:
 
 
 async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, files: dict[str, str]) -> None:
-    """The text is only thrown away when the daemon has it, or there is nothing new in it: no `files`."""
+    """Submit the edited files.
+
+    The text is deleted only when the daemon has it, or when nothing was changed (no `files`).
+    """
     if not files:
         ended = f" (the editor ended with {code})" if code else ""
         app.say(f"nothing was changed in {name}{ended}, so nothing is sent", good=not code)
@@ -110,10 +114,13 @@ async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, 
 
 
 async def _in_editor(app: "KpdApp", path: Path) -> int:
-    """Return the editor's exit status. Meanwhile news is heard, and nothing is painted. Raises WorkspaceError."""
+    """Run the editor and return its exit status. Raises WorkspaceError where it cannot be run.
+
+    Meanwhile messages are received, and nothing is painted.
+    """
     words = editor()
     try:
-        # Textual does not come back by itself from a body that raises: what the editor did is looked at outside.
+        # Textual does not resume after an exception in this block: errors are raised outside of it.
         with app.batch_update(), app.suspend(), _interrupts_are_the_editors():
             try:
                 process = await asyncio.create_subprocess_exec(*words, str(path))
@@ -122,13 +129,13 @@ async def _in_editor(app: "KpdApp", path: Path) -> int:
             else:
                 return await process.wait()
     except SuspendNotSupported as err:
-        raise WorkspaceError("this terminal cannot be lent to an editor") from err
-    raise WorkspaceError(f"{words[0]} cannot be called: {trouble}", REMEDY)
+        raise WorkspaceError("this terminal cannot be used for an editor") from err
+    raise WorkspaceError(f"cannot run {words[0]}: {trouble}", REMEDY)
 
 
 @contextmanager
 def _interrupts_are_the_editors() -> Iterator[None]:
-    """The terminal sends ctrl+c to everybody in the foreground; a child that is executed has it by default again."""
+    """Run the block with ctrl+c left to the editor: the terminal sends it to this process too, which ignores it."""
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         yield

@@ -19,20 +19,20 @@ from tui.app import KpdApp
 from tui.model.feed import Connect, dialling
 
 GC_THRESHOLD = 50_000
-"""New objects between looks for cycles, where none comes earlier: with Python's own number a large state has many."""
+"""New objects between two garbage collections: with Python's default a large state would cause many."""
 SWITCH_S = 0.0005
-"""After which the threads that read keys and write the screen have their turn while news are read."""
+"""Seconds after which the threads that read keys and write the screen may run while messages are read."""
 
 ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that end the UI; left to themselves they would leave the terminal as the UI had it."""
+"""Signals that end the UI; without a handler they would leave the terminal in the UI's mode."""
 
 
 PATIENCE_S = 3.0
-"""How long the UI may take to leave when it is told to: on a terminal that takes nothing any more it never would."""
+"""Seconds that the UI may take to leave after a signal: on a terminal that no longer accepts output it never would."""
 
 
 class TerminalApp(KpdApp):
-    """The UI that has a process to itself."""
+    """The app in a process of its own, on a terminal."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -44,14 +44,14 @@ class TerminalApp(KpdApp):
         try:
             await super().run_async(*args, **named)
         finally:
-            if self._last is not None:  # it has left; what comes after may take its time
+            if self._last is not None:  # the UI has ended; what follows has no time limit
                 self._last.cancel()
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
 
         def end(number: int, frame: object) -> None:
-            """Leave as with q, but say with the exit code that it was for this signal."""
+            """Leave as with q, with an exit code that names the signal."""
             code = 128 + number
             if self._last is None:
                 self._last = threading.Timer(PATIENCE_S, self._give_up, (code,))
@@ -74,7 +74,7 @@ class TerminalApp(KpdApp):
 
 
 def _terminal_modes() -> list[Any] | None:
-    """Return how the terminal is now, None where there is none."""
+    """Return the present settings of the terminal; None where there is no terminal."""
     try:
         return termios.tcgetattr(0)
     except (termios.error, OSError):
@@ -84,7 +84,10 @@ def _terminal_modes() -> list[Any] | None:
 def terminal_app(
     connect: Connect, name: str, config: TuiConfig, read_only: bool = False, complaint: str = "", elsewhere: str = ""
 ) -> KpdApp:
-    """Return the UI for the operator at this terminal, on a daemon that may be `elsewhere`; `name` is its workspace's."""
+    """Make the app for the operator at this terminal.
+
+    `name` is the workspace's; `elsewhere` is the machine that it is on, if it is another one.
+    """
     gc.set_threshold(GC_THRESHOLD)
     sys.setswitchinterval(SWITCH_S)
     return TerminalApp(
@@ -94,9 +97,9 @@ def terminal_app(
 
 
 def _tidy(whole: bool) -> None:
-    """Look for cycles when a screen has just been painted: left to itself Python does while somebody waits for one.
+    """Collect garbage just after a paint: at another moment Python's own collector would make somebody wait.
 
-    What came with a whole state lasts, and is not looked through again: with 10,000 iterations that takes 100 ms.
+    What came with a whole state lasts, and is not searched again: with 10,000 iterations that takes 100 ms.
     """
     if whole:
         gc.freeze()
@@ -105,7 +108,7 @@ def _tidy(whole: bool) -> None:
 
 
 def run(workspace: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
-    """Return the UI on the workspace's daemon, until the operator detaches. Gives the exit code."""
+    """Run the UI on the workspace's daemon until the operator detaches. Return the exit code."""
     config, complaint = Config(), ""
     try:
         config = load_config(workspace)

@@ -35,11 +35,11 @@ def follow(app: "KpdApp") -> None:
 
 
 def mark(app: "KpdApp") -> None:
-    """Mark the selected iteration; what is marked already is unmarked."""
+    """Mark the selected iteration, or remove the mark if it has it already."""
     view = app.view
     if view.mark == view.at:
         app.change(mark=None, against="parent" if view.against == "mark" else view.against)
-        app.say(f"{view.ref} is marked no more")
+        app.say(f"{view.ref} is no longer marked")
     else:
         app.change(mark=view.at)
         app.say(f"{view.ref} is marked: {key(view, 'compare')} compares another iteration with it")
@@ -50,7 +50,7 @@ def compare(app: "KpdApp") -> None:
 
 
 def against(app: "KpdApp") -> None:
-    """The next side to compare with; the mark has its turn only while there is one."""
+    """Compare with the next side: parent, baseline, and the marked iteration if there is one."""
     view = app.view
     sides: list[Against] = ["parent", "baseline"] if view.mark is None else ["parent", "baseline", "mark"]
     app.change(against=sides[(sides.index(view.against) + 1) % len(sides)])
@@ -72,7 +72,7 @@ def previous_hunk(app: "KpdApp") -> None:
 
 
 def find(app: "KpdApp") -> None:
-    """In the log, with the keyboard in it, a search; else a filter for the tree."""
+    """Open a search if the keyboard is in the log, else the filter of the tree."""
     screen = FindScreen("filter", app.view.filter, lambda text: app.change(filter=text))
     if app.view.tab == "log" and app.screen_stack[0].query_one("#right").has_focus_within:
         screen = FindScreen("search", app.view.find, lambda text: app.change(find=text))
@@ -80,7 +80,7 @@ def find(app: "KpdApp") -> None:
 
 
 def clear(app: "KpdApp") -> None:
-    """What the keyboard is in goes first; where that has nothing, the other."""
+    """Clear the search while the Log tab is open, else the filter; where that one is empty, clear the other."""
     search = bool(app.view.find) and (app.view.tab == "log" or not app.view.filter)
     app.change(**({"find": ""} if search else {"filter": ""}))
 

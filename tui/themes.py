@@ -1,5 +1,6 @@
-"""The looks: a calm dark one, a light one, the Okabe–Ito colours that colour-blind eyes can tell apart, one for
-terminals of sixteen colours, and one of no colour at all. Signs and words say everything that a colour says.
+"""Defines the themes: dark, light, colours of Okabe and Ito for colour-blind people, sixteen colours, and no colour.
+
+Marks and words say everything that a colour says.
 """
 
 from collections.abc import Mapping
@@ -92,7 +93,7 @@ _MARKED = {
     "kpd-cursor": DEFAULT,
     "kpd-alert-style": "bold",
 }
-"""Where there are no tints all stands on the terminal's own background; `looks` marks it by other means."""
+"""Without tints everything has the terminal's own background; `looks` marks it by other means."""
 
 ANSI = Theme(
     name="kpd-ansi",
@@ -146,13 +147,15 @@ IN_TURN = (DARK, LIGHT, OKABE_ITO, ANSI)
 
 
 def no_colour(environment: Mapping[str, str]) -> bool:
-    """Return whether the operator wants none, see https://no-color.org; set to nothing counts, as it does for Textual."""
+    """Return whether the operator wants no colours: NO_COLOR is set, even if it is empty (https://no-color.org)."""
     return "NO_COLOR" in environment
 
 
 def fitting(wanted: str, colourless: bool, colours: str | None) -> str:
-    """Return the name of the theme to begin with: the config's, else what the terminal can show of `colours` as Rich calls
-    them. Where colours are not wanted at all, no theme of the config brings them back.
+    """Return the name of the theme to begin with: `wanted` if given, else one that fits the terminal.
+
+    `colours` is Rich's name of what the terminal can show. Without colours, or where they are not wanted, it is always
+    the plain theme.
     """
     if colourless or colours is None:
         return PLAIN.name
@@ -160,7 +163,7 @@ def fitting(wanted: str, colourless: bool, colours: str | None) -> str:
 
 
 def after(name: str) -> str:
-    """Return the name of the theme that follows `name` in the round of kpd's own; none follows on no colour at all."""
+    """Return the name of kpd's own theme after `name`, in turn; the theme without colours is kept."""
     if name == PLAIN.name:
         return name
     names = [theme.name for theme in IN_TURN]

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 
 class Within(NamedTuple):
-    """Which values fit: at least, above, at most, below; `min_length` is that of a text."""
+    """The limits of a value: at least, above, at most, below; `min_length` is that of a text."""
 
     ge: float | None = None
     gt: float | None = None
@@ -17,7 +17,7 @@ class Within(NamedTuple):
 
 
 class Arg(NamedTuple):
-    """An argument on the command line: `option` as in --run, else it goes by its place; `words`: all the rest."""
+    """An argument on the command line: `option` as in --run, else positional; with `words` it takes the rest."""
 
     metavar: str
     help: str

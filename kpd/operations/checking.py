@@ -16,7 +16,7 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def checked(kind: type[Op], args: dict[str, Any]) -> Op:
-    """Return the operation with these arguments, the others as its declaration has them. Raises DaemonError (usage)."""
+    """Return the operation with these arguments, and defaults for the others. Raises DaemonError (usage)."""
     fits = shape(kind)
     known = list(fields(kind))
     if strange := [name for name in args if name not in known]:
@@ -30,7 +30,7 @@ def checked(kind: type[Op], args: dict[str, Any]) -> Op:
 
 
 def shape(kind: type[Operation[Any]]) -> type[Any]:
-    """Return what the codec reads the arguments as."""
+    """Return the dataclass as which the codec decodes the arguments of an operation."""
     found = []
     for name, hint in fields(kind).items():
         default = getattr(kind, name, MISSING)
@@ -39,7 +39,7 @@ def shape(kind: type[Operation[Any]]) -> type[Any]:
 
 
 def _type(hint: Any) -> Any:
-    """Return a declared type in the terms of the codec."""
+    """Translate a declared type into one that the codec understands."""
     if get_origin(hint) is Annotated:
         base, *notes = get_args(hint)
         limits = next((note for note in notes if isinstance(note, Within)), None)

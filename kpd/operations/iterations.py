@@ -33,7 +33,7 @@ class SetReview(OnRun):
 
 
 class OnWaiting(Operation[RunIteration]):
-    """Something that is done to a candidate that waits for a person: the one that is named, else the only one."""
+    """An operation on a candidate that waits for a person: the one that is named, else the only one."""
 
     iteration: Annotated[str | None, Arg("ITER", "r3.7 (default: the one that waits)")] = None
 
@@ -78,7 +78,7 @@ class DeclineCandidate(OnWaiting):
 
 
 def waiting(run: Run) -> Iteration | None:
-    """Return the candidate that waits for a person."""
+    """Return the run's candidate that waits for a person's review, if there is one."""
     current = run.current
     return current if current is not None and current.review == "waits" else None
 
@@ -236,7 +236,7 @@ def untimed(place: RunIteration) -> Refused | None:
 
 
 def occupied(state: State, run: Run) -> Refused | None:
-    """While another run works on the same task folder."""
+    """Return the refusal while another run works on the same task folder; None when none does."""
     others = (one for one in state.begun if one.id != run.id and one.task == run.task and one.folder)
     if (other := next(others, None)) is None:
         return None

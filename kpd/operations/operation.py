@@ -1,8 +1,8 @@
 """Defines the base of all operations, and their targets: a run, an iteration, a waiting candidate, a host.
 
 An operation is a class: its annotated fields are the arguments, its docstring is the help text, and `why_not` says when
-it cannot be done. The daemon asks that before it acts, and the terminal UI before it offers the act, so that both give
-the same sentence. This module imports next to nothing: command-line verbs start with it.
+it cannot be done. The daemon calls that before it acts, and the terminal UI before it offers the action, so that both
+show the same sentence. This module imports next to nothing: command-line verbs start with it.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ T = TypeVar("T")
 
 
 class Refused(DaemonError):
-    """The operation cannot be done now; `message` says why, `remedy` what would help."""
+    """A refusal: the operation cannot be done now. `message` says why, `remedy` what would help."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__("refused", message, remedy)
 
 
 class UnknownName(DaemonError):
-    """An argument names a task, a host or an agent that there is not; `remedy` says which there are."""
+    """A refusal of an argument that names an unknown task, host or agent; `remedy` lists the known ones."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__("unknown", message, remedy)
 
 
 class Key(NamedTuple):
-    """A key of the terminal UI: `id` names the act there and in config.toml, and is the verb of the command line.
+    """A key of the terminal UI: `id` names the action there and in config.toml, and is the verb of the command line.
 
-    `keys` are as Textual names them. Where an operation has several keys, `help` stands in for its own, and `fixed` has
-    the arguments that this one means. `rank` is the place in the footer, 0 for none; a `rare` one is left out
+    `keys` are named as in Textual. Where an operation has several keys, `help` replaces its own help text, and `fixed`
+    has the arguments that this key sets. `rank` is the place in the footer, 0 for none; a `rare` action is left out
     there while it cannot be done.
     """
 
@@ -68,11 +68,11 @@ class Key(NamedTuple):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Operation(Generic[T]):
-    """`name` is the command on the socket, and the name of its effect in kpd/engine/operations.
+    """The base of all operations. `name` is the command on the socket, and that of its effect in kpd/engine/operations.
 
-    `verb` is how the command line says it, where that is not the id of a key; `emits` are the kinds of facts that it
-    leaves in the log. `done` tells who did it that it is done; {of} in it is the iteration, as in r3.7, all else an
-    argument or part of the answer. `then` is what the command line adds.
+    `verb` is its name on the command line, where that is not the id of a key; `emits` are the kinds of facts that it
+    writes to the log. `done` is the message when it is done; {of} in it is the iteration, as in r3.7, every other field
+    an argument or part of the answer. `then` is what the command line adds to it.
     """
 
     name: ClassVar[str]
@@ -83,31 +83,34 @@ class Operation(Generic[T]):
     then: ClassVar[str] = ""
 
     def __init__(self, **given: Any) -> None:
-        """What is not given is the class's default."""
+        """Keep the given arguments; for all others the class's defaults apply."""
         vars(self).update(given)
 
     def args(self) -> dict[str, Any]:
-        """Return what was given, as it goes over the socket."""
+        """Return the given arguments, as they are sent over the socket."""
         return dict(vars(self))
 
     def target(self, state: State) -> T:
-        """Return what it is done to. Raises DaemonError where there is no such thing, or that is unclear."""
+        """Return the run, iteration or host that the operation acts on.
+
+        Raises DaemonError where there is none, or where it is unclear which one is meant.
+        """
         raise NotImplementedError
 
     def why_not(self, state: State, target: T) -> Refused | None:
-        """Return why it cannot be done to `target` now, whatever else is given; None when it can."""
+        """Return why the operation cannot be applied to `target` now, whatever its arguments; None when it can."""
         return None
 
     def answer(self, target: T) -> dict[str, Any]:
-        """Return what the daemon answers at least."""
+        """Return the fields that the daemon's answer always has."""
         return {}
 
     def told(self, answer: Mapping[str, Any]) -> str:
-        """Return what is said to who did it, once the daemon has answered."""
+        """Return the message for the operator after the daemon has answered: `done`, filled in."""
         return self._filled(self.done, answer)
 
     def told_with_verbs(self, answer: Mapping[str, Any]) -> str:
-        """Return the same for the command line, with the verb to use next."""
+        """Return the same message for the command line, with the verb to use next."""
         told = self.told(answer)
         return f"{told}; {self._filled(self.then, answer)}" if self.then else told
 
@@ -124,25 +127,25 @@ class _Known(dict[str, Any]):
 
 
 def fields(kind: type[Operation[Any]]) -> dict[str, Any]:
-    """Return the arguments of an operation with their types, `Annotated` with an `Arg`, those of its base first."""
-    hints = get_type_hints(kind, include_extras=True)  # evaluated: what a field's type names must have been imported
+    """Return an operation's arguments with their types, `Annotated` with an `Arg`; those of its base come first."""
+    hints = get_type_hints(kind, include_extras=True)  # evaluated: names in a field's type must have been imported
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 def spoken(hint: Any) -> Arg | None:
-    """Return what the command line says of an argument of this type; None where it has another way to give it."""
+    """Return how the command line describes an argument of this type; None where it is given there in another way."""
     return next((part for part in get_args(hint) if isinstance(part, Arg)), None)
 
 
 def words_of(kind: type[Operation[Any]]) -> str:
-    """Return the argument that must be said in words, for which a screen has a line to type it in; empty if there is none."""
+    """Return the name of the required free-text argument, for which a screen shows an entry line; else empty."""
     needed = (name for name in fields(kind) if not hasattr(kind, name))
     said = ((name, spoken(fields(kind)[name])) for name in needed)
     return next((name for name, arg in said if arg is not None and arg.words), "")
 
 
 def help_of(kind: type[Operation[Any]]) -> str:
-    """Return the first line of its docstring, as help texts have it."""
+    """Return the first line of the operation's docstring, in the form of a help text."""
     first = (kind.__doc__ or "").partition("\n")[0].rstrip(".")
     return first[:1].lower() + first[1:]
 
@@ -165,14 +168,14 @@ class RunIteration(NamedTuple):
 
 
 class OnDaemon(Operation[None]):
-    """Something that concerns no run that there is."""
+    """An operation that acts on no existing run."""
 
     def target(self, state: State) -> None:
         return None
 
 
 class OnRun(Operation["Run"]):
-    """Something that is done to a run which has not ended: the one that is named, else the only one under way."""
+    """An operation on a run that has not ended: the one that is named, else the only one under way."""
 
     run: Annotated[str | None, RUN] = None
 
@@ -191,7 +194,7 @@ class OnRun(Operation["Run"]):
 
 
 class OnIteration(Operation[RunIteration]):
-    """Something that is done to an iteration."""
+    """An operation on an iteration."""
 
     iteration: Annotated[str, ITER]
 
@@ -203,7 +206,7 @@ class OnIteration(Operation[RunIteration]):
 
 
 def ended(run: Run, remedy: str = "") -> Refused | None:
-    """For a run that is over."""
+    """Return the refusal for a run that has ended; None while it has not."""
     if not run.over:
         return None
     from kpd.text.endings import of_run
@@ -212,5 +215,5 @@ def ended(run: Run, remedy: str = "") -> Refused | None:
 
 
 def under_way(place: RunIteration) -> Refused | None:
-    """For an iteration that has no outcome yet."""
+    """Return the refusal for an iteration that has no outcome yet; None when it has one."""
     return Refused(f"{place.ref} is still under way") if place.it.outcome is None else None

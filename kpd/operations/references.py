@@ -15,7 +15,7 @@ _ITERATION = re.compile(r"(?:(r[1-9][0-9]{0,8})\.)?([0-9]{1,9})")
 
 
 def run_ref(state: State, text: str | None = None) -> Run:
-    """Return the run that `text` names, the newest one without it. Raises DaemonError (usage, unknown)."""
+    """Return the run that `text` names; without `text` the newest run. Raises DaemonError (usage, unknown)."""
     if not state.runs:
         raise DaemonError("unknown", "there is no run yet", "kpd run TASK queues one")
     if text is None:

@@ -125,7 +125,7 @@ class NoteRun(OnRun):
     text: Annotated[str, Arg("TEXT", "what happened, or what to look at", words=True)]
 
     def why_not(self, state: State, target: Run) -> None:
-        """A run that has ended can be remarked on, too."""
+        """Return None: a note can be added to a run that has ended, too."""
 
 
 class SkipIteration(OnRun):

@@ -3,14 +3,14 @@
 import re
 from dataclasses import dataclass
 
-# Neither ssh's options nor a shell that runs a ProxyCommand may find anything of their own in a name.
+# A name must not be read as an option by ssh, or as code by the shell that runs a ProxyCommand.
 HOST = re.compile(r"(?!-)[^][\s\x00-\x1f\x7f'\"`$\\;&<>|(){},]{1,255}")
 USER = re.compile(r"(?!-)[^\s\x00-\x1f\x7f'\"`;&<>|(){}]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What the operator wrote. An empty `user` and a `port` of 0 leave it to ssh's configuration."""
+    """The parts of an ssh address. With an empty `user` or a `port` of 0, ssh's own configuration decides."""
 
     host: str
     user: str = ""
@@ -18,7 +18,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """Return an IPv6 address with a port is [address]:port. Raises ValueError."""
+        """Parse an address; an IPv6 address with a port is written [address]:port. Raises ValueError."""
         rest = text.strip()
         if rest.lower().startswith("ssh://"):
             rest = rest[len("ssh://") :].removesuffix("/")

@@ -14,7 +14,7 @@ from kpd.workspace.transports import TRANSPORTS, BadKey, is_here
 
 LOCAL = "local"
 ANY = "any"
-"""In place of a host's name: whichever fits the task and is free."""
+"""Stands for a host's name: any host that fits the task and is free."""
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 # A faster refresh costs so much of a core that it would disturb local timings.
@@ -24,14 +24,14 @@ THIN_REFRESH_HZ = 0.5
 
 @dataclass(frozen=True, slots=True)
 class HostConfig:
-    """One place where commands run, and how it is reached. Paths there begin with `/` or `~`.
+    """A machine where commands run, and how it is reached. Paths on it begin with `/` or `~`.
 
-    `transport` is a name of `kpd.transports`; `options` are the keys that only it has, None where it has none.
-    `address` is what `ssh` takes: an alias of ~/.ssh/config, or [user@]host[:port]. `accept_new` trusts a host key that
-    nobody has seen before. `control_path` is the socket of an OpenSSH master that the operator has opened. `python` is
-    the host's; `local` has kpd's own. `gpus` are the ones to use, by index or UUID (empty: all). `tolerate` names
-    compute processes that may stay on a GPU while it measures. `leases` is the folder of locks that all daemons on the
-    host share.
+    `transport` is a name of `kpd.transports`; `options` are the keys that only this transport has, None where it has
+    none. `address` is what `ssh` accepts: an alias of ~/.ssh/config, or [user@]host[:port]. With `accept_new` an
+    unknown host key is trusted at first sight. `control_path` is the socket of an OpenSSH master that the operator has
+    opened. `python` is the host's interpreter; `local` uses kpd's own. `gpus` are the ones to use, by index or UUID
+    (empty: all). `tolerate` names compute processes that may stay on a GPU while it measures. `leases` is the folder of
+    locks that all daemons on the host share.
     """
 
     transport: Text = LOCAL
@@ -50,7 +50,7 @@ class HostConfig:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What a run does when neither its command nor its task says otherwise. `approve`: candidates wait for a person."""
+    """The defaults of a run, where its command and its task set nothing. `approve`: candidates wait for a person."""
 
     agent: Text = "sweep"
     host: Text = ANY
@@ -64,7 +64,7 @@ class RunConfig:
 
 @dataclass(frozen=True, slots=True)
 class PriceConfig:
-    """US dollars for a million tokens of a model; what is None follows from `input`, at the cautious end."""
+    """The prices of a model in US dollars per million tokens; None: a cautious price that follows from `input`."""
 
     input: NotNegative
     output: NotNegative
@@ -74,11 +74,11 @@ class PriceConfig:
 
 @dataclass(frozen=True, slots=True)
 class ClaudeConfig:
-    """Which models propose kernels and summarise memory, through which service, and for how much money.
+    """The models that propose kernels and summarise memory, the service that runs them, and the limits of their cost.
 
-    The key is read from the environment variable that `api_key_env` names, and stands nowhere else. With an empty
-    `base_url` the service is ANTHROPIC_BASE_URL's, else Anthropic's own. No call is made that could bring a run or a
-    day (UTC) over its limit in dollars; 0 is no limit. With `keep_prompts` each iteration keeps its whole prompt.
+    The key is read from the environment variable that `api_key_env` names, and is stored nowhere else. With an empty
+    `base_url` the service is ANTHROPIC_BASE_URL's, else Anthropic's own. No call is made that could exceed the limit in
+    dollars of a run or of a day (UTC); 0 is no limit. With `keep_prompts` each iteration keeps its whole prompt.
     """
 
     model: Text = "claude-sonnet-5-5"
@@ -93,7 +93,7 @@ class ClaudeConfig:
     prices: dict[str, PriceConfig] = field(default_factory=dict)
 
     def lacks_key(self, environ: Mapping[str, str]) -> str:
-        """Return why there is no API key in `environ`, in words that do not hold it; empty where there is one."""
+        """Return why `environ` holds no usable API key, in words that do not show the key; empty where there is one."""
         key = environ.get(self.api_key_env, "").strip()
         if not key:
             return f"there is no API key: {self.api_key_env} is not set"
@@ -104,7 +104,7 @@ class ClaudeConfig:
 
 @dataclass(frozen=True, slots=True)
 class TuiConfig:
-    """`keys` maps an action's id (`kpd attach`, then `?` lists them) to the key that is wanted for it."""
+    """The settings of the terminal UI. `keys` maps an action's id (`kpd attach`, then `?` lists them) to its key."""
 
     theme: str = ""
     refresh_hz: NotNegative = MOST_REFRESH_HZ
@@ -112,15 +112,15 @@ class TuiConfig:
     keys: dict[str, Text] = field(default_factory=dict)
 
     def thin(self) -> "TuiConfig":
-        """Return the same for a thin line."""
+        """Return these settings changed for a slow line: `low_bandwidth` set, and the screen refreshed less often."""
         return replace(self, low_bandwidth=True, refresh_hz=min(self.refresh_hz, THIN_REFRESH_HZ))
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyConfig:
-    """`command` is an argument list, run without a shell; empty means that nobody is told.
+    """The settings of notifications. `command` is an argument list, run without a shell; empty: nobody is notified.
 
-    A device that work waits for is told of after `idle_minutes`; 0: never.
+    A device that work waits for is reported after `idle_minutes`; 0: never.
     """
 
     command: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class Config:
     notify: NotifyConfig = field(default_factory=NotifyConfig)
 
     def budget(self) -> Budget:
-        """Return what a run may spend of which neither its command line nor its task says otherwise."""
+        """Return the budget of a run, as far as neither its command line nor its task sets other limits."""
         return Budget(
             iterations=self.run.iterations,
             patience=self.run.patience,
@@ -147,13 +147,16 @@ class Config:
 
 
 def load_config(ws: Workspace) -> Config:
-    """Return the workspace's config; a missing file means the defaults. Host "local" is always there. Raises ConfigError."""
-    if not os.path.lexists(ws.config):  # a link that leads nowhere is a fault, and told
+    """Read the workspace's config.toml; a missing file gives the defaults. Raises ConfigError.
+
+    The host "local" is always among the hosts.
+    """
+    if not os.path.lexists(ws.config):  # a broken link is an error, and reported
         return Config()
     document = Document.read(ws.config)
     hosts = document.table.get("hosts", {})
     if not isinstance(hosts, dict):
-        document.convert(Config)  # which says so
+        document.convert(Config)  # raises the ConfigError
     rest = {key: table for key, table in document.table.items() if key != "hosts"}
     config = replace(document, table=rest).convert(Config)
     read = {name: _host(document, name, table) for name, table in hosts.items()}
@@ -168,9 +171,10 @@ def load_config(ws: Workspace) -> Config:
 
 
 def _host(document: Document, name: str, table: object) -> HostConfig:
-    """Return a host as its table says. Raises ConfigError.
+    """Read one [hosts.*] table. Raises ConfigError.
 
-    Where a plug-in fails to provide the transport, only what all tables may hold is read: the host will be down.
+    Where a plug-in fails to provide the transport, only the keys that all transports share are read: the host will be
+    down.
     """
     known = [each.name for each in fields(HostConfig) if each.name != "options"]
     own = {key: value for key, value in table.items() if key not in known} if isinstance(table, dict) else {}
@@ -182,7 +186,7 @@ def _host(document: Document, name: str, table: object) -> HostConfig:
     except PlugInError:
         return host
     if kind is None and host.transport != LOCAL:
-        message = f"'transport' in [hosts.{name}] is {host.transport!r}, which is none"
+        message = f"'transport' in [hosts.{name}] is {host.transport!r}: no such transport"
         remedy = nearest(host.transport, TRANSPORTS.names())
         raise document.error(message, remedy, "hosts", name, "transport")
     keys = kind.keys if kind is not None else None
@@ -202,7 +206,7 @@ def _host(document: Document, name: str, table: object) -> HostConfig:
 
 
 def _check_host(document: Document, name: str, host: HostConfig) -> None:
-    """What holds for any transport. Raises ConfigError."""
+    """Check the rules that hold for a host of any transport. Raises ConfigError."""
     if name == ANY:
         remedy = "it is reserved for whichever host is free: give this one another name"
         raise document.error(f"{name!r} cannot be a host's name", remedy, "hosts", name)
@@ -212,7 +216,7 @@ def _check_host(document: Document, name: str, host: HostConfig) -> None:
         if path and not path.startswith(("/", "~")):
             message = f"'{key}' in [hosts.{name}] is no absolute path: {path!r}"
             raise document.error(message, "begin it with / or ~/", "hosts", name, key)
-        if path and (host.transport == LOCAL or is_here(host.transport)):  # another machine's users are not known here
+        if path and (host.transport == LOCAL or is_here(host.transport)):  # users of another machine are not known here
             try:
                 expanded(path)
             except WorkspaceError as err:

@@ -1,7 +1,7 @@
 """Finds agents, transports, languages and rules by name, through entry points: kpd's own and those of plug-ins.
 
-An entry is imported when it is first used, and kpd's own are looked for first, so no plug-in takes the name of one.
-Whatever is wrong with a plug-in is a PlugInError, raised whenever its name is used.
+An entry is imported when it is first used. kpd's own go first, so a plug-in cannot replace one of them. Every fault of
+a plug-in is a PlugInError, raised whenever its name is used.
 """
 
 import importlib
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Entries = Mapping[str, "EntryPoint"]
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-"""What an entry may be called: its name is written on command lines and in config.toml."""
+"""The names that an entry may have: they are written on command lines and in config.toml."""
 _CORRECT = "correct the plug-in or uninstall it, then restart the daemon; docs/extending.md shows how one is made"
 _REINSTALL = "install kpd again: pip install -e . in a checkout, else pip install --force-reinstall kpd"
 _imported: dict[str, str] = {}
@@ -27,11 +27,11 @@ _imported: dict[str, str] = {}
 
 
 class PlugInError(WorkspaceError):
-    """What a name stands for cannot be used; the message names the distribution and the entry."""
+    """The error that an entry point cannot be used; the message names the distribution and the entry."""
 
 
 class EntryPointGroup(Generic[T]):
-    """One group of entry points. Each leads to a `T`: `check` returns it, and raises ValueError for anything else."""
+    """A group of entry points. Each leads to a `T`: `check` returns it, or raises ValueError for anything else."""
 
     def __init__(self, group: str, check: Callable[[object], T]) -> None:
         self.group = group
@@ -43,13 +43,16 @@ class EntryPointGroup(Generic[T]):
         return (*self.own(), *_of_plug_ins(self.group)[0])
 
     def own(self) -> Entries:
-        """kpd's own entries. Raises PlugInError when the installed metadata of kpd does not have them."""
+        """Return kpd's own entries. Raises PlugInError when the installed metadata of kpd does not have them."""
         if not (found := _own().get(self.group)):
             raise PlugInError(f"the installed metadata of kpd has no {self.group}: it is of another kpd", _REINSTALL)
         return found
 
     def get(self, name: str) -> T | None:
-        """Return what `name` stands for; None where there is no such entry. Raises PlugInError for one that is broken."""
+        """Return the object that `name` refers to; None where no entry has that name.
+
+        Raises PlugInError where the entry is broken.
+        """
         if name not in self._found:
             own = self.own().get(name)
             entry = own or _of_plug_ins(self.group)[0].get(name)
@@ -62,11 +65,11 @@ class EntryPointGroup(Generic[T]):
         return found
 
     def register(self, name: str, value: T) -> None:
-        """Have `name` stand for `value` in this process, in place of what is installed: for programs that embed kpd."""
+        """Make `name` refer to `value` in this process, in place of what is installed: for programs that embed kpd."""
         self._found[name] = value
 
     def plug_ins(self) -> Iterator[tuple[str, T | PlugInError]]:
-        """Each plug-in's name, with what it stands for or what is wrong with it. Imports them all."""
+        """Yield each plug-in's entry, in words, with its object or the error that it raises. Imports all of them."""
         usable, passed_over = _of_plug_ins(self.group)
         for name, entry in usable.items():
             try:
@@ -83,26 +86,26 @@ class EntryPointGroup(Generic[T]):
                 _imported[entry.module] = f"{entry.dist.name} {entry.dist.version}"
             return self._check(entry.load())
         except ValueError as err:
-            return PlugInError(f"{told(entry)} is not what it should be: {err}", remedy)
+            return PlugInError(f"{told(entry)} is not valid: {err}", remedy)
         except Exception as err:  # noqa: BLE001 - whatever a plug-in's module does, only its own name is lost
             return PlugInError(f"{told(entry)} cannot be imported: {type(err).__name__}: {err}", remedy)
 
 
 def told(entry: "EntryPoint") -> str:
-    """Return an entry in words: `'example' of kpd-example 0.1 (kpd.agents, example:AGENT)`."""
+    """Describe an entry in words: `'example' of kpd-example 0.1 (kpd.agents, example:AGENT)`."""
     dist = entry.dist
     assert dist is not None
     return f"{entry.name!r} of {dist.name} {dist.version} ({entry.group}, {entry.value})"
 
 
 def referred(reference: str) -> Any:
-    """Return what `module:name` stands for. Raises what importing it raises."""
+    """Import and return the object that `module:name` refers to. Raises whatever the import raises."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def plug_in_at_fault(trace: TracebackType | None) -> str:
-    """Return the distribution in whose code an error was raised; empty where only kpd's own code took part."""
+    """Return the plug-in's distribution in whose code an error was raised; empty where no plug-in's code took part."""
     fault = ""
     while trace is not None:
         module = f"{trace.tb_frame.f_globals.get('__name__', '')}."
@@ -113,7 +116,7 @@ def plug_in_at_fault(trace: TracebackType | None) -> str:
 
 @cache
 def _own() -> Mapping[str, Entries]:
-    """By group. Read apart from all others, because that takes one file."""
+    """Return kpd's own entries by group; empty where kpd is not installed. Reads one file, kpd's own metadata."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     found: dict[str, dict[str, EntryPoint]] = {}
@@ -127,7 +130,10 @@ def _own() -> Mapping[str, Entries]:
 
 @cache
 def _of_plug_ins(group: str) -> tuple[Entries, Mapping[str, PlugInError]]:
-    """Return those that can be used, by name, and those that are passed over, in words and with the reason."""
+    """Return the plug-ins' entries of a group that can be used, by name, and the errors of those that cannot.
+
+    The errors are listed by the entry's description.
+    """
     usable: dict[str, EntryPoint] = {}
     passed_over: dict[str, PlugInError] = {}
     for entry in _all_others():
@@ -147,7 +153,7 @@ def _of_plug_ins(group: str) -> tuple[Entries, Mapping[str, PlugInError]]:
 
 @cache
 def _all_others() -> tuple["EntryPoint", ...]:
-    """By the names of their distributions, whichever comes first on the path; reads the metadata of all of them."""
+    """Return the entries of all other distributions, sorted by distribution name. Reads the metadata of all of them."""
     from importlib.metadata import distributions
 
     found = [

@@ -9,7 +9,7 @@ PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "SYSTEMROOT
 
 
 def child_environment() -> dict[str, str]:
-    """Enough to run Python and a native library."""
+    """Return the environment variables that Python and a native library need to run, and no others."""
     return {name: os.environ[name] for name in PASSED if name in os.environ}
 
 
@@ -18,7 +18,10 @@ REMEDY = "set $VISUAL or $EDITOR to a program and its arguments"
 
 
 def editor() -> list[str]:
-    """Return the program and its arguments: $VISUAL, else $EDITOR, else vi. Blank ones do not count. Raises WorkspaceError."""
+    """Return the editor's program and arguments: $VISUAL, else $EDITOR, else vi; blank values are ignored.
+
+    Raises WorkspaceError where the value cannot be split into words.
+    """
     named = ((name, os.environ.get(name, "").strip()) for name in ("VISUAL", "EDITOR"))
     name, wanted = next((one for one in named if one[1]), ("", DEFAULT))
     try:

@@ -18,7 +18,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 
 
 class ExprError(ValueError):
-    """The text is not such an expression, or it has no finite value; the message says why."""
+    """The error that a text is no allowed expression, or has no finite value; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,10 @@ class Expression:
     names: frozenset[str]
 
     def evaluate(self, dims: Mapping[str, float]) -> float:
-        """Return the value for these dims. Raises ExprError for an unknown name, a division by zero or an infinite value."""
+        """Compute the value for these dims.
+
+        Raises ExprError for an unknown name, a division by zero or a value that is not finite.
+        """
         if missing := sorted(self.names - dims.keys()):
             raise ExprError(f"unknown name {missing[0]!r} in {self.text!r}: a case has {', '.join(sorted(dims))}")
         try:
@@ -42,7 +45,10 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Check `text`. Raises ExprError naming the part that is not allowed, or where it never has a value."""
+    """Parse and check `text`.
+
+    Raises ExprError where a part of it is not allowed, which the message names, or where it can never have a value.
+    """
     found = Expression(text, frozenset(_names(_tree(text))))
     if not found.names:
         found.evaluate({})

@@ -1,7 +1,7 @@
 """Defines the languages of tasks: how their files are shown, named, built and measured.
 
 A language is an entry point of the group `kpd.languages`. It refers to its compiler and to what it is measured with as
-`module:name`, so that who only shows its files imports nothing of that.
+`module:name`, so that code that only shows its files imports neither.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from kpd.workspace.shipped import TASK_TEMPLATE
 class Syntax:
     """How files with these `suffixes` are named in a prompt, and shown to people.
 
-    `name` is the word behind a fence of a prompt; the fences of a reply may have it, a suffix, or a word of `also`.
-    `lexer` is a lexer of Pygments as `module:class`, empty for plain text; `types` are words that it does not know as
-    types.
+    `name` labels a code fence in a prompt; fences of a reply may be labelled with it, a suffix, or a word of `also`.
+    `lexer` is a lexer of Pygments as `module:class`, empty for plain text; `types` are names of types that the lexer
+    does not know.
     """
 
     suffixes: tuple[str, ...]
@@ -29,19 +29,19 @@ class Syntax:
     types: frozenset[str] = frozenset()
 
     def fits(self, word: str) -> bool:
-        """Return whether a fence that says `word` may hold such a file."""
+        """Return whether a code fence labelled `word` may hold a file of this language."""
         return word in (self.name, *self.also) or f".{word}" in self.suffixes
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """`bench` makes a task ready on a host: `module:name` of a function as `kpd.measure.c.bench:prepare` is one.
+    """A language of tasks. `bench` is the `module:name` of a function that prepares a task on a host.
 
-    `device` is what candidates are measured on. With `commands` a task brings its own benchmark as a command, and may
-    ask for the other kind of device. `files` are those that a task must have, the kernel and then its harness, which no
-    agent may edit; with `sectioned` one file with that suffix may hold both in sections. `flags` is the AllowList of
-    the compiler flags that a candidate may set, as `module:name`. `template` is a folder with the files of a small
-    task; `@NAME@` in them stands for the task's name.
+    `kpd.measure.c.bench:prepare` is an example. `device` is the kind of device that candidates are measured on. With
+    `commands` a task brings its own benchmark as a command, and may ask for the other kind of device. `files` are those
+    that a task must have: the kernel, then the harness, which no agent may edit; with `sectioned`, one file with that
+    suffix may hold both in sections. `flags` is the AllowList of the compiler flags that a candidate may set, as
+    `module:name`. `template` is a folder with the files of a small task; `@NAME@` in them stands for the task's name.
     """
 
     syntax: Syntax
@@ -110,7 +110,7 @@ LANGUAGES = EntryPointGroup("kpd.languages", _checked)
 
 
 def syntax_of(path: str) -> Syntax:
-    """Return what a file is by its suffix: kpd's own languages first, then those of plug-ins; plain text where none fits."""
+    """Return the syntax of a file by its suffix, or plain text; kpd's own languages go before those of plug-ins."""
     return _of_suffix(f".{path.rpartition('.')[2].lower()}" if "." in path else "")
 
 

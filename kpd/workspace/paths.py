@@ -19,7 +19,7 @@ FIRST = "workspace"
 
 
 class WorkspaceError(Exception):
-    """Something on disk is not as it should be. `remedy` says what to do about it."""
+    """The error that something on disk is not as it should be. `remedy` says what to do about it."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(f"{message}; {remedy}" if remedy else message)
@@ -28,11 +28,11 @@ class WorkspaceError(Exception):
 
 
 class NoWorkspace(WorkspaceError):
-    """There is none where it was looked for."""
+    """The error that no workspace was found."""
 
 
 def expanded(path: str | Path) -> Path:
-    """Return `path` with the home that it may begin with. Raises WorkspaceError when there is no such user."""
+    """Return `path` with a leading ~ or ~user replaced by that home. Raises WorkspaceError for an unknown user."""
     try:
         return Path(path).expanduser()
     except RuntimeError as err:
@@ -48,9 +48,10 @@ class Workspace:
 
     @classmethod
     def find(cls, start: Path | None = None) -> "Workspace":
-        """Return the workspace at `start` ($KPD_WORKSPACE, or the current folder), in ./workspace there, or the nearest above.
+        """Find the workspace at `start`, in ./workspace there, or in the nearest folder above it.
 
-        Raises NoWorkspace when there is none.
+        Without `start` the search begins at $KPD_WORKSPACE, else in the current folder. Raises NoWorkspace when there
+        is none.
         """
         origin = expanded(start or os.environ.get("KPD_WORKSPACE") or Path.cwd())
         if not origin.is_dir():
@@ -68,7 +69,7 @@ class Workspace:
 
     @classmethod
     def first(cls) -> "Workspace":
-        """Return the workspace for a first run from the current folder to make: ./workspace; in kpd's source, at its top."""
+        """Return the workspace that a first run makes: ./workspace, or workspace/ at the top of kpd's source tree."""
         here = Path.cwd().resolve()
         return cls(next((folder for folder in (here, *here.parents) if is_source(folder)), here) / FIRST)
 
@@ -110,7 +111,7 @@ class Workspace:
 
     @property
     def host_root(self) -> Path:
-        """The local host's jobs and content store."""
+        """The folder of the local host's jobs and content store."""
         return self.private / "host"
 
     def run_folder(self, task: str, run: str) -> Path:
@@ -121,9 +122,9 @@ class Workspace:
 
     @property
     def socket(self) -> Path:
-        """Where the daemon listens. The folder may not exist yet: see `make_socket_folder`.
+        """The path of the socket on which the daemon listens. Its folder may not exist yet: see `make_socket_folder`.
 
-        Raises WorkspaceError when the folder is there but others could have put a socket into it.
+        Raises WorkspaceError when the folder exists but others could have put a socket into it.
         """
         mark = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]
         name = re.sub(r"[^A-Za-z0-9._-]", "_", self.root.name)[:24] or "root"
@@ -133,19 +134,19 @@ class Workspace:
         return socket
 
     def make_socket_folder(self) -> Path:
-        """Create the socket's folder for this user alone, and return the socket's path. Raises WorkspaceError."""
+        """Create the socket's folder, for this user alone, and return the socket's path. Raises WorkspaceError."""
         socket = self.socket
         _make_private(socket.parent)
         return socket
 
     def identity(self) -> str:
-        """Return a random name, made once: another workspace in the same place is another one, and so is one that was reset.
+        """Return the workspace's random id of 12 hex digits, which is made once and kept in .kpd/id. Raises OSError.
 
-        Raises OSError.
+        It tells this workspace from another one that is later made at the same path, also after a reset.
         """
         self.make_private()
         path = self.private / "id"
-        with contextlib.suppress(FileExistsError), path.open("x") as file:  # it may have been made before
+        with contextlib.suppress(FileExistsError), path.open("x") as file:  # it may exist already
             file.write(secrets.token_hex(6))
         found = path.read_text().strip()
         return found if re.fullmatch(r"[0-9a-f]{12}", found) else hashlib.sha256(found.encode()).hexdigest()[:12]
@@ -157,12 +158,16 @@ class Workspace:
 
 
 def is_source(folder: Path) -> bool:
-    """Return whether kpd's own source lies in `folder`: what runs begin from, and never change. It is no workspace."""
+    """Return whether `folder` is kpd's own source tree, which is never used as a workspace."""
     return (folder / "config.toml.example").is_file() and (folder / "kpd" / "workspace").is_dir()
 
 
 def is_workspace(folder: Path) -> bool:
-    """Return whether config.toml or .kpd/ marks it: beside tasks/, as others have a config.toml, too, or with an event log."""
+    """Return whether `folder` is a workspace.
+
+    It is one if it has an event log, or has tasks/ beside config.toml or .kpd/: config.toml alone could be another
+    program's.
+    """
     if is_source(folder):
         return False
     served = (folder / ".kpd" / "events.db").exists()
@@ -170,7 +175,7 @@ def is_workspace(folder: Path) -> bool:
 
 
 def _own(folder: Path) -> bool:
-    """Return whether it is this user's folder: beside shared ones, anybody could have put a workspace with commands to run."""
+    """Return whether `folder` is this user's: in a shared folder somebody else could have put a workspace there."""
     try:
         found = folder.stat()
     except OSError:
@@ -179,15 +184,14 @@ def _own(folder: Path) -> bool:
 
 
 class OutsideFolder(ValueError):
-    """A path that a folder does not hold; the message says why."""
+    """The error that a path is not allowed within a folder; the message says why."""
 
 
 def inside(folder: Path, relative: str) -> Path:
-    """Return the file `relative` (a plain posix path) of `folder`, whether or not it exists.
+    """Return the path of the file `relative` (a plain posix path) in `folder`, whether or not it exists.
 
-    Raises OutsideFolder when the path is absolute, climbs out, is not in its simplest form, or passes through a
-    symbolic
-    link: kpd replaces files by rename, which would put a file in the link's place.
+    Raises OutsideFolder when the path is absolute, leaves the folder, is not in its simplest form, or passes through a
+    symbolic link: kpd replaces files by rename, which would put a file in the link's place.
     """
     pure = PurePosixPath(relative)
     if not relative or not relative.isprintable() or "\\" in relative:
@@ -240,9 +244,12 @@ def _make_private(folder: Path) -> None:
 
 
 def _check_own(folder: Path) -> None:
-    """In a shared temporary folder anybody can take a name first, so the owner and the mode are looked at."""
+    """Check who owns the folder, and its mode: in a shared temporary folder anybody can take a name first.
+
+    Raises WorkspaceError where it is another user's, no folder, or one that others may write to.
+    """
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise WorkspaceError(f"{folder} belongs to somebody else or is not a folder", "remove it, or ask its owner to")
     if stat.S_IMODE(found.st_mode) & 0o022:
-        raise WorkspaceError(f"others may write to {folder}", f"look what is in it, then chmod 700 {folder}")
+        raise WorkspaceError(f"others may write to {folder}", f"check its contents, then chmod 700 {folder}")

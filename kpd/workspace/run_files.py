@@ -16,20 +16,20 @@ MOST_BYTES = 16 << 20
 
 
 class NotRegularFile(OSError):
-    """What is there is no regular file, or larger than its reader takes; `strerror` says which."""
+    """The error that a path is no regular file, or one larger than its reader accepts; `strerror` says which."""
 
     strerror: str
 
 
 def digest(data: bytes) -> str:
-    """Return the sha256 of `data` in hex: a file's identity in events and in a host's content store."""
+    """Return the sha256 of `data` in hex, which identifies a file in events and in a host's content store."""
     return hashlib.sha256(data).hexdigest()
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
     """Write `data` under a hidden temporary name beside `path` and rename it: a reader sees all of it or nothing.
 
-    Without fsync: the event log is what must survive a power cut, and it is flushed by SQLite. An existing file keeps
+    Does not call fsync: only the event log must survive a power cut, and SQLite flushes that. An existing file keeps
     its mode. Raises OSError.
     """
     raw = data.encode() if isinstance(data, str) else data
@@ -48,7 +48,8 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the content of a regular file of at most `most` bytes.
 
-    Raises NotRegularFile, also for a FIFO or a device, where an ordinary read would wait or never end; OSError.
+    Raises NotRegularFile where it is larger or no regular file (to read a FIFO or a device could block or never end),
+    and OSError.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -65,9 +66,9 @@ def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def read_words(path: Path) -> str | None:
-    """Return the text of a file that people may edit, whatever its bytes and line ends; None where there is none.
+    """Read a text file that people may edit; None where there is none.
 
-    Raises NotRegularFile, OSError.
+    Bytes that are not UTF-8 are replaced, and all line ends become LF. Raises NotRegularFile, OSError.
     """
     try:
         text = read_plain(path).decode(errors="replace")
@@ -84,7 +85,7 @@ def _mode(path: Path) -> int:
 
 
 def read_files(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """Return the content of each named file of `folder`. Raises Outside for a path it does not hold, OSError."""
+    """Read each named file of `folder`. Raises OSError, and OutsideFolder for a path that leaves the folder."""
     return {name: inside(folder, name).read_bytes() for name in names}
 
 
@@ -99,15 +100,15 @@ class IterationFolder:
         return self.folder / "candidate"
 
     def write(self, name: str, data: bytes | str) -> None:
-        """Write one artefact (memo.md, timing.json, …). Raises OSError."""
+        """Write one file of the iteration (memo.md, timing.json, …). Raises OutsideFolder, OSError."""
         write_atomic(inside(self.folder, name), data)
 
     def read(self, name: str) -> bytes:
-        """Raise Outside, OSError."""
+        """Read one file of the iteration. Raises OutsideFolder, OSError."""
         return inside(self.folder, name).read_bytes()
 
     def write_candidate(self, files: Mapping[str, bytes]) -> dict[str, str]:
-        """Write the candidate's files and return path → sha256. Raises Outside, OSError."""
+        """Write the candidate's files, and return the sha256 of each by its path. Raises OutsideFolder, OSError."""
         for name, data in files.items():
             write_atomic(inside(self.candidate, name), data)
         return {name: digest(data) for name, data in files.items()}

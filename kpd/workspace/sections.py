@@ -20,7 +20,7 @@ Name = Literal["KERNEL", "END KERNEL", "HARNESS", "END HARNESS"]
 
 
 class SectionError(ValueError):
-    """The marks do not make one kernel section and one harness section after it; `line` says where, from 1 on."""
+    """The error that marks do not make a kernel section and then a harness section; `line` says where, from 1 on."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class SectionError(ValueError):
 
 
 class ProtectedSection(Exception):
-    """A candidate has changed what is not in its kernel section."""
+    """The error that a candidate has changed text outside its kernel section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Sections:
         return self.before + self.kernel + self.after
 
     def with_kernel(self, kernel: bytes) -> "Sections":
-        """Return the same file around another kernel."""
+        """Return these sections with another kernel."""
         ended = kernel if not kernel or kernel.endswith(b"\n") else kernel + b"\n"
         return Sections(self.before, ended, self.after)
 
@@ -55,7 +55,7 @@ def marked(data: bytes) -> bool:
 
 
 def split(data: bytes) -> Sections:
-    """Return the sections of a whole file. Raises SectionError."""
+    """Split the content of a whole file into its sections. Raises SectionError."""
     lines = data.splitlines(keepends=True)
     found = _marks(lines)
     for number, (line, name) in enumerate(found):
@@ -69,10 +69,11 @@ def split(data: bytes) -> Sections:
 
 
 def splice(pristine: Sections, proposed: bytes) -> Sections:
-    """Return `pristine` with the kernel section of `proposed`: a whole file, a kernel section alone, or the text within one.
+    """Return `pristine` with the kernel section of `proposed`.
 
-    Raises SectionError for a file whose marks are not in order, ProtectedSection for one that differs elsewhere. Blanks
-    at the end of a line, blank lines at either end of what is protected, and words in a mark make no difference.
+    `proposed` is a whole file, a kernel section alone, or only the text within one. Raises SectionError where its marks
+    are not in order, ProtectedSection where it differs outside the kernel section. Blanks at the end of a line, blank
+    lines at either end of the protected parts, and the words in a mark are not compared.
     """
     lines = proposed.splitlines(keepends=True)
     found = _marks(lines)
@@ -90,7 +91,7 @@ def splice(pristine: Sections, proposed: bytes) -> Sections:
 
 
 def _marks(lines: list[bytes]) -> list[tuple[int, str]]:
-    """Return the marks in order, each with its line from 1 on."""
+    """Return the marks in order, each as its line number from 1 on and its name."""
     found = []
     for number, line in enumerate(lines, 1):
         if mark := _MARK.match(line):
@@ -99,5 +100,5 @@ def _marks(lines: list[bytes]) -> list[tuple[int, str]]:
 
 
 def _plain(text: bytes) -> list[bytes]:
-    """Return the lines as they are compared: marks without their words."""
+    """Return the lines in the form in which they are compared: marks without their words, no blanks at line ends."""
     return [mark[0] if (mark := _MARK.match(line)) else line.rstrip() for line in text.strip().splitlines()]

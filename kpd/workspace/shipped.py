@@ -12,7 +12,7 @@ Kind = Literal["tasks", "skills", "memory", "config.toml.example"]
 
 
 def shipped(kind: Kind) -> Path:
-    """Return where the shipped `kind` lies: inside the installed package, else at the top of the checkout."""
+    """Return the path of the shipped `kind`: inside the installed package, else at the top of the checkout."""
     package = Path(kpd.__file__).resolve().parent
     installed = package / "shipped" / kind
     return installed if installed.exists() else package.parent / kind

@@ -13,7 +13,7 @@ from kpd.workspace.strict import Count, Document, Few, Filled, NotNegative, Perc
 
 @dataclass(frozen=True, slots=True)
 class TaskSection:
-    """`context` are protected files that an agent is shown besides; None leaves that to their names."""
+    """The [task] table. `context` are further protected files that an agent is shown; None: chosen by their names."""
 
     name: Text
     language: Text
@@ -24,7 +24,7 @@ class TaskSection:
 
 @dataclass(frozen=True, slots=True)
 class BuildSpec:
-    """`flags` are the compiler flags that hold for every candidate; its own come from its files."""
+    """The [build] table. `flags` are the compiler flags of every candidate; its own flags come from its files."""
 
     flags: tuple[str, ...] = ()
     limit_s: Seconds = 60.0
@@ -32,11 +32,11 @@ class BuildSpec:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """An output is right when |y - oracle| <= atol + rtol * |oracle|, for each of `seeds` secret seeds.
+    """The [check] table: an output is correct if |y - oracle| <= atol + rtol * |oracle|, for each of `seeds` seeds.
 
-    A task with its own benchmark may bring a `command` for it: all is right when it exits with 0 and the last JSON
-    object on its stdout says {"ok": true}. With `sanitizer` what is about to be accepted runs once under NVIDIA's
-    compute-sanitizer, if it is in CUDA.
+    The seeds are secret. A task with its own benchmark may bring a `command` instead: the candidate is correct when it
+    exits with 0 and the last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once
+    under NVIDIA's compute-sanitizer before it is accepted.
     """
 
     seeds: Few = 3
@@ -49,10 +49,10 @@ class CheckSpec:
 
 @dataclass(frozen=True, slots=True)
 class BenchSpec:
-    """`quads` are the A B B A groups that one process times for each case.
+    """The [bench] table. `quads` are the A B B A groups that one process times for each case.
 
-    `command` is the task's own benchmark instead: one run of it may take `limit_s`, and the key `score` of the JSON
-    object that it prints says how good the candidate is; `direction` says which scores are better.
+    `command` is the task's own benchmark instead: one run of it may take `limit_s` seconds, and the key `score` of the
+    JSON object that it prints says how good the candidate is; `direction` says which scores are better.
     """
 
     quads: Few = 64
@@ -64,7 +64,7 @@ class BenchSpec:
 
 @dataclass(frozen=True, slots=True)
 class FinalSpec:
-    """The task's own benchmark over cases that are held out: for a candidate that is about to be accepted."""
+    """The [final] table: the task's own benchmark over held-out cases, for a candidate that is about to be accepted."""
 
     command: Text | None = None
     limit_s: Seconds = 60.0
@@ -72,10 +72,10 @@ class FinalSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProfileSpec:
-    """`kernel` is a regular expression for the names of the kernels to profile; without it all of them are.
+    """The [profile] table. `kernel` is a regular expression for the kernels to profile; without it all are profiled.
 
-    `command` is what is profiled of a task with its own benchmark, instead of that; of a `marked` one only what it
-    launches between cudaProfilerStart and cudaProfilerStop.
+    `command` is profiled in place of the task's own benchmark; if it is `marked`, only what it launches between
+    cudaProfilerStart and cudaProfilerStop.
     """
 
     kernel: Text | None = None
@@ -86,7 +86,7 @@ class ProfileSpec:
 
 @dataclass(frozen=True, slots=True)
 class BudgetSpec:
-    """What this task asks for instead of config.toml's [run]; None leaves it as it is."""
+    """The [budget] table: limits of this task in place of config.toml's [run]; None keeps those."""
 
     iterations: Count | None = None
     patience: Count | None = None
@@ -107,7 +107,7 @@ class RooflineSection:
 
 @dataclass(frozen=True, slots=True)
 class RooflineSpec:
-    """Bytes moved and operations done by one call, over the dims of a case; None where the task does not say."""
+    """The bytes moved and operations done by one call, as expressions over the dims of a case; None where not given."""
 
     bytes: expr.Expression | None = None
     flops: expr.Expression | None = None
@@ -115,7 +115,7 @@ class RooflineSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskFile:
-    """task.toml as it is written."""
+    """The content of task.toml as it is written."""
 
     task: TaskSection
     build: BuildSpec = field(default_factory=BuildSpec)
@@ -141,7 +141,7 @@ def refuse(
     commands: Mapping[str, str | None],
     device: str,
 ) -> None:
-    """Raise ConfigError for a command that is missing, out of place, or runs what an agent may edit.
+    """Check the commands of task.toml. Raises ConfigError where one is missing, out of place, or runs an editable file.
 
     `bring` says whether tasks in this language bring their own benchmark. `commands` are those of task.toml by their
     table: check, bench, final, profile. `device` is that of [need].

@@ -37,9 +37,9 @@ Filled = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 
 
 class ConfigError(WorkspaceError):
-    """A file that people write is wrong. `line` counts from 1; 0 means the file as a whole.
+    """An error in a file that people write. `line` counts from 1; 0 means the file as a whole.
 
-    `message` begins with the place, `what` is the same without it.
+    `message` begins with the place; `what` is the same text without it.
     """
 
     def __init__(self, path: Path, line: int, message: str, remedy: str = "") -> None:
@@ -52,7 +52,7 @@ class ConfigError(WorkspaceError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A TOML file as read, which still knows where its keys stand."""
+    """A TOML file with its text, so that an error can name the line of a key."""
 
     path: Path
     text: str
@@ -60,7 +60,7 @@ class Document:
 
     @classmethod
     def read(cls, path: Path) -> "Document":
-        """Raise ConfigError for a missing, unreadable, oversized or malformed file."""
+        """Read and parse a TOML file. Raises ConfigError where it is missing, unreadable, too large or malformed."""
         raw = _bytes(path)
         try:
             text = raw.decode("utf-8-sig")
@@ -71,8 +71,8 @@ class Document:
         except tomli.TOMLDecodeError as err:
             twice = _DECLARED.fullmatch(err.msg)
             name = ".".join(re.findall(r"'([^']*)'", twice[1])) if twice else ""
-            what = f"[{name}] stands twice" if twice else f"{err.msg[:1].lower()}{err.msg[1:]} at column {err.colno}"
-            remedy = "put both into one" if twice else "strings need quotes, and a key may stand once"
+            what = f"[{name}] appears twice" if twice else f"{err.msg[:1].lower()}{err.msg[1:]} at column {err.colno}"
+            remedy = "merge the two into one" if twice else "strings need quotes, and a key may appear only once"
             raise ConfigError(path, err.lineno, f"not TOML: {what}", remedy) from err
         except RecursionError as err:
             raise ConfigError(path, 0, "nested too deeply", "no value needs more than three levels") from err
@@ -85,26 +85,26 @@ class Document:
         return document
 
     def convert(self, kind: type[T]) -> T:
-        """Return the whole file as dataclass `kind`. Raises ConfigError for an unknown key or a wrong type."""
+        """Convert the whole file to the dataclass `kind`. Raises ConfigError for an unknown key or a wrong type."""
         return typing.cast(T, self._value(self.table, kind, ()))
 
     def part(self, value: object, kind: type[T], *keys: str) -> T:
-        """Return a table of the file that stands at `keys`, as dataclass `kind`. Raises ConfigError."""
+        """Convert a table of the file, the one at `keys`, to the dataclass `kind`. Raises ConfigError."""
         return typing.cast(T, self._value(value, kind, keys))
 
     def unknown(self, key: str, is_table: bool, known: Iterable[str], *keys: str) -> ConfigError:
-        """Return the error for a key that a table has and should not; `keys` lead to the table."""
+        """Return the error for an unknown key in the table at `keys`; its remedy names the closest known key."""
         where = f" in [{'.'.join(keys)}]" if keys else ""
         what = "table" if is_table else "key"
         return self.error(f"unknown {what} {key!r}{where}", nearest(key, known), *keys, key)
 
     def line(self, *keys: str) -> int:
-        """Return the line on which the key stands, or the nearest table around it; 0 when none of them does."""
+        """Return the line number of the key, else of the nearest table around it; 0 where none is found."""
         lines = dict(_statements(self.text))
         return next((lines[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in lines), 0)
 
     def error(self, message: str, remedy: str, *keys: str) -> ConfigError:
-        """Return an error that stands at the line of `keys`."""
+        """Return an error located at the line of `keys`."""
         return ConfigError(self.path, self.line(*keys), message, remedy)
 
     def _value(self, value: Any, kind: Any, keys: Keys) -> Any:
@@ -137,12 +137,12 @@ class Document:
 
 
 def read_toml(path: Path, kind: type[T]) -> T:
-    """Return the file as dataclass `kind`; keys it does not give take the class's defaults. Raises ConfigError."""
+    """Read a TOML file as the dataclass `kind`; missing keys take the class's defaults. Raises ConfigError."""
     return Document.read(path).convert(kind)
 
 
 def misfit(given: Mapping[str, Any], kind: type) -> str:
-    """Return which of these values cannot be a field of dataclass `kind`, or what is missing, in words; empty if all fit."""
+    """Describe the first value that cannot be a field of dataclass `kind`, or a missing one; empty if all fit."""
     hints = typing.get_type_hints(kind, include_extras=True)
     for name, value in given.items():
         try:
@@ -155,7 +155,7 @@ def misfit(given: Mapping[str, Any], kind: type) -> str:
 
 
 def _deepest(place: str, value: Any, kind: Any) -> tuple[str, Any, Any]:
-    """Return which value does not fit, of a table the first one: its place, the type it is to be, and itself."""
+    """Find the value that does not fit, in a table its first such entry. Return its place, wanted type and value."""
     base = _base(kind)
     if isinstance(value, dict) and typing.get_origin(base) in (dict, Mapping):
         of = typing.get_args(base)[1]
@@ -179,7 +179,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _wide(value: Any, keys: Keys) -> Iterator[Keys]:
-    """The keys of integers that TOML has no room for: Python would take them, and fail later where it prints them."""
+    """Yield the keys of integers outside TOML's 64 bits: Python would read them, and fail later in printing them."""
     match value:
         case int() if not -(1 << 63) <= value < 1 << 63:
             yield keys
@@ -192,7 +192,10 @@ def _wide(value: Any, keys: Keys) -> Iterator[Keys]:
 
 
 def _statements(text: str) -> Iterator[tuple[Keys, int]]:
-    """Each key of a well-formed document with its first line; later ones win, as only arrays of tables repeat."""
+    """Yield each key of a well-formed document with the line where it begins.
+
+    A key may come more than once only in arrays of tables; callers then use the last one.
+    """
     header: Keys = ()
     start, pending = 1, ""
     for number, line in enumerate(text.split("\n"), 1):
@@ -245,7 +248,7 @@ _WORDS: dict[Any, str] = {
 
 
 def wanted(kind: Any) -> str:
-    """Return what a value of this type may be, in words: `an integer, at least 1`."""
+    """Describe, in words, the values that this type allows: `an integer, at least 1`."""
     if choices := _choices(kind):
         return " or ".join(f'"{choice}"' for choice in choices)
     base = _base(kind)
@@ -258,7 +261,7 @@ def wanted(kind: Any) -> str:
 
 
 def _to_give(keys: Keys, kind: Any) -> str:
-    """Return what to write for a key that is missing."""
+    """Describe, in words, what to write for a missing key."""
     base = _base(kind)
     if not dataclasses.is_dataclass(base):
         return f"give {wanted(kind)}"
@@ -300,7 +303,7 @@ def _name(keys: Keys) -> str:
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """Return what may have been meant by a word that is not known, in words; empty without any known one."""
+    """Suggest, in words, the known name closest to `word`, else list the known ones; empty where none are known."""
     import difflib  # only an error needs it
 
     names = list(known)

@@ -39,7 +39,7 @@ IGNORED = (".*", "*~", "#*#", "*.orig", "*.bak", "*.tmp", "__pycache__")
 
 
 class TaskError(ConfigError):
-    """A task folder is refused; the message says why, and the daemon goes on without it."""
+    """The error that a task folder is refused; the message says why, and the daemon goes on without the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,10 @@ def load_task(folder: Path) -> Task:
 
 
 def find_tasks(ws: Workspace) -> dict[str, Path]:
-    """Return every task by name, loadable or not; the workspace's own stand before shipped ones of the same name."""
+    """Return the folder of every task by name, loadable or not.
+
+    A task of the workspace replaces a shipped one of the same name.
+    """
     found: dict[str, Path] = {}
     for base in (shipped("tasks"), ws.tasks):
         folders = base.iterdir() if base.is_dir() else ()
@@ -93,7 +96,7 @@ def find_tasks(ws: Workspace) -> dict[str, Path]:
 
 
 def card(task: Task) -> TaskCard:
-    """Return the task in brief; `tunable` counts the points of its [tune] space, 0 without one."""
+    """Summarise the task for lists; `tunable` counts the points of its [tune] space, 0 without one."""
     points = prod(len(values) for values in task.tune.values()) if task.tune else 0
     score = task.bench.score if task.bench.command else "us"
     return TaskCard(
@@ -102,12 +105,12 @@ def card(task: Task) -> TaskCard:
 
 
 def ignored(name: str) -> bool:
-    """Return whether a file or folder of this name is no part of a task: hidden, or an editor's backup."""
+    """Return whether a file or folder of this name does not belong to a task: hidden, or an editor's backup."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
 
 
 def copy_task(folder: Path, to: Path) -> None:
-    """Copy a task's folder, without what is no part of it. Raises OSError."""
+    """Copy a task's folder, without the files that `ignored` names. Raises OSError."""
     shutil.copytree(folder, to, ignore=lambda _, names: {name for name in names if ignored(name)}, dirs_exist_ok=True)
 
 
@@ -177,7 +180,7 @@ def _editable(folder: Path, document: Document, names: tuple[str, ...], judges: 
         except OutsideFolder as err:
             raise wrong(f"editable path {err}", "name a file inside the task's folder") from err
         if names.count(name) > 1:
-            raise wrong(f"editable file {name!r} stands twice", "name it once")
+            raise wrong(f"editable file {name!r} appears twice", "name it once")
         if name in judges:
             raise wrong(f"editable file {name!r} judges the candidate", "leave it out: it is always protected")
         if not EDITABLE.fullmatch(name) or any(ignored(part) for part in name.split("/")):
@@ -202,7 +205,7 @@ def _context(document: Document, given: tuple[str, ...] | None, protected: tuple
 
 
 def _sectioned(folder: Path, files: tuple[str, ...], editable: tuple[str, ...], language: Language) -> str:
-    """Return the one editable file that holds kernel and harness, empty where each is a file. Raises TaskError."""
+    """Return the editable file that holds kernel and harness; empty where each has its own file. Raises TaskError."""
     found = {name: (folder / name).read_bytes() for name in editable if name.endswith(language.sectioned)}
     found = {name: data for name, data in found.items() if sections.marked(data)}
     if not found:
@@ -234,9 +237,9 @@ def _profile(document: Document, spec: ProfileSpec) -> ProfileSpec:
 
 
 def task_files(folder: Path) -> Iterator[str]:
-    """Every file of the task, sorted within a folder. A link may only lead to a file of the same task.
+    """Yield the path of every file of the task, sorted within each folder.
 
-    Raises TaskError.
+    Raises TaskError where there are too many files, or where a link leads to anything but a file of the same task.
     """
     count = 0
     home = folder.resolve()

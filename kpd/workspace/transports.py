@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BadKey(Exception):
-    """A key of a table [hosts.*] that does not do for its transport: the key, what is wrong with it, what helps."""
+    """The error that a key of a [hosts.*] table does not fit the transport: the key, the fault, and the remedy."""
 
     def __init__(self, key: str, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class BadKey(Exception):
 
 
 def needs_address(host: "HostConfig") -> None:
-    """A transport's check: `address` must be what `ssh` takes. Raises BadKey."""
+    """Check that `address` is one that `ssh` takes, for a transport that needs one. Raises BadKey."""
     if not host.address:
         raise BadKey("address", "is missing", "give what `ssh` takes: an alias of ~/.ssh/config or user@host")
     try:
@@ -37,10 +37,10 @@ def needs_address(host: "HostConfig") -> None:
 class TransportKind:
     """A transport as it is registered: an entry point of the group `kpd.transports` leads to one.
 
-    `make` gets a host's name, its table and the workspace, and returns a `kpd.hosts.link.Transport`; what it needs it
-    had better import itself, because whoever reads config.toml imports its module. `keys` is a frozen dataclass of what
-    a table may hold for this transport besides what all may: one is made of it as `HostConfig.options`. `check` raises
-    BadKey. With `here` its hosts are this machine: its paths and users are known, and its CPU is that of host local.
+    `make` gets a host's name, its table and the workspace, and returns a `kpd.hosts.link.Transport`. It should import
+    what it needs itself, because reading config.toml imports its module. `keys` is a frozen dataclass of the keys that
+    only this transport has in a table; an instance of it becomes `HostConfig.options`. `check` raises BadKey. With
+    `here` its hosts are this machine: its paths and users are known, and its CPU is that of host local.
     """
 
     make: Callable[[str, "HostConfig", Workspace], Any]
@@ -61,8 +61,8 @@ TRANSPORTS = EntryPointGroup("kpd.transports", _checked)
 
 
 def is_here(kind: str) -> bool:
-    """Return whether hosts with this transport are this machine. One that is broken, or not there any more, is not."""
+    """Return whether hosts with this transport are this machine; False where it is broken or not installed."""
     try:
         return (found := TRANSPORTS.get(kind)) is not None and found.here
-    except PlugInError:  # told as the reason why the host is down
+    except PlugInError:  # reported as the reason why the host is down
         return False

@@ -21,12 +21,13 @@ def always(view: View) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One of the app's own with `why_not`, the reason why it cannot be taken now, or nothing; or an operation.
+    """An action of the UI: one of the app's own, or an operation of the daemon.
 
-    `pick` makes the operation, once `ask` was answered, if there is a question, or with what was changed in `form`.
-    `answer` says what came of it in place of the operation itself, and because that may take a while, the operator is
-    told that it is under way. `rank` is its place in the footer, 0 for none; one that is `rare` is left out there while
-    it cannot be taken.
+    For one of the app's own, `why_not` returns why it cannot be taken now, or an empty text. For an operation, `pick`
+    makes it from the view and the answer to `ask`, if there is a question; or `form` changes its arguments. `answer`
+    makes the message from the daemon's answer, in place of the operation's own; because that may take a while, the
+    operator is told that it is under way. `rank` is the place in the footer, 0 for none; a `rare` action is left out
+    there while it cannot be taken.
     """
 
     id: str
@@ -61,7 +62,7 @@ def reason(action: Action, view: View) -> str:
 
 
 def _refusal(op: Operation[Any], view: View) -> str:
-    """Return what the daemon would say, too."""
+    """Return why the daemon would refuse the operation; after a run has ended, also what "follow" would show."""
     why: DaemonError | None
     try:
         why = op.why_not(view.state, op.target(view.state))
@@ -76,5 +77,5 @@ def _refusal(op: Operation[Any], view: View) -> str:
 
 
 def no_link(view: View) -> str:
-    """Return what brings the link back depends on where the daemon is."""
+    """Return the sentence that there is no link, with the remedy that fits where the daemon runs."""
     return f"no link to the daemon: {clean(view.link.remedy) or '`kpd start` brings it back'}"

@@ -23,7 +23,7 @@ def profiled(result: Any) -> StatusMessage:
 
 
 def hosts_now(result: Any) -> StatusMessage:
-    """Return how the hosts are that the daemon has just looked at."""
+    """Return a message on the state of the hosts that the daemon has just checked."""
     try:
         cards = decode(encode(result["hosts"]), tuple[HostCard, ...])
     except (CodecError, KeyError, TypeError):

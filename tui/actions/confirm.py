@@ -18,7 +18,7 @@ from tui.model.view import View
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """`entry` names a line to be typed (None: nothing is); an empty one is no answer while it is `required`."""
+    """A question before an action. `entry` labels a line to type (None: no line), not to be empty if `required`."""
 
     title: str
     text: tuple[str, ...]
@@ -54,7 +54,7 @@ def skip(view: View) -> Confirmation:
 
 
 def gate(view: View) -> Confirmation | None:
-    """Return only where switching it off lets a candidate go on that nobody has said yes to."""
+    """Return the question before the review gate is switched off while a candidate waits for approval; else None."""
     run = view.run
     assert run is not None
     if not run.approve or (now := waiting(run)) is None:
@@ -88,7 +88,7 @@ def accept(view: View) -> Confirmation:
 
 
 def for_review(view: View) -> list[TreePosition]:
-    """Return the candidates that wait for a person: the selected one alone if it is one of them."""
+    """Return the candidates that wait for a person: only the selected one if it is among them, else all."""
     found = [TreePosition(run.task, run.id, it.number) for run in view.state.begun if (it := waiting(run)) is not None]
     return [view.at] if view.at in found else found
 
@@ -128,7 +128,7 @@ def trust(view: View) -> Confirmation:
 
 
 def _files(view: View, run: Run) -> list[str]:
-    """Return which files of the task folder change."""
+    """Return lines that say which files of the task folder change, and which stay the same."""
     proposed = view.shown.detail.proposed
     if proposed is None:
         return [f"Written to the task folder: {', '.join(map(clean, view.editable)) or 'its editable files'}."]
@@ -139,7 +139,7 @@ def _files(view: View, run: Run) -> list[str]:
 
 
 def overwrite(message: str, remedy: str) -> Confirmation:
-    """After a refused rollback: go on at the price of the operator's own edit."""
+    """Return the question after a refused rollback: whether to go on and replace the operator's own edit."""
     lost = (
         "Rolling back anyway replaces what the task folder holds now; kpd keeps a copy of the edit in the run's folder."
     )
@@ -148,7 +148,7 @@ def overwrite(message: str, remedy: str) -> Confirmation:
 
 
 def words(kind: type[Operation[Any]], key: Key) -> Callable[[View], Confirmation] | None:
-    """Return the question of an operation that takes words and has no question of its own."""
+    """Return a function that asks for the text of an operation; None where the operation takes no text."""
     if not (name := words_of(kind)):
         return None
     said = spoken(fields(kind)[name])
@@ -171,13 +171,16 @@ def memo(view: View) -> Confirmation:
 
 
 def memo_target(view: View) -> str:
-    """Return the iteration a memo would go to: the one the operator went to, else their own that still lacks one."""
+    """Return the iteration that a memo would be for: the selected one, or an operator's that lacks one.
+
+    While the screen follows the newest iteration, the one that lacks a memo goes first.
+    """
     chosen = view.ref if view.iteration is not None else ""
     return (memo_wanted(view) or chosen) if view.following else (chosen or memo_wanted(view))
 
 
 def memo_wanted(view: View) -> str:
-    """Return the newest operator iteration without a person's memo, in a run that has begun; else in the selected one."""
+    """Return the newest operator iteration of a begun run, else of the selected run, if it has no memo by a person."""
     for run in view.begun or (view.run,):
         newest = next((it for it in reversed(run.iterations) if it.agent == EDIT), None) if run else None
         if run is not None and newest is not None and lacks_memo(newest):
@@ -186,5 +189,5 @@ def memo_wanted(view: View) -> str:
 
 
 def lacks_memo(it: Iteration) -> bool:
-    """Return whether an operator iteration has no memo but the one that kpd made up from its diff."""
+    """Return whether nobody has written a memo for an operator iteration: it has only kpd's own, from the diff."""
     return not it.memo_given

@@ -13,9 +13,9 @@ Kind = Literal["count", "number", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`name` is the command's argument, `value` what holds now, and `least` the smallest number there is.
+    """A field of a form: `name` is the command's argument, `value` the present value, `least` the smallest number.
 
-    An entry that was emptied becomes `none`; where that is None, it leaves all as it is.
+    An entry that was emptied becomes `none`; where that is None, an empty entry changes nothing.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Fields with what holds now; `yes` says what enter does."""
+    """Fields with their present values; `yes` says what enter does."""
 
     title: str
     text: tuple[str, ...]
@@ -38,11 +38,11 @@ class Form:
 
 
 class BadEntry(ValueError):
-    """An entry that is none; the message says which, and what would be one."""
+    """The error that an entry has no valid value; the message names the field, and what would be valid."""
 
 
 def changed(form: Form, entries: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments that differ from what holds now. Raises BadEntry."""
+    """Return the arguments whose entries were changed. Raises BadEntry where an entry has no valid value."""
     found = {}
     for field, entry in zip(form.fields, entries, strict=True):
         text = entry.strip()

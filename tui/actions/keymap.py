@@ -12,33 +12,32 @@ from tui.actions.table import ACTIONS, BY_ID
 
 
 def _of_character(character: str) -> str:
-    """Textual's name of the key that makes it: `question_mark`."""
-    if character == ",":  # which would stand between two keys
+    """Return Textual's name of the key that types this character: `question_mark`."""
+    if character == ",":  # a comma separates keys
         return "comma"
     return next(iter(Binding.make_bindings([Binding(character, "")]))).key
 
 
 VISIBLE = frozenset(_of_character(chr(code)) for code in range(ord("!"), ord("~") + 1))
 NAMED = frozenset(key.value for key in Keys if key.value.isidentifier()) - {"return"}
-"""Keys that have a name only; Textual tells no `return` from `enter`."""
+"""Keys that have only a name; to Textual `return` and `enter` are the same."""
 MODIFIERS = frozenset(("alt", "ctrl", "hyper", "meta", "shift", "super"))
 MOVES = frozenset((
     "up", "down", "left", "right", "pageup", "pagedown", "ctrl+pageup", "ctrl+pagedown", "home", "end",
     "enter", "j", "k",
 ))  # fmt: skip
-"""What a pane does itself while the keyboard is in it: an act would have the key elsewhere only."""
+"""Keys that a pane handles itself while the keyboard is in it: an action would have them only elsewhere."""
 SAME = {"ctrl+h": "backspace", "ctrl+i": "tab", "ctrl+j": "enter", "ctrl+m": "enter",
         "ctrl+left_square_bracket": "escape", "ctrl+space": "ctrl+@"}  # fmt: skip
-"""What most terminals send for these."""
+"""The keys that most terminals send for these."""
 STEPS = frozenset("nN")
-"""The log steps through matches with these, and is asked before the app; it has a key of its own for `follow` alone."""
+"""Keys that go through matches in the log; `follow`, which has a binding there, too, cannot have them."""
 
 
 def keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Return the keys as Textual names them, by the act's id, and what to say of what was refused, if anything was.
+    """Return the operator's keys by action id, as Textual names them, and a message on those that were refused.
 
-    An act whose key is refused keeps its usual one: so none is ever left without a key, or with one that does another
-    thing.
+    An action whose key is refused keeps its usual one, so no action is ever without a key or shares one.
     """
     keys: dict[str, str] = {}
     refused: list[str] = []
@@ -61,7 +60,7 @@ def keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], str]:
 
 
 def _own(id: str, text: str) -> tuple[str, str]:
-    """Return the keys of one act as Textual names them; else why it cannot have them."""
+    """Return the keys of one action as Textual names them, or the reason why it cannot have them."""
     if id not in BY_ID:
         return "", f"no action is called {id!r}; ? lists them all"
     found: list[str] = []
@@ -79,14 +78,14 @@ def _own(id: str, text: str) -> tuple[str, str]:
 
 
 def _named(text: str) -> str:
-    """Textual's name of a key as people write it: `ctrl+p`, `f5`, `?`; empty if there is no such key."""
+    """Return Textual's name of a key that people write `ctrl+p`, `f5` or `?`; empty if there is no such key."""
     before, _, rest = text[:-1].rpartition("+")
     modifiers, key = before.split("+") if before else [], rest + text[-1:]
     visible = key in VISIBLE or (len(key) == 1 and key.isprintable() and not key.isspace())
     if not (visible or key in NAMED) or len(set(modifiers) & MODIFIERS) < len(modifiers):
         return ""
     if modifiers and (key != key.lower() or (modifiers == ["shift"] and visible)):
-        return ""  # a terminal says the character that shift makes, and a small letter with ctrl
+        return ""  # a terminal sends the character that shift makes, and a lower-case letter with ctrl
     return "+".join([*sorted(modifiers), _of_character(key) if len(key) == 1 else key])
 
 
@@ -96,7 +95,7 @@ def _remedy(text: str) -> str:
 
 
 def _shared(keys: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the acts that would have the same key, by that key, where one of them has it of the operator."""
+    """Return the actions that would share a key, by that key, where the operator has set it for one of them."""
     holders: dict[str, list[str]] = defaultdict(list)
     for action in ACTIONS:
         for key in keys.get(action.id, action.keys).split(","):

@@ -11,7 +11,7 @@ _WRITTEN = {
 
 
 def written(keys: str, most: int = 1) -> str:
-    """Return the first `most` of Textual's key names, readable: `^p`, `?`, `esc`."""
+    """Format the first `most` of Textual's key names for people: `^p`, `?`, `esc`."""
     return " ".join(_one(key.strip()) for key in keys.split(",")[:most])
 
 

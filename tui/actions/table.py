@@ -33,7 +33,7 @@ ASKS: Mapping[str, Callable[[View], Confirmation | None]] = {
     "memo": confirm.memo,
     "trust": confirm.trust,
 }
-"""What is asked before an operation, by the id of its key."""
+"""The question before an operation, by the id of its key."""
 FORMS = {"budget": forms.budget, "agent": forms.agent}
 ANSWERS: Mapping[str, Callable[[Any], StatusMessage]] = {
     "profile": answers.profiled,

@@ -26,7 +26,7 @@ NO_RUN, NO_ITERATION = "no run is selected", "no iteration is selected"
 
 
 def pick_of(kind: type[Operation[Any]], key: Key) -> Pick:
-    """Return how this key makes its operation."""
+    """Return the function that makes the operation of this key from the selection."""
     if key.id in PICKS:
         return PICKS[key.id]
     words = words_of(kind)
@@ -55,7 +55,7 @@ def _queue(view: View, answer: str) -> Op:
 
 
 def _resume(view: View, answer: str) -> Op:
-    """Return the run that is selected; a queue that is held goes on as a whole, wherever the operator is."""
+    """Resume the selected run if it is paused; else release a queue that is held, wherever the operator is."""
     if view.run is not None and (view.run.paused or not view.state.held):
         return ResumeRun(run=view.at.run)
     return ResumeRun() if view.state.held else NO_RUN
@@ -110,7 +110,7 @@ def _edit(view: View, answer: str) -> Op:
 
 
 def _stand(view: View, answer: str) -> Op:
-    """Pinned and banned is what fired, and is chosen in the Rules tab."""
+    """Return an operation on a rule that has fired, or why there is none: the Rules tab puts in the chosen rule."""
     if view.tab != "rules":
         return "choose a rule in the Rules tab"
     if not (fired := findings(view)):
@@ -184,4 +184,4 @@ PICKS: Mapping[str, Pick] = {
     "slower": _times(0.5, SPEEDS[0], "slowest"),
     "to_beginning": lambda view, answer: PlayRecording(to="beginning"),
 }
-"""Keys that make more of the selection than its run or its iteration."""
+"""Keys whose operation needs more than the selected run or iteration."""

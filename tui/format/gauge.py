@@ -10,7 +10,7 @@ _RISING = "▁▂▃▄▅▆▇█"
 
 
 def gauge(share: float | None, cells: int) -> Content:
-    """Return `share` of 1 in `cells` cells; nothing for one that is not known. What is past the ends is drawn at them."""
+    """Draw `share` (0 to 1) as a bar of `cells` cells; blank where it is not known. Other values are clamped."""
     if share is None or not math.isfinite(share):
         return BLANK
     share = max(0.0, min(1.0, share))

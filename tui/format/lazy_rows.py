@@ -1,4 +1,4 @@
-"""A sequence of lines that are made when they are needed: a pane shows fifty of thousands."""
+"""Makes lines when they are needed: a pane shows fifty of thousands."""
 
 from collections.abc import Callable, Sequence
 from typing import overload
@@ -9,7 +9,7 @@ MOST_KEPT = 2_000
 
 
 class LazyRows(Sequence[Content]):
-    """`count` lines, of which the one at `y` is `make(y)`."""
+    """A sequence of `count` lines that are made when they are read: `make(y)` is the one at `y`."""
 
     def __init__(self, count: int, make: Callable[[int], Content]) -> None:
         self._count = count

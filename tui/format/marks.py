@@ -60,10 +60,10 @@ _CHECKS = {
 }
 
 LEGEND: tuple[tuple[Mark, str], ...] = (
-    (_OUTCOMES["accepted"], "faster beyond doubt, and by enough: the new incumbent"),
+    (_OUTCOMES["accepted"], "significantly faster, and by enough: the new incumbent"),
     (_VERDICTS["faster"], "faster, but by less than min_gain_pct or not confirmed"),
     (_VERDICTS["same"], "no difference that matters"),
-    (_VERDICTS["slower"], "slower beyond doubt"),
+    (_VERDICTS["slower"], "significantly slower"),
     (_VERDICTS["inconclusive"], "the samples do not say, even after more of them"),
     (Mark("✗", "incorrect", ".bad"), "wrong results, or it did not build or run"),
     (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
@@ -75,7 +75,7 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (_OUTCOMES["interrupted"], "stopped before its end"),
     (_OUTCOMES["infra"], "the host failed; never the candidate's fault"),
     (UP, "there is a link to the host"),
-    (DOWN, "there is none; Hosts says why, and what to do"),
+    (DOWN, "no link to the host; Hosts says why, and what to do"),
     (OFFERED, "the host shows a key that nobody has trusted yet"),
     (TAKEN, "a device whose lease another kpd has"),
     (FOREIGN, "a GPU that a process of somebody else's computes on"),
@@ -84,7 +84,7 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
 
 
 def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:
-    """Return what became of an iteration, or what it is doing."""
+    """Return the mark for an iteration's outcome, or for what it is doing."""
     if iteration.outcome is None:
         if held:
             return HELD
@@ -105,14 +105,14 @@ def _is_incorrect(iteration: Iteration) -> bool:
 
 
 def gain_of(iteration: Iteration) -> str:
-    """Return `+3.1 %` when the iteration was judged against another one, else nothing."""
+    """Return `+3.1 %` when the iteration was judged against another one, else an empty text."""
     if iteration.verdict is None or iteration.outcome == "baseline":
         return ""
     return change(iteration.verdict.gain.pct)
 
 
 def of_run(run: Run, held: bool = False) -> Mark:
-    """Return what became of a run, or what it is doing; while the queue is `held`, a run that has begun is held, too."""
+    """Return the mark for a run's outcome, or for what it is doing; one that has begun is `held` while the queue is."""
     if isinstance(run.status, Ended):
         match run.status.outcome:
             case "improved":
@@ -126,7 +126,7 @@ def of_run(run: Run, held: bool = False) -> Mark:
             case _:
                 return Mark("✗", "failed", ".bad")
     if isinstance(run.status, Queued):
-        # In a queue it is nothing out of the ordinary to wait.
+        # In a queue it is normal to wait.
         return replace(WAITING, style=QUEUED.style) if run.waiting else QUEUED
     if held:
         return HELD

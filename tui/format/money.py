@@ -6,7 +6,7 @@ from tui.format.numbers import compact, percent
 
 
 def cost(spend: Spend) -> str:
-    """Return `$0.42`; `$0.42 + ?` where some calls have no known price, `?` where none has."""
+    """Format a cost: `$0.42`; `$0.42 + ?` where some calls have no known price, `?` where none has."""
     if not spend.unpriced:
         return dollars(spend.usd)
     return "?" if spend.unpriced == spend.calls else f"{dollars(spend.usd)} + ?"
@@ -18,7 +18,7 @@ def tokens(spend: Spend) -> str:
 
 
 def told(spend: Spend) -> str:
-    """Return `$0.0312 for 8,214 tokens in 2 calls, 62 % from cache`."""
+    """Format a cost with its tokens: `$0.0312 for 8,214 tokens in 2 calls, 62 % from cache`."""
     usage = spend.usage
     calls = f" in {spend.calls:,} calls" if spend.calls > 1 else ""
     found = f"{cost(spend)} for {tokens(spend)}{calls}"
@@ -28,18 +28,18 @@ def told(spend: Spend) -> str:
 
 
 def costs(run: Run) -> bool:
-    """Return whether the run pays for a model, or is to."""
+    """Return whether the run has paid for a model, or has an agent that uses one."""
     return bool(run.spend.calls) or any(run.trait(agent).models for agent in run.agents)
 
 
 def of_limit(run: Run) -> str:
-    """Return `$0.42 of $5.00`."""
+    """Format what a run has cost, and its limit where it has one: `$0.42 of $5.00`."""
     most = run.budget.usd
     return f"{cost(run.spend)} of {dollars(most)}" if most else cost(run.spend)
 
 
 def left(run: Run, width: int) -> str:
-    """Return `$4.58 of $5.00 left`, or as much of it as fits whole into `width` cells."""
+    """Format the money that is left, `$4.58 of $5.00 left`, or a shorter form that fits into `width` cells."""
     most = run.budget.usd
     if not most:
         return "no limit"

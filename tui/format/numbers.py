@@ -7,7 +7,7 @@ MINUS = "−"
 
 
 def figure(value: float | None) -> str:
-    """Return a measured value in about four digits; a dash when there is none."""
+    """Format a measured value in about four digits; a dash when there is none."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -22,7 +22,7 @@ def figure(value: float | None) -> str:
 
 
 def compact(value: float | None) -> str:
-    """As `figure`, but a large count in three digits: `1.68M`. No longer than eight cells."""
+    """Format like `figure`, but large counts in three digits: `1.68M`. The text has eight cells at most."""
     if value is not None and math.isfinite(value):
         for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k")):
             if size <= abs(value) < 1e15:
@@ -31,14 +31,14 @@ def compact(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share, without sign: `62 %`."""
+    """Format a value in percent, without a plus sign: `62 %`."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{_signed(f'{value:,.0f}' if abs(value) >= 9.95 else f'{value:.1f}')} %"
 
 
 def change(value: float | None) -> str:
-    """Return a signed change in percent: `+3.1 %`. Large ones lose their decimals, never their digits."""
+    """Format a signed change in percent: `+3.1 %`. Large values lose their decimals, never their digits."""
     if value is None or not math.isfinite(value):
         return "–"
     text = f"{value:+.1f}" if abs(value) < 99.95 else f"{value:+,.0f}"
@@ -46,7 +46,7 @@ def change(value: float | None) -> str:
 
 
 def moved(new: float | None, old: float | None) -> str:
-    """Return how `new` differs from `old`: in percent, from tenfold on as a factor (`17.3×`), `new` where nothing was."""
+    """Format how `new` differs from `old`: in percent, from tenfold on a factor (`17.3×`), `new` where `old` is 0."""
     if old == 0 and new and math.isfinite(new):
         return "new"
     by = delta(new, old)
@@ -54,14 +54,14 @@ def moved(new: float | None, old: float | None) -> str:
 
 
 def delta(new: float | None, old: float | None) -> float | None:
-    """Return how much `new` differs from `old`, in percent of `old`."""
+    """Compute how much `new` differs from `old`, in percent of `old`; None where that is not defined."""
     if new is None or old is None or old == 0 or not (math.isfinite(new) and math.isfinite(old)):
         return None
     return (new - old) / abs(old) * 100
 
 
 def seconds(value: float | None) -> str:
-    """Return a duration: `0.42 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Format a duration in seconds: `420 ms`, `4.2 s`, `12 s`, `3 min 20 s`, `2 h 05 min`."""
     if value is None or not math.isfinite(value) or value < 0:
         return "–"
     if value < 0.995:
@@ -77,7 +77,7 @@ def seconds(value: float | None) -> str:
 
 
 def ago(value: float) -> str:
-    """Return how long ago something was, roughly: `now`, `12 s ago`, `3 min ago`, `2 h ago`, `5 days ago`."""
+    """Format an age in seconds, roughly: `now`, `12 s ago`, `3 min ago`, `2 h ago`, `5 days ago`."""
     if value < 1.5:
         return "now"
     for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
@@ -87,7 +87,7 @@ def ago(value: float) -> str:
 
 
 def clock(at: float, zone: tzinfo | None = None) -> str:
-    """Return the time of day of a moment, in the operator's own zone unless one is given."""
+    """Format a Unix time as time of day, in the local time zone unless another one is given."""
     try:
         return datetime.fromtimestamp(at, zone).strftime("%H:%M:%S")
     except (OverflowError, OSError, ValueError):

@@ -11,16 +11,16 @@ from tui.format.numbers import change, count, figure
 from tui.format.text import clean, clip
 
 MOST_WORDS = 60
-"""Cells of what a person wrote that a line about them repeats."""
+"""Cells of a person's own words in a line about them."""
 KPD, SOMEBODY = "kpd", "somebody"
 _STANDS = {"pinned": "pins", "banned": "bans", "plain": "no longer pins or bans"}
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorAct:
-    """`by` and then `does`, as in "ada@laptop:pts/3" "pauses r3", is a whole sentence; all of it is safe to show.
+    """What a person did: `by` and then `does` are a sentence, such as "ada@laptop:pts/3 pauses r3", safe to show.
 
-    `words` are the person's own, where there are any.
+    `words` are the person's own, if there are any.
     """
 
     by: str
@@ -28,7 +28,7 @@ class OperatorAct:
     words: str = ""
 
     def __str__(self) -> str:
-        """On one line."""
+        """Return the act in one line, with the person's words cut to MOST_WORDS cells."""
         words = " ".join(self.words.split())
         return self._with(clip(words, MOST_WORDS))
 
@@ -41,7 +41,7 @@ class OperatorAct:
 
 
 def operator_act(fact: Fact) -> OperatorAct | None:
-    """Return what somebody did, or None for what happened by itself or by kpd."""
+    """Return what a person did; None where the fact happened by itself or was done by kpd."""
     match fact:
         case (
             e.RunEnded(cause=Stopped(by=by))
@@ -58,7 +58,7 @@ def operator_act(fact: Fact) -> OperatorAct | None:
 
 
 def _does(fact: Fact) -> tuple[str, str]:
-    """Return what was done, and the words that it was done with."""
+    """Return a phrase for what was done, and the words that the person wrote with it."""
     match fact:
         case e.RunQueued():
             return f"queues {fact.run} of {fact.task}, by {fact.agent}", ""

@@ -8,13 +8,13 @@ from tui.format.text import clean
 
 
 def unit(state: State, run: Run) -> str:
-    """Return what its scores are in; a task that is gone is taken to be timed."""
+    """Return the unit of the run's scores; a task that no longer exists is assumed to be timed."""
     card = state.tasks.get(run.task)
     return scores.unit() if card is None else clean(scores.unit(card.score))
 
 
 def won(state: State, run: Run) -> str:
-    """Return how many times as good the incumbent is as the baseline: `1.37×`; empty where it is the baseline itself."""
+    """Format how many times as good as the baseline the incumbent is: `1.37×`; empty where it is the baseline."""
     best, baseline = run.best, run.baseline
     if best is None or baseline is None or best is baseline:
         return ""

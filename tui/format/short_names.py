@@ -1,4 +1,4 @@
-"""Short names of metrics with their units, for narrow panes."""
+"""Defines short names of metrics with their units, for narrow panes."""
 
 from kpd.model.metrics import Metric
 
@@ -76,11 +76,14 @@ SHORT = {
 
 
 def long(metric: Metric) -> str:
-    """Return the catalogue's label and unit; of a stall what the warps wait for, because its heading says that they do."""
+    """Return the catalogue's label and unit.
+
+    For a stall that is only what the warps wait for: the heading above it says that they wait.
+    """
     label = metric.brief or metric.label
     return f"{label}, {metric.unit}" if metric.unit else label
 
 
 def short(metric: Metric) -> str:
-    """At most `LONGEST` cells."""
+    """Return a name of at most `LONGEST` cells, where the table has one; else the long one."""
     return SHORT.get(metric.name) or long(metric)

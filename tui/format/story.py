@@ -17,14 +17,14 @@ _WAITS = Mark("◔", "", ".warn")
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return `faster by +3.1 % (99 %: +2.4 … +3.8), 5 processes`."""
+    """Format a verdict: `faster, +3.1 % (99 %: +2.4 … +3.8) over 5 processes`."""
     gain = verdict.gain
     span = f"{gain.confidence * 100:g} %: {_plain(gain.low)} … {_plain(gain.high)}"
     return f"{verdict.word}, {change(gain.pct)} ({span}) over {count(verdict.processes, 'process', 'processes')}"
 
 
 def sentence(fact: e.Fact) -> tuple[Mark, str]:
-    """Return how the fact reads in the journal."""
+    """Return the mark and the sentence with which a fact is shown in the log."""
     match fact:
         case e.IterationStarted():
             against = "" if fact.parent == fact.iteration else f", against {fact.run}.{fact.parent}"

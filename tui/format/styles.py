@@ -1,7 +1,7 @@
 """Defines the styles that lines name as `.name`, in the colours of the theme.
 
-They are no classes of the style sheet: Textual would match each of them anew for every widget whenever the keyboard
-goes from one to another. That was a third of the time between such a key and what it paints.
+They are not classes of the style sheet: Textual would match each of them again for every widget whenever the keyboard
+moves from one to another. That took a third of the time between such a key and its paint.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ STYLES: Mapping[str, str] = {
     "foot": "on $surface",
     "cursor": "on $panel",
     "cursor-here": "bold on $kpd-cursor",
-    # Program text: quiet colours, and a tint behind what was added or removed; + and − say the same without.
+    # Program text: quiet colours, and a tint behind added and removed lines; without it + and − say the same.
     "plus": "on $success 12%",
     "minus": "on $error 12%",
     "plus-part": "on $success 22%",
@@ -54,10 +54,10 @@ STYLES_16_COLOURS: Mapping[str, str] = {
     "minus-part": "underline",
     "match": "reverse",
 }
-"""Sixteen colours have no tints: what is chosen is reversed, a part is underlined."""
+"""Sixteen colours have no tints: a selection is reversed, a part of a line underlined."""
 
 
 def style_of(app: App[object], name: str) -> Style:
-    """Return the look of a name; KeyError if there is no such name."""
+    """Return the style of a name in the current theme. Raises KeyError if there is no such name."""
     looks = STYLES_16_COLOURS if app.current_theme.ansi else STYLES
     return app.stylesheet.parse_style(looks[name])

@@ -15,7 +15,7 @@ FOLD_INDENT = 2
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`keep` says which columns survive a narrow pane: those with the lowest number go first."""
+    """A column of a table; in a narrow pane those with the lowest `keep` are left out first."""
 
     title: str
     right: bool = True
@@ -24,11 +24,14 @@ class Column:
 
 
 Cell = str | tuple[str, str] | Content
-"""Text, text and its style, or what is styled already: that is a figure, which is never cut."""
+"""Text, text with its style, or styled content: a figure, which is never cut."""
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[Content]:
-    """Return lines of a header and one line or more a row. The first column holds text and takes what the others leave."""
+    """Return the lines of a table: a header, and one line or more for each row.
+
+    The first column holds text and takes the width that the others leave.
+    """
     shown = list(range(len(columns)))
     widths = [max([cell_len(column.title), *(_length(row[at]) for row in rows)]) for at, column in enumerate(columns)]
     while len(shown) > 2 and columns[0].least + _needed(shown, widths) > width:
@@ -48,7 +51,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int)
 
 
 def _folded(cell: Cell, width: int) -> list[Cell]:
-    """Return the text column's cell over several lines where it is long, so that nothing of it is lost."""
+    """Return the text column's cell wrapped over several lines where it is long; styled content stays in one line."""
     if isinstance(cell, Content):
         return [cell]
     text, style = (cell, "") if isinstance(cell, str) else cell

@@ -10,7 +10,7 @@ from kpd.text.foreign import LONGEST_LINE as LONGEST_LINE, clean as clean
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|min|h|[KMG]i?B(?:/s)?|GFLOP/s|MHz|W|°C)(?!\w))")
 _TIE = "\ue000"
-"""Stands for a space at which a line is not to end; no text that was made safe holds one."""
+"""Stands for a space at which no line may end; no safe text contains it."""
 
 Part = str | tuple[str, str]
 
@@ -18,7 +18,7 @@ BLANK = Content("")
 
 
 def lines_of(text: str, most: int) -> list[str]:
-    """Return the lines of `text`, each made safe, at most `most` of them."""
+    """Return the first `most` lines of `text`, each made safe to show."""
     return [clean(line) for line in text[: most * LONGEST_LINE].splitlines()[:most]]
 
 
@@ -27,14 +27,14 @@ def first_line(text: str) -> str:
 
 
 def clip(text: str, width: int) -> str:
-    """At most `width` cells of `text`, with … where something is missing."""
+    """Cut `text` to at most `width` cells, with … where something is missing."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1) + "…" if width > 1 else "…"[: max(0, width)]
 
 
 def squeezed(text: str, width: int) -> str:
-    """At most `width` cells of `text` with … in its middle: names of one family differ at their ends."""
+    """Cut `text` to at most `width` cells, with … in the middle: similar names often differ at their ends."""
     if cell_len(text) <= width or width < 3:
         return clip(text, width)
     end = text[-(width // 2) :]
@@ -44,14 +44,14 @@ def squeezed(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int, right: bool = False) -> str:
-    """Return `text` in exactly `width` cells: clipped or filled with spaces."""
+    """Return `text` in exactly `width` cells: cut, or filled with spaces."""
     clipped = clip(text, width)
     space = " " * (width - cell_len(clipped))
     return space + clipped if right else clipped + space
 
 
 def wrapped(text: str, width: int, style: str = "", indent: int = 0, most: int = 0) -> list[Content]:
-    """Return `text` (any number of lines) in lines of at most `width` cells; `most` > 0 clips what comes after.
+    """Wrap `text` (any number of lines) into lines of at most `width` cells; with `most` > 0 into no more than that.
 
     A figure and its unit stay together.
     """
@@ -65,12 +65,12 @@ def wrapped(text: str, width: int, style: str = "", indent: int = 0, most: int =
 
 
 def line(*parts: Part) -> Content:
-    """Return a line of plain and styled parts, none of it read as markup."""
+    """Join plain and styled parts into a line; none of them is read as markup."""
     return Content.assemble(*(part for part in parts if part))
 
 
 def as_fits(found: Content, more: Sequence[Part], width: int) -> Content:
-    """With those parts that fit, up to the first one that does not: what is left out is left out whole."""
+    """Append parts to `found` until one does not fit into `width` cells; it and all after it are left out."""
     for part in more:
         longer = Content.assemble(found, part)
         if longer.cell_length > width:
@@ -80,7 +80,7 @@ def as_fits(found: Content, more: Sequence[Part], width: int) -> Content:
 
 
 def beside(left: Sequence[Content], right: Sequence[Content], width: int, gap: int = 3) -> list[Content]:
-    """Return two columns: `left` in `width` cells, `right` after a gap."""
+    """Return two columns of lines: `left` in `width` cells, `right` after a gap."""
     rows = []
     for at in range(max(len(left), len(right))):
         first = left[at] if at < len(left) else Content("")

@@ -23,19 +23,19 @@ MOST_EVENTS = 500
 MOST_ACTED = 500
 """Events of a run, the newest, that are searched for what operators did."""
 LOST = ("infra", "no_daemon")
-"""Codes of errors that say nothing about the question: a lost connection, a disk."""
+"""Error codes that do not concern the question itself: a lost connection, a disk."""
 
 What = Literal["show", "diff", "events", "cost", "rules", "acts", "diary", "texts"]
 TEXTS = {"reply.md": AGENT, "build.log": "build"}
-"""Files of an iteration that say what was printed while nobody looked, and on which channel it was."""
+"""Files of an iteration with output that was printed while nobody watched, and its channel."""
 LONGEST_TEXT = 40_000
 BILLS, ACTS = -1, -2
-"""In place of an iteration's number: what was paid in a run, and what operators did in it."""
+"""Keys in place of an iteration's number: the bills of a run, and what operators did in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DetailQuery:
-    """What is asked of a place; `against` is what a diff compares it with, None for its parent."""
+    """A question about a place; `against` is what a diff compares it with, None for its parent."""
 
     what: What
     at: TreePosition
@@ -44,7 +44,7 @@ class DetailQuery:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why there is no answer."""
+    """The reason why there is no answer."""
 
     message: str
     remedy: str = ""
@@ -63,7 +63,7 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file of an iteration; `cut` where it is longer than what is here."""
+    """A file of an iteration; `cut` says that this is only its beginning."""
 
     name: str
     text: str
@@ -81,7 +81,7 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run has spent on models, by what was asked and by model; `cut` counts the calls that broke off."""
+    """The money spent on models, by purpose and by model; `cut` counts the calls that broke off."""
 
     purposes: dict[str, Spend]
     models: dict[str, Spend]
@@ -90,7 +90,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class RuleRecord:
-    """A rule, and what has come of it in all runs: candidates it fired on, iterations that aimed at it, their gains."""
+    """A rule and its record in all runs: candidates it fired on, iterations that aimed at it, and their gains."""
 
     id: str
     fired: int
@@ -104,10 +104,10 @@ class RuleRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedDetails:
-    """The answers for one iteration, `cost` for a run as such; None where none has come yet.
+    """The answers for one iteration, and `cost` for the run; None where there is no answer yet.
 
-    `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events. `diary`
-    is the daemon's own log, its newest lines; `texts` are those of TEXTS that the iteration has.
+    `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events; `diary`
+    are the newest lines of the daemon's own log; `texts` are those files in TEXTS that the iteration has.
     """
 
     show: Show | Problem | None = None
@@ -132,7 +132,7 @@ Answer = (
 
 @dataclass(slots=True)
 class _Kept:
-    """`of` is the newest message that the answer knows of, `asking` that of the question under way."""
+    """An answer: `of` is the number of the newest message that it includes, `asking` that of the question under way."""
 
     value: Any
     of: int
@@ -140,7 +140,7 @@ class _Kept:
 
 
 class Details:
-    """Answers, each good until the next event that bears on it; an outdated one is shown until a new one is there."""
+    """The daemon's answers, each valid until an event changes it; an outdated one is shown until the next is there."""
 
     def __init__(self) -> None:
         self._kept: dict[DetailQuery, _Kept] = {}
@@ -149,7 +149,7 @@ class Details:
         """Which message was the newest that bears on a subject, counting from `_since`, that of the last snapshot."""
 
     def hear(self, message: Push) -> None:
-        """Note which answers a message outdates; a fresh snapshot outdates all of them."""
+        """Note which answers a message makes outdated; a new snapshot does so to all of them."""
         self._heard += 1
         if isinstance(message, State):
             self._since = self._heard
@@ -169,7 +169,7 @@ class Details:
                 self._changed[_EVERYWHERE] = self._heard
 
     def forget_problems(self) -> None:
-        """A new connection may answer what the old one could not."""
+        """Forget questions that got no answer, and ask again those under way: a new connection may answer them."""
         self._kept = {key: kept for key, kept in self._kept.items() if not isinstance(kept.value, Problem)}
         for kept in self._kept.values():
             kept.asking = -1
@@ -177,7 +177,7 @@ class Details:
     def shown(
         self, at: TreePosition, against: TreePosition | None = None, mark: TreePosition | None = None
     ) -> LoadedDetails:
-        """Return what is known of `at`, its diff being the one against `against`; and of the iteration at `mark`."""
+        """Return the known answers about `at`, with the diff against `against`, and about the iteration at `mark`."""
         return LoadedDetails(
             self._value(DetailQuery("show", at)),
             self._value(DetailQuery("diff", at, against)),
@@ -191,7 +191,7 @@ class Details:
         )
 
     def wants(self, question: DetailQuery) -> bool:
-        """Return whether this must be asked for now; from then on it counts as being asked."""
+        """Return whether this question must be asked now; if so, it counts as under way from then on."""
         key = _key(question)
         if key is None:
             return False
@@ -202,7 +202,7 @@ class Details:
         return wanted
 
     async def ask(self, feed: Feed, question: DetailQuery) -> bool:
-        """Ask, and keep the answer or the reason why there is none; whether it is the first to this question."""
+        """Ask the daemon, and keep its answer or the problem. Return whether it is the first to this question."""
         key = _key(question)
         assert key is not None
         news = self._news(key)
@@ -213,7 +213,7 @@ class Details:
             value = await _answer(feed, question)
         except DaemonError as err:
             if err.code in LOST and kept.value is not None:
-                return False  # what was known stays in sight, and the next connection asks again
+                return False  # the old answer stays, and the next connection asks again
             value = Problem(err.message, err.remedy)
         except CodecError as err:
             value = Problem(f"the daemon's answer cannot be read: {err}", "use one version of kpd")
@@ -224,7 +224,7 @@ class Details:
         return first
 
     def _news(self, key: DetailQuery) -> int:
-        """Return the message that an answer must not be older than."""
+        """Return the number of the message that an answer must not be older than."""
         return self._changed.get(_subject(key), self._since)
 
     def _value(self, question: DetailQuery) -> Any:
@@ -237,7 +237,7 @@ _EVERYWHERE, _DAEMON = ("", -1), ("", -2)
 
 
 def _key(question: DetailQuery) -> DetailQuery | None:
-    """Under which an answer is kept; None where there is nothing to ask."""
+    """Return the key under which an answer is kept; None where there is nothing to ask."""
     at = question.at
     match question.what:
         case "cost":
@@ -252,7 +252,7 @@ def _key(question: DetailQuery) -> DetailQuery | None:
 
 
 def _subject(key: DetailQuery) -> tuple[str, int]:
-    """Return what the answer is about: as soon as that changes, it is outdated."""
+    """Return what the answer depends on: when that changes, the answer is outdated."""
     match key.what:
         case "rules":
             return _EVERYWHERE
@@ -293,7 +293,7 @@ async def _answer(feed: Feed, question: DetailQuery) -> Answer:
 
 
 async def _text(feed: Feed, at: TreePosition, name: str) -> Text | None:
-    """Return its beginning, as far as LONGEST_TEXT; None where the iteration has no such file."""
+    """Read the first LONGEST_TEXT characters of a file of the iteration; None where it has no such file."""
     try:
         answer = await feed.query("file", iteration=at.ref, name=name)
     except DaemonError as err:

@@ -6,13 +6,13 @@ from kpd.subscription import DaemonError
 from tui.model.feed import Feed
 
 EVERY_S = 3.0
-"""From one answer's question to the next."""
+"""Seconds from one question to the next."""
 CANNOT = ("usage", "unknown")
-"""Codes of errors that say that the daemon is too old for the question, or the host is gone."""
+"""Error codes that mean that the daemon is too old for the question, or that the host no longer exists."""
 
 
 class DeviceStatusPoller:
-    """The newest look at each host; what a daemon cannot answer is not asked again over the same connection."""
+    """The newest status of each host. What a daemon cannot answer is not asked again over the same connection."""
 
     def __init__(self) -> None:
         self.looks: dict[str, HostStatus] = {}
@@ -20,7 +20,7 @@ class DeviceStatusPoller:
         self._never: set[tuple[int, str]] = set()
 
     async def ask(self, feed: Feed, host: str) -> bool:
-        """Look at the host, unless that is under way; whether there is anything new to show."""
+        """Ask for the host's status, unless a question is under way. Return whether there is anything new to show."""
         if host in self._asking or (id(feed), host) in self._never:
             return False
         self._asking.add(host)
@@ -35,6 +35,6 @@ class DeviceStatusPoller:
             return False
         finally:
             self._asking.discard(host)
-        # Whoever reads the old looks goes on doing so: a view is frozen.
+        # A new mapping: views that hold the old one are frozen.
         self.looks = {**self.looks, **{look.host: look for look in found}}
         return bool(found)

@@ -33,7 +33,7 @@ Connect = Callable[[], Awaitable[Feed]]
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """Whether the daemon is there, and if not, why and what to do about it."""
+    """The state of the link to the daemon; where it is down, the reason and the remedy."""
 
     state: Literal["connecting", "up", "down"] = "connecting"
     message: str = ""
@@ -46,7 +46,10 @@ def dialling(
     live: LiveOutput = "full",
     explain: Callable[[DaemonError], DaemonError] = lambda err: err,
 ) -> Connect:
-    """Connect to the daemon at `socket`, which is asked for each time, as the operator at this terminal."""
+    """Return a function that connects to the daemon, as the operator at this terminal.
+
+    It calls `socket` for the path each time.
+    """
 
     async def connect() -> Feed:
         try:
@@ -70,9 +73,9 @@ async def follow(
     linked: Callable[[LinkState, Feed | None], None],
     first_wait: float = FIRST_WAIT_S,
 ) -> None:
-    """Hand every message to `hear`, reconnecting for ever; `seen` is the last event's number.
+    """Pass every message to `hear`, and reconnect for ever; `seen` returns the number of the last event.
 
-    `linked` is told about each change of the link, with the feed that questions and commands may use meanwhile.
+    `linked` is called at each change of the link, with the feed that questions and commands may use meanwhile.
     """
     wait = first_wait
     while True:
@@ -92,7 +95,7 @@ async def follow(
                     hear(message)
             except (DaemonError, OSError) as err:
                 ended = err
-            linked(_down(ended), None)  # before closing: to let go of a daemon that is frozen takes its time
+            linked(_down(ended), None)  # before closing: to disconnect from a frozen daemon takes long
         finally:
             await feed.close()
         await asyncio.sleep(wait)

@@ -12,19 +12,19 @@ Matches = Callable[[Run, Iteration, str], bool]
 
 
 def _verdict(run: Run, it: Iteration, value: str) -> bool:
-    """By the word that the tree shows, that of the judge, or the outcome: whichever somebody has in mind."""
+    """Match `verdict:` against the word that the tree shows, the judge's word, and the outcome."""
     words = [marks.of_iteration(it, run).word, it.outcome or "running"]
     return any(word.startswith(value) for word in [*words, *([it.verdict.word] if it.verdict else [])])
 
 
 def _outcome(run: Run, it: Iteration, value: str) -> bool:
-    """By the outcome, or by the kind of what ended it (`outcome:superseded`)."""
+    """Match `outcome:` against the outcome, and against the kind of the cause that ended it (`outcome:superseded`)."""
     words = [it.outcome or "running", *([it.cause.name] if it.cause else [])]
     return any(word.startswith(value) for word in words)
 
 
 def _fault(run: Run, it: Iteration, value: str) -> bool:
-    """By the kind of what is wrong with it, or of what it did (`fault:build`, `fault:incorrect`, `fault:crashed`)."""
+    """Match `fault:` against the kind of the candidate's fault (`fault:build`, `fault:incorrect`, `fault:crashed`)."""
     if not isinstance(it.cause, CandidateFault) or isinstance(fault := first(it.cause), Told):
         return False
     words = [fault.name, *([fault.wrong.what.name] if isinstance(fault, IsIncorrect) else [])]
@@ -51,7 +51,7 @@ KNOWN = " ".join(f"{prefix}:" for prefix in PREFIXES)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """All `words` and all `terms` (a prefix and its value) must match; `unknown` is a prefix that means nothing."""
+    """A filter: all `words` and all `terms` (a prefix and its value) must match; `unknown` is an unknown prefix."""
 
     words: tuple[str, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
@@ -69,7 +69,7 @@ class Filter:
         return all(word in text for word in self.words)
 
     def run(self, run: Run) -> bool:
-        """Return whether the run itself is looked for, even where none of its iterations is."""
+        """Return whether the run itself matches, even where none of its iterations does."""
         text = f"{run.id} {run.task} {run.agent}".lower()
         return not self.terms and all(word in text for word in self.words)
 
@@ -78,7 +78,7 @@ EVERYTHING = Filter()
 
 
 def parsed(text: str) -> Filter:
-    """Return a prefix that nobody knows is left out, and named. One without a value yet says nothing."""
+    """Parse the text of a filter. An unknown prefix is left out and named; one without a value yet has no effect."""
     words: list[str] = []
     terms: list[tuple[str, str]] = []
     unknown = ""

@@ -14,25 +14,25 @@ CPU = "cpu"
 
 
 def ordered(state: State) -> list[HostCard]:
-    """By name, gpu2 before gpu10: a host that goes down stays where the eyes look for it."""
+    """Return the hosts by name, gpu2 before gpu10; a host that goes down keeps its place."""
     return sorted(state.hosts.values(), key=lambda card: (_natural(card.name), card.name))
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Return what `name` is sorted by: numbers by their value, before letters."""
+    """Return a sort key in which numbers are compared by their value and come before letters."""
     pieces = re.findall(r"([0-9]{1,18})|([^0-9]+|[0-9])", name)
     return [(0, int(number), "") if number else (1, 0, letters) for number, letters in pieces]
 
 
 def needs_person(card: HostCard) -> bool:
-    """Return whether the link stays down until somebody does something."""
+    """Return whether the link stays down until a person does something."""
     return card.link == "down" and card.stuck
 
 
 def chosen(state: State, before: str, looking: bool) -> str:
-    """Return the host that acts go to: the operator's choice, which nothing moves while they are `looking` at the hosts.
+    """Return the host that actions apply to; the operator's choice stays while they are `looking` at the hosts.
 
-    Else it goes to one that waits for a person, or at least is down, if there is one.
+    Else it is a host that waits for a person, or at least one that is down, if there is one.
     """
     card = state.hosts.get(before)
     if card is not None and (looking or needs_person(card)):
@@ -45,25 +45,25 @@ def chosen(state: State, before: str, looking: bool) -> str:
 
 
 def devices(card: HostCard) -> tuple[Device, ...]:
-    """Return the host's devices; cards of older logs name only one."""
+    """Return the host's devices; host cards of older logs name only one."""
     if card.devices or not card.device:
         return card.devices
     return (Device(CPU, "cpu", card.device),)
 
 
 def holders(state: State, card: HostCard, device: Device) -> list[Run]:
-    """Return the runs that are bound to the device, first the one that measures there now."""
+    """Return the runs that are bound to the device; the one that measures there now comes first."""
     bound = (run for run in state.begun if run.place == (card.name, device.id))
     return sorted(bound, key=lambda run: not run.measures)
 
 
 def look(view: View, card: HostCard) -> HostStatus | None:
-    """Return the last look at the host while somebody watched."""
+    """Return the status of the host that was last polled, if it was."""
     return view.looks.get(card.name)
 
 
 def telemetry(view: View, card: HostCard, device: Device) -> Telemetry | None:
-    """Return the newest figures of the device: from a look, or from when its host was checked."""
+    """Return the newest telemetry of the device: polled, or from when its host was checked."""
     seen = look(view, card)
     live = None if seen is None else seen.devices.get(device.id)
     if live is None or device.telemetry is None:
@@ -72,7 +72,7 @@ def telemetry(view: View, card: HostCard, device: Device) -> Telemetry | None:
 
 
 def round_trip(view: View, card: HostCard) -> float | None:
-    """To the host's helper and back, in milliseconds; None while there is no link."""
+    """Return the time of a round trip to the host's helper, in milliseconds; None while there is no link."""
     seen = look(view, card)
     if card.link != "up":
         return None
@@ -80,12 +80,12 @@ def round_trip(view: View, card: HostCard) -> float | None:
 
 
 def queue(state: State, card: HostCard) -> list[Run]:
-    """Return the runs that wait for this host, or for any, the next one first."""
+    """Return the runs that wait for this host, or for any, in the order of the queue."""
     return [run for run in state.queue if run.host in (card.name, "", ANY)]
 
 
 def trouble(card: HostCard) -> tuple[str, str]:
-    """Return what is the matter with the host as a whole, and what to do about it; nothing when all is well."""
+    """Return what is wrong with the host as a whole, and the remedy; two empty texts when nothing is."""
     link = next((check for check in card.checks if check.name == "link" and check.state == "bad"), None)
     if link is not None:
         return clean(link.found), clean(link.remedy)
@@ -93,7 +93,7 @@ def trouble(card: HostCard) -> tuple[str, str]:
 
 
 def brief(cards: Sequence[HostCard]) -> str:
-    """Return how the hosts are, in a line: `gpu1 is up`, or `16 hosts: 15 up, 1 down: gpu7`."""
+    """Format the state of the hosts in a line: `gpu1 is up`, or `16 hosts: 15 up, 1 down: gpu7`."""
     down = [card for card in cards if card.link == "down"]
     if len(cards) == 1:
         name = clean(cards[0].name)

@@ -28,13 +28,13 @@ class TreePosition:
 
     @property
     def ref(self) -> str:
-        """What commands call it: `r3.7`, or `r3`."""
+        """The name that commands have for it: `r3.7`, or `r3`."""
         return f"{self.run}.{self.iteration}" if self.iteration is not None else self.run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlineRow:
-    """One line. `of` is what it shows; a task that is gone but has runs is shown by its name alone."""
+    """One row. `of` is what it shows; a task that no longer exists but has runs is shown by its name alone."""
 
     place: TreePosition
     of: TaskCard | Run | Iteration
@@ -43,7 +43,7 @@ class OutlineRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A task or a run with the iterations unfolded below it, the oldest first where they are shown `backwards`."""
+    """A task or a run with its unfolded iterations; if `backwards`, these are shown from the last to the first."""
 
     start: int
     head: OutlineRow
@@ -57,7 +57,7 @@ class Section:
         return OutlineRow(TreePosition(self.head.place.task, self.head.place.run, it.number), it)
 
     def at(self, number: int) -> int | None:
-        """Return the row of an iteration within the section; None where it is folded away or left out."""
+        """Return the row of an iteration within the section; None where the section is folded or leaves it out."""
         its = self.iterations
         if not self.backwards:
             return next((nth for nth, it in enumerate(its, 1) if it.number == number), None)
@@ -66,7 +66,7 @@ class Section:
 
 
 class OutlineRows(Sequence[OutlineRow]):
-    """Rows that are made when they are looked at: a run of 10,000 iterations costs no more than one of ten."""
+    """The rows, each made when it is read: a run of 10,000 iterations costs no more than one of ten."""
 
     def __init__(self, sections: Sequence[Section] = ()) -> None:
         self.sections = sections
@@ -91,7 +91,7 @@ class OutlineRows(Sequence[OutlineRow]):
 
 
 class Index(Mapping[TreePosition, int]):
-    """Where each place stands among the rows."""
+    """The row of each place."""
 
     def __init__(self, rows: OutlineRows) -> None:
         self._rows = rows
@@ -114,7 +114,7 @@ class Index(Mapping[TreePosition, int]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """The visible rows, newest runs first, and where each place stands among them.
+    """The visible rows, newest runs first, and the row of each place.
 
     `matching` counts the iterations that the filter lets through, of `total`.
     """
@@ -144,9 +144,9 @@ def outline(
     wanted: Filter = EVERYTHING,
     order: Order = "newest",
 ) -> Outline:
-    """Return what is unfolded: every task, and of its runs the newest, those that have begun and the one at `at`.
+    """Build the unfolded rows: every task, and of its runs the newest, those that have begun and the one at `at`.
 
-    While a filter is set, what has nothing that it lets through is left out, and what has is unfolded.
+    While a filter is set, tasks and runs without a match are left out, and those with one are unfolded.
     """
     sections: list[Section] = []
     start = matching = total = 0
@@ -176,7 +176,7 @@ def outline(
 
 
 def newest(state: State) -> TreePosition:
-    """Return where the news is: the newest iteration of the newest run that has begun, else of the newest run."""
+    """Return the place of the newest iteration: of the newest run that has begun, else of the newest run."""
     run = state.active or next(reversed(state.runs.values()), None)
     if run is None:
         return TreePosition(min(state.tasks, default=""))
@@ -184,7 +184,7 @@ def newest(state: State) -> TreePosition:
 
 
 def exists(state: State, place: TreePosition) -> bool:
-    """Return whether there still is such a place."""
+    """Return whether the task, run or iteration still exists."""
     if not place.run:
         return place.task in state.tasks or any(run.task == place.task for run in state.runs.values())
     run = state.runs.get(place.run)
@@ -196,7 +196,7 @@ def _let_through(run: Run, wanted: Filter) -> Sequence[Iteration]:
 
 
 def _ordered(its: Sequence[Iteration], order: Order, card: TaskCard) -> Sequence[Iteration]:
-    """Return the best first; what was never measured comes last. In order of age they stay as they are."""
+    """Return the iterations with the best first and those never measured last; by age they are left as they are."""
     if order == "newest":
         return its
     sign = -1 if order == "gain" or card.direction == "higher" else 1
@@ -204,7 +204,7 @@ def _ordered(its: Sequence[Iteration], order: Order, card: TaskCard) -> Sequence
 
 
 def _gain(it: Iteration) -> float | None:
-    """In percent, of an iteration that was judged against another one; the baseline is judged against itself."""
+    """Return the gain in percent of an iteration judged against another one; None else, also for the baseline."""
     return it.verdict.gain.pct if it.verdict is not None and it.outcome != "baseline" else None
 
 

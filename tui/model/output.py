@@ -9,15 +9,15 @@ from tui.format.text import LONGEST_LINE, clean
 
 MOST_LINES = 5_000
 MOST_CHARACTERS = 2_000_000
-"""Of all lines together: a screen that stays open for a week holds no more than that."""
+"""The most lines that are kept, however long the screen stays open."""
 AGENT = "agent"
 """The channel on which a model's words come."""
 
 
 class OutputLine(NamedTuple):
-    """A line as it came; `after` is the number of the last event before it, which tells its place in time.
+    """A line of output; `after` is the number of the last event before it, which gives its place in time.
 
-    `number` counts the lines that have come; 0 is one that is still being written.
+    `number` counts the lines received; 0 is a line that is still being written.
     """
 
     run: str
@@ -47,7 +47,7 @@ class _Open:
 
 
 def shortened(text: str, lost: int = 0) -> str:
-    """Return a line made safe, and cut with a word on how much is missing."""
+    """Return a line made safe and cut, with a note on how many characters are missing."""
     lost += max(0, len(text) - LONGEST_LINE)
     return clean(text) + (f" … {lost:,} more characters" if lost else "")
 
@@ -64,10 +64,10 @@ class Output:
         self._characters = self._count = 0
 
     def hear(self, live: Live, after: int) -> None:
-        """Take a piece of output, however it is cut."""
+        """Add a piece of output; it may begin and end anywhere in a line."""
         channel = clean(live.channel)[:12]
         key = (channel, live.run, live.iteration)
-        # A return at the end may be the first half of a line's end: what it is shows with the next piece.
+        # A CR at the end may be the first half of CR LF: the next piece decides.
         text = ("\r" if key in self._half else "") + live.text
         self._half.discard(key)
         if text.endswith("\r"):
@@ -89,7 +89,7 @@ class Output:
         self._whole = None
 
     def lose(self, count: int, after: int) -> None:
-        """So many pieces were left out because this terminal was too slow."""
+        """Note that `count` pieces were left out because this terminal was too slow."""
         self._keep("", 0, after, "kpd", f"{count:,} pieces of output left out: too fast to show")
         self._whole = None
 

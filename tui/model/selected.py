@@ -13,7 +13,10 @@ from tui.model.waits import waits
 
 
 def compared_with(view: View) -> TreePosition | None:
-    """Return the other side of the diff; None where that is its parent, or nothing (see `nothing_to_compare`)."""
+    """Return the other side of the diff.
+
+    It is None where that is the iteration's parent, or where there is none (see `nothing_to_compare`).
+    """
     run = view.run
     if view.against == "baseline" and run is not None and run.baseline is not None:
         return TreePosition(run.task, run.id, run.baseline.number)
@@ -21,7 +24,7 @@ def compared_with(view: View) -> TreePosition | None:
 
 
 def nothing_to_compare(view: View) -> str:
-    """Return why there cannot be a diff of the selected iteration, in a sentence; empty when there can."""
+    """Return, in a sentence, why there cannot be a diff of the selected iteration; empty when there can."""
     it, run = view.iteration, view.run
     if it is None or run is None:
         return "no iteration is selected"
@@ -45,7 +48,10 @@ def _not_proposed(it: Iteration) -> str:
 
 
 def findings(view: View) -> Sequence[Finding]:
-    """Return what fired for the selected iteration, the gravest first; then what is pinned or banned and has not fired."""
+    """Return the rules that fired for the selected iteration, then those pinned or banned that did not.
+
+    Rules that fired are ordered by severity.
+    """
     return [*fired(view), *not_fired(view)]
 
 
@@ -56,7 +62,7 @@ def fired(view: View) -> list[Finding]:
 
 
 def not_fired(view: View) -> list[Finding]:
-    """Rules that an operator has pinned or banned in this run: so that they can be found, and freed again."""
+    """Return rules that operators pinned or banned in this run and that did not fire, so that this can be undone."""
     if view.run is None or view.iteration is None or view.shown.show is None:
         return []
     already = {finding.rule for finding in fired(view)}
@@ -69,12 +75,12 @@ def not_fired(view: View) -> list[Finding]:
 
 
 def known_rules(view: View) -> tuple[RuleRecord, ...]:
-    """Return all rules, once the daemon has said which there are."""
+    """Return all rules, once the daemon has sent them."""
     return view.shown.rules if isinstance(view.shown.rules, tuple) else ()
 
 
 def path_of(view: View) -> str:
-    """Return the file that the selected run waits for, else the selected iteration's folder; empty where there is neither."""
+    """Return the file that the selected run waits for, else the selected iteration's folder; empty without either."""
     if view.run is None or not view.state.workspace:
         return ""
     if (wanted := waits(view.run).path) != "":
@@ -98,7 +104,7 @@ def folder_of(view: View) -> str:
 
 
 def source_of(view: View) -> str:
-    """Return the iteration whose files an edit begins with: the selected one once it has any, else the incumbent."""
+    """Return the iteration whose files an edit begins with: the selected one once it has files, else the incumbent."""
     it, run = view.iteration, view.run
     if it is not None and (it.outcome is not None or it.review == "waits"):
         return view.ref

@@ -19,7 +19,7 @@ Against = Literal["parent", "baseline", "mark"]
 
 @dataclass(frozen=True, slots=True)
 class StatusMessage:
-    """The answer to the operator's last act, or that it is `under_way`; or what one of the `others` has done."""
+    """The answer to the operator's last action, a note that it is `under_way`, or what one of the `others` has done."""
 
     text: str
     good: bool = True
@@ -29,15 +29,14 @@ class StatusMessage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """`at` is the selected place; while `following` it moves on to the newest iteration by itself. `host` is the name
-    of the chosen host.
+    """Everything that the screen shows. `at` is the selected place; while `following` it moves to the newest iteration.
 
-    `elsewhere` is the machine that the workspace is on, where it is another than this screen's. `keys` holds the keys
-    that the operator has set for actions, by the action's id. `mark` is the iteration that the operator has marked,
-    `against` what the diff and the metrics compare with, `split` shows the diff side by side. `find` is searched for in
-    the log; `filter` and `order` say which iterations the tree shows, and how. Ages are those at the Unix time `now`,
-    or at the last event where that is later. `looks` are the newest ones at hosts, by name, while the operator watches
-    them.
+    `host` is the name of the chosen host. `elsewhere` is the machine that the workspace is on, if it is not this one.
+    `keys` holds the keys that the operator has set for actions, by the action's id. `mark` is the iteration that the
+    operator has marked, `against` what the diff and the metrics compare with; `split` shows the diff side by side.
+    `find` is the search in the log; `filter` and `order` say which iterations the tree shows, and in which order. Ages
+    are counted to the Unix time `now`, or to the last event where that is later. `looks` are the newest statuses of
+    hosts, by name, which are polled while the operator watches them.
     """
 
     state: State = field(default_factory=State)
@@ -66,7 +65,7 @@ class View:
 
     @property
     def moment(self) -> float:
-        """The Unix time that ages and what has elapsed are counted to; in a recording that of its own."""
+        """The Unix time against which ages and elapsed times are shown; in a recording the time that it has reached."""
         return self.state.at if self.state.playback is not None else max(self.now, self.state.at)
 
     @property
@@ -90,18 +89,18 @@ class View:
 
     @property
     def begun(self) -> tuple[Run, ...]:
-        """The runs that have begun: the selected one before the others, and those from the newest on."""
+        """The runs that have begun: the selected one first, then the others, the newest first."""
         newest_first = self.state.begun[::-1]
         return tuple(sorted(newest_first, key=lambda run: run.id != self.at.run))
 
     @property
     def live(self) -> Run | None:
-        """The run that the bars speak of: the selected one if it has begun, else the newest that has."""
+        """The run that the header and the banner show: the selected one if it has begun, else the newest that has."""
         return next(iter(self.begun), None)
 
     @property
     def ref(self) -> str:
-        """What commands call the selected iteration: `r3.7`."""
+        """The name that commands have for the selected iteration: `r3.7`."""
         return self.at.ref
 
     @property

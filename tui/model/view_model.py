@@ -25,7 +25,7 @@ _ASKED_BY: dict[Tab, tuple[What, ...]] = {
 
 
 class ViewModel:
-    """Takes messages as fast as they come; a view is made of them only when one is wanted."""
+    """The state of the UI: it takes messages as fast as they come, and makes a view only when one is needed."""
 
     def __init__(self) -> None:
         self.state = State()
@@ -37,11 +37,11 @@ class ViewModel:
         self._put_forward: set[TreePosition] = set()
 
     def hear(self, message: Push) -> bool:
-        """Take a message; whether there is anything new to show."""
+        """Take a message. Return whether there is anything new to show."""
         self.details.hear(message)
         match message:
             case State():
-                if message.seq < self.state.seq:  # the log has begun anew: what is known is of another one
+                if message.seq < self.state.seq:  # a new log has begun: all answers belong to the old one
                     self.details, self._output = Details(), Output()
                 self.state = message
             case Event():
@@ -55,7 +55,7 @@ class ViewModel:
         return True
 
     def linked(self, link: LinkState, feed: Feed | None) -> bool:
-        """Take note of the link; whether there is anything new to show."""
+        """Note the state of the link. Return whether there is anything new to show."""
         if feed is not None:
             self.details.forget_problems()
         changed, self.link = link != self.link, link
@@ -67,11 +67,11 @@ class ViewModel:
         self._refold = True
 
     def news(self) -> dict[str, Any]:
-        """Return the fields of a view that change with what was heard."""
+        """Return the fields of a view that change with messages."""
         return {"state": self.state, "link": self.link, "output": self._output.lines()}
 
     def view(self, before: View, **fields: Any) -> View:
-        """Return the view after `before`: `fields` replaced, and all that follows from them."""
+        """Return the view after `before`: with `fields` replaced, and all that follows from them."""
         view = replace(before, **fields)
         at = view.at
         if view.following or not exists(view.state, at):
@@ -84,7 +84,7 @@ class ViewModel:
         return replace(view, shown=self.details.shown(view.at, compared_with(view), view.mark))
 
     def _outlined(self, before: View, view: View) -> View:
-        """Return the rows, made anew only where something that they show has changed; and a selection that is one of them."""
+        """Return the view with its rows, rebuilt only if they have changed, and with a selection among them."""
         same = view.state is before.state and view.at.run == before.at.run
         refiltered = view.filter != before.filter
         if not same or self._refold or refiltered or view.order != before.order:
@@ -97,7 +97,7 @@ class ViewModel:
         return replace(view, at=at or view.at)
 
     def _for_review(self, view: View) -> View:
-        """Whoever follows gets the diff of a candidate that waits for a person before them, once."""
+        """Open the diff of a candidate that waits for review, once, if the operator follows the newest iteration."""
         it = view.iteration
         if it is None or it.review != "waits" or not view.following or view.at in self._put_forward:
             return view
@@ -105,13 +105,16 @@ class ViewModel:
         return replace(view, tab="diff", against="parent")
 
     def wanted(self, view: View) -> list[DetailQuery]:
-        """Return the questions that the open tab needs answered; a run that has paid for nothing has no accounts."""
+        """Return the questions whose answers the open tab shows.
+
+        Costs are asked for only where a run has paid for something.
+        """
         left_out = set[What]()
         if view.run is None or not view.run.spend.calls:
             left_out.add("cost")
-        if view.tab == "log" and view.iteration is not None:  # its own events tell what was done to it
+        if view.tab == "log" and view.iteration is not None:  # its own events include the acts on it
             left_out.add("acts")
-        if view.iteration is None or view.iteration.outcome is None:  # until it ends they are heard as they come
+        if view.iteration is None or view.iteration.outcome is None:  # until it ends, output is received live
             left_out.add("texts")
         asked = [
             DetailQuery(what, view.at, compared_with(view) if what == "diff" else None)

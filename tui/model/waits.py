@@ -15,14 +15,14 @@ from tui.format.text import clean, first_line
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """`path` is the file that somebody is to write, as it is on disk; `text` names it in short. Empty without one."""
+    """What a run waits for: `text` in short, and `path` if it is a file that somebody must write, else empty."""
 
     text: str
     path: str = ""
 
 
 def waits(run: Run) -> Waits:
-    """For what, without the word itself."""
+    """Describe what the run waits for, without the word "waits"."""
     found = run.waiting
     if not isinstance(found, ForReply):
         return Waits(first_line(wait(found)))
@@ -30,7 +30,7 @@ def waits(run: Run) -> Waits:
 
 
 def folded(path: str, width: int) -> list[str]:
-    """Return a path over as many lines as it needs, between its folders where that is possible; joined, they are the path."""
+    """Split a path into as many lines as it needs, between folders where possible; joined, they are the path."""
     lines = [""]
     for folder in re.findall(r"[^/]*/|[^/]+", clean(path)):
         for piece in [folder] if cell_len(folder) <= width else folder:

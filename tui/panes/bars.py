@@ -25,9 +25,9 @@ MOST_BANNER_LINES, MOST_PROMPT_LINES = 3, 3
 
 
 def header(view: View, width: int) -> list[Content]:
-    """Return where this is, whether the link is up, the hosts, what the run has cost, and the step under way.
+    """Draw the workspace, the link, the hosts, the run's cost and the step under way.
 
-    The least important goes first: the cost, then the hosts' names.
+    Where the line is too narrow, the cost is left out first, then the names of the hosts.
     """
     parts: list[Content] = [line((" kpd ", ".key"), " ", (clip(clean(view.workspace), 24), ".strong"))]
     parts.append({"up": line(("● linked", ".good")), "down": line(("○ no link", ".bad"))}.get(
@@ -49,7 +49,7 @@ def _length(parts: list[Content]) -> int:
 
 
 def _hosts(view: View, room: int) -> list[Content]:
-    """Return each host by name if all of them fit, else how many are up and down, or at least how many are down."""
+    """List each host by name if all fit; else count those up and down, or at least those that are down."""
     marked = [(marks.of_host(card), card) for card in ordered(view.state)]
     named = [
         line((f"{mark.glyph} ", mark.style), f"{clip(clean(card.name), 16)} ", _quiet(mark, mark.word))
@@ -73,19 +73,19 @@ def _hosts(view: View, room: int) -> list[Content]:
 
 
 def _cost(view: View, room: int) -> list[Content]:
-    """Return what the run that the bars speak of has cost of its limit, else the selected one; nothing where none costs."""
+    """Return the cost and the limit of the run in the header; empty where it pays for no model or there is no room."""
     run = view.live or view.run
     shown = [line(money.of_limit(run))] if run is not None and money.costs(run) else []
     return shown if _length(shown) <= room else []
 
 
 def _quiet(mark: marks.Mark, text: str) -> tuple[str, str]:
-    """Return text beside a host's sign that stands out only while the host is down."""
+    """Return text beside a host's mark in a style that stands out only while the host is down."""
     return (text, ".muted" if mark is marks.UP else mark.style)
 
 
 def _now(view: View, width: int) -> Content:
-    """Return what the runs do: how many of them if there are several, and how far the selected or the newest one is."""
+    """Return what the runs do, how many there are, and how far the selected or newest of them is."""
     state, run = view.state, view.live
     if not state.seq:
         return BLANK
@@ -108,7 +108,7 @@ def _now(view: View, width: int) -> Content:
 
 
 def _of_all(view: View, shown: marks.Mark, room: int) -> Content:
-    """Return `… running`, `… 2 running`, or `… 1 running  ◔ 1 waiting   ◔`: the last sign is that of the run shown."""
+    """Return `… running`, `… 2 running`, or `… 1 running  ◔ 1 waiting   ◔`: the last mark is that of the run shown."""
     sums = Counter(marks.of_run(run, bool(view.state.held)) for run in view.begun)
     number = sums.total()
     if len(sums) == 1:
@@ -122,7 +122,7 @@ def _of_all(view: View, shown: marks.Mark, room: int) -> Content:
 
 
 def banner(view: View, width: int) -> list[Content]:
-    """Return the one thing a person should know first, with its remedy; nothing when all is well."""
+    """Draw the most urgent news, with its remedy; nothing when all is well."""
     said = _urgent(view)
     if said is None:
         return []
@@ -132,7 +132,7 @@ def banner(view: View, width: int) -> list[Content]:
 
 
 def _urgent(view: View) -> tuple[str, str, str] | None:
-    """Return a glyph, what is the matter, and what to do about it. A notice is news until the next iteration begins."""
+    """Return a mark, the most urgent news, and the remedy. A notice counts until the next iteration begins."""
     link, run = view.link, view.live
     if link.state == "down":
         return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
@@ -162,7 +162,7 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
 
 
 def _reviewed(view: View, waiting: list[TreePosition]) -> tuple[str, str]:
-    """Return who waits for the operator's review, and what they can do."""
+    """Return which candidates wait for the operator's review, and the keys for it."""
     names = " and ".join(place.ref for place in waiting)
     decide = f"{key(view, 'approve')} approves, {key(view, 'decline')} declines"
     if len(waiting) > 1:
@@ -171,7 +171,7 @@ def _reviewed(view: View, waiting: list[TreePosition]) -> tuple[str, str]:
 
 
 def tabs(view: View, width: int) -> list[Content]:
-    """Return the tabs, the open one marked by more than its colour."""
+    """Draw the tabs; the open one is marked by more than its colour."""
     parts: list[Content] = []
     short = width < 64
     for nth, tab in enumerate(TABS, 1):
@@ -184,12 +184,12 @@ def tabs(view: View, width: int) -> list[Content]:
 
 
 def prompt(view: View, width: int) -> list[Content]:
-    """Return what the tree is narrowed to; the answer to the last act, else the offer to enter a memo."""
+    """Draw the filter of the tree, and the answer to the last action, else the offer to write a memo."""
     return _narrowed(view, width) + _prompt(view, width)
 
 
 def _narrowed(view: View, width: int) -> list[Content]:
-    """Return the filter, how many iterations it lets through, and the order that the tree is in."""
+    """Return the filter, how many iterations it lets through, and the order of the tree."""
     parts: list[Part] = []
     if view.filter:
         unknown = parsed(view.filter).unknown
@@ -228,7 +228,7 @@ def _prompted(glyph: str, style: str, text: str, width: int) -> list[Content]:
 
 
 def footer(view: View, width: int) -> list[Content]:
-    """Return the acts that matter now, those that cannot be taken greyed; help and detach always stand at the end."""
+    """Draw the actions that matter now, grey where they cannot be taken; help and detach are always at the end."""
     ranked = sorted(
         (one for one in ACTIONS if one.rank and _belongs(one, view)),
         key=lambda one: (one.rank >= 90, bool(reason(one, view)), one.group != "Host" and one.rank > 2, one.rank),
@@ -245,7 +245,7 @@ def footer(view: View, width: int) -> list[Content]:
 
 
 def _belongs(action: Action, view: View) -> bool:
-    """Hosts have their acts in their tab; what can be taken but seldom is left out while it cannot."""
+    """Return whether an action is in the footer: those on hosts only in their tab, rare ones only if possible."""
     return (action.group != "Host" or view.tab == "hosts") and not (action.rare and reason(action, view))
 
 

@@ -22,7 +22,7 @@ _BASELINE: dict[StepName, str] = {
 
 
 def caption(view: View) -> str:
-    """Of the run that is under way, wherever the operator is; empty where there is nothing to say."""
+    """Explain in a sentence what happens in the run under way, wherever the operator is; empty for nothing."""
     run = view.live
     if run is None:
         ended = next(reversed(view.state.runs.values()), None)
@@ -42,11 +42,11 @@ def _welcome(view: View) -> str:
 
 
 def _outcome(it: Iteration) -> str:
-    """Return what has become of an iteration that has ended."""
+    """Explain the outcome of an iteration that has ended."""
     if it.outcome == "baseline":
         return "That was the baseline. Now an agent tries to beat it: its memo says how."
     if it.outcome == "accepted":
-        became = "is faster beyond doubt: accepted. It is now the one to beat."
+        became = "is significantly faster: accepted. It is now the one to beat."
     elif it.outcome == "failed":
         failed = "did not build" if isinstance(it.cause, NotBuilt) else "failed before it could be measured"
         became = f"{failed}, and its agent is told why."
@@ -59,7 +59,7 @@ def _outcome(it: Iteration) -> str:
 
 
 def _unjudged(it: Iteration) -> str:
-    """Return what has become of one that was rejected without a verdict."""
+    """Explain why an iteration was rejected without a verdict."""
     match it.cause.fault if isinstance(it.cause, NotMended) else it.cause:
         case Impossible():
             return "is faster than the hardware can be: rejected."

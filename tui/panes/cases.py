@@ -12,7 +12,7 @@ from tui.panes.parts import heading
 
 WIDE = 64
 MUCH_LAUNCHING = 20.0
-"""From this percentage of a call on, launching is worth a look."""
+"""Percentage of a call from which launching is highlighted."""
 
 _CPU = (
     Column("case", right=False),
@@ -38,7 +38,7 @@ _GPU = (
 
 
 def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """Return a row a case; a time of all of the call stands beside that of the device, where there are both."""
+    """Draw a row for each case; the time of a whole call stands beside that of the device, where both are known."""
     if detail.timed is None:
         return [heading("Cases", (_why_none(it), ".muted"))]
     timed = detail.timed
@@ -61,7 +61,7 @@ def _why_none(it: Iteration) -> str:
 
 
 def launching(case: CaseTime) -> float | None:
-    """Return the percentage of a call that the device does not work; None where its own time is not known."""
+    """Compute the percentage of a call in which the device does not work; None where the device's time is not known."""
     if case.device_us is None or not case.candidate_us:
         return None
     return max(0.0, 1 - case.device_us / case.candidate_us) * 100

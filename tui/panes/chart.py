@@ -30,7 +30,7 @@ class Point:
 
 
 def points(run: Run, columns: int, direction: Direction = "lower") -> list[Point]:
-    """Return the run's iterations in at most `columns` points, each with the best accepted score up to it."""
+    """Group the run's iterations into at most `columns` points, each with the best accepted score so far."""
     per = max(1, math.ceil(len(run.iterations) / max(1, columns)))
     better = min if direction == "lower" else max
     best: float | None = None
@@ -49,9 +49,9 @@ def points(run: Run, columns: int, direction: Direction = "lower") -> list[Point
 
 
 def chart(run: Run, width: int, height: int, direction: Direction = "lower") -> list[Content]:
-    """Return `height` lines: the plot, what had no score at all, and iteration numbers. Empty while nothing has a score.
+    """Draw `height` lines: the plot, marks for iterations without a score, and iteration numbers.
 
-    The score that ends the run is a dotted line, if it is near enough to be on the plot.
+    Empty while nothing has a score. The stop score is a dotted line, if it is near enough to be on the plot.
     """
     known = [it.score for it in run.iterations if it.score is not None and math.isfinite(it.score)]
     if not known:
@@ -95,9 +95,9 @@ class _Scale:
 
     @classmethod
     def over(cls, shown: Sequence[Point], height: int, goal: float | None = None) -> "_Scale":
-        """From the best score to a little past the worst accepted one: one slow outlier must not flatten the rest.
+        """Make a scale from the best score to a little past the worst accepted one.
 
-        A `goal` is on it unless that would take more than half of the plot.
+        One slow outlier must not flatten the rest. A `goal` is on it unless that would take more than half of the plot.
         """
         bests = [_log(point.best) for point in shown if point.best is not None]
         scores = [_log(point.score) for point in shown if point.score is not None]
@@ -118,7 +118,7 @@ class _Scale:
         return math.exp(self.high - (self.high - self.low) * row / max(1, self.height - 1))
 
     def goal(self, score: float | None) -> int | None:
-        """Return the row of the score that ends the run; None where that is off the plot."""
+        """Return the row of the stop score; None where it is off the plot."""
         if score is None or score <= 0 or not self.low <= _log(score) <= self.high:
             return None
         return self.row(score)
@@ -128,7 +128,7 @@ class _Scale:
 
 
 def _log(score: float) -> float:
-    """Scores are positive; one that is not stands at the bottom."""
+    """Return the logarithm of a score; a score that is not positive goes to the bottom."""
     return math.log(max(score, SMALLEST))
 
 
@@ -136,7 +136,7 @@ Grid = list[list[tuple[str, str]]]
 
 
 def _draw_best(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) -> None:
-    """A staircase: level while nothing better is accepted, a drop at the column where something is."""
+    """Draw the best score as a staircase, with a step at each column where a better one is accepted."""
     level: int | None = None
     for nth, point in enumerate(shown):
         if point.best is None:
@@ -168,7 +168,7 @@ def _draw_marks(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale, 
 
 
 def _beside_best(point: Point, scale: _Scale, direction: Direction) -> int:
-    """Return the row of a score that was not accepted; one that is clearly worse never stands on the line of the best."""
+    """Return the row of a score that was not accepted; a clearly worse one never shares the row of the best."""
     assert point.score is not None
     row = scale.row(point.score)
     if point.best is None or row != scale.row(point.best) or abs(point.score / point.best - 1) < ALIKE:
@@ -182,7 +182,7 @@ def _failed(shown: Sequence[Point], nth: int) -> bool:
 
 
 def _runs(cells: Sequence[tuple[str, str]]) -> list[tuple[str, str] | str]:
-    """Neighbours of one style joined, so that a line has few spans."""
+    """Join neighbouring cells of one style, so that a line has few spans."""
     joined: list[tuple[str, str]] = []
     for char, style in cells:
         if joined and joined[-1][1] == style:
@@ -193,7 +193,7 @@ def _runs(cells: Sequence[tuple[str, str]]) -> list[tuple[str, str] | str]:
 
 
 def _numbers(shown: Sequence[Point], spread: int, columns: int) -> str:
-    """Iteration numbers under their columns, as many as fit without touching."""
+    """Return the iteration numbers under their columns, as many as fit without touching."""
     text = [" "] * columns
     free = 0
     for nth, point in enumerate(shown):

@@ -21,7 +21,7 @@ LABEL, NARROW_LABEL = 32, 14
 """Cells that a row's label gets at least before a column goes."""
 MOST_MOVED = 6
 OF_CEILING = 0.005
-"""Nor gets one by less than this share of what a metric can be: a multiple of next to nothing."""
+"""A change by less than this share of a metric's range gets no colour either: its old value was almost nothing."""
 GAUGE = 8
 CASE = 9
 """Cells of a case's name at the head of its column."""
@@ -46,7 +46,7 @@ Row = tuple[str, Metric]
 
 
 def compared(sides: Sides, width: int) -> list[Content]:
-    """Return all metrics of all sides as one table, so that their figures stand in the same columns; empty without any."""
+    """Draw all metrics of all sides as one table, so that the columns are aligned; empty where there are none."""
     layout = _layout(sides, width)
     blank: list[Cell] = [""] * (len(layout.columns) - 1)
     groups = _counted(sides, layout) if layout.counted else _plain(sides, layout)
@@ -59,7 +59,7 @@ def compared(sides: Sides, width: int) -> list[Content]:
 
 
 def moved_most(sides: Sides, changes: Sequence[Change], width: int) -> list[Content]:
-    """Return what moved the most, as `Explained.changes` has it: the largest first. Empty where nothing did."""
+    """Draw the metrics in `Explained.changes`, the largest change first. Empty where nothing has changed."""
     layout = replace(_layout(sides, width), by_case=False)
     rows = layout.labelled(_moved_most(changes, _once(sides)), "stall: ")
     if not rows or not sides.parent:
@@ -69,7 +69,7 @@ def moved_most(sides: Sides, changes: Sequence[Change], width: int) -> list[Cont
 
 
 def _titled(title: str, columns: Sequence[Column], cells: Sequence[Sequence[Cell]], width: int) -> list[Content]:
-    """Return a table whose title stands in its head."""
+    """Draw a table with its title in the header line."""
     head, *rest = table([replace(columns[0], title=title), *columns[1:]], cells, width)
     return [head.stylize(".heading", 0, len(title)), *rest]
 
@@ -80,9 +80,9 @@ def _layout(sides: Sides, width: int) -> "_Layout":
 
 @dataclass(frozen=True)
 class _Layout:
-    """Which columns make sense; of those the table leaves out what does not fit, the fastest cases first.
+    """The columns that are useful; the table leaves out those that do not fit, the fastest cases first.
 
-    A profile that is `counted`, with hundreds of metrics, has short labels, bars, and columns for cases.
+    A `counted` profile, with hundreds of metrics, has short labels, bars, and columns for cases.
     """
 
     sides: Sides
@@ -126,7 +126,7 @@ class _Layout:
         return cells
 
     def labelled(self, metrics: Iterable[Metric], stall: str = "") -> list[Row]:
-        """Return `stall` stands before the label of a stall, where no heading says that it is one."""
+        """Return each metric with its label; `stall` goes before the label of a stall where no heading names it one."""
         room, rows = LABEL, []
         for metric in metrics:
             before = stall if metric.group == "warp stalls" else ""
@@ -137,7 +137,7 @@ class _Layout:
 
 
 def _plain(sides: Sides, layout: _Layout) -> Iterator[tuple[str, Sides, list[Row]]]:
-    """Groups of metrics of all cases, and a block for each that the cases have, too."""
+    """Yield the groups of metrics of all cases, and a block for each metric that single cases have."""
     for group, metrics in grouped(name for name in sides.names if not parted(name)[1]).items():
         yield _TITLES[group], sides, layout.labelled(metrics)
     for name in (name for name in sides.by_case if name in PER_CASE):
@@ -149,7 +149,7 @@ def _plain(sides: Sides, layout: _Layout) -> Iterator[tuple[str, Sides, list[Row
 
 
 def _counted(sides: Sides, layout: _Layout) -> Iterator[tuple[str, Sides, list[Row]]]:
-    """Groups of a GPU's metrics: nothing twice, and of the stalls only those that matter."""
+    """Yield the groups of a GPU's metrics: without repetitions, and with only those stalls that matter."""
     groups = grouped(_once(sides))
     groups["instructions"] = [*groups.pop("counters"), *groups["instructions"]]
     for group, metrics in groups.items():
@@ -159,7 +159,7 @@ def _counted(sides: Sides, layout: _Layout) -> Iterator[tuple[str, Sides, list[R
 
 
 def _once(sides: Sides) -> set[str]:
-    """Return the metrics of all cases, without those that only say again what another one says."""
+    """Return the metrics of all cases, without those that repeat another one."""
     names = {name for name in sides.names if not parted(name)[1]}
     if "event_us" in names:
         names.discard("call_us")
@@ -169,7 +169,7 @@ def _once(sides: Sides) -> set[str]:
 
 
 def _moved_most(changes: Sequence[Change], names: Iterable[str]) -> list[Metric]:
-    """Return the metrics of all cases that `changes` are of; not the times, which stand right below."""
+    """Return the metrics in `changes`; not times, which are in the table right below."""
     known = {name: METRICS[name] for name in names if name in METRICS and METRICS[name].group != "speed"}
     return [known[one.metric] for one in changes if isinstance(one, MetricChange) and one.metric in known][:MOST_MOVED]
 
@@ -180,13 +180,13 @@ def _others(sides: Sides) -> tuple[str, Sides, list[Row]]:
 
 
 def _value(side: Mapping[str, float], metric: Metric) -> float | None:
-    """As it is shown: a stall's share in percent."""
+    """Return the value as it is shown: a stall's share in percent."""
     value = side.get(metric.name)
     return 100 * value if value is not None and metric.group == "warp stalls" else value
 
 
 def _heads(cases: tuple[str, ...]) -> list[str]:
-    """Return the cases' names for the heads of columns: short ones, as long as these tell them apart."""
+    """Return the names of the cases for the column heads, short ones if these are all different."""
     brief = [squeezed(clean(case), CASE) for case in cases]
     return brief if len(set(brief)) == len(brief) else [clean(case) for case in cases]
 

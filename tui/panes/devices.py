@@ -39,7 +39,7 @@ _COLUMNS = (
 
 
 def lines(view: View, card: HostCard, width: int) -> list[Content]:
-    """Return all devices, below a heading that says how old their figures are; the queue of the host is at the end."""
+    """Draw all devices below a heading with the age of their figures, and the queue of the host at the end."""
     known = hosts.devices(card)
     if not known:
         return []
@@ -56,12 +56,12 @@ def lines(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def view_age(view: View, seen: Telemetry) -> float:
-    """Return seconds since the figures were taken."""
+    """Return the age of the figures in seconds."""
     return max(0.0, view.moment - seen.at)
 
 
 def _one(view: View, card: HostCard, device: Device, model: str, width: int) -> list[Content]:
-    """Return its name and who has it, what it is, and its figures in words."""
+    """Draw one device: its name and user, its model, and its figures in words."""
     use = _use(view, card, device)
     facts, name = _facts(model, device), clean(device.name)
     room = width - INDENT - use.cell_length - 2
@@ -78,7 +78,7 @@ def _one(view: View, card: HostCard, device: Device, model: str, width: int) -> 
 
 
 def _figures(device: Device, seen: Telemetry, width: int) -> list[Content]:
-    """Clocks, power, temperature and memory, as many to a line as fit; what the host does not say is left out."""
+    """List clocks, power, temperature and memory, as many to a line as fit; unknown figures are left out."""
     told = [
         _figure(seen.sm_mhz, "MHz"),
         _figure(seen.memory_mhz, "MHz", "memory "),
@@ -103,7 +103,7 @@ def _figure(value: float | None, unit: str, what: str = "") -> Content | None:
 
 
 def _of(value: float | None, most: float | None, unit: str) -> Content | None:
-    """Return `118 of 700 W ━───────`; without a limit only the value."""
+    """Format a value of its limit: `118 of 700 W ━───────`; without a limit only the value."""
     if value is None:
         return None
     if not most:
@@ -121,7 +121,7 @@ def _gib(mib: float | None) -> float | None:
 
 
 def _many(view: View, card: HostCard, alike: Sequence[Device], model: str, width: int) -> list[Content]:
-    """Devices of a kind as a table of their figures; as long as there are none, only who has which of them."""
+    """Draw devices of one model as a table of their figures; while there are none, only who uses which."""
     found = wrapped(f"{len(alike)} × {clean(alike[0].name)}", width, indent=INDENT, most=2)
     found += wrapped(model, width, ".muted", indent=2 * INDENT, most=2) if model else []
     told = {device: hosts.telemetry(view, card, device) for device in alike}
@@ -153,12 +153,12 @@ def _whole(value: float | None) -> str:
 
 
 def _share(value: float | None, most: float | None) -> str:
-    """Return `413/700`."""
+    """Format a value and its limit: `413/700`."""
     return "–" if value is None else f"{_short(value)}/{_short(most)}" if most else _short(value)
 
 
 def _notes(view: View, seen: Telemetry, width: int, which: str = "") -> list[Content]:
-    """Return who holds the lease, who else computes, and what is out of the ordinary; `which` names one of several GPUs."""
+    """Return notes on the lease, other processes and anything unusual; `which` names one of several GPUs."""
     found: list[tuple[str, str]] = []
     if seen.trouble:
         found.append((f"! no figures: {seen.trouble}", ".warn"))
@@ -194,7 +194,7 @@ def _process(one: GpuProcess) -> tuple[str, str]:
 
 
 def _queue(view: View, card: HostCard, width: int) -> list[Content]:
-    """Return the runs that may come here next, in their order, and why they wait."""
+    """Draw the runs that wait for this host or for any, in the order of the queue, with the reasons."""
     waiting = hosts.queue(view.state, card)
     if not waiting:
         return []
@@ -210,7 +210,7 @@ def _queue(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def _flowing(cells: Sequence[Content], width: int) -> list[Content]:
-    """Cells of one width, as many in a line as fit."""
+    """Lay out cells of one width, as many in a line as fit."""
     room = width - 2 * INDENT
     widest = min(room, max(cell.cell_length for cell in cells))
     columns = max(1, (room + 2) // (widest + 2))
@@ -220,24 +220,24 @@ def _flowing(cells: Sequence[Content], width: int) -> list[Content]:
 
 
 def _model(card: HostCard, device: Device) -> str:
-    """Return what is the same for all devices of a kind: `sm_90 · 80 GiB`."""
+    """Describe what all devices of a model share: `sm_90 · 80 GiB`."""
     pinned = f"CPU {card.cpu}" if device.kind == "cpu" and card.cpu is not None else ""
     memory = f"{device.memory_mib / 1024:,.0f} GiB" if device.memory_mib else ""
     return " · ".join(part for part in (clean(device.arch), memory, pinned) if part)
 
 
 def _facts(model: str, device: Device) -> str:
-    """Return `sm_90 · 80 GiB · 17:00.0`."""
+    """Describe a device: `sm_90 · 80 GiB · 17:00.0`."""
     return " · ".join(part for part in (model, _pci(device)) if part)
 
 
 def _pci(device: Device) -> str:
-    """Return the bus id, without its domain where that is the usual one."""
+    """Return the PCI bus id, without its domain where that is zero."""
     return re.sub("^0+:(?=.*:)", "", clean(device.pci))
 
 
 def _use(view: View, card: HostCard, device: Device) -> Content:
-    """Return which run measures on the device, or is bound to it, and how many more; nobody knows while the host is down."""
+    """Draw who uses the device: runs of kpd, another lease, a foreign process, nobody. Blank if the host is down."""
     if runs := hosts.holders(view.state, card, device):
         return held(view, runs)
     if card.link != "up":
@@ -251,7 +251,7 @@ def _use(view: View, card: HostCard, device: Device) -> Content:
 
 
 def held(view: View, runs: Sequence[Run]) -> Content:
-    """Return the first of the runs on a device, with its sign, and the number of the others."""
+    """Return the first of the runs on a device, with its mark, and the number of the others."""
     run = runs[0]
     mark = marks.of_run(run, bool(view.state.held))
     now = run.current

@@ -22,7 +22,7 @@ SPLIT_LEAST = 100
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The lines, and in which of them the hunks begin."""
+    """The lines, and the lines where hunks begin."""
 
     lines: Sequence[Content]
     hunks: tuple[int, ...] = ()
@@ -53,7 +53,7 @@ def drawn(view: View, width: int) -> Drawn:
 
 
 def foot(view: View, drawn: Drawn, hunk: int) -> Content | None:
-    """Return where among the hunks the operator is, and how to go on; nothing where there is only one."""
+    """Return the number of the hunk that the operator is at, and the keys to go on; None where there is only one."""
     if len(drawn.hunks) < 2:
         return None
     keys = f"{key(view, 'next_hunk')} next  {key(view, 'previous_hunk')} previous"
@@ -61,7 +61,7 @@ def foot(view: View, drawn: Drawn, hunk: int) -> Content | None:
 
 
 def _head(view: View, diff: Diff, patch: Patch, width: int) -> list[Content]:
-    """Return what is compared, how much differs, and what else could be seen here."""
+    """Draw what is compared, how much differs, and the keys for other comparisons."""
     sides = f"{clean(diff.before)} → {clean(diff.after)}" if diff.before else clean(diff.after)
     parts: list[Part] = [(sides, ".strong")]
     if patch.hunks:

@@ -18,7 +18,7 @@ LABEL, MOST_CELLS = 10, 24
 
 
 def distance(view: View, run: Run, width: int) -> list[Content]:
-    """Return a line for the roofline and one for the stop score, as far as they are known."""
+    """Draw a line for the roofline and one for the stop score, as far as they are known."""
     best = run.best
     if best is None or best.score is None:
         return []
@@ -33,7 +33,7 @@ def distance(view: View, run: Run, width: int) -> list[Content]:
 
 
 def split(detail: Detail, width: int) -> list[Content]:
-    """Return how much of all calls is work on the device, and which case is launched at the highest price."""
+    """Draw how much of all calls is work on the device, and the case with the largest share of launching."""
     timed = detail.timed
     known = [case for case in timed.cases if case.device_us is not None] if timed is not None else []
     call = sum(case.candidate_us for case in known)
@@ -49,7 +49,7 @@ def split(detail: Detail, width: int) -> list[Content]:
 
 
 def _to_go(view: View, run: Run, score: float, stop: float) -> tuple[float | None, str, str]:
-    """Return the share of the way from the baseline, and how much is left of it."""
+    """Return the share of the way from the baseline to the stop score, and what is left as long and as short text."""
     direction = view.state.direction(run)
     lower = direction == "lower"
     left = (1 - stop / score) * 100 if lower else (stop / score - 1) * 100 if score else math.inf
@@ -63,7 +63,7 @@ def _to_go(view: View, run: Run, score: float, stop: float) -> tuple[float | Non
 
 
 def _row(label: str, share: float | None, text: str, short: str, width: int) -> Content:
-    """Return the bar takes what the text leaves; where that is too little the text is short, and then there is no bar."""
+    """Draw a label, a bar and a text; where there is too little room for a bar, only the short text."""
     for told in (text, short):
         cells = min(MOST_CELLS, width - LABEL - 4 - cell_len(told))
         if cells >= 6 and share is not None:

@@ -11,12 +11,12 @@ LOOK_BACK = 16
 _AFTER = " ,;{&|+"
 
 Row = tuple[int, int, int]
-"""From and to which character, and how many cells it is set in."""
+"""The start and end of a row's characters, and its indentation in cells."""
 
 
 @lru_cache(maxsize=4096)
 def folded(text: str, room: int) -> tuple[Row, ...]:
-    """Return the rows of `text` in `room` cells. Nothing of it is lost, and every row has a character at least."""
+    """Wrap `text` into rows of `room` cells. Nothing is lost, and every row has at least one character."""
     if cell_len(text) <= room:
         return ((0, len(text), 0),)
     indent = min(len(text) - len(text.lstrip()) + HANGING, room // 3)
@@ -31,7 +31,7 @@ def folded(text: str, room: int) -> tuple[Row, ...]:
 
 
 def cut(text: str, room: int) -> tuple[str, ...]:
-    """Return `text` in rows that are filled to the edge, as a terminal does it."""
+    """Cut `text` into rows that are filled to the edge, as a terminal does."""
     if text.isascii():
         return tuple(text[at : at + room] for at in range(0, len(text), room)) or ("",)
     rows, at = [], 0
@@ -43,7 +43,7 @@ def cut(text: str, room: int) -> tuple[str, ...]:
 
 
 def _end(text: str, at: int, room: int) -> int:
-    """Return the character before which the row that begins at `at` ends."""
+    """Return the end of the row that begins at `at`: at a good place for a break, if there is one near the edge."""
     end = _filled(text, at, room)
     if end >= len(text):
         return len(text)
@@ -52,7 +52,7 @@ def _end(text: str, at: int, room: int) -> int:
 
 
 def _filled(text: str, at: int, room: int) -> int:
-    """Return how far a row reaches that is filled to its last cell."""
+    """Return the end of a row that is filled to its last cell."""
     end = min(len(text), at + room)
     if text[at:end].isascii():
         return max(end, at + 1)

@@ -21,7 +21,7 @@ WIDE, GAP = 150, 4
 
 
 def lines(view: View, card: HostCard, width: int) -> list[Content]:
-    """Return all that is known of the host, below its headline; checks stand beside the devices where there is room."""
+    """Draw all that is known of the host, below its headline; the checks stand beside the devices if there is room."""
     measured = [_peaks(card), *(f"{clean(one.name)} {peaks}" for one in card.devices if (peaks := _peaks(one)))]
     told = "; ".join(filter(None, measured))
     facts = [card.system, f"measured: {told}" if told else ""]
@@ -35,7 +35,7 @@ def lines(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def _peaks(of: HostCard | Device) -> str:
-    """Return what a device can do at best, as far as it was measured."""
+    """Return the measured peaks of a device: bandwidth and arithmetic."""
     known = ((of.bandwidth_gbs, "GB/s"), (of.peak_gflops, "GFLOP/s"))
     return ", ".join(f"{figure(value)} {unit}" for value, unit in known if value is not None)
 
@@ -55,7 +55,7 @@ def _trouble(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def _offered(view: View, card: HostCard, width: int) -> list[Content]:
-    """Return the fingerprint on a line of its own, so that it can be compared at a glance."""
+    """Draw the offered fingerprint on a line of its own, so that it is easy to compare."""
     found = _marked(marks.OFFERED, "shows a key that nobody has trusted yet:", width)
     print_of = clean(card.offered)
     if cell_len(print_of) > width - 2 * INDENT:
@@ -69,7 +69,7 @@ def _offered(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def _preflight(view: View, card: HostCard, width: int) -> list[Content]:
-    """Return the checks; cards of older logs have none, but say what compiler and counters there are."""
+    """Draw the checks; host cards of older logs have none, but name the compiler and the counters."""
     shown = [check for check in card.checks if card.link == "up" or check.name != "link"]
     if shown:
         states = Counter(marks.of_check(check) for check in shown)
@@ -91,7 +91,7 @@ def _preflight(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def _check(check: Check, label: int, width: int) -> list[Content]:
-    """Return what was found, and the remedy beside it if both fit into the line, else below."""
+    """Draw the result of a check; the remedy stands beside it if both fit into the line, else below."""
     mark = marks.of_check(check)
     style = {"ok": "", "bad": mark.style, "off": ".muted"}[check.state]
     head = line(" " * INDENT, (f"{mark.glyph} ", mark.style), (fit(clean(check.name), label), ".muted"), "  ")

@@ -21,12 +21,12 @@ from tui.panes.parts import heading, nothing_heard, sentence
 FOLDED = 2
 """Lines of a host that is folded."""
 LEAST_REMEDY = 16
-"""Cells below which the beginning of a remedy tells nobody anything."""
+"""Cells that a remedy needs at least to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """All lines, and which of them are whose: the range that begins with the host's headline."""
+    """All lines, and the range of lines of each host, which begins with its headline."""
 
     lines: list[Content]
     spans: dict[str, range]
@@ -37,7 +37,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 
 
 def page(view: View, width: int, height: int) -> Page:
-    """Return every host in full where all of them fit into `height`, else only the chosen one; the others in two lines."""
+    """Draw every host in full if all fit into `height`; else only the chosen one, and the others in two lines each."""
     if (nothing := nothing_heard(view, width)) is not None:
         return Page(nothing, {})
     cards = hosts.ordered(view.state)
@@ -62,7 +62,7 @@ def page(view: View, width: int, height: int) -> Page:
 
 
 def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:
-    """Return how many hosts there are, how they are, and how many devices are at work."""
+    """Draw how many hosts there are, how many are up and down, and how many devices are in use."""
     marked = Counter(marks.of_host(card) for card in cards)
     states = [line((f"{mark.glyph} {number} {mark.word}", mark.style)) for mark, number in marked.items()]
     found = joined([heading(count(len(cards), "host")), *states], "  ")
@@ -74,7 +74,7 @@ def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:
 
 
 def _headline(view: View, card: HostCard, width: int, sign: str) -> Content:
-    """Name, link, round trip, and the way there."""
+    """Draw the name, the link, the time of a round trip, and the address."""
     mark = marks.of_host(card)
     known = hosts.round_trip(view, card)
     rtt = f" {_milliseconds(known)}" if known is not None else ""
@@ -90,7 +90,7 @@ def _milliseconds(value: float) -> str:
 
 
 def _folded(view: View, card: HostCard, width: int) -> list[Content]:
-    """Return what matters most about the host: its trouble, else who is at work there, what is bad, and what it has."""
+    """Draw what matters most about the host: its problem, else who works there, which checks fail, and its devices."""
     room = width - 2 * INDENT
     space = " " * (2 * INDENT)
     if card.offered:
@@ -118,7 +118,7 @@ def _folded(view: View, card: HostCard, width: int) -> list[Content]:
 
 
 def _equipment(card: HostCard) -> str:
-    """Return `8 × H100 80GB HBM3`, or the CPU's name where there is no GPU."""
+    """Format the devices of a host: `8 × H100 80GB HBM3`, or the CPU's name where there is no GPU."""
     known = hosts.devices(card)
     shown = [device for device in known if device.kind == "gpu"] or known
     kinds = Counter(clean(device.name).removeprefix("NVIDIA ") for device in shown)

@@ -23,7 +23,7 @@ _SHOWN = {"+": "+", "-": "−", " ": " ", "\\": " "}
 
 @dataclass(frozen=True, slots=True)
 class PatchRows:
-    """The rows of a patch, and in which of them its hunks begin."""
+    """The rows of a patch, and the rows where its hunks begin."""
 
     rows: LazyRows
     hunks: tuple[int, ...]
@@ -36,14 +36,14 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """What begins hunk number `hunk`."""
+    """The row that begins hunk number `hunk`."""
 
     hunk: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """The `nth` row of what stands side by side in a hunk; unified, one side is None or both are the same line."""
+    """The `nth` row of a pair of lines in a hunk; in a unified diff one side is None, or both are the same line."""
 
     hunk: int
     pair: Pair
@@ -55,7 +55,7 @@ _Entry = Content | _File | _Rule | _Code
 
 @lru_cache(maxsize=4)
 def laid_out(text: str, width: int, split: bool) -> PatchRows:
-    """Return the diff `text` in `width` cells."""
+    """Lay out the diff `text` in `width` cells."""
     return _Layout(text, width, split).sheet()
 
 
@@ -121,7 +121,7 @@ class _Layout:
         return Content.assemble(("── ", ".off"), (title, ".accent"), " ").append(Content.styled("─" * rest, ".off"))
 
     def _half_row(self, hunk: Hunk, looks: "_Looks", nth: int | None, row: int, old: bool = False) -> Content:
-        """Return one row of one line of one side, filled to the side's width; blank where that side has no such line."""
+        """Draw one row of one line of one side, filled to the side's width; blank where that side has no such line."""
         if nth is None:
             return Content(" " * self._half)
         one = hunk.lines[nth]
@@ -148,14 +148,14 @@ class _Layout:
         return number(one.old if old or one.new is None else one.new)
 
     def _filled(self, body: Content, one: Line) -> Content:
-        """With the tint of its side to the very edge."""
+        """Fill the row with the background of its kind of line, to the edge of its side."""
         filled = body + Content(" " * max(0, self._half - body.cell_length))
         tint = _STYLES[one.sign][1]
         return Content(filled.plain, [Span(0, len(filled.plain), tint), *filled.spans]) if tint else filled
 
 
 class _Looks:
-    """The lines of a hunk with their colours, found piece by piece."""
+    """The lines of a hunk with their colours, which are computed in pieces."""
 
     def __init__(self, hunk: Hunk) -> None:
         self._hunk = hunk
@@ -184,7 +184,7 @@ class _Looks:
         return self._pieces[piece].get(nth, ())
 
     def _part(self, nth: int) -> tuple[int, int] | None:
-        """From and to where a line differs from the one that it took the place of, or that took its place."""
+        """Return the start and end of what differs from the line that replaced this one, or that it replaced."""
         if self._partners is None:
             pairs = [(one, other) for one, other in self._hunk.pairs() if one is not None and other is not None]
             self._partners = {a: b for one, other in pairs if one != other for a, b in ((one, other), (other, one))}
@@ -193,7 +193,7 @@ class _Looks:
 
 
 def differing(text: str, other: str) -> tuple[int, int] | None:
-    """Return the stretch of `text` between what it has in common with `other`; None if that is little."""
+    """Return the start and end of the part of `text` that is not in `other`; None if they have little in common."""
     if alike(text, other) < ALIKE:
         return None
     head, tail = common(text, other)

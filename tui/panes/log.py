@@ -32,10 +32,10 @@ Timed = tuple[int, float, tuple[Content, ...]]
 
 
 class LogRows:
-    """The lines of the log for one view and width; of thousands, those in sight are drawn.
+    """The lines of the log for one view and width; only those in sight are drawn.
 
-    `keys` tells lines apart when others come and go: those of printed lines grow in the order in which they came,
-    others are negative, or 0 where nobody needs to know. `matches` are the lines that have what is searched for.
+    `keys` identifies lines when others come and go: those of output grow in the order in which it came, others are
+    negative, or 0 where no key is needed. `matches` are the lines that match the search.
     """
 
     def __init__(self, view: View, width: int) -> None:
@@ -48,12 +48,12 @@ class LogRows:
         self._fill(view)
 
     def holds(self, view: View, width: int) -> bool:
-        """Return whether it is still what there is to show: most keys that are pressed change nothing about it."""
+        """Return whether these rows still show this view: most keys change nothing about the log."""
         old, new = self._made_of, _made_of(view)
         return width == self._width and all(one is other or one == other for one, other in zip(old, new, strict=True))
 
     def rows(self, here: int | None = None) -> LazyRows:
-        """Return the lines to show, with the match in line `here` set off from the others."""
+        """Return the lines to show, with the match in line `here` highlighted."""
         return LazyRows(len(self._entries), lambda y: self._drawn(y, y == here))
 
     def _drawn(self, y: int, here: bool) -> Content:
@@ -108,7 +108,10 @@ class LogRows:
             self._say([BLANK, *sentence(_where(view), self._width)])
 
     def _of_the_daemon(self, view: View) -> None:
-        """Without an iteration: what the daemon noticed and logs, what people did to the run, and what it prints."""
+        """Collect the lines to show without an iteration.
+
+        These are notices, the daemon's log, what operators did to the run, and its output.
+        """
         run = view.run
         self._say([*(nothing_selected(view, self._width) or ()), BLANK])
         self._say(
@@ -129,7 +132,7 @@ class LogRows:
     def _merge(
         self, view: View, shown: Sequence[Timed], notices: Sequence[Notice], output: Sequence[OutputLine]
     ) -> None:
-        """Notices by the clock; printed lines after the last event that had happened when they came."""
+        """Merge events and notices by time; printed lines go after the last event that had happened when they came."""
         said = printed_so_far = 0
         for seq, at, told_in in shown:
             first = printed_so_far
@@ -175,7 +178,7 @@ def lines(view: View, width: int, height: int) -> Sequence[Content]:
 
 
 def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Content | None:
-    """Return what was found of what is searched for, and how much there is below a log that was scrolled away from its end."""
+    """Return the number of matches, and of lines below the window if it is not at the end; None without either."""
     parts: list[Content] = []
     if view.find:
         found = count(len(matches), "line")
@@ -192,14 +195,14 @@ def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Cont
 
 @lru_cache(maxsize=MOST_KEPT)
 def _rows(time: str, mark: marks.Mark, text: str, width: int) -> tuple[Content, ...]:
-    """Return what happened when, over as many rows as it takes."""
+    """Draw a sentence with its time and mark, wrapped over as many rows as it needs."""
     head = line((f"{time}  ", ".muted"), (f"{mark.glyph} ", mark.style))
     rows = wrapped(text, width - head.cell_length)
     return tuple((head if nth == 0 else line(" " * head.cell_length)) + one for nth, one in enumerate(rows))
 
 
 def _goes_on(event: Event, after: Event | None) -> bool:
-    """Return whether this is the beginning of a step whose end comes next: one line a step is enough."""
+    """Return whether this event is a step's beginning whose end comes next: one line for a step is enough."""
     if not isinstance(event.fact, StepStarted) or after is None:
         return False
     step, following = event.fact.step, after.fact
@@ -207,14 +210,14 @@ def _goes_on(event: Event, after: Event | None) -> bool:
 
 
 def _noticed(view: View, since: float = 0.0, until: float = float("inf")) -> list[Notice]:
-    """Return what the daemon noticed and what it logs, by the clock."""
+    """Return the daemon's notices and the lines of its own log, by time."""
     diary = view.shown.diary if isinstance(view.shown.diary, tuple) else ()
     both = (one for one in (*view.state.notices, *diary) if since <= one.at <= until)
     return sorted(both, key=lambda one: one.at)
 
 
 def _made_of(view: View) -> tuple[object, ...]:
-    """Return all of a view that the log shows something of."""
+    """Return all parts of a view that the log shows."""
     return (
         view.output, view.shown.events, view.shown.acts, view.shown.diary, view.shown.texts, view.shown.show,
         view.state.notices, view.at, view.iteration, view.run is None, view.state.seq == 0, view.link.state, view.find,
@@ -223,9 +226,9 @@ def _made_of(view: View) -> tuple[object, ...]:
 
 
 def _kept(view: View, journal: Sequence[Event], heard: Collection[str]) -> Sequence[OutputLine]:
-    """Return what was printed while nobody looked, as its files have it, each below the step that it belongs to.
+    """Return the output that was printed while nobody watched, from the iteration's files, each below its step.
 
-    Of the channels that were heard there is nothing. The lines have numbers of their own, below those that are heard.
+    Channels that were received live are left out. The lines have numbers of their own, below those received live.
     """
     begun = {event.fact.step: event.seq for event in journal if isinstance(event.fact, StepStarted)}
     at = view.at
@@ -255,5 +258,5 @@ def _where(view: View) -> str:
 
 @lru_cache(maxsize=4)
 def _pattern(find: str) -> re.Pattern[str] | None:
-    """Return what is searched for, in either case of its letters."""
+    """Compile the search text into a pattern that ignores case."""
     return re.compile(re.escape(clean(find)), re.IGNORECASE) if clean(find) else None

@@ -23,10 +23,10 @@ MOST_TOLD = 50
 ROOMY = 64
 """From this width on what is set has lines of its own."""
 _ELSEWHERE = (e.Steered, e.MemoGiven, e.IterationEnded)
-"""Deeds that the story shows where they belong: notes as such, the author beside the memo, who skips as the reason."""
+"""Acts that are shown elsewhere: notes as such, a memo's author beside it, who skips in the reason."""
 
 Came = tuple[bool, str]
-"""Whether what came of an expectation is what was expected, and what came."""
+"""Whether an expectation was met, and the result."""
 
 
 def lines(view: View, width: int, height: int) -> list[Content]:
@@ -54,7 +54,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 
 
 def _set(view: View, run: Run, width: int) -> list[Content]:
-    """Return what operators have set for the iterations to come; empty where nothing is."""
+    """Draw what operators have set for the iterations to come; empty where they have set nothing."""
     settings = list(_settings(view, run))
     if not settings:
         return []
@@ -110,7 +110,7 @@ def _signed(text: str, by: str) -> str:
 
 
 def _acts(view: View, run: Run) -> dict[int, list[e.Event]]:
-    """Return what operators did, by the iteration that was the newest at the time; -1 before the first."""
+    """Group operators' acts by the iteration that was the newest at the time; -1 before the first."""
     known = view.shown.acts if isinstance(view.shown.acts, tuple) else ()
     found: dict[int, list[e.Event]] = {}
     newest = 0
@@ -167,7 +167,7 @@ def _chapter(view: View, run: Run, it: Iteration, acts: Sequence[e.Event], width
 
 
 def _memo(view: View, it: Iteration, width: int) -> list[Content]:
-    """With the name of the person who has written it, when one has."""
+    """Draw the memo, with the name of the person who wrote it, if one did."""
     if not it.memo:
         return wrapped("no memo yet", width, ".muted", indent=6)
     facts = (one.fact for one in view.shown.acts) if isinstance(view.shown.acts, tuple) else ()
@@ -176,7 +176,7 @@ def _memo(view: View, it: Iteration, width: int) -> list[Content]:
 
 
 def _particulars(run: Run, it: Iteration) -> Iterator[tuple[str, str]]:
-    """What the agent aimed at and expected before anything was measured."""
+    """Yield what the agent aimed at and expected before anything was measured, each with a label."""
     if it.again is not None:
         more = ", with all processes" if it.thorough else ""
         yield "again", f"the files of {run.id}.{it.again} once more{more}"
@@ -200,7 +200,7 @@ def _outcome(label: str, good: bool, text: str, width: int) -> list[Content]:
 
 
 def _came(view: View, it: Iteration) -> Iterator[Came]:
-    """What came of what was expected: the metric, which is known for the selected iteration, and the gain."""
+    """Yield how expectations turned out: the gain, and the metric, which is known only for the selected iteration."""
     expected = it.expected
     if expected is None:
         return
@@ -219,7 +219,7 @@ def _came(view: View, it: Iteration) -> Iterator[Came]:
     if it.verdict is not None and it.outcome != "baseline":
         gain = it.verdict.gain
         wanted = expected.gain_pct if expected.gain_pct is not None else 0.0
-        # Within what the samples allow: an expectation that lies in the interval has come true.
+        # An expectation that lies in the interval has been met.
         yield gain.high >= wanted and gain.pct > 0, f"gain {change(gain.pct)} [{change(gain.low)}, {change(gain.high)}]"
 
 

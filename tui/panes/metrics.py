@@ -67,7 +67,7 @@ def _sides(view: View, run: Run, show: Show) -> Sides:
 
 
 def _marked(view: View) -> Show | None:
-    """Return the marked iteration, where it is not one that stands there anyway."""
+    """Return the marked iteration; None where it is one that is shown anyway."""
     marked, it = view.shown.marked, view.iteration
     if view.mark is None or it is None or not isinstance(marked, Show):
         return None
@@ -89,7 +89,7 @@ def _roofline(view: View, run: Run, show: Show, sides: Sides, width: int, height
 
 
 def _configs(show: Show, sides: Sides, width: int) -> list[Content]:
-    """Return the times of the cases, where no metric is known of one case alone."""
+    """Draw the times of the cases, where no metric of a single case is known."""
     if sides.by_case or not sides.mine or show.detail.timed is None or not show.detail.timed.cases:
         return []
     return [
@@ -128,7 +128,7 @@ def _metrics(detail: Detail | None) -> Mapping[str, float]:
 
 
 def _is_news(lack: MissingMetrics) -> bool:
-    """Return whether so much is missing that a person should read why before looking for it."""
+    """Return whether so many metrics are missing that the reason should come first."""
     return lack.count > MOST_NAMED
 
 

@@ -19,13 +19,13 @@ _COUNTS = (
 )  # fmt: skip
 _NONE: tuple[Cell, ...] = ("",) * (1 + len(_COUNTS))
 LONGEST = 20
-"""Cells that the name of a model gets at the price of columns; a longer one folds."""
+"""Cells that the name of a model may take even if columns are left out; a longer one is wrapped."""
 LONGEST_PURPOSE = "compile fix"
 """The longest purpose, which is not to fold."""
 
 
 def models(view: View, run: Run, width: int) -> list[Content]:
-    """Return the sum at least; what it is made of as soon as the daemon has said it."""
+    """Draw the run's total cost, and its parts once the daemon has sent them."""
     known = view.shown.cost if isinstance(view.shown.cost, Cost) else Cost({}, {})
     several = len(known.models) > 1
     rows = [_row(name.replace("_", " "), spend) for name, spend in known.purposes.items()]

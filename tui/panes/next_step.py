@@ -25,7 +25,7 @@ TYPICAL = 20
 
 
 def next_lines(view: View, width: int) -> list[Content]:
-    """Return a few lines that begin with what it is: `next`, `waits` or `ended`; a path that is waited for in full."""
+    """Draw a few lines that begin with `next`, `waits` or `ended`; a file that is waited for has its full path."""
     run = view.run
     assert run is not None
     word, text, path = _next(view, run)
@@ -37,7 +37,7 @@ def next_lines(view: View, width: int) -> list[Content]:
 
 
 def _next(view: View, run: Run) -> tuple[str, str, str]:
-    """Return the word, what there is to say, and a path."""
+    """Return the first word, a sentence, and the path of a file that is waited for."""
     if isinstance(run.status, Ended):
         return "ended", first_line(of_run(run)) or run.status.outcome, ""
     if view.link.state == "down":
@@ -63,14 +63,14 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
 
 
 def _review(view: View, run: Run, it: Iteration) -> str:
-    """Return what a person may do with a candidate that waits for one."""
+    """Describe what a person can do with a candidate that waits for review."""
     keys = [(key(view, act), does) for act, does in (("approve", "builds it"), ("decline", "ends it"))]
     acts = ", ".join(f"{pressed} {does}" for pressed, does in keys)
     return f"for your review of {run.id}.{it.number}: {key(view, 'tab_diff')} shows its diff, {acts}"
 
 
 def _step(view: View, run: Run) -> str:
-    """Return the next step of the iteration under way, and who is at work before it; empty when there is none."""
+    """Describe the step after the present one, and who proposes before it; empty when there is none."""
     now = run.current
     if now is None or now.step is None or now.step == now.steps[-1]:
         return ""
@@ -83,7 +83,7 @@ def _step(view: View, run: Run) -> str:
 
 
 def _iteration(run: Run) -> str:
-    """Return the iteration that comes next."""
+    """Describe the iteration that comes next."""
     if run.pending_edit:
         return "your edit of the task folder is measured as an operator iteration"
     if run.again and run.incumbent is not None:
@@ -98,7 +98,7 @@ def _iteration(run: Run) -> str:
 
 
 def _turn(run: Run) -> str:
-    """Return who proposes next: the agents in turn, but one that explores only what another one has left open."""
+    """Describe who proposes next: the agents in turn, or first the one that explores parameters left open."""
     explorer = run.explorer
     others = [agent for agent in run.agents if not (explorer and run.trait(agent).explores)]
     last = next((it.agent for it in reversed(run.iterations) if it.agent in others), others[-1])
@@ -111,13 +111,13 @@ def _turn(run: Run) -> str:
 
 
 def _proposes(run: Run, agent: str) -> bool:
-    """Return whether an agent has turns of its own: its iterations are no search, no person's wish, and not kpd's own."""
+    """Return whether an agent proposes in turn: it neither explores what is left open nor acts for a person or kpd."""
     trait = run.trait(agent)
     return not trait.explores and not trait.operators
 
 
 def left_open(it: Iteration) -> bool:
-    """Return whether an iteration has parameters to explore: its agent was unsure of them, and it could be measured."""
+    """Return whether an iteration leaves parameters to explore: its agent was unsure of them, and it has a score."""
     return bool(it.tune) and it.score is not None
 
 
@@ -127,13 +127,13 @@ def _names(it: Iteration) -> str:
 
 
 def paused(status: Paused) -> str:
-    """Return why a run is paused: `paused by op`, `paused: infrastructure: …`."""
+    """Describe why a run is paused: `paused by op`, `paused: infrastructure: …`."""
     reason = first_line(pause(status.cause))
     return reason if isinstance(status.cause, PausedBy) else f"paused: {reason}"
 
 
 def used(run: Run) -> tuple[int, int]:
-    """Iterations that count against the budget, and those since the last accepted one."""
+    """Count the iterations that use up the budget, and those since the last accepted one."""
     without = 0
     for it in reversed(run.iterations):
         if it.outcome == "accepted":
@@ -143,7 +143,7 @@ def used(run: Run) -> tuple[int, int]:
 
 
 def budget(view: View, run: Run, width: int) -> list[Content]:
-    """Return what is left: iterations, patience, money for models and time, and what is accepted or ends the run."""
+    """List what is left of the budget: iterations, patience, money and time, and what is accepted or ends the run."""
     limits = run.budget
     done, without = used(run)
     left = max(0, limits.iterations - done)
@@ -163,7 +163,7 @@ def budget(view: View, run: Run, width: int) -> list[Content]:
 
 
 def _time(view: View, run: Run, left: int) -> list[tuple[str, str]]:
-    """Return how long the run has taken, and how long what is left of it may take at most, as its iterations go."""
+    """Return how long the run has taken, and, from its recent iterations, how long the rest may take at most."""
     if run.started is None:
         return []
     if isinstance(run.status, Ended):

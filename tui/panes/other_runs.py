@@ -18,7 +18,7 @@ MOST = 8
 
 
 def others(view: View, run: Run, width: int) -> list[Content]:
-    """Return a line for each of the other runs, those at work first; nothing where this is the only one."""
+    """Draw a line for each of the other runs, those that have begun first; nothing where this is the only one."""
     rest = [one for one in (*view.begun, *view.state.queue) if one.id != run.id]
     if not rest:
         return []
@@ -28,7 +28,7 @@ def others(view: View, run: Run, width: int) -> list[Content]:
 
 
 def _run(view: View, run: Run, ids: int, width: int) -> Content:
-    """Return its sign, what and where it is, the step it is at, and how much it has won; the last go first."""
+    """Draw a run: its mark, id, task, host, step and gain; what does not fit is left out from the end."""
     mark, now = marks.of_run(run, bool(view.state.held)), run.current
     head = line((f"{mark.glyph} ", mark.style), (fit(run.id, ids), ".strong"), " ", clip(clean(run.task), 28))
     tail: list[Part] = [(f"  {where(run)}", ".muted")]
@@ -42,7 +42,7 @@ def _run(view: View, run: Run, ids: int, width: int) -> Content:
 
 
 def lately(view: View, run: Run, width: int, most: int) -> list[Content]:
-    """Return the newest iterations that have ended: what became of each, and what it tried."""
+    """Draw the newest iterations that have ended: their outcome, and what they tried."""
     ended = [it for it in reversed(run.iterations) if it.outcome is not None][:most]
     if not ended:
         return []

@@ -14,12 +14,12 @@ NARROW = 64
 
 
 def gutter(width: int) -> int:
-    """Cells before what was printed: its channel, and a rule."""
+    """Return the number of cells before printed text, for its channel and a rule."""
     return 8 if width < NARROW else 11
 
 
 def height(one: OutputLine, width: int) -> int:
-    """Rows that the line takes; the least work for the most common kind, because there are thousands of them."""
+    """Return the number of rows that the line takes, quickly for short lines, of which there are thousands."""
     text, room = one.text, width - gutter(width)
     if len(text) <= room and text.isascii():
         return 1
@@ -27,7 +27,7 @@ def height(one: OutputLine, width: int) -> int:
 
 
 def rows(one: OutputLine, width: int) -> tuple[str, ...]:
-    """Words of an agent are prose and folded as such; tables and code of programs go on below, as in a terminal."""
+    """Wrap the line into rows: an agent's prose between words, output of programs at the edge, as in a terminal."""
     room = max(1, width - gutter(width))
     return _prose(one.text, room) if one.channel == AGENT else _cut(one.text, room)
 
@@ -38,7 +38,7 @@ def drawn(one: OutputLine, nth: int, width: int) -> Content:
 
 
 def found(one: OutputLine, wanted: re.Pattern[str], width: int) -> list[int]:
-    """Return the rows in which a match begins, or goes on in a row that is folded."""
+    """Return the rows that hold a match, or a part of one that is wrapped."""
     if wanted.search(one.text) is None:
         return []
     if one.channel == AGENT:
@@ -47,7 +47,7 @@ def found(one: OutputLine, wanted: re.Pattern[str], width: int) -> list[int]:
 
 
 def stretches(one: OutputLine, wanted: re.Pattern[str], width: int) -> list[tuple[int, int, int]]:
-    """Row, and from and to which character of it, of each match; one that is folded has several."""
+    """Return the row, start and end of each match; a match that is wrapped has several."""
     if one.channel == AGENT:
         texts = enumerate(rows(one, width))
         return [(nth, *match.span()) for nth, text in texts for match in wanted.finditer(text)]

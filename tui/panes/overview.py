@@ -50,7 +50,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 
 
 def _narrow(view: View, run: Run, it: Iteration, width: int, height: int) -> list[Content]:
-    """Return all in one column, the plot as high as lets the rest be seen."""
+    """Draw all in one column; the plot takes the height that the rest leaves."""
     detail = view.shown.detail
     steps, table = across(view, run, it, detail, width), cases(it, detail, width)
     rest = [*steps, BLANK, *table] if len(steps) > 1 else [*steps, *table]
@@ -62,7 +62,7 @@ def _narrow(view: View, run: Run, it: Iteration, width: int, height: int) -> lis
 
 
 def _wide(view: View, run: Run, it: Iteration, width: int, height: int) -> list[Content]:
-    """Return the plot and the cases, beside them the steps and the budget."""
+    """Draw the plot and the cases, and beside them the steps and the budget."""
     detail = view.shown.detail
     main = width - SIDE - 3
     table = [*cases(it, detail, main), *split(detail, main)]
@@ -77,7 +77,7 @@ def _wide(view: View, run: Run, it: Iteration, width: int, height: int) -> list[
 
 
 def _widest(view: View, run: Run, it: Iteration, width: int, height: int) -> list[Content]:
-    """Return two halves: the run on the left, the iteration on the right."""
+    """Draw two halves: the run on the left, the iteration on the right."""
     detail = view.shown.detail
     half = (width - GAP) // 2
     rest = width - half - GAP
@@ -99,7 +99,7 @@ def _after_blank(found: list[Content]) -> list[Content]:
 
 
 def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
-    """Return the run as such: how it stands, what became of its iterations, what is left."""
+    """Draw the run as a whole: its state, the outcomes of its iterations, and what is left."""
     mark = marks.of_run(run, bool(view.state.held))
     on = device(run, width)
     by = f"   by {', '.join(map(clean, run.agents))} on {where(run)}" + (
@@ -152,7 +152,7 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
 
 
 def _given_back(it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """Return why the agent is asked again, while its next attempt is under way."""
+    """Return the fault for which the agent is asked again, while its next attempt is under way."""
     if it.outcome is not None or not detail.faults:
         return []
     last = detail.faults[-1]
@@ -160,7 +160,7 @@ def _given_back(it: Iteration, detail: Detail, width: int) -> list[Content]:
 
 
 def _bottleneck(it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """Return what holds the candidate back, and for a GPU without counters why there are none and what to do."""
+    """Return what limits the candidate; without GPU counters also why there are none and what to do."""
     found = told(it.bottleneck, width, most=2)
     profiled = detail.profiled
     if profiled is not None and "sm_pct" not in profiled.metrics and (reason := profiled.missing.get("sm_pct")):
@@ -169,7 +169,7 @@ def _bottleneck(it: Iteration, detail: Detail, width: int) -> list[Content]:
 
 
 def _best(view: View, run: Run, width: int) -> list[Content]:
-    """Return what the run has cost, if it pays for a model, and the incumbent's score."""
+    """Draw what the run has cost, if it pays for a model, and the incumbent's score."""
     found = [_cost(view, run, width)] if money.costs(run) else []
     best = run.best
     if best is None or best.score is None:
@@ -181,7 +181,7 @@ def _best(view: View, run: Run, width: int) -> list[Content]:
 
 
 def _cost(view: View, run: Run, width: int) -> Content:
-    """Dollars of the limit, tokens, and what of it is the selected iteration's."""
+    """Draw the dollars spent of the limit, the tokens, and the part of the selected iteration."""
     more: list[Part] = []
     if run.spend.calls:
         more.append((f"  {money.tokens(run.spend)}", ".muted"))
@@ -194,7 +194,7 @@ MOST = 8
 
 
 def why(detail: Detail, width: int, height: int) -> list[Content]:
-    """As much of it as fits into `height` lines; nothing while nobody knows."""
+    """Draw the largest changes and the rules that fired, as much as fits into `height` lines; empty while not known."""
     known = detail.explained
     if known is None:
         return []

@@ -17,7 +17,7 @@ NARROW = 16
 
 
 def heading(title: str, *aside: Part) -> Content:
-    """Return a section's title, with what is said beside it."""
+    """Draw a section's title, with a text beside it."""
     return line((title, ".heading"), *(("  ", *aside) if aside else ()))
 
 
@@ -26,7 +26,7 @@ def sentence(text: str, width: int) -> list[Content]:
 
 
 def labelled(label: str, text: str, width: int, style: str = "", indent: int = 0, column: int = 11) -> list[Content]:
-    """Return `text` in a column of its own beside what it is called, or after it where there is no room for columns."""
+    """Draw `text` in a column beside its label, or after it where there is no room for columns."""
     if width - indent - column < NARROW:
         return wrapped(f"{label}: {text}", width, style, indent=indent)
     body = wrapped(text, width - indent - column, style)
@@ -35,13 +35,13 @@ def labelled(label: str, text: str, width: int, style: str = "", indent: int = 0
 
 
 def problem(found: Problem, width: int) -> list[Content]:
-    """Return a question that got no answer, and what to do."""
+    """Draw why a question got no answer, and the remedy."""
     lines = wrapped(f"✗ {found.message}", width, ".bad")
     return lines + (wrapped(found.remedy, width, ".muted", indent=2) if found.remedy else [])
 
 
 def nothing_heard(view: View, width: int) -> list[Content] | None:
-    """Return why nothing is known at all; None as soon as the daemon has said anything."""
+    """Explain why nothing is known at all; None as soon as the daemon has sent its state."""
     if view.state.seq:
         return None
     if view.link.state != "down":
@@ -54,7 +54,7 @@ def nothing_heard(view: View, width: int) -> list[Content] | None:
 
 
 def nothing_selected(view: View, width: int) -> list[Content] | None:
-    """Return why there is no iteration to show, and how there will be one; None when there is one."""
+    """Explain why there is no iteration to show, and how to get one; None when there is one."""
     if view.iteration is not None:
         return None
     if (nothing := nothing_heard(view, width)) is not None:
@@ -84,12 +84,12 @@ def _run_without_iteration(view: View, run: Run) -> str:
 
 
 def where(run: Run) -> str:
-    """Return the host of a run; a queued one may not have been given one yet."""
+    """Return the host of a run; a queued run may not have one yet."""
     return clean(run.host) if run.host not in ("", ANY) else "any host that fits"
 
 
 def told(bottleneck: str, width: int, most: int = 0) -> list[Content]:
-    """Return the line that says what holds a candidate back; empty while nobody knows."""
+    """Draw what limits the candidate; empty while that is not known."""
     if not bottleneck:
         return []
     first, *more = wrapped(f"bottleneck: {bottleneck}", width, most=most)
@@ -97,7 +97,7 @@ def told(bottleneck: str, width: int, most: int = 0) -> list[Content]:
 
 
 def device(run: Run, width: int) -> list[Content]:
-    """Return the GPU of a run in a line. Empty for a CPU."""
+    """Draw the GPU of a run in a line. Empty for a CPU."""
     return [] if run.device_id in ("", "cpu") else [line((clip(clean(run.device), width), ".muted"))]
 
 

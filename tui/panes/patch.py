@@ -25,7 +25,7 @@ _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`old` and `new` are its numbers in the two files; `cut` counts the characters that are left out at its end."""
+    """A line of a diff: `old` and `new` are its numbers in both files; `cut` counts the characters left out."""
 
     sign: Sign
     text: str
@@ -36,7 +36,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hunk:
-    """Lines of one place in one file; `section` is what the diff's maker says that they are in."""
+    """The lines of one place in one file; `section` is the function or section that the diff names for it."""
 
     file: str
     section: str
@@ -49,7 +49,7 @@ class Hunk:
         return first.new or first.old or 1
 
     def pairs(self) -> Iterator[Pair]:
-        """All lines side by side: those that were removed beside those that took their place."""
+        """Yield all lines side by side: each removed line beside the one that replaces it."""
         removed: list[int] = []
         added: list[int] = []
         for nth, line in enumerate(self.lines):
@@ -65,7 +65,7 @@ class Hunk:
         yield from self._paired(removed, added)
 
     def _paired(self, removed: list[int], added: list[int]) -> Iterator[Pair]:
-        """Lines that are alike beside each other; those between them in order."""
+        """Yield pairs of a removed and an added line: similar lines together, those between them in order."""
         i = j = 0
         for there, here in (*self._matches(removed, added), (len(removed), len(added))):
             for nth in range(max(there - i, here - j)):
@@ -76,7 +76,7 @@ class Hunk:
             i, j = there + 1, here + 1
 
     def _matches(self, removed: list[int], added: list[int]) -> list[tuple[int, int]]:
-        """Return which of the removed is most like which of the added, in the order of both; of large blocks none."""
+        """Match removed with added lines that are most alike, in the order of both; of large blocks none."""
         if not removed or not added or len(removed) == len(added) or len(removed) * len(added) > MOST_MATCHED:
             return []
         best = [[(0.0, False)] * (len(added) + 1) for _ in range(len(removed) + 1)]
@@ -100,7 +100,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """`added` and `removed` count all lines, also the `left_out` ones; `remarks` belong to no hunk."""
+    """A parsed diff. `added` and `removed` count all lines, also the `left_out` ones; `remarks` belong to no hunk."""
 
     hunks: tuple[Hunk, ...]
     added: int
@@ -115,7 +115,7 @@ class Patch:
 
 @lru_cache(maxsize=4)
 def parsed(text: str) -> Patch:
-    """Return the diff as far as it is one: what makes no sense is a remark."""
+    """Parse a diff; lines that make no sense become remarks."""
     reader = _Reader()
     for raw in text.split("\n"):
         reader.read(raw.removesuffix("\r"))
@@ -123,7 +123,7 @@ def parsed(text: str) -> Patch:
 
 
 class _Reader:
-    """Takes a line at a time. A hunk's header says how many follow, so a line `--- x` in a hunk is one of its own."""
+    """A reader of single lines. It knows a hunk's length from its header, so it takes no `--- x` in it for a header."""
 
     def __init__(self) -> None:
         self._hunks: list[Hunk] = []
@@ -182,7 +182,7 @@ class _Reader:
         self._lines.append(Line(sign, clean(text), old, new, max(0, len(text) - LONGEST_LINE)))
 
     def _end(self) -> None:
-        """What was read since the last header is a hunk."""
+        """End the hunk: keep the lines since the last header, if there are any."""
         if self._lines:
             self._hunks.append(Hunk(self._file, self._section, tuple(self._lines)))
         self._lines = []
@@ -191,13 +191,13 @@ class _Reader:
 
 
 def _name(path: str, before: str) -> str:
-    """Return the file's own name, without the side's in front of it (`a/`, `r1.4/`). A file that is gone keeps its old one."""
+    """Return a file's path without the side's name before it (`a/`, `r1.4/`); a deleted file keeps its old path."""
     path = clean(path.partition("\t")[0])
     return before if path == "/dev/null" else path.partition("/")[2] or path
 
 
 def common(text: str, other: str) -> tuple[int, int]:
-    """Return how many characters two lines begin and end with alike, none of them counted twice."""
+    """Count the characters that two lines have in common at the beginning and at the end; none is counted twice."""
     most = min(len(text), len(other))
     head = next((at for at in range(most) if text[at] != other[at]), most)
     tail = next((at for at in range(most - head) if text[-1 - at] != other[-1 - at]), most - head)
@@ -205,7 +205,7 @@ def common(text: str, other: str) -> tuple[int, int]:
 
 
 def alike(text: str, other: str) -> float:
-    """Return the share of the longer one that both have at their ends, not counting what they are set in by."""
+    """Compute how much two lines share at their ends, as a share of the longer one, without indentation."""
     head, tail = common(text, other)
     longest = max(len(text.strip()), len(other.strip()))
     same = len(text[:head].strip()) + len(text[len(text) - tail :].strip())

@@ -18,9 +18,9 @@ _SIGNS = {"playing": "▶", "paused": "‖", "over": "■"}
 
 
 def bar(view: View, width: int) -> list[Content]:
-    """Return what is played, how fast and how far, and the keys for it as far as there is room; below, what happens in it.
+    """Draw the recording's name, speed, position and keys; below them, a sentence on what happens.
 
-    Nothing for a live daemon.
+    Parts for which the line has no room are left out. Empty for a live daemon.
     """
     playback = view.state.playback
     if playback is None:

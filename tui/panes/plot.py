@@ -10,7 +10,7 @@ from tui.format.numbers import compact
 from tui.format.text import Part, fit, line
 
 _LEVELS = "▔─▁"
-"""A curve within a cell, from the top down; of characters that every font has."""
+"""A curve within a cell, from the top down; only characters that every font has."""
 FEW = 3
 """With fewer powers of ten on an axis than that, twos and fives are labelled, too."""
 LABEL = 7
@@ -25,7 +25,7 @@ class LogAxis:
     high: float
 
     def share(self, value: float) -> float:
-        """Return where `value` is between the ends, from 0 to 1."""
+        """Return the position of `value` between the ends, from 0 to 1."""
         return math.log(value / self.low) / math.log(self.high / self.low)
 
     def at(self, share: float) -> float:
@@ -44,7 +44,7 @@ class LogAxis:
 
 @dataclass(slots=True)
 class Plot:
-    """`width` and `height` are those of all of it, with the labels of its axes."""
+    """A plot; `width` and `height` include the labels of its axes."""
 
     x: LogAxis
     y: LogAxis
@@ -64,7 +64,7 @@ class Plot:
         return max(2, self.height - 2)
 
     def curve(self, of: Callable[[float], float], style: str) -> None:
-        """The curve y = `of`(x) from end to end."""
+        """Draw the curve y = `of`(x) over the whole width."""
         for column in range(self.columns):
             value = of(self.x.at((column + 0.5) / self.columns))
             if value > 0:
@@ -72,13 +72,13 @@ class Plot:
                 self._curve[row, column] = (_LEVELS[level], style)
 
     def mark(self, x: float, y: float, glyph: str, style: str) -> None:
-        """A mark over all else; what is past the ends stands at them."""
+        """Draw a mark above all curves; one outside of the plot is drawn at its edge."""
         column = min(self.columns - 1, max(0, math.floor(self.x.share(x) * self.columns)))
         row = min(self.rows - 1, max(0, math.floor((1 - self.y.share(y)) * self.rows)))
         self._marks[row, column] = (glyph, style)
 
     def lines(self) -> list[Content]:
-        """Return the vertical axis' name, the rows, and the horizontal axis with its labels."""
+        """Return the name of the vertical axis, the rows, and the horizontal axis with its labels."""
         found = [line((fit(self.y_name, LABEL, right=True), ".muted"))]
         ticks = {math.floor((1 - self.y.share(value)) * self.rows): value for value in self.y.ticks}
         for row in range(self.rows):
@@ -88,7 +88,7 @@ class Plot:
         return [*found, *self._below()]
 
     def _below(self) -> list[Content]:
-        """Return the axis, and its powers of ten as far as they do not run into one another, and its name."""
+        """Draw the horizontal axis, its labels as far as they do not touch, and its name."""
         axis, labels = ["─"] * self.columns, [" "] * self.columns
         room = self.columns - len(self.x_name) - 1
         free = 0
@@ -113,5 +113,5 @@ class Plot:
 
 
 def tick(value: float) -> str:
-    """Return a round number without the decimals of a measured one."""
+    """Format a round number without the decimals of a measured one."""
     return f"{value:g}" if 1e-3 <= value < 1e4 else compact(value)

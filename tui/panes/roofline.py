@@ -22,20 +22,20 @@ WIDE, WIDEST = 64, 84
 HEIGHT, TALL = 8, 11
 MOST_CASES = 12
 ROOM = 1.6
-"""By what factor a chart goes past what is in it."""
+"""The factor by which the axes extend beyond the data."""
 CASE = "∘"
 ABSURD = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """What the device was measured to do: GB/s out of memory, and GFLOP/s; None where that is not known."""
+    """The measured limits of a device: memory bandwidth in GB/s, and GFLOP/s; None where one is not known."""
 
     gbs: float | None = None
     gflops: float | None = None
 
     def at(self, intensity: float) -> float | None:
-        """GFLOP/s that can be had at so many operations a byte."""
+        """Return the GFLOP/s possible at an arithmetic intensity in FLOP per byte; None where the roof is not known."""
         if self.gbs is None or self.gflops is None:
             return None
         return min(self.gflops, self.gbs * intensity)
@@ -43,7 +43,7 @@ class Roof:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of those that are compared, with what was measured of it."""
+    """One of the iterations that are compared, with its metrics."""
 
     glyph: str
     style: str
@@ -63,7 +63,7 @@ class Side:
         return _known(self.metrics, "intensity") or _ratio(self.gflops, self.gbs)
 
     def share(self, roof: Roof) -> float | None:
-        """Of what the roof allows: at its intensity, else of the bandwidth, else as the roofline metric has it."""
+        """Return the share of the roof: at its intensity, else of the bandwidth, else the roofline metric's."""
         at = self.intensity
         if self.gflops is not None and at is not None and (most := roof.at(at)):
             return self.gflops / most
@@ -74,7 +74,7 @@ class Side:
 
 
 def roof_of(state: State, run: Run) -> Roof:
-    """That of the device that the run is on, from its host's card."""
+    """Return the roof of the device that the run is on, from the card of its host."""
     card = state.hosts.get(run.host)
     if card is None:
         return Roof()
@@ -84,7 +84,10 @@ def roof_of(state: State, run: Run) -> Roof:
 
 
 def roofline(sides: Sequence[Side], cases: Sequence[str], roof: Roof, width: int, tall: bool) -> list[Content]:
-    """Return the first of `sides` is the candidate, whose `cases` are marked, too. Empty where nothing is known of it."""
+    """Draw the roofline; empty where nothing is known of the candidate.
+
+    The first of `sides` is the candidate, whose `cases` are marked, too.
+    """
     known = [side for side in sides if side.share(roof) is not None or side.gbs is not None]
     if not known or known[0] is not sides[0]:
         return []
@@ -154,13 +157,13 @@ def _named(side: Side) -> Content:
 
 
 def _part(side: Side, roof: Roof) -> str:
-    """Return its share in percent; a thousand times a roof is a mistake in the task, and no figure."""
+    """Format a side's share in percent; from ABSURD on, which only a mistake in the task explains, as `> 1,000 ×`."""
     share = side.share(roof)
     return percent(None if share is None else 100 * share) if share is None or share < ABSURD else f"> {ABSURD:,} ×"
 
 
 def _dots(metrics: Mapping[str, float], cases: Sequence[str]) -> list[tuple[float, float]]:
-    """Intensity and GFLOP/s of each case that has both."""
+    """Return intensity and GFLOP/s of each case that has both."""
     found = []
     for case in cases[:MOST_CASES]:
         gflops, gbs = (_known(metrics, of_case(name, case)) for name in ("gflops", "gbs"))
@@ -174,7 +177,7 @@ def _known(metrics: Mapping[str, float], name: str) -> float | None:
 
 
 def _positive(value: float | None) -> float | None:
-    """Return what can stand on a logarithmic axis."""
+    """Return the value if it can stand on a logarithmic axis, else None."""
     return value if value is not None and math.isfinite(value) and 1e-12 < value < 1e15 else None
 
 

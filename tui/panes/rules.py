@@ -33,12 +33,12 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
 
 
 def span(view: View, width: int, nth: int) -> tuple[int, int]:
-    """Return the number of the first line of the `nth` finding, and how many it has."""
+    """Return the number of the first line of the `nth` finding, and how many lines it has."""
     return _drawn(view, width, nth)[1][nth]
 
 
 def finding_at(view: View, width: int, y: int) -> int | None:
-    """Return which finding the line `y` belongs to."""
+    """Return the number of the finding at the line `y`; None where there is none."""
     if view.iteration is None or not isinstance(view.shown.show, Show):
         return None
     spans = _drawn(view, width, 0)[1]
@@ -46,7 +46,7 @@ def finding_at(view: View, width: int, y: int) -> int | None:
 
 
 def _drawn(view: View, width: int, chosen: int) -> tuple[list[Content], list[tuple[int, int]]]:
-    """Return the findings, and where each of them stands."""
+    """Draw all findings. Return the lines, and the first line and height of each finding."""
     here, besides = fired(view), not_fired(view)
     found = _head(view, here, width)
     spans = []
@@ -72,7 +72,7 @@ def _head(view: View, fired: Sequence[Finding], width: int) -> list[Content]:
 
 
 def _block(view: View, finding: Finding, width: int, chosen: bool, fired: bool) -> list[Content]:
-    """Return one finding: severity and rule, what it means, the evidence, the action, what came of it before."""
+    """Draw one finding: severity and rule, its meaning, the evidence, the action, and how it has worked so far."""
     mark = marks.of_severity(finding.severity)
     parts: list[Part] = [("▸ " if chosen else "  ", ".accent")]
     parts.append((f"{mark.glyph} {mark.word:<7}", mark.style if fired else ".off"))
@@ -88,7 +88,7 @@ def _block(view: View, finding: Finding, width: int, chosen: bool, fired: bool) 
 
 
 def _signs(view: View, rule: str) -> list[Part]:
-    """Return what else is known of a rule: NVIDIA's profiler says the same, an operator has pinned or banned it."""
+    """Return signs for a rule: NVIDIA's profiler agrees with it, or an operator has pinned or banned it."""
     signs: list[Part] = []
     profiled = view.shown.detail.profiled
     if profiled is not None and any(piece.agrees == rule for piece in profiled.advice):
@@ -102,7 +102,7 @@ def _signs(view: View, rule: str) -> list[Part]:
 
 
 def _with_signs(parts: list[Part], signs: list[Part], width: int) -> list[Content]:
-    """Return the signs beside the name, or below it where there is no room."""
+    """Draw the signs beside the name, or below it where there is no room."""
     head = line(*parts)
     beside = line(*(part for sign in signs for part in ("  ", sign)))
     if head.cell_length + beside.cell_length <= width:
@@ -111,7 +111,7 @@ def _with_signs(parts: list[Part], signs: list[Part], width: int) -> list[Conten
 
 
 def _so_far(view: View, rule: str) -> str:
-    """Return what came of acting on a rule in all runs of the workspace; empty while that is not known."""
+    """Describe how acting on a rule has worked in all runs of the workspace; empty while that is not known."""
     found = next((one for one in known_rules(view) if one.id == rule), None)
     if found is None or not (found.fired or found.tried):
         return ""
@@ -142,13 +142,13 @@ def _nothing_fired(view: View) -> str:
 
 MOST = 12
 LINES, NARROW_LINES = 3, 4
-"""Of one piece: its first sentence says what is the matter, the rest is a textbook's."""
+"""Lines of one piece of advice: its first sentence names the problem, the rest is general explanation."""
 WIDE = 64
 _STYLES = {"OPT": ".accent", "WRN": ".warn", "INF": ".muted"}
 
 
 def advised(advice: Sequence[Advice], cases: Sequence[str], width: int) -> list[Content]:
-    """Return all pieces below one heading, in the order they come in; `cases` are all of the task's."""
+    """Draw NVIDIA's advice below one heading, in the order in which it comes; `cases` are all cases of the task."""
     aside = "✓ a rule above says the same" if any(piece.agrees for piece in advice) else "no rule says the same"
     found = [heading("NVIDIA's advice", (aside, ".muted")).truncate(width, ellipsis=True)]
     for piece in advice[:MOST]:

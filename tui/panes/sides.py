@@ -15,10 +15,10 @@ SMALL_STALL = 0.02
 
 @dataclass(frozen=True)
 class Sides:
-    """The metrics of candidate, incumbent and a third one; the latter two are empty where they are nobody else.
+    """The metrics of candidate, incumbent and a third iteration; the latter two are empty if they are no other one.
 
-    `third_is` says who that is: the baseline, or the marked iteration. `lacking` are metrics that the candidate should
-    have, and has not.
+    `third_is` names the third one: the baseline, or the marked iteration. `lacking` are metrics that the candidate
+    should have but has not.
     """
 
     mine: Mapping[str, float]
@@ -49,12 +49,12 @@ class Sides:
         return tuple(sorted(found, key=lambda case: (-self.mine.get(of_case("call_us", case), 0.0), case)))
 
     def most(self, name: str) -> float:
-        """Return the larger of candidate and incumbent."""
+        """Return the larger value of candidate and incumbent."""
         return max(self.mine.get(name, 0.0), self.parent.get(name, 0.0))
 
 
 def stalls(sides: Sides, metrics: Iterable[Metric]) -> tuple[Sides, list[Metric]]:
-    """Return the stalls by the candidate's share, the small ones as one metric that the sides returned have, too."""
+    """Sort the stalls by the candidate's share, and sum up the small ones in a metric of the returned sides."""
     ordered = sorted(metrics, key=lambda metric: -sides.mine.get(metric.name, sides.parent.get(metric.name, 0.0)))
     large = [metric for metric in ordered if sides.most(metric.name) >= SMALL_STALL]
     small = [metric for metric in ordered if metric not in large]

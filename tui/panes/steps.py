@@ -19,7 +19,7 @@ _FACT_OF: dict[StepName, str] = {step: fact.kind() for fact, step in STEP_OF.ite
 
 
 def across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """Return two rows; one line is enough once all of them are done."""
+    """Draw the steps in two rows, or only the heading once all of them are done."""
     found = [_heading(view, run, it, detail, width)]
     if all(_state_of(view, step, run, it, detail)[0] is marks.DONE for step in it.steps):
         return found
@@ -36,7 +36,7 @@ def across(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> l
 
 
 def down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
-    """Return a row a step, with its time."""
+    """Draw a row for each step, with its time."""
     found = [_heading(view, run, it, detail, width)]
     for step in it.steps:
         mark, took = _state_of(view, step, run, it, detail)
@@ -54,13 +54,14 @@ def down(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> lis
 
 
 def elapsed(view: View, it: Iteration) -> float:
-    """Return seconds that the step under way has taken so far."""
+    """Return the seconds that the step under way has taken so far."""
     return max(0.0, view.moment - (it.under_way.since if it.under_way is not None else 0.0))
 
 
 def usual(view: View, run: Run, it: Iteration, step: StepName) -> float | None:
-    """Return seconds that the step took for the iteration's parent and the baseline; of a proposal only another one's by the
-    same agent is telling.
+    """Return the usual time of the step in seconds, from the iteration's parent and the baseline; None where not known.
+
+    For a proposal only the parent counts, if it has the same agent.
     """
     show = view.shown.show
     if not isinstance(show, Show):
@@ -88,7 +89,7 @@ def _state_of(view: View, step: StepName, run: Run, it: Iteration, detail: Detai
     fact = getattr(detail, _FACT_OF[step])
     if fact is not None:
         return marks.DONE, fact.seconds
-    if step == "review" and it.review == "approved":  # of a log that knew no such step
+    if step == "review" and it.review == "approved":  # an older log, without this step
         return marks.DONE, None
     if it.outcome is None and it.step is not None and STEPS.index(step) < STEPS.index(it.step):
         return marks.DONE, None

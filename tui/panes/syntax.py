@@ -8,11 +8,11 @@ from kpd.workspace.entry_points import referred
 from kpd.workspace.languages import syntax_of
 
 Span = tuple[int, int, str]
-"""From and to which character of a line, and the style."""
+"""The start and end in a line, and the style."""
 
 
 class Lexer(Protocol):
-    """What is used of Pygments."""
+    """The part of a Pygments lexer that is used here."""
 
     def get_tokens(self, text: str) -> Iterable[tuple[Any, str]]: ...
 
@@ -22,7 +22,7 @@ LONGEST = 240
 
 
 def spans(file: str, lines: Sequence[str]) -> list[tuple[Span, ...]]:
-    """Return the coloured stretches of each of some lines that follow one another in `file`."""
+    """Return the coloured parts of some consecutive lines of `file`."""
     known = syntax_of(file)
     lexer = _lexer(known.lexer)
     if lexer is None:
@@ -42,9 +42,9 @@ def spans(file: str, lines: Sequence[str]) -> list[tuple[Span, ...]]:
 
 @lru_cache(maxsize=32)
 def _lexer(reference: str) -> Lexer | None:
-    """Imported when the first line of such a file is shown: an attach without a diff does not pay for it.
+    """Import the lexer, when the first line of such a file is shown: an attach without a diff does not pay for it.
 
-    None for plain text, also where a plug-in refers to a lexer that is not there.
+    None for plain text, also where a plug-in refers to a lexer that does not exist.
     """
     try:
         return cast(Lexer, referred(reference)(stripnl=False, ensurenl=False)) if reference else None
@@ -59,7 +59,7 @@ def _tokens(lexer: Lexer, text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=256)
 def _style(kind: str) -> str:
-    """Return the style of a kind of token (`Keyword.FunctionType`); empty for what stays as it is."""
+    """Return the style of a kind of token (`Keyword.FunctionType`); empty where it has none."""
     for prefix, style in (
         ("Comment.Preproc", ".code-macro"), ("Comment", ".code-comment"), ("Keyword.Type", ".code-type"),
         ("Keyword", ".code-keyword"), ("Literal.String", ".code-string"), ("Literal.Number", ".code-number"),

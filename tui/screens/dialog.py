@@ -25,22 +25,22 @@ Answer = TypeVar("Answer")
 Typed = events.Key | events.Paste
 
 Hint = Sequence[tuple[str, str]]
-"""Keys with what they do, and the action that a click there takes as they would; empty where it could not."""
+"""Keys with their effect, and the action of a click there; empty where a click has none."""
 
 WIDTH, MARGIN = 90, 5
-"""Cells of a box (the style sheet says the same), and those that border, padding and scrollbar take of them."""
+"""Cells of a dialog (the same as in the style sheet), and those for its border, padding and scrollbar."""
 MOST_TYPED = 2_000
 """Characters that a line to type takes."""
 
 
 class TextEntry(Input):
-    """A line to type; unless it `keeps` what was submitted it is empty then, and what is typed on is of the next.
+    """A line to type. Unless it `keeps` a text that was submitted, it is empty afterwards and begins the next one.
 
     Its cursor does not blink: an idle screen writes nothing.
     """
 
     class Cut(Message):
-        """What was pasted did not all fit."""
+        """The message that a pasted text did not fit as a whole."""
 
         def __init__(self, left_out: int) -> None:
             super().__init__()
@@ -55,14 +55,14 @@ class TextEntry(Input):
         self._keeps = keeps
 
     def _forward_event(self, event: events.Event) -> None:
-        """What is typed is the box's to take, in its order."""
+        """Pass typed events to the dialog, which handles them in the order in which they were typed."""
         if isinstance(event, Typed) and isinstance(self.screen, Modal):
             self.screen.take(event)
         else:
             super()._forward_event(event)
 
     async def action_submit(self) -> None:
-        """At once, and by no message: what is typed on would overtake that."""
+        """Submit the text at once, without a message: keys typed meanwhile would overtake a message."""
         text = self.value
         if not self._keeps:
             self.clear()
@@ -70,7 +70,7 @@ class TextEntry(Input):
             self.screen.entered(text)
 
     def put(self, text: str) -> int:
-        """Type this over what is marked. Gives how many characters found no room."""
+        """Replace the selected characters by `text`. Return how many characters did not fit."""
         start, end = sorted(self.selection)
         room = max(0, MOST_TYPED - len(self.value) + end - start)
         if text:
@@ -78,16 +78,20 @@ class TextEntry(Input):
         return max(0, len(text) - room)
 
     def paste(self, text: str) -> None:
-        """Textual takes the first line only, and nothing of one that is too long."""
+        """Paste all lines as one, as far as there is room.
+
+        Textual's own takes only the first line, and nothing of one that is too long.
+        """
         lines = [line for line in text.splitlines() if line.strip()]
         if left_out := self.put(lines[0] if len(lines) == 1 else " ".join(line.strip() for line in lines)):
             self.post_message(self.Cut(left_out))
 
 
 class Modal(ModalScreen[Answer], Generic[Answer]):
-    """Has the keyboard from when it is pushed on: what is typed before its field is there waits for that.
+    """A screen that has the keyboard from when it is opened: keys typed before its field exists are kept for it.
 
-    `view` is the app's, watched rather than bound: what a click on the footer opens is not the app's to Textual.
+    `view` is the app's, watched rather than bound: for a dialog opened by a click on the footer, Textual does not
+    accept a binding to the app.
     """
 
     AUTO_FOCUS = ""
@@ -102,32 +106,32 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
 
     @property
     def keyboard(self) -> Widget | None:
-        """What has the keyboard first."""
+        """The widget that has the keyboard first."""
         return next(iter(self.query(TextEntry)), None)
 
     def _forward_event(self, event: events.Event) -> None:
-        """Textual hands on what nothing has the focus for; the screen itself would only look for a binding."""
+        """Hold typed events back until the dialog is drawn; the screen would only look for their key bindings."""
         if self._held is not None and isinstance(event, Typed):
             self._held.append(event)
         else:
             super()._forward_event(event)
 
     def on_mount(self) -> None:
-        self.watch(self.app, "view", self._see)  # from now on, for what it is drawn on is there
+        self.watch(self.app, "view", self._see)  # only now, because its widgets exist now
         self.set_focus(self.keyboard)
         held, self._held = self._held or [], None
         for event in sorted(held, key=lambda event: event.time):
             self.take(event)
 
     def take(self, event: Typed) -> None:
-        """Have this typed here, after what was typed before it."""
+        """Handle a typed event in this dialog, after those that came before it."""
         if self._held is not None:
             self._held.append(event)
         else:
             self.post_message(_fresh(event))
 
     async def on_key(self, event: events.Key) -> None:
-        """One by one: Textual would look all keys of a packet up before the first of them has done anything."""
+        """Handle one key at a time: Textual would look up all keys of a packet before the first takes effect."""
         event.stop()
         field = self.focused
         if not self.is_current:
@@ -146,10 +150,10 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
             self.focused.paste(event.text)
 
     def entered(self, text: str) -> None:
-        """Enter was pressed in a line to type that held this text."""
+        """Handle a text that was submitted with enter in an entry line."""
 
     def dismiss(self, result: Answer | None = None) -> AwaitComplete:
-        """Once: Textual would take away whatever is on top by then."""
+        """Close this dialog if it is on top: closing it twice would close the screen below."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def _see(self, view: View) -> None:
@@ -160,7 +164,7 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
 
 
 def _hand_on(screen: Screen[Any], event: Typed) -> None:
-    """What was typed before a box had opened, or after it has closed, is the screen's that is on top by then."""
+    """Pass on what was typed before a dialog opened or after it closed, to the screen that is on top now."""
     if isinstance(screen, Modal):
         screen.take(event)
     else:
@@ -168,13 +172,15 @@ def _hand_on(screen: Screen[Any], event: Typed) -> None:
 
 
 def _fresh(event: Typed) -> Typed:
-    """Return one that nobody has handled yet."""
+    """Return a copy of the event that nobody has handled yet."""
     return events.Paste(event.text) if isinstance(event, events.Paste) else events.Key(event.key, event.character)
 
 
 class BaseScreen(Screen[None]):
-    """What boxes open over. Takes its keys one by one: of those that come in one packet with the key that opens a box,
-    the app would look all up before it has come to that, and then find what they mean to the box.
+    """The screen below dialogs; it handles keys one by one.
+
+    The app would look up all keys of a packet before the first of them opens a dialog, and then apply the rest to the
+    dialog.
     """
 
     async def on_key(self, event: events.Key) -> None:
@@ -191,7 +197,7 @@ class BaseScreen(Screen[None]):
 
 
 class Dialog(Modal[Answer], Generic[Answer]):
-    """`hint` stands in the lower border, and is clicked there; `reads` lets the keyboard scroll the lines."""
+    """A dialog. `hint` is in the lower border, where it can be clicked; with `reads` the keyboard scrolls the lines."""
 
     BINDINGS: ClassVar = [("escape", "cancel", "cancel")]
 
@@ -218,7 +224,7 @@ class Dialog(Modal[Answer], Generic[Answer]):
             yield from self.compose_more()
 
     def compose_more(self) -> ComposeResult:
-        """Return what stands below the lines."""
+        """Yield the widgets below the lines; here none."""
         yield from ()
 
     @property
@@ -226,7 +232,7 @@ class Dialog(Modal[Answer], Generic[Answer]):
         return super().keyboard or (self.body if self.body.can_focus else None)
 
     def tell(self, trouble: str) -> None:
-        """Say what went wrong in the box itself, until there is something else to say; nothing: with an empty text."""
+        """Show in the dialog what went wrong; an empty text removes it."""
         self._told = trouble
         self._notice.show(wrapped(f"✗ {trouble}", self.inner, ".bad") if trouble else [])
 
@@ -238,14 +244,14 @@ class Dialog(Modal[Answer], Generic[Answer]):
 
     @property
     def inner(self) -> int:
-        """Cells there are for a line."""
+        """The number of cells in a line."""
         return min(WIDTH, self.app.size.width) - MARGIN
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._pressed = self._hinted(event.screen_offset)
 
     async def on_click(self, event: events.Click) -> None:
-        """Neither the end of marking text nor the rest of a double click: that one may have opened this very box."""
+        """Handle a click, but neither the end of a selection nor a double click, which may have opened this dialog."""
         if event.chain > 1 or self.selections:
             return
         if event.widget is self.body:
@@ -254,10 +260,10 @@ class Dialog(Modal[Answer], Generic[Answer]):
             await self.run_action(action)
 
     def clicked(self, y: int) -> None:
-        """The operator clicks on the line `y`, or below the last."""
+        """Handle a click on the line `y`, or below the last one."""
 
     def _hinted(self, cell: Offset) -> str:
-        """Return the action of what is drawn of the hint there; what is cut off has none."""
+        """Return the action of the part of the hint at `cell`; empty where there is none, or where it is cut off."""
         frame = self.query_one(".box")
         x, y = cell - frame.region.offset
         if y != frame.region.height - 1:
@@ -276,5 +282,5 @@ class Dialog(Modal[Answer], Generic[Answer]):
         self.dismiss(None)
 
     async def action_submit(self) -> None:
-        """What enter does in a line to type."""
+        """Submit the entry line, as enter does in it."""
         await self.query(Input).first().action_submit()

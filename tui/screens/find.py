@@ -15,7 +15,10 @@ from tui.screens.dialog import Modal, TextEntry
 
 
 class FindScreen(Modal[None]):
-    """Enter keeps what was typed, escape brings back what was there before; a filter says how much it lets through."""
+    """A line for a filter or a search: enter keeps it, escape restores the former one.
+
+    A filter also shows how many iterations it lets through.
+    """
 
     BINDINGS: ClassVar = [("escape", "cancel", "cancel")]
 
@@ -71,7 +74,7 @@ class FindScreen(Modal[None]):
 
 
 def _hint() -> Label:
-    """Return the keys, to be clicked as well; they look like any hint and not like the links of a text."""
+    """Return the hint with the keys, which can be clicked; it does not look like a link."""
     keep, back = (Style.from_meta({"@click": f"screen.{action}"}) for action in ("keep", "cancel"))
     hint = Label(Content.assemble("  ", ("⏎ keep", keep), "  ", ("esc back", back), " "), classes="hint")
     hint.auto_links = False

@@ -14,7 +14,7 @@ from tui.screens.dialog import Dialog, TextEntry
 
 
 class FormScreen(Dialog[dict[str, Any]]):
-    """Gives the arguments that were changed (none: an empty dict), or None when the operator thinks better of it."""
+    """A form; its result is the arguments that were changed (none: an empty dict), or None when it was cancelled."""
 
     BINDINGS: ClassVar = [
         Binding("up", "app.focus_previous", "previous field", show=False),
@@ -22,7 +22,7 @@ class FormScreen(Dialog[dict[str, Any]]):
     ]
 
     def __init__(self, form: Form, entries: Sequence[str] = (), trouble: str = "") -> None:
-        """`entries` are what is typed already, and `trouble` what went wrong with it."""
+        """Create the form; `entries` are texts typed before, `trouble` is what was wrong with them."""
         super().__init__(
             form.title, ((f"⏎ {form.yes}", "submit"), ("↑↓ choose a field", ""), ("esc leave it", "cancel"))
         )
@@ -39,7 +39,7 @@ class FormScreen(Dialog[dict[str, Any]]):
                 yield Label(clean(field.hint), markup=False, classes="hint")
 
     def tell(self, trouble: str) -> None:
-        """Below what the form says, and apart from the fields."""
+        """Show what went wrong, below the text of the form and apart from its fields."""
         self._told = trouble
         lines = [BLANK]
         for text in self.form.text:
@@ -56,7 +56,7 @@ class FormScreen(Dialog[dict[str, Any]]):
 
 
 class ChoiceScreen(Dialog[str]):
-    """Gives the chosen name, or None."""
+    """A choice between names; its result is the chosen name, or None."""
 
     BINDINGS: ClassVar = [
         Binding("up,k", "choose(-1)", "previous", show=False, priority=True),

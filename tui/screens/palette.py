@@ -16,7 +16,7 @@ from tui.screens.dialog import Dialog, TextEntry
 
 
 class PaletteScreen(Dialog[str]):
-    """Gives the id of the chosen action, or None."""
+    """The palette; its result is the id of the chosen action, or None."""
 
     BINDINGS: ClassVar = [
         Binding("up", "choose(-1)", "previous", show=False),
@@ -57,7 +57,7 @@ class PaletteScreen(Dialog[str]):
         self._draw()
 
     def _search(self) -> None:
-        """For what stands in the field now, if that is something else than before."""
+        """Search for the text of the field, if it has changed."""
         text = self.query_one(TextEntry).value
         if text == self._text:
             return

@@ -18,9 +18,9 @@ MOST_ROWS = 2_000
 
 
 class QuestionScreen(Dialog[str]):
-    """Gives the typed line (empty where none is asked for), or None when the operator thinks better of it.
+    """A question; its result is the typed line (empty where none is asked for), or None when it was cancelled.
 
-    With `reads` there is a diff to come (`show_diff`), and the keyboard scrolls. `trouble` is what went wrong before.
+    With `reads`, a diff is still to come (`show_diff`), and the keyboard scrolls. `trouble` is what went wrong before.
     """
 
     BINDINGS: ClassVar = [("y", "yes", "yes"), ("n", "cancel", "no")]
@@ -45,7 +45,7 @@ class QuestionScreen(Dialog[str]):
         self._draw()
 
     def show_diff(self, diff: Diff | Problem) -> None:
-        """What the act would change, now that it is known."""
+        """Show the changes that the action would make, now that they are known."""
         self._diff = diff
         if self.is_mounted:
             self._draw()
@@ -67,7 +67,7 @@ class QuestionScreen(Dialog[str]):
 
 
 def _changes(diff: Diff | Problem | None, width: int) -> list[Content]:
-    """Return the diff that the act would make."""
+    """Return the lines of the diff that the action would make."""
     if isinstance(diff, Problem):
         return problem(diff, width)
     if diff is None:

@@ -22,12 +22,12 @@ from tui.widgets.pane import LogPane, RulesPane
 from tui.widgets.tree import Tree
 
 WITHIN = (("the tree", Tree), ("the rules", RulesPane), ("the log", LogPane), ("the hosts", HostsPane))
-"""What has keys of its own while the keyboard is in it."""
+"""Panes that have keys of their own while the keyboard is in them."""
 _ITEM = re.compile(r" *([-*]|[0-9]+\.) +")
 
 
 class ReadingScreen(Dialog[None]):
-    """Lines that scroll; `draw` is given the width, with every view anew."""
+    """Lines to read, which scroll; `draw` makes them from the width, again with every new view."""
 
     BINDINGS: ClassVar = [("q", "cancel", "close"), ("question_mark", "cancel", "close")]
 
@@ -43,7 +43,7 @@ class ReadingScreen(Dialog[None]):
 
 
 def help_lines(view: View, width: int) -> list[Content]:
-    """Return every act with its keys and, if it cannot be taken now, why; what only one pane knows; the signs."""
+    """Draw the help: all actions with their keys and why they cannot be taken now, keys of panes, and signs."""
     found: list[Content] = []
     for group, actions in groupby(ACTIONS, key=lambda action: action.group):
         reasons = {action: reason(action, view) if action.pick is not None else "" for action in actions}
@@ -73,7 +73,7 @@ def help_lines(view: View, width: int) -> list[Content]:
 
 
 def skill_lines(signal: str, body: str, width: int) -> list[Content]:
-    """Return a skill with its headings set off, its paragraphs and items in lines of this width."""
+    """Lay out a skill in `width` cells: headings, paragraphs and lists."""
     found = [*wrapped(signal, width, ".accent"), BLANK] if signal else []
     for text in _blocks(body):
         item = _ITEM.match(text)
@@ -88,7 +88,7 @@ def skill_lines(signal: str, body: str, width: int) -> list[Content]:
 
 
 def _blocks(body: str) -> list[str]:
-    """Return the headings, paragraphs, items, lines of code and empty lines of Markdown, each as one text."""
+    """Split Markdown into headings, paragraphs, list items, lines of code and empty lines, each as one text."""
     found: list[str] = []
     code = False
     for text in body.splitlines():

@@ -19,10 +19,10 @@ MOST_CONSUMED = 5
 
 
 class SteeringScreen(Dialog[None]):
-    """Enter sends what is typed; up and down choose a queued note to change, ctrl+d withdraws it.
+    """The steering queue. Enter sends the note; up and down choose a queued note to change, ctrl+d withdraws it.
 
-    What was typed and not sent is kept for each note. `draft` is of `note` or, without one, what a new one begins with,
-    and `trouble` says why it is there.
+    Texts not yet sent are kept for each note. `draft` is the first text of `note`, or of a new note without one;
+    `trouble` says why it is there.
     """
 
     BINDINGS: ClassVar = [
@@ -103,7 +103,7 @@ class SteeringScreen(Dialog[None]):
         ]
 
     def action_choose(self, by: int) -> None:
-        """Up from a new note goes to the last queued one; down past the last comes back to a new one."""
+        """Move between the queued notes and the new one, which comes after the last."""
         numbers: list[int | None] = [*(note.note for note in self.queued), None]
         at = numbers.index(self._editing) if self._editing in numbers else len(numbers) - 1
         self._keep()
@@ -111,7 +111,7 @@ class SteeringScreen(Dialog[None]):
         self.body.show(self._lines())
 
     def clicked(self, y: int) -> None:
-        """A click on a queued note chooses it, one on the chosen note comes back to a new one."""
+        """Choose the queued note that was clicked; where it is chosen already, go back to a new one."""
         note = next((note for note, span in self._spans.items() if y in span), None)
         if note is not None:
             self._keep()
@@ -119,7 +119,7 @@ class SteeringScreen(Dialog[None]):
             self.body.show(self._lines())
 
     def _keep(self) -> None:
-        """Take note of what was typed and not sent."""
+        """Keep what was typed and not sent as the draft of its note."""
         typed = self.query_one(TextEntry).value
         if typed != self._original:
             self._drafts[self._editing] = typed
@@ -127,7 +127,7 @@ class SteeringScreen(Dialog[None]):
             self._drafts.pop(self._editing, None)
 
     def _edit(self, note: int | None) -> None:
-        """Go to a queued note, or to a new one."""
+        """Edit a queued note, or a new one (None)."""
         self._editing = note
         self._original = next((one.text for one in self.queued if one.note == note), "")
         field = self.query_one(TextEntry)
@@ -144,7 +144,7 @@ class SteeringScreen(Dialog[None]):
             self._deliver(text)
 
     def _deliver(self, text: str) -> None:
-        """Send it, and go on with a new note, of which something may be in the field by now."""
+        """Send a note, and go on with a new one; what was typed since is kept."""
         note = self._editing
         self._drafts.pop(note, None)
         if note is not None:
@@ -162,7 +162,7 @@ class SteeringScreen(Dialog[None]):
                 self._give_back(text, note)
 
     def _give_back(self, text: str, note: int | None) -> None:
-        """What was refused stands before what was typed meanwhile; it is not brought in where that is another note."""
+        """Put a refused note back, before what was typed since; it does not replace the text of another note."""
         note = note if any(one.note == note for one in self.queued) else None
         self._keep()
         self._drafts[note] = _joined(text, self._drafts.get(note, ""))

@@ -1,4 +1,4 @@
-"""The main screen: header, tasks and runs on the left, tabs on the right, prompt and footer."""
+"""Lays out the main screen: header, tasks and runs on the left, tabs on the right, prompt and footer."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ DrawBar = Callable[[View, int], list[Content]]
 
 
 class Bar(Lines, can_focus=False):
-    """Shows what `draw` makes of the view, and hides when that is nothing."""
+    """A bar with the lines that `draw` makes of the view; it is hidden when there are none."""
 
     view: var[View] = var(View, init=False)
 
@@ -59,7 +59,7 @@ WIDE, WIDEST, TALL = 110, 200, 30
 
 
 class Board(Vertical):
-    """Lays the view out and moves the keyboard between its sides; knows nothing of what acts do."""
+    """The layout of the view; it moves the keyboard between its sides, and knows nothing of what actions do."""
 
     view: var[View] = var(View, init=False)
     _borrowed = False
@@ -102,7 +102,8 @@ class Board(Vertical):
     def watch_view(self, before: View, view: View) -> None:
         """Bring the open tab to the front; the keyboard goes along when it was on the one before.
 
-        To the hosts it always goes, because what the left pane selects is nothing to them, and then back again.
+        With the Hosts tab the keyboard always goes along, because the left pane does not matter there, and returns
+        afterwards.
         """
         if view.tab == before.tab:
             return
@@ -118,7 +119,7 @@ class Board(Vertical):
 
     @property
     def chosen_finding(self) -> int:
-        """Which of the iteration's findings the operator is at."""
+        """The number of the finding that is chosen in the Rules tab."""
         return self.query_one(RulesPane).chosen
 
     def focus_left(self) -> None:
@@ -129,7 +130,7 @@ class Board(Vertical):
         self._to(f"#{self.view.tab}")
 
     def _to(self, side: str | type[Tree]) -> None:
-        """Move the keyboard. Textual's own `focus` has the whole of that side painted again."""
+        """Move the keyboard to one side. Textual's own `focus` would paint that whole side again."""
         widget = self.query_one(side)
         self.query_one(TabBar).below = self.query_one("#right") in widget.ancestors
         self.screen.set_focus(widget, scroll_visible=False)

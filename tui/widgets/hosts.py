@@ -1,6 +1,6 @@
-"""The Hosts pane: up and down move between hosts, and scroll within a long one.
+"""Shows the Hosts pane: up and down move between hosts, and scroll within a long one.
 
-While it is in front, the hosts that it shows in full are looked at again and again; else nothing stirs.
+While it is in front, the status of the hosts that it shows in full is polled; else nothing happens.
 """
 
 from typing import ClassVar
@@ -16,7 +16,7 @@ from tui.widgets.pane import Pane
 
 
 class HostsPane(Pane):
-    """Says which host the operator chooses, and never chooses by itself; and which ones are under their eyes."""
+    """The pane of hosts; it reports the host that the operator chooses, and those in sight, but chooses none itself."""
 
     BINDINGS: ClassVar = [
         Binding("up,k", "choose(-1)", "previous host", show=False),
@@ -24,14 +24,14 @@ class HostsPane(Pane):
     ]
 
     class Chosen(Message):
-        """The operator went to another host."""
+        """The message that the operator went to another host."""
 
         def __init__(self, host: str) -> None:
             super().__init__()
             self.host = host
 
     class Watched(Message):
-        """The operator looks at these hosts; what is known of them may be old."""
+        """The message that the operator looks at these hosts, whose figures may be old."""
 
         def __init__(self, hosts: tuple[str, ...]) -> None:
             super().__init__()
@@ -71,7 +71,10 @@ class HostsPane(Pane):
             self._watch()
 
     def action_choose(self, by: int) -> None:
-        """The next host, once the end of this one has been in sight; at the first and the last one there is none."""
+        """Choose the next host once the end of this one is in sight, else scroll.
+
+        At the first and the last host it only scrolls.
+        """
         names = list(self._spans)
         top, room = self.scroll_offset.y, self.room.height
         span = self._spans.get(self._host, range(0))

@@ -15,9 +15,9 @@ from tui.format.styles import style_of
 
 
 class Lines(ScrollView, can_focus=True):
-    """Lines of text, of which only those in sight are ever rendered; `cursor` is the number of a highlighted one.
+    """Lines of text, of which only those in sight are rendered; `cursor` is the number of a highlighted line.
 
-    `foot` stands in the last row of the window whatever is scrolled, for what is to be said of the lines as a whole.
+    `foot` is shown in the last row of the window, however far the lines are scrolled.
     """
 
     ALLOW_SELECT = True
@@ -30,17 +30,17 @@ class Lines(ScrollView, can_focus=True):
 
     @property
     def room(self) -> Size:
-        """Cells for text, without those of the scrollbar; behind another widget those that there were in front."""
+        """The cells for text, without the scrollbars; behind another widget the size that it had in front."""
         width, height = self.container_size
         return Size(max(0, width - self.scrollbar_size_vertical), max(0, height - self.scrollbar_size_horizontal))
 
     @property
     def window(self) -> int:
-        """Rows there are for lines: without the foot."""
+        """The number of rows for lines, without the foot."""
         return max(1, self.room.height - (self.foot is not None))
 
     def show(self, lines: Sequence[Content], cursor: int | None = None, foot: Content | None = None) -> None:
-        """Replace the lines. What is the same as before is not painted again."""
+        """Replace the lines. Those that have not changed are not painted again."""
         before, self.lines = self.lines, lines
         was, self.cursor = self.cursor, cursor
         below, self.foot = self.foot, foot
@@ -53,7 +53,7 @@ class Lines(ScrollView, can_focus=True):
             self.refresh_line(top + self.room.height - 1)
 
     def _resize(self, height: int) -> None:
-        """Take note of how much there is to scroll. Textual would lay out, and paint, the whole screen again."""
+        """Set the height of what can be scrolled. Textual itself would lay out and paint the whole screen again."""
         if self.virtual_size == (1, height):
             return
         self.set_reactive(Lines.virtual_size, Size(1, height))
@@ -70,7 +70,7 @@ class Lines(ScrollView, can_focus=True):
         self._lend(event, keyboard=False)
 
     def _lend(self, event: events.Focus | events.Blur, keyboard: bool) -> None:
-        """Only the cursor shows where the keyboard is. Textual would match all styles and paint all lines anew."""
+        """Note that the keyboard comes or goes, and repaint only the cursor. Textual would paint all lines again."""
         event.prevent_default()
         self.has_focus = keyboard
         if self.cursor is not None:
@@ -79,7 +79,7 @@ class Lines(ScrollView, can_focus=True):
             self.parent.post_message(events.DescendantFocus(self) if keyboard else events.DescendantBlur(self))
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """No rule of the style sheet asks for the keyboard in lines."""
+        """Do nothing: no rule of the style sheet depends on the focus of these lines."""
 
     def render_line(self, y: int) -> Strip:
         width, at = self.room.width, y + self.scroll_offset.y
@@ -105,7 +105,7 @@ class Lines(ScrollView, can_focus=True):
         return Strip(segments, line.cell_length).crop_extend(0, width, base.rich_style)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return what the mouse has marked, for copying. Lines outside of it are not made for that."""
+        """Return the text selected with the mouse, for copying. Only the selected lines are made."""
         first = selection.start.y if selection.start is not None else 0
         last = selection.end.y if selection.end is not None else len(self.lines)
         wanted = (line.plain for line in self.lines[first : last + 1])
@@ -115,7 +115,7 @@ class Lines(ScrollView, can_focus=True):
         self.refresh()
 
     def reveal(self, y: int, height: int = 1) -> None:
-        """Scroll as little as needed to have the lines from `y` on in sight."""
+        """Scroll as little as needed to bring `height` lines from `y` on into sight."""
         top, room = self.scroll_offset.y, self.window
         if y < top:
             self.scroll_to(y=y, animate=False, force=True)
@@ -123,7 +123,7 @@ class Lines(ScrollView, can_focus=True):
             self.scroll_to(y=min(y, y + height - room), animate=False, force=True)
 
     def styled(self, style: str | Style) -> Style:
-        """Return the look of `.name`; the cursor stands out where the keyboard is."""
+        """Return the style of `.name`; the cursor stands out while the keyboard is here."""
         if isinstance(style, Style):
             return style
         name = style.removeprefix(".")

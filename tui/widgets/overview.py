@@ -1,4 +1,4 @@
-"""The Overview pane: while it is in front and a step runs, the step's time is updated."""
+"""Shows the Overview pane: while it is in front and a step runs, the step's time is updated."""
 
 from textual.message import Message
 from textual.timer import Timer
@@ -11,10 +11,10 @@ TICK_S = 1.0
 
 
 class OverviewPane(Pane):
-    """Without a step under way, or behind another tab, nothing stirs."""
+    """The pane of the Overview tab; it updates only while it is in front and a step is under way."""
 
     class Ticked(Message):
-        """What is shown has grown older."""
+        """The message that times on the screen have grown."""
 
     def __init__(self) -> None:
         super().__init__("overview", overview.lines)

@@ -1,4 +1,4 @@
-"""The right-hand panes: each draws its tab of the view, and only while it is visible."""
+"""Shows the right-hand panes: each draws its tab of the view, and only while it is visible."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -20,7 +20,7 @@ DrawPane = Callable[[View, int, int], Sequence[Content]]
 
 
 class Pane(Lines):
-    """One tab. Selecting another place begins at its top again."""
+    """A tab's pane. When another place is selected, it begins at the top again."""
 
     view: var[View] = var(View, init=False)
 
@@ -32,7 +32,7 @@ class Pane(Lines):
         self._drawn: tuple[View, Size] | None = None
 
     def watch_view(self) -> None:
-        """Draw what is new. A pane that comes to the front does so before it is laid out, in the room that it had."""
+        """Draw what is new. A pane that comes to the front is drawn before it is laid out, in its last size."""
         if self.view.tab == self.tab and self.room.width:
             self._drawn = (self.view, self.room)
             self.redraw()
@@ -50,7 +50,7 @@ class Pane(Lines):
 
 
 class DiffPane(Pane):
-    """Goes from hunk to hunk; the one that the operator is at is set off, and said in the foot."""
+    """The pane of the Diff tab, with keys from hunk to hunk; the present hunk is highlighted, and its number shown."""
 
     def __init__(self) -> None:
         super().__init__("diff", diff.lines)
@@ -71,7 +71,7 @@ class DiffPane(Pane):
         self.show(drawn.lines, here, diff.foot(self.view, drawn, self.hunk))
 
     def next_hunk(self) -> None:
-        """The one after that which the operator is at, by these keys or by having scrolled on."""
+        """Go to the hunk after the one that the operator has reached, by these keys or by scrolling."""
         self._go(self._at() + 1)
 
     def previous_hunk(self) -> None:
@@ -85,7 +85,7 @@ class DiffPane(Pane):
         self.scroll_to(y=max(0, self._hunks[self.hunk] - 1), animate=False, force=True)
 
     def _at(self) -> int:
-        """Return the hunk set off, while its beginning is in sight; else the last that begins above the bottom."""
+        """Return the chosen hunk while its beginning is in sight; else the last one that begins above the bottom."""
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.window
         if not self._hunks or top <= self._hunks[self.hunk] < bottom:
             return self.hunk
@@ -93,8 +93,9 @@ class DiffPane(Pane):
 
 
 class LogPane(Pane):
-    """Follows the newest line until it is scrolled up, and again from when it is at its end; n and N go through what
-    is searched for. What the operator looks at stays where it is while lines come at the end and go at the top.
+    """The pane of the Log tab; it follows the newest line unless it is scrolled up, and n and N go through the matches.
+
+    What the operator looks at stays where it is while lines are added at the end and removed at the top.
     """
 
     BINDINGS: ClassVar = [
@@ -113,7 +114,7 @@ class LogPane(Pane):
         """Whether it was at its end when last drawn or scrolled: in a room that has shrunk it no longer looks so."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return keys that mean nothing here now are the board's, which would refuse to follow what it follows already."""
+        """Return whether a key means something here now; else it goes to the board."""
         if action == "match":
             return bool(self.view.find)
         return not self._follows or self.view.following if action == "newest" else True
@@ -143,7 +144,7 @@ class LogPane(Pane):
             self._refoot()
 
     def action_match(self, by: int) -> None:
-        """The next line that has what is searched for, from the one that the operator is at; round and round."""
+        """Go to the next or previous line that matches the search; after the last one comes the first."""
         matches = self._sheet.matches
         if not matches:
             return
@@ -159,7 +160,7 @@ class LogPane(Pane):
         return self.scroll_offset.y >= self.max_scroll_y
 
     def _begin_search(self) -> None:
-        """From what is in sight on; where nothing follows, the last one before."""
+        """Go to the first match from the top of the window on; where there is none, to the last one before it."""
         self._here = None
         matches, top = self._sheet.matches, self.scroll_offset.y
         if matches:
@@ -173,7 +174,10 @@ class LogPane(Pane):
         self._refoot()
 
     def _refoot(self) -> None:
-        """Say what is below, and what was found; that takes a row, so what follows the end has to follow it again."""
+        """Show in the foot the number of matches and of lines below.
+
+        The foot takes a row, so a log that follows its end is scrolled there again.
+        """
         follow = self._follows
         below = 0 if follow else max(0, len(self.lines) - self.scroll_offset.y - self.window)
         self.show(self.lines, None, log.foot(self.view, self._sheet.matches, self._here, below))
@@ -184,13 +188,13 @@ class LogPane(Pane):
         return self._sheet.keys[y] if y is not None and 0 <= y < len(self._sheet.keys) else 0
 
     def _line(self, key: int) -> int:
-        """Return the line that has this key; of what is no longer kept, the oldest that came after it."""
+        """Return the line that has this key; where it is gone, the oldest line that came after it."""
         keys = self._sheet.keys
         return keys.index(key) if key in keys else next((y for y, one in enumerate(keys) if one > max(key, 0)), 0)
 
 
 class RulesPane(Pane):
-    """Up and down move between findings, as a click does; `chosen` is the one whose skill enter or a click opens."""
+    """The pane of the Rules tab; up, down and a click choose a finding, and enter or a second click opens its skill."""
 
     BINDINGS: ClassVar = [
         Binding("up", "choose(-1)", "previous finding", show=False),
@@ -218,7 +222,7 @@ class RulesPane(Pane):
             self.reveal(*rules.span(self.view, self.room.width, self.chosen))
 
     async def on_click(self, event: events.Click) -> None:
-        """Where text was marked that is no click on a finding."""
+        """Choose the finding that was clicked, or open its skill if it is chosen; selecting text is no click."""
         clicked = rules.finding_at(self.view, self.room.width, event.y + self.scroll_offset.y)
         if clicked is None or self.text_selection is not None:
             return

@@ -1,4 +1,4 @@
-"""The left pane: tasks, runs and iterations, rendered row by row as they become visible."""
+"""Shows the left pane: tasks, runs and iterations, rendered row by row as they become visible."""
 
 from typing import ClassVar
 
@@ -24,11 +24,11 @@ from tui.widgets.lines import Lines
 WHAT, WORD, SCORE, AGENT, AGE = 13, 12, 8, 10, 5
 """Cells of a row's columns: the gain, the word before it, the score, the agent, the age."""
 LEAST_REASON = 12
-"""Cells in which the beginning of a reason still says something; the overview has all of it."""
+"""Cells that a reason needs at least to be shown; the overview has all of it."""
 
 
 def row_line(view: View, row: OutlineRow, width: int) -> Content:
-    """Return one row in at most `width` cells: what it is on the left, what came of it on the right."""
+    """Draw one row in at most `width` cells: its name on the left, its result on the right."""
     match row.of:
         case TaskCard() as card:
             return _task(card, row, width)
@@ -65,7 +65,7 @@ def _run(view: View, run: Run, row: OutlineRow, width: int) -> Content:
 
 
 def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
-    """Glyph and gain, or in a word what became of it; then, as far as there is room, score, agent and age."""
+    """Draw an iteration: mark and gain, or its outcome; then score, agent and age as far as there is room."""
     mark = marks.of_iteration(it, run, bool(view.state.held))
     sign = (" ", "")
     if run.incumbent == it.number:
@@ -85,7 +85,7 @@ def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
 
 
 def _what(it: Iteration, mark: marks.Mark, room: int) -> str:
-    """Return `+3.1 ±0.4 %` of what was judged, with the word for it where there is room; else what became of it."""
+    """Return `+3.1 ±0.4 %` for a judged iteration, with its word where there is room; else the word for its state."""
     word = mark.word
     if it.outcome is None and it.step is not None and mark is not marks.REVIEW:
         word = it.step
@@ -101,7 +101,7 @@ def _what(it: Iteration, mark: marks.Mark, room: int) -> str:
 
 
 def _age(view: View, it: Iteration) -> str:
-    """Since it ended, or since it began: `now`, `5m`, `3h`, `12d`."""
+    """Format how long ago it ended, or else began: `now`, `5m`, `3h`, `12d`."""
     since = view.moment - (it.ended if it.ended is not None else it.started)
     for size, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if since >= size:
@@ -110,7 +110,7 @@ def _age(view: View, it: Iteration) -> str:
 
 
 class Tree(Lines):
-    """Shows the outline with a cursor; says where the operator goes, and never goes there by itself."""
+    """The outline with a cursor; it reports where the operator wants to go, and never goes there by itself."""
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar = [
@@ -126,14 +126,14 @@ class Tree(Lines):
     view: var[View] = var(View, init=False)
 
     class Moved(Message):
-        """The operator went to another row."""
+        """The message that the operator went to another row."""
 
         def __init__(self, place: TreePosition) -> None:
             super().__init__()
             self.place = place
 
     class Folded(Message):
-        """The operator folded or unfolded a task or a run."""
+        """The message that the operator folded or unfolded a task or a run."""
 
         def __init__(self, place: TreePosition, open: bool) -> None:
             super().__init__()
@@ -141,7 +141,7 @@ class Tree(Lines):
             self.open = open
 
     class Entered(Message):
-        """The operator wants to look closer at the iteration."""
+        """The message that the operator wants to see the iteration in detail."""
 
     def watch_view(self) -> None:
         if not self.room.width:
@@ -171,7 +171,7 @@ class Tree(Lines):
         self.action_step(by * max(1, self.room.height - 1))
 
     def action_fold(self, open: bool) -> None:
-        """Fold, or go up a level where there is nothing to fold; unfold, or look closer."""
+        """Fold the row, or go up a level if it cannot be folded; with `open` unfold it, or open the iteration."""
         row = self._row()
         if row is None:
             return

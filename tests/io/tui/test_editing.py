@@ -158,7 +158,7 @@ async def test_an_editor_that_fails_and_changes_nothing_is_told_of(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "why"), [("no-such-editor", "no-such-editor cannot be called"), ("'", "$EDITOR cannot be read")]
+    ("wanted", "why"), [("no-such-editor", "cannot run no-such-editor"), ("'", "$EDITOR cannot be read")]
 )
 async def test_an_editor_that_cannot_be_called_is_named(
     monkeypatch: pytest.MonkeyPatch, temporary: Path, wanted: str, why: str
@@ -173,7 +173,7 @@ async def test_a_terminal_that_cannot_be_lent_is_said(monkeypatch: pytest.Monkey
     monkeypatch.setattr(HeadlessDriver, "can_suspend", False)
     editor(monkeypatch, CHANGES)
     app = await after(CannedFeed(logs.running()), "e", "enter")
-    assert said(app) == "edit: this terminal cannot be lent to an editor"
+    assert said(app) == "edit: this terminal cannot be used for an editor"
 
 
 # ── in a terminal ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -91,7 +91,7 @@ def test_socket_is_private_short_and_one_a_workspace(tmp_path: Path, monkeypatch
         assert one.make_socket_folder() == one.socket
         assert socket.parent.stat().st_mode & 0o777 == 0o700
         socket.parent.chmod(0o770)
-        with pytest.raises(WorkspaceError, match=r"others may write to .*; look what is in it, then chmod 700"):
+        with pytest.raises(WorkspaceError, match=r"others may write to .*; check its contents, then chmod 700"):
             _ = one.socket
     finally:
         (runtime / "kpd-v1").rmdir()

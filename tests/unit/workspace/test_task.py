@@ -76,7 +76,7 @@ def test_budget_overrides_are_optional() -> None:
         ('"kernel.c", ', '"../kernel.c", ', 5, "'../kernel.c' leaves the folder"),
         ('"kernel.c", ', '"/etc/passwd", ', 5, "'/etc/passwd' is absolute"),
         ('"kernel.c", ', '"absent.c", ', 5, "'absent.c' does not exist"),
-        ('"kernel.c", ', '"build.json", ', 5, "'build.json' stands twice"),
+        ('"kernel.c", ', '"build.json", ', 5, "'build.json' appears twice"),
         ('"kernel.c", ', '"harness.c", ', 5, "'harness.c' judges the candidate"),
         ('"kernel.c", ', '"task.toml", ', 5, "'task.toml' judges the candidate"),
         ('"kernel.c", ', '"-o", ', 5, "a name that tools trip over"),
