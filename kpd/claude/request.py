@@ -29,9 +29,9 @@ Listen = Callable[[ModelCall], AsyncGenerator[object, None]]
 
 
 class CallFailed(Exception):
-    """A call came to nothing, or broke off. `trouble` says what that means.
+    """A call without an answer, or with one that broke off. `trouble` says what that means.
 
-    `worked`: the service may have worked on it, and charge for it, even if nothing came.
+    `worked`: the service may have worked on it, and may charge for it, even if nothing came.
     """
 
     def __init__(self, trouble: Trouble, worked: bool) -> None:
@@ -41,7 +41,7 @@ class CallFailed(Exception):
 
 
 class ModelRequest:
-    """One question on its way. Made for one use."""
+    """One question on its way to its answer. Used once."""
 
     def __init__(
         self, question: ModelQuestion, hooks: Hooks, price: Price | None, listen: Listen, pace: Backoff
@@ -56,7 +56,7 @@ class ModelRequest:
         self._lost_s = 0.0
 
     async def answer(self) -> ModelAnswer:
-        """Return the joined answer. Raises Unavailable, and what the ledger raises; nothing else ends it but its own task."""
+        """Return the joined answer. Raises Unavailable and the ledger's errors; all else is retried until cancelled."""
         try:
             return await self._joined()
         finally:
@@ -83,7 +83,10 @@ class ModelRequest:
         return ModelAnswer(written, "length")
 
     async def _whole(self, call: ModelCall) -> StreamedReply | PromptTooLong:
-        """Return one reply to its end, however often it has to be asked for."""
+        """Return one whole reply, retried after temporary failures; PromptTooLong where the prompt does not fit.
+
+        Raises Unavailable when a person is needed, or when too many answers in a row broke off.
+        """
         failures = 0
         while True:
             await self._hooks.ready()
@@ -106,8 +109,11 @@ class ModelRequest:
             await self._rest(trouble, failures, since)
 
     async def _attempt(self, call: ModelCall, heard: StreamedReply) -> Trouble | None:
-        """Trouble is returned: an exception raised while the library's own is handled would keep that, its request, and
-        so the key."""
+        """Make the call once, and return what went wrong, None if nothing did.
+
+        The trouble is returned and not raised: an exception raised while the library's own is handled would keep a
+        reference to that, to its request, and so to the key.
+        """
         number = self._hooks.ledger.begin(call.purpose, self._question.model, call.most_usd(self._price))
         worked = True
         self._silence.begin()
@@ -134,10 +140,10 @@ class ModelRequest:
                 return
 
     def _settle(self, number: int, call: ModelCall, heard: StreamedReply, worked: bool) -> None:
-        """Also what broke off, and what nobody waits for any more.
+        """Report the call's usage to the ledger, also for a call that broke off or was cancelled.
 
-        Of a call that broke off the output is what came; thinking that the service did not show is not in it, and may
-        make the true bill longer.
+        The output of a call that broke off counts as far as it came. Thinking that the service did not show is not
+        included and may make the true bill higher.
         """
         if not (heard.begun or worked):
             self._hooks.ledger.billed(number, Usage(), 0.0, cut=False)
@@ -148,7 +154,10 @@ class ModelRequest:
         self._hooks.ledger.billed(number, usage, usd, cut=not heard.ended)
 
     async def _rest(self, trouble: Transient, failures: int, since: float) -> None:
-        """Raise Unavailable when the answer is not worth the wait. `since`: when the attempt began that has failed."""
+        """Wait before the next attempt. `since` is when the failed attempt began, by the monotonic clock.
+
+        Raises Unavailable when the question's limit on waiting is reached.
+        """
         pause_s = self._pace.pause(failures, trouble.asked_s, random.random())
         self._lost_s += time.monotonic() - since + pause_s
         most_s = self._question.most_waits_s

@@ -36,7 +36,7 @@ FAIR = {
 
 
 def role(task: Task, run: Run, kind: Kind) -> str:
-    """Return who reads this, and what becomes of the answer."""
+    """Return the beginning of the prompt: the model's role, and how its answer is judged."""
     return (
         f"# Make this kernel faster\nYou write the next candidate for one kernel. {_judged(task, run, kind)}\n\n{TRUST}"
     )
