@@ -12,15 +12,15 @@ SILENCE = "let ~/.bashrc and the like say nothing when the shell is not interact
 
 
 class OutputFlood(OSError):
-    """The far side talks without end."""
+    """Output of the far side that does not end."""
 
     def error(self, host: str) -> HostError:
-        """Return the same for a person."""
+        """Return it as a HostError for `host`."""
         return HostError("config", f"{host}: the login shell talks without end", SILENCE)
 
 
 class StderrTail:
-    """The end of a stream. `endless` once more has come than anybody would say who means to end."""
+    """The end of a stream. `endless` once there was more of it than any error message has."""
 
     def __init__(self) -> None:
         self._kept = b""
@@ -44,7 +44,7 @@ GRACE = 0.5  # seconds for its pipes after that: an ssh's master holds them too,
 
 
 class ChildChannel:
-    """A child's pipes, and the end of its stderr for an error message. A child that floods that is killed."""
+    """A child's pipes, and the end of its stderr for an error message. A child that floods its stderr is killed."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
@@ -75,14 +75,14 @@ class ChildChannel:
         return self
 
     async def read(self, n: int) -> bytes:
-        """Raise OutputFlood."""
+        """Read at most `n` bytes, none at the end. Raises OutputFlood when the child was killed for its stderr."""
         data = await self._stdout.read(n)
         if not data and self._words.endless:
             raise OutputFlood
         return data
 
     async def readexactly(self, n: int) -> bytes:
-        """Raise EOFError when the child has ended, Noise when it was killed for that."""
+        """Read `n` bytes. Raises EOFError when the child has ended, OutputFlood when it was killed for its stderr."""
         try:
             return await self._stdout.readexactly(n)
         except EOFError as err:
@@ -105,7 +105,10 @@ class ChildChannel:
                     self._process.kill()
 
     async def close(self) -> str:
-        """Close the pipe and waits for the child, which leaves at once when it sees that; its last words."""
+        """Close the pipe, wait for the child, which ends when it sees that, and return the end of its stderr.
+
+        A child that has not ended after PATIENCE seconds is killed.
+        """
         self.writer.close()
         if not await self._ends_within(PATIENCE):
             await self._kill()

@@ -51,7 +51,7 @@ CLOSED = re.compile(r"System is (booting up|going down)|NO LOGINS: System going 
 
 
 class HostError(Exception):
-    """What went wrong on or with a host (`kind`, `message`) and what a person can do about it (`remedy`)."""
+    """An error on or with a host (`kind`, `message`), and what a person can do about it (`remedy`)."""
 
     def __init__(self, kind: HostErrorKind, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -68,13 +68,16 @@ class HostError(Exception):
         return HostTrouble(self.kind, self.message, self.remedy)
 
     def again(self) -> "HostError":
-        """Return the same, to be raised in another task: one exception raised in many would collect their tracebacks."""
+        """Copy the error, to raise it in another task: one exception raised in many would collect their tracebacks."""
         return HostError(self.kind, self.message, self.remedy)
 
 
 @dataclass(frozen=True, slots=True)
 class HostKey:
-    """A key that a host has shown: `host` as known_hosts names it, the public key as "type base64", its SHA256."""
+    """A key that a host has presented.
+
+    `host` is its name in known_hosts, `key` the public key as "type base64", `fingerprint` its SHA256.
+    """
 
     host: str
     key: str
@@ -82,7 +85,7 @@ class HostKey:
 
 
 class UnknownHostKey(HostError):
-    """Nobody has said yet that `offered` is the host's key."""
+    """A host key, `offered`, that nobody has confirmed yet."""
 
     def __init__(self, message: str, offered: HostKey, remedy: str = "") -> None:
         super().__init__("host_key", message, remedy)
@@ -90,15 +93,16 @@ class UnknownHostKey(HostError):
 
 
 def passes(status: int | None, words: str) -> bool:
-    """Return whether time may heal what a program on the host ended with, before it could say anything.
+    """Return whether a failed start on a host may succeed later without a person's help.
 
-    `status` is as a shell gives it: over 128 for a signal, 255 for an ssh that lost its way, 254 for a login while the
-    host is down; negative for a signal here, None if nobody was told. What the host lacks, it says with a lower one.
+    `status` is the exit status as a shell gives it: over 128 for a signal, 255 for an ssh that lost its connection, 254
+    for a login while the host is down; negative for a signal on this machine, None if it is unknown. What the host
+    lacks is reported with a lower status. `words` is the end of stderr.
     """
     return status is None or not 0 <= status <= 128 or CLOSED.search(words) is not None
 
 
 def from_helper(host: str, kind: object, message: object) -> HostError:
-    """Return an error reply of the helper; a kind that this side does not know counts as `host`."""
+    """Make a HostError of the helper's error reply; a kind that this side does not know becomes `host`."""
     known = cast(HostErrorKind, kind) if kind in get_args(HostErrorKind) else "host"
     return HostError(known, f"{host}: {message}")

@@ -23,11 +23,11 @@ PATIENCE_S = 0.05  # between looks at whether it has taken them
 async def forward(
     host: Host, listen: Path, to: str, broken: Callable[[HostError], None] = lambda err: None
 ) -> AsyncIterator[None]:
-    """While the context lasts, connections to the unix socket `listen` here reach the unix socket `to` on the host.
+    """Forward connections to the unix socket `listen` here to the unix socket `to` on the host, inside the block.
 
     `listen` must lie in a folder that only its owner can enter. A connection that breaks with the link is closed; the
-    next one uses the next link. `broken` is told why, before the client sees the end: no link, or nobody there who
-    listens. Raises OSError if `listen` cannot be bound.
+    next one uses the next link. `broken` is told why, before the client sees the end: there is no link, or nobody
+    listens on the host. Raises OSError if `listen` cannot be bound.
     """
     open_now: set[asyncio.Task[None]] = set()
 

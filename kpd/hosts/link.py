@@ -41,12 +41,12 @@ class Channel(Protocol):
     def writer(self) -> Writer: ...
 
     async def close(self) -> str:
-        """End the far side, however it is; what it last wrote to its stderr. A second time does nothing."""
+        """End the far side in any state, and return the end of its stderr. A second call does nothing."""
         ...
 
 
 class Transport(Protocol):
-    """A way to a host. `kind` is its word in config.toml."""
+    """A way to reach a host. `kind` is its name in config.toml."""
 
     @property
     def kind(self) -> str: ...
@@ -56,11 +56,14 @@ class Transport(Protocol):
         ...
 
     async def trust(self, key: HostKey) -> None:
-        """A person says that `key`, which the host has shown, is the host's. Raises HostError (host_key)."""
+        """Accept `key`, which the host has presented, as the host's, on a person's word.
+
+        Raises HostError (host_key).
+        """
         ...
 
     async def close(self) -> None:
-        """Let go of what is kept between channels."""
+        """Release what is kept between channels."""
         ...
 
 
@@ -101,7 +104,7 @@ class Link:
         return self.error is None
 
     async def start(self) -> None:
-        """Send the helper and waits until it speaks. Raises HostError (no_python, unreachable, config)."""
+        """Send the helper and wait until it answers. Raises HostError (no_python, unreachable, config)."""
         try:
             with contextlib.suppress(OSError):  # what came of it is read below: an end by itself, or a lost connection
                 await self._send(bundle())
@@ -123,23 +126,23 @@ class Link:
         self._begin(self._watch(), "watches")
 
     def reserve(self) -> int:
-        """Return the id of a request to come, for those who have to know it."""
+        """Return the id of a later request, for callers that need it beforehand."""
         return next(self._ids)
 
     async def ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
-        """Return one request and its one answer. Raises HostError."""
+        """Send a request and return its one answer. Raises HostError."""
         async with contextlib.aclosing(self.follow(op, body, **fields)) as frames:
             return await anext(frames)
 
     async def tell(self, op: str, **fields: Any) -> None:
-        """A message without an answer. With the link it may be lost."""
+        """Send a message that has no answer. It is lost if the link is."""
         with contextlib.suppress(OSError):  # the reading task says so
             await self._send(pack({"id": self.reserve(), "op": op, **fields}))
 
     async def follow(
         self, op: str, body: bytes = b"", request: int | None = None, **fields: Any
     ) -> AsyncGenerator[Frame]:
-        """One request and all its frames, the last one `final`. Raises HostError."""
+        """Send a request and yield all its frames, the last one `final`. Raises HostError."""
         if self.error is not None:
             raise self.error.again()
         if len(body) > MAX_BODY:
@@ -176,7 +179,7 @@ class Link:
         return task
 
     async def _send(self, data: bytes) -> None:
-        """Hands a whole message to the pipe, even if who asked is cancelled: half of one would garble the rest."""
+        """Write a whole message to the pipe, even if the caller is cancelled: half of one would garble the rest."""
         if len(data) <= SLICE and not self._queued:
             self._channel.writer.write(data)
             await self._channel.writer.drain()
@@ -211,7 +214,7 @@ class Link:
             self._fail(HostError("helper_died", f"{self.host}: the link to the helper broke{said}"))
 
     async def _body(self, size: int) -> bytes:
-        """Piece by piece, so that a slow answer is seen to move."""
+        """Read a body piece by piece, so that a slow answer is seen to move."""
         body = bytearray()
         while len(body) < size:
             piece = await self._channel.reader.read(size - len(body))
@@ -221,7 +224,7 @@ class Link:
         return bytes(body)
 
     async def _watch(self) -> None:
-        """Pings, so that a far side that is frozen or cut off without a word is noticed."""
+        """Ping the far side, so that one that is frozen or cut off without notice is detected."""
         while self.up:
             await asyncio.sleep(self._heartbeat_s)
             begun = time.monotonic()
@@ -255,7 +258,7 @@ class Link:
             frames.put_nowait(Frame(header["ok"] if final else header, body, final))
 
     def _fail(self, error: HostError) -> None:
-        """Tell everyone, once."""
+        """Mark the link as broken and tell everyone who waits; only the first error counts."""
         if self.error is not None:
             return
         self.error = error

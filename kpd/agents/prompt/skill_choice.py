@@ -28,7 +28,7 @@ ROOM = 1500
 
 @dataclass(frozen=True, slots=True)
 class ShownSkills:
-    """`early` are the skills that stand before the source, since they were shown when it was; `late` came after it."""
+    """The skills shown in full: `early` ones were shown before the source and stand before it, `late` ones after it."""
 
     early: tuple[str, ...]
     late: tuple[str, ...]

@@ -13,7 +13,10 @@ OUTBOX = 1 << 20  # output is read from its file only while less than this waits
 
 
 class Follower:
-    """One request's reading of a job's output, from these offsets on (or from KEPT bytes before the last)."""
+    """The reading of a job's output for one request, from these offsets on.
+
+    Of a longer stream it reads only the last KEPT bytes.
+    """
 
     def __init__(self, request: int, folder: Path, cached: bool, offsets: "dict[str, int]") -> None:
         self.request = request
@@ -37,7 +40,7 @@ class Follower:
             failed.pop_all()
 
     def pump(self, wire: Wire) -> "tuple[bool, bool]":
-        """Send what there is, as far as the pipe takes it: (something was sent, nothing is left)."""
+        """Send what output there is, as far as the pipe takes it; return (something was sent, nothing is left)."""
         moved = False
         for name, file in self.files.items():
             size = os.fstat(file).st_size

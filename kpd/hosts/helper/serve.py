@@ -34,7 +34,7 @@ class Helper:
         self.parts = [self, self.tunnels, self.runs]  # type: list[object]
 
     def serve(self) -> None:
-        """Until the near side is gone."""
+        """Serve requests until the near side is gone."""
         while self.serving:
             self.await_writable(bool(self.wire.outbox))
             self.tunnels.look_for()

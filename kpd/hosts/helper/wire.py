@@ -32,7 +32,7 @@ class Wire:
         os.set_blocking(sink, False)
 
     def receive(self) -> "list[tuple[Header, bytes]] | None":
-        """Return the frames that have arrived whole, or None when the near side is gone."""
+        """Return the complete frames that have arrived, or None when the near side is gone."""
         data = os.read(self.source, 1 << 20)
         if not data:
             return None

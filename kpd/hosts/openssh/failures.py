@@ -38,7 +38,10 @@ class ManualCommands:
 
 
 def explain(address: str, words: str, by_hand: ManualCommands) -> HostError:
-    """Return the error of an ssh that ended with status 255 and these words on its stderr, in English."""
+    """Make a HostError of an ssh that ended with status 255.
+
+    `words` is its stderr, in English.
+    """
     lines = [line for raw in words.splitlines() if (line := "".join(filter(str.isprintable, raw)).strip())]
     for kind, saying in SAYINGS:
         said = next((line for line in lines if saying.search(line)), "")
@@ -53,7 +56,7 @@ def explain(address: str, words: str, by_hand: ManualCommands) -> HostError:
 
 
 def _remedy(kind: HostErrorKind, said: str, by_hand: ManualCommands) -> str:
-    """Return empty for the one that every error of this kind has."""
+    """Return the remedy for this error; empty for the usual one of its kind."""
     if kind == "auth":
         return (
             f"if it wants a touch, a PIN, a code or a password, open the connection in a terminal with "

@@ -15,7 +15,7 @@ INSTALL = "sudo apt install {0}, or sudo dnf install {0}"
 
 
 def checks(facts: HostFacts, config: HostConfig, tried: CounterTrial | None = None) -> tuple[Check, ...]:
-    """Return each subject in a line. `tried` is what a real run of ncu said, if there was one."""
+    """Check each subject. `tried` is the result of a real run of ncu, if there was one."""
     found = [
         _link(facts, config),
         Check("python", "ok", facts["python"]),
@@ -95,5 +95,5 @@ def _leases(facts: HostFacts, config: HostConfig) -> tuple[Check, ...]:
 
 
 def compiler_of(facts: HostFacts) -> str:
-    """Return the first compiler's own first line; empty without one."""
+    """Return the first line that the first compiler printed about its version; empty without a compiler."""
     return next((facts["compilers"][name] for name in COMPILERS if name in facts["compilers"]), "")

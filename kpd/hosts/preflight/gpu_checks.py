@@ -95,7 +95,7 @@ def ncu(facts: HostFacts) -> Check:
 
 
 def counters(facts: HostFacts, tried: CounterTrial | None) -> Check:
-    """Return what ncu said when it was tried counts most; before that, what the driver says of its settings."""
+    """Check the GPU counters: a trial of ncu counts most; without one, the driver's settings."""
     name, allowed = "gpu counters", facts["counters_open"]
     if not facts["gpus"] or not facts["ncu"]:
         return Check(name, "off", "no GPU" if not facts["gpus"] else "no ncu to read them")
@@ -125,7 +125,7 @@ WHOSE = {
 
 
 def free(card: HostCard) -> tuple[Check, ...]:
-    """Return a check for each GPU that was looked at: none on a host that is down."""
+    """Check each GPU that was looked at for other users; none on a host that is down."""
     if card.link != "up":
         return ()
     gpus = [device for device in card.devices if device.kind == "gpu"]

@@ -33,9 +33,9 @@ asyncssh.set_log_level(logging.WARNING)  # at INFO it tells about every channel 
 def read(
     name: str, address: Address, config_files: Sequence[Path] | None, compression: bool, more: Arguments
 ) -> tuple[Hop, Arguments]:
-    """Return a hop as ssh's configuration describes it, and how asyncssh is to connect to it.
+    """Read ssh's configuration for a hop, and return the hop and asyncssh's arguments for connecting to it.
 
-    It reads files and may run a program (Match exec), so not in the event loop. Raises HostError (config).
+    It reads files and may run a program (Match exec), so call it in a thread. Raises HostError (config).
     """
     arguments = {
         **NOT_BY_ITSELF,
@@ -56,7 +56,10 @@ def read(
 
 
 async def connect(hop: Hop, arguments: Arguments, via: Connection | None, accept_new: bool) -> Connection:
-    """Raise HostError (unreachable, auth, host_key, config). `via` is a connection to the jump host before it."""
+    """Connect to a hop, through `via`, a connection to the jump host before it, if that is given.
+
+    Raises HostError (unreachable, auth, host_key, config).
+    """
     visitor = _Visitor(hop, accept_new)
     try:
         return await asyncssh.connect(hop.given, tunnel=cast(Any, via), client_factory=lambda: visitor, **arguments)
@@ -67,7 +70,7 @@ async def connect(hop: Hop, arguments: Arguments, via: Connection | None, accept
 
 
 async def begin(name: str, connection: Connection, line: str, patience_s: float) -> Session:
-    """Return a session that runs the command line. Raises HostError (unreachable, config)."""
+    """Start a session that runs the command line `line`. Raises HostError (unreachable, config)."""
     try:
         async with asyncio.timeout(patience_s):
             _, session = await connection.create_session(
@@ -85,7 +88,7 @@ async def begin(name: str, connection: Connection, line: str, patience_s: float)
 
 
 async def let_go(connection: Connection) -> None:
-    """End it, without waiting long for a host that is gone."""
+    """Close the connection, without waiting long for a host that is gone."""
     connection.close()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LET_GO_S):
@@ -93,7 +96,7 @@ async def let_go(connection: Connection) -> None:
 
 
 class _Visitor(asyncssh.SSHClient):
-    """Our side of one login: what the host shows and asks for."""
+    """Our side of one login: what the host presents and asks for."""
 
     def __init__(self, hop: Hop, accept_new: bool) -> None:
         self.refused: HostError | None = None  # what is wrong with the host's key
@@ -112,7 +115,7 @@ class _Visitor(asyncssh.SSHClient):
         self._connection = conn
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
-        """By name alone: through a jump host, `addr` is the jump host's."""
+        """Judge the host's key by the host's name alone: behind a jump host, `addr` is the jump host's."""
         self.refused = self._hop.judge(host, port, _text(key), key.get_fingerprint())
         if self._accept_new and isinstance(self.refused, UnknownHostKey):
             self._accepted, self.refused = self.refused.offered, None
@@ -123,7 +126,7 @@ class _Visitor(asyncssh.SSHClient):
         return _text(key) in self._hop.known.authorities(names)
 
     def begin_auth(self, username: str) -> None:
-        """The host has proved by now that the key is its own."""
+        """Add an accepted key to known_hosts. By now the host has proved that the key is its own."""
         if self._accepted is not None and self._hop.learns is not None:
             try:
                 known_hosts.add(self._hop.learns, self._accepted.host, self._accepted.key)
@@ -178,7 +181,7 @@ class _Visitor(asyncssh.SSHClient):
 
 
 def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> HostError:
-    """Return why one hop could not be connected to."""
+    """Make a HostError that says why a hop could not be connected to."""
 
     def error(kind: HostErrorKind, words: str, remedy: str = "") -> HostError:
         return HostError(kind, f"{hop.name}: {plain(words)}", remedy)
@@ -215,7 +218,7 @@ def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> Ho
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """What a file holds that IdentityFile names. `halves` are public: the agent may have the private ones."""
+    """The content of a file that IdentityFile names. `halves` are public: the agent may have the private ones."""
 
     path: Path
     halves: set[bytes]
@@ -224,7 +227,7 @@ class _Identity:
 
 
 def _identities(hop: Hop) -> list[_Identity]:
-    """As ssh does, it passes over what is missing or cannot be read."""
+    """Load the hop's identities. As with ssh, files that are missing or cannot be read are left out."""
     certificates: list[asyncssh.SSHCertificate] = []
     for path in hop.certificates:
         with contextlib.suppress(OSError, asyncssh.KeyImportError):
