@@ -10,7 +10,7 @@ from kpd.workspace.languages import syntax_of
 from kpd.workspace.task import Task
 
 LONGEST_LINE = 300
-"""Characters of a line in which a path is looked for."""
+"""Characters of a line that are searched for a path."""
 _PATCHES = ("diff", "patch")
 _PATCH = re.compile(r"\s*(?:diff --git |--- \S+\n\+\+\+ |@@ -\d)")
 _FIRST_COMMENT = re.compile(

@@ -19,7 +19,7 @@ UNNAMED = {
     BASELINE: AgentKind(lambda config, of: OperatorEdit(), operators=True),
     AGAIN: AgentKind(lambda config, of: RemeasureAgent(), operators=True),
 }
-"""Who proposes the iterations that kpd begins by itself; no run may name them."""
+"""The agents of iterations that kpd begins by itself; no run may name them."""
 
 
 def make_agent(name: str, config: Config) -> Agent:

@@ -23,9 +23,9 @@ UNUSABLE: dict[Stop, str] = {
 }
 SUMMARY_TOKENS = 4000
 SUMMARY_WAITS_S = 60.0
-"""A summary is worth having, and not worth keeping a run from its next kernel."""
+"""A summary is useful, but a run does not wait long for it."""
 MOST_OVERFLOWS = 2
-"""How many answers may say that the prompt is too long: one that was begun is paid for."""
+"""How many answers may say that the prompt is too long. An answer that has begun has to be paid for."""
 EXCESS, MARGIN = 0.20, 0.05
 """Parts of a prompt that go when the service does not say how much is too much, and beyond what it says: lengths of
 blocks are estimates."""

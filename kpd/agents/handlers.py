@@ -14,7 +14,7 @@ from kpd.workspace.task import Task
 MOST_NAMES = 3
 MOST_INSTANCES = 8
 _SENTENCE = re.compile(r"[A-Z](?:[\w,'’()%/–—-]+ +){3,60}[\w,'’()%/–—-]+[.!:]\s*")
-"""Capital, four words or more, and a full stop: in no language that is looked into is that code."""
+"""A capital, four words or more, and a full stop: that is no code in C or CUDA."""
 
 
 def hints(task: Task, incumbent: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def entries(task: Task, incumbent: Mapping[str, bytes]) -> tuple[InterfaceFuncti
     for where, text in protected_text(task, incumbent).items():
         called = _called(where, text)
         for path, each in known:
-            unseen = each.static and task.language != "cuda"  # where kernel and harness are compiled as one
+            unseen = each.static and task.language != "cuda"  # CUDA compiles kernel and harness as one
             if each.name in called and each.defined and each.type and not each.member and not unseen:
                 known_before = found.get(each.name, InterfaceFunction(each.name, path, where, ()))
                 if each not in known_before.of:

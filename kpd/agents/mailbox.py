@@ -15,7 +15,7 @@ from kpd.workspace.run_files import read_plain
 PROMPT, REPLY, REJECTED = "prompt.md", "reply.md", "reply.rejected.md"
 EVERY_S = 0.5
 Seen = tuple[int, int, int] | None
-"""A file as it was looked at last: its inode, size and time of change; None without one."""
+"""A file at the last look: its inode, size and time of change; None if there is none."""
 
 
 class Mailbox(Agent):
@@ -58,7 +58,7 @@ class Mailbox(Agent):
         path = context.home / REPLY
         waits, before, refused = ForReply(str(path), PROMPT), _seen(path), None
         while True:
-            context.waits(waits)  # each time: it may have been forgotten
+            context.waits(waits)  # each time: a restart may have cleared it
             now = _seen(path)
             if now is not None and now == before and now != refused:
                 try:

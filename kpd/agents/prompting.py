@@ -16,7 +16,7 @@ from kpd.knowledge.skills import Skills, load_skills
 from kpd.workspace.task import Task
 
 PATTERNS = 1500
-"""Characters of what was found on other tasks."""
+"""The most characters of patterns from other tasks."""
 
 
 def gather_background(context: Context, earlier: str) -> Background:

@@ -31,7 +31,7 @@ Of a file with a KERNEL SECTION give the text of that section alone, or the whol
 stays as it was: a file with a comment in place of code is refused. Keep every function that other files call, with its
 signature, namespace and template parameters. Where a file has a line that begins with ```, use a longer fence.
 """
-"""The form of a reply, for those who are to write one."""
+"""The form of a reply, as the prompt describes it."""
 
 SEARCH = """\
 Parameters that you are unsure of may be left to a search: make each a macro (`#define NAME value`) or a constant
@@ -42,7 +42,7 @@ Parameters that you are unsure of may be left to a search: make each a macro (`#
 NAME = [1, 2, 4]
 ```
 """
-"""What is added to it in a run in which a sweep takes turns."""
+"""An addition to it, in a run in which a sweep takes turns."""
 
 LONGEST = 4 << 20
 """Characters of a reply."""

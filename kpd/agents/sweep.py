@@ -54,7 +54,7 @@ class Sweep:
     ) -> space.Point | None:
         try:
             return await self._ask(context, tune, tried)
-        except BaseException:  # a cancelled question would leave its answer in the pipe, for the next one
+        except BaseException:  # the answer to a cancelled question would stay in the pipe and be read as the next one's
             await self.close()
             raise
 

@@ -17,7 +17,7 @@ apology, and no new code block around it.
 <last_characters>
 {end}
 </last_characters>"""
-"""No current model goes on with an unfinished turn of its own, so that the user has to ask for it."""
+"""No current model continues an unfinished turn of its own, so the user's turn has to ask for it."""
 
 
 @dataclass(frozen=True, slots=True)

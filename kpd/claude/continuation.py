@@ -9,14 +9,14 @@ import re
 from kpd.knowledge.markdown import open_fence
 
 LEAST, MOST = 24, 400
-"""How many characters of the end are repeated: few enough to be typed without a slip, enough to be told apart."""
+"""The least and most characters that are repeated: few enough to be copied exactly, enough to be unique."""
 REACH = 20_000
-"""How far back a repetition is looked for that is longer than what was asked for."""
+"""How many characters back a longer repetition than was asked for is searched."""
 
 OPENED_ANEW = re.compile(
     r"\s*(?:(?! {0,3}(?:```|~~~))[^\n]*\S[^\n]*\n\s*)?^ {0,3}(?:`{3,}|~{3,})[^\n]*\n", re.MULTILINE
 )
-"""At the start of a piece: at most one line of talk, then a line that opens a code block."""
+"""The start of a piece: at most one line of prose, then a line that opens a code block."""
 
 
 def ending(text: str) -> str:

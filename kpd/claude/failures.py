@@ -17,7 +17,7 @@ STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status that an error's type goes with: an error in mid-stream comes after a status of 200."""
+"""The status of each type of error: an error in the middle of a stream comes after a status of 200."""
 WORDS = {
     408: "the model service timed out",
     409: "the model service reports a conflict",
@@ -35,7 +35,7 @@ TOO_LONG = re.compile(
     r"prompt is too long|exceeds? (the )?(context|maximum (context|prompt|input))|context (window|limit)"
 )
 NUMBERS = re.compile(r"(\d{1,9}) tokens > (\d{1,9}) maximum|(\d{1,9}) \+ (\d{1,9}) > (\d{1,9})")
-"""How long a prompt is and may be; or its length, that of the answer, and both together at most."""
+"""The prompt's length and its limit; or the lengths of prompt and answer, and the limit of both together."""
 LONGEST_WORDS = 300
 
 

@@ -11,7 +11,7 @@ from kpd.workspace.strict import Count, NotNegative, read_toml
 
 TABLE = Path(__file__).parent / "prices.toml"
 CACHE_WRITE, CACHE_READ = 1.25, 0.1
-"""Parts of the input's price that an operator's own price takes where it does not say: the highest of those known."""
+"""Shares of the input's price, used where an operator's own price does not give these: the highest that are known."""
 PINNED = re.compile(r"-20\d{6}$")
 """The date at the end of a model's full name: the same model as without it."""
 

@@ -18,9 +18,9 @@ from kpd.model.spending import Usage
 from kpd.model.waits import ForService
 
 MOST_PIECES = 5
-"""An answer in more pieces than this is given up."""
+"""The most pieces of an answer; a longer one is not continued."""
 MOST_BREAKS = 3
-"""So many answers in a row break off, each of them paid for, until a person is asked: time does not seem to heal it."""
+"""After so many answers in a row that broke off, each of them paid for, a person is asked: retrying does not help."""
 BROKEN_OFF = "\n[the answer broke off; asked again]\n"
 GOES_ON = "\n[the answer goes on]\n"
 
@@ -75,7 +75,7 @@ class ModelRequest:
                 break
             if heard.stop not in ("max_tokens", "pause_turn"):
                 return ModelAnswer(written, _stop(heard.stop))
-            if not heard.text.strip():  # all of it went into thinking, and would again
+            if not heard.text.strip():  # all tokens went into thinking, and would again
                 less, room = room, self._room(2 * room)
                 if room == less:
                     break
@@ -124,7 +124,7 @@ class ModelRequest:
             worked = err.worked
             return err.trouble
         except MalformedEvent as err:
-            return Transient(f"the model service sends what cannot be read ({err})")
+            return Transient(f"the model service sent something unreadable ({err})")
         finally:
             self._silence.pause()
             self._settle(number, call, heard, worked)
@@ -162,7 +162,7 @@ class ModelRequest:
         self._lost_s += time.monotonic() - since + pause_s
         most_s = self._question.most_waits_s
         if most_s is not None and self._lost_s > most_s:
-            raise Unavailable(f"no answer worth a wait of {most_s:.0f} s: {trouble.reason}", "try again later")
+            raise Unavailable(f"no answer within a wait of {most_s:.0f} s: {trouble.reason}", "try again later")
         self._silence.tell(ForService(trouble.reason, pause_s))
         await asyncio.sleep(pause_s)
 

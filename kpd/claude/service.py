@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import httpx2
 
 BASE_URL = "https://api.anthropic.com"
-"""Where questions go that neither the config nor ANTHROPIC_BASE_URL sends elsewhere."""
+"""The address for questions if neither the config nor ANTHROPIC_BASE_URL gives one."""
 TALKATIVE = ("anthropic", "httpx2", "httpcore2")
-"""Loggers that tell whole prompts below WARNING, which ANTHROPIC_LOG would have in the daemon's log."""
+"""Loggers that write whole prompts below WARNING. ANTHROPIC_LOG would bring these into the daemon's log."""
 
 
 class Service:
@@ -87,7 +87,7 @@ class Service:
     async def _client(self, key: str, most_waits_s: float | None) -> "anthropic.AsyncAnthropic":
         """Return the library's client for one question. Raises Unavailable where the address is not a URL."""
         url = self._base_url()
-        # The import takes a second of work: in a thread the daemon's loop goes on meanwhile.
+        # The import takes a second: in a thread it does not block the daemon's loop.
         await asyncio.to_thread(importlib.import_module, "anthropic")
         import anthropic
         import httpx2
@@ -123,7 +123,7 @@ class Service:
                 except ValueError as err:  # not JSON, or not UTF-8
                     words = without_key(err, key)
                     raise CallFailed(
-                        Transient(f"the model service sends what cannot be read ({words})"), True
+                        Transient(f"the model service sent something unreadable ({words})"), True
                     ) from None
         except anthropic.APIStatusError as err:
             words = without_key(err.api_message, key)
@@ -139,7 +139,7 @@ class Service:
             raise CallFailed(Transient(words), not isinstance(cause, never_sent)) from None
         except (anthropic.AnthropicError, httpx2.InvalidURL) as err:
             remedy = "correct [claude] in config.toml, or update the package anthropic, then resume"
-            words = f"the model service cannot be asked ({without_key(err, key)})"
+            words = f"the request to the model service cannot be made ({without_key(err, key)})"
             raise CallFailed(Unavailable(words, remedy), True) from None
 
 

@@ -7,7 +7,7 @@ from kpd.claude.tokens import most_tokens
 from kpd.model.spending import Usage
 
 MOST_CHARACTERS = 4_000_000
-"""No model writes so much in one reply; what does is not read to its end."""
+"""No model writes so much in one reply; a longer one is not read to its end."""
 
 
 class MalformedEvent(Exception):
@@ -90,11 +90,11 @@ class StreamedReply:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise MalformedEvent("a piece of text that is none")
+        raise MalformedEvent("a piece of text that is not a string")
     return value
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise MalformedEvent("an event without its fields")
+        raise MalformedEvent("an event whose fields are not an object")
     return value

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from kpd.hosts.errors import HostError
 
 KEPT = 4096  # bytes worth showing
-MOST = 1 << 20  # bytes of it in all: the helper says nothing there, so what talks is a login shell
-SILENCE = "let ~/.bashrc and the like say nothing when the shell is not interactive"
+MOST = 1 << 20  # bytes of stderr in all: the helper prints nothing there, so more comes from a login shell
+SILENCE = "make ~/.bashrc and the like print nothing when the shell is not interactive"
 
 
 class OutputFlood(OSError):
@@ -16,7 +16,7 @@ class OutputFlood(OSError):
 
     def error(self, host: str) -> HostError:
         """Return it as a HostError for `host`."""
-        return HostError("config", f"{host}: the login shell talks without end", SILENCE)
+        return HostError("config", f"{host}: the login shell prints without end", SILENCE)
 
 
 class StderrTail:
@@ -39,7 +39,7 @@ class StderrTail:
 
 
 CHUNK = 64 << 10
-PATIENCE = 2.0  # seconds for a child to leave by itself
+PATIENCE = 2.0  # seconds for a child to end by itself
 GRACE = 0.5  # seconds for its pipes after that: an ssh's master holds them too, and may hang
 
 
@@ -66,7 +66,7 @@ class ChildChannel:
         )
         try:
             return cls(await asyncio.shield(starting))
-        except asyncio.CancelledError:  # which asyncio itself would hold up until the pipes are closed by all
+        except asyncio.CancelledError:  # asyncio itself would wait until every process has closed the pipes
             await cls(await starting)._kill()
             raise
 
@@ -100,7 +100,7 @@ class ChildChannel:
         while data := await stderr.read(CHUNK):
             self._words.add(data)
             if self._words.endless and not doomed:
-                doomed = True  # Popen looks whether the child lives before it kills again: asyncio would miss its end
+                doomed = True  # only once: a second kill polls the child, and asyncio would miss its end
                 with contextlib.suppress(ProcessLookupError):  # it has just left
                     self._process.kill()
 

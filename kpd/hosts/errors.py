@@ -8,10 +8,10 @@ from kpd.model.waits import HostTrouble
 
 HostErrorKind = Literal[
     "unreachable",  # no link: nobody answers, the network is down, or the link was closed
-    "auth",  # the host is there and does not let us in
+    "auth",  # the host refuses the login
     "host_key",  # the host's key is unknown, or not the one that is known
     "no_python",  # the host has no python3 that starts, or one that is too old
-    "config",  # ssh's own configuration, or the host's table in config.toml, leads nowhere
+    "config",  # ssh's own configuration, or the host's table in config.toml, cannot be used
     "no_compiler",  # the host has no compiler for the task's language
     "helper_died",  # the link was up and broke
     "no_space",  # the host's disk or quota is full
@@ -34,7 +34,7 @@ REMEDIES: dict[HostErrorKind, str] = {
     "helper_died": "kpd connects again; jobs on the host go on meanwhile",
     "no_space": "free disk space on the host, then resume",
     "refused": "use ids of letters, digits, '.', '_' and '-', and plain relative paths",
-    "not_found": "check that its folder is there and is the one meant; what a run had there, resume makes again",
+    "not_found": "check that its folder is there and is the right one; resume makes a run's files there again",
     "corrupt": "send the content again",
     "too_large": "ask for less at a time",
     "running": "kill the job, or wait for its end",
@@ -44,10 +44,10 @@ REMEDIES: dict[HostErrorKind, str] = {
 
 
 LOST: frozenset[HostErrorKind] = frozenset({"unreachable", "helper_died"})
-"""What time may heal: kpd tries again soon. After all else it tries seldom or never: most of that needs a person."""
+"""Errors that may pass with time: kpd tries again soon. After others it tries seldom or never: most need a person."""
 
 CLOSED = re.compile(r"System is (booting up|going down)|NO LOGINS: System going down")
-"""What a host says that lets nobody in for a while: systemd's words in /run/nologin, and BSD's."""
+"""What a host says that refuses all logins for a while: systemd's words in /run/nologin, and BSD's."""
 
 
 class HostError(Exception):

@@ -14,9 +14,9 @@ from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 
 CHUNK = 64 << 10
-WINDOW = 1 << 20  # bytes under way to a client here that it has not taken yet, above which the far socket is not read
-MOST_WAITING = 1 << 20  # bytes that the far socket has not taken yet, above which we read no more here
-PATIENCE_S = 0.05  # between looks at whether it has taken them
+WINDOW = 1 << 20  # bytes that a client here has not taken yet; above this the far socket is not read
+MOST_WAITING = 1 << 20  # bytes that the far socket has not taken yet; above this we read no more here
+PATIENCE_S = 0.05  # between checks whether it has taken them
 
 
 @contextlib.asynccontextmanager

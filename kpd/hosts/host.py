@@ -31,7 +31,7 @@ from kpd.model.hosts import Telemetry
 
 __all__ = ["CommandResult", "Host", "JobResult", "JobSpec", "LeaseRequest", "OutputChunk"]
 
-KILL_WAIT_S = 8.0  # what a cancelled job waits for its group's end: TERM, KILL, and some if it hangs in the kernel
+KILL_WAIT_S = 8.0  # for the processes of a cancelled job to end: TERM, KILL, and some time if one hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
 BOOT = "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime"
 BOOT_S = 5.0
@@ -65,13 +65,13 @@ class Host:
         self.tolerate = tolerate
         self.cuda_home = cuda_home
         self.transport = transport
-        self.skew_s = 0.0  # the host's clock less ours
+        self.skew_s = 0.0  # the host's clock minus ours
         self._rtt_s = 0.0
-        self.machine = 0  # counts the machines, and their restarts, that have been behind the link
+        self.machine = 0  # grows by one with every other machine, or restart, behind the link
         self._boot = b""
         self._keeper = Reconnector(name, transport, self._greet, pace)
         self._content = Content(name, self._ask)
-        self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs whose end has been asked for and not yet seen
+        self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs that were asked to end and may still run
 
     @property
     def up(self) -> bool:
@@ -317,7 +317,7 @@ class Host:
         """End a job that nobody waits for any more: now, or as soon as the link is up again."""
 
         async def end() -> None:
-            with contextlib.suppress(HostError):  # it cannot be reached without a person: the job's own limit ends it
+            with contextlib.suppress(HostError):  # the link needs a person: the job's own time limit ends it
                 await self.kill(id)
 
         task = asyncio.create_task(end(), name=f"ends {id} on {self.name}")
@@ -329,7 +329,7 @@ class Host:
 
     async def _result(self, id: str, end: dict[str, Any], tails: Mapping[Stream, Tail], asked: bool) -> JobResult:
         if end["free"] < NO_SPACE:
-            # Whatever it failed of, a full disk comes first; and what it wrote may be cut short without its noticing.
+            # Whatever its own failure, a full disk is reported first; its output may be cut short without an error.
             # Forgotten, so that it can run when there is space.
             await self.forget(id)
             raise HostError("no_space", f"{self.name}: the disk was full when job {id} ended with {end['rc']}")

@@ -14,11 +14,11 @@ from kpd.hosts.child import OutputFlood
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, from_helper
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
 
-CHATTER = 16 << 10  # bytes of a login shell's greetings to read over before the helper's own
+CHATTER = 16 << 10  # bytes of a login shell's output to skip before the helper's greeting
 SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a slow upload is seen to move
 HEARTBEAT_S = 5.0  # between one answer to a ping and the next ping
 PATIENCE_S = 15.0  # without a sign of life, after which a link counts as lost
-CLOSE_S = 5.0  # for the far side to leave
+CLOSE_S = 5.0  # for the far side to end
 
 
 class Reader(Protocol):
@@ -106,7 +106,7 @@ class Link:
     async def start(self) -> None:
         """Send the helper and wait until it answers. Raises HostError (no_python, unreachable, config)."""
         try:
-            with contextlib.suppress(OSError):  # what came of it is read below: an end by itself, or a lost connection
+            with contextlib.suppress(OSError):  # the cause is read below: its end, or a lost connection
                 await self._send(bundle())
             seen = b""
             while not seen.endswith(GREETING):
@@ -136,7 +136,7 @@ class Link:
 
     async def tell(self, op: str, **fields: Any) -> None:
         """Send a message that has no answer. It is lost if the link is."""
-        with contextlib.suppress(OSError):  # the reading task says so
+        with contextlib.suppress(OSError):  # the reading task reports it
             await self._send(pack({"id": self.reserve(), "op": op, **fields}))
 
     async def follow(
@@ -151,7 +151,7 @@ class Link:
         frames: asyncio.Queue[Frame | HostError] = asyncio.Queue()
         self._waiting[request] = frames
         try:
-            with contextlib.suppress(OSError):  # the reading task says so, with the helper's last words
+            with contextlib.suppress(OSError):  # the reading task reports it, with the end of the helper's stderr
                 await self._send(pack({"id": request, "op": op, **fields}, body))
             while True:
                 frame = await frames.get()
@@ -218,7 +218,7 @@ class Link:
         body = bytearray()
         while len(body) < size:
             piece = await self._channel.reader.read(size - len(body))
-            # At the end `read` says nothing of how it came; `readexactly` raises what it was.
+            # At the end `read` does not say why the stream ended; `readexactly` raises the cause.
             body += piece or await self._channel.reader.readexactly(1)
             self._alive_at = time.monotonic()
         return bytes(body)
@@ -236,7 +236,7 @@ class Link:
                 return  # broken: all who wait have been told
             except TimeoutError:
                 silent = time.monotonic() - self._alive_at
-                if silent >= self._patience_s:  # otherwise a long message is under way, and moves
+                if silent >= self._patience_s:  # otherwise a long message is being transferred
                     self._fail(HostError("unreachable", f"{self.host}: no sign of life for {silent:.0f} s"))
                     await self._close_channel()
 
@@ -245,7 +245,7 @@ class Link:
             async with asyncio.timeout(CLOSE_S):
                 return await self._channel.close()
         except TimeoutError:
-            return "the connection could not be closed in an orderly way"
+            return "the connection could not be closed properly"
 
     def _deliver(self, header: dict[str, Any], body: bytes) -> None:
         frames = self._waiting.get(header["id"])

@@ -14,7 +14,7 @@ from kpd.hosts.link import HEARTBEAT_S, PATIENCE_S, Frame, Link, Transport
 
 FIRST_S, GROWTH = 1.0, 1.5  # the pause after a failed try, and how it grows
 SELDOM_S: dict[str, float | None] = {"auth": 300.0, "host_key": None}  # too many failed logins get a client banned
-STEADY_S = 0.25  # a link that lived so long was a good one: after its loss the first try comes at once
+STEADY_S = 0.25  # after the loss of a link that lasted this long, the first try comes at once
 log = logging.getLogger(__name__)
 
 
@@ -56,7 +56,7 @@ class Reconnector:
         self.name = name
         self.transport = transport
         self.trouble: HostError | None = None
-        self.tries = 0  # that have come to an end, well or not
+        self.tries = 0  # tries that have ended, well or not
         self._was_up = False
         self.changed: Callable[[], None] = lambda: None
         self._greet = greet

@@ -17,7 +17,7 @@ LONGEST_MEMO = 160
 LONGEST_REASON = 100
 MOST_CHANGES = 3
 LAST = 3
-"""Iterations that stay when the prompt has to be shorter."""
+"""How many of the last iterations stay when the prompt has to be shorter."""
 
 
 def so_far(run: Run, number: int) -> Iterator[PromptBlock]:

@@ -13,27 +13,27 @@ ALWAYS = (
     "sm_pct", "dram_pct", "l2_pct", "sectors_per_load", "sectors_per_store", "shared_conflict_pct", "occupancy_pct",
     "issue_pct", "hot_vector_pct", "hot_vector_bits", "cache_mpki", "loops_missed",
 )  # fmt: skip
-"""Beside what a finding looks at, as far as it was measured."""
+"""Counters that are always told, as far as they were measured, beside those that findings look at."""
 ELSEWHERE = frozenset(
     ("call_us", "event_us", "device_us", "roofline_pct", "gbs", "grid", "block_threads", "registers", "shared_bytes",
      "ptxas_registers", "waves", "limit_registers", "limit_shared", "limit_warps", "limit_blocks", "instructions",
      "shared_conflicts_load", "shared_conflicts_store", "local_requests", "tensor_instructions")
 )  # fmt: skip
-"""Said with the bottleneck, the cases, the launch, or by the finding that looks at them."""
+"""Counters that are told elsewhere: with the bottleneck, the cases, the launch, or by a finding."""
 STALLS = 2
-"""The largest, whether a rule looks at them or not."""
+"""How many of the largest stalls are told, whether a rule looks at them or not."""
 SPREAD = 0.5
-"""Cases that lie closer together than this share of the value are not told apart."""
+"""A range over the cases that is smaller than this share of the value is not told."""
 LAUNCHING_PCT = 5.0
-"""From this share of a call on, time on the device is told beside the time as launched."""
+"""If launching takes at least this share of a call, the time on the device is told, too."""
 MOST_CASES = 16
 MOST_FINDINGS = 4
 MOST_ACTIONS = 2
-"""Findings with what they saw, and with what to do about it; of others the rule's name tells."""
+"""How many findings are told with what they saw, and with what to do; of others only the rule's name is told."""
 MOST_ADVICE = 3
 LONGEST_ADVICE = 120
 LEAST_ADVICE_PCT = 5.0
-"""What promises less, of the time or of anything else, or gives no figure, is not worth its words."""
+"""Advice that promises less, of the time or of anything else, or gives no figure, is left out."""
 
 
 def cases(metrics: Mapping[str, float]) -> str:

@@ -63,7 +63,7 @@ def artefacts(home: Path, prompt: Prompt, purpose: Purpose, with_text: bool) -> 
 
 
 def _earlier(home: Path) -> tuple[PromptSummary, ...]:
-    with suppress(FileNotFoundError, CodecError):  # a record that was spoilt is begun anew
+    with suppress(FileNotFoundError, CodecError):  # a damaged record is begun again
         return decode((home / RECORD).read_bytes(), PromptRecord).prompts
     return ()
 

@@ -23,7 +23,7 @@ from kpd.profile.catalogue import rules as known_rules
 
 MOST = 5
 ROOM = 1500
-"""Bodies in a prompt, and tokens for all of them, whatever else is in it."""
+"""The most bodies in a prompt, and the most tokens of all bodies together."""
 
 
 @dataclass(frozen=True, slots=True)

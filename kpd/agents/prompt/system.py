@@ -26,7 +26,7 @@ from kpd.workspace.paths import inside
 LONGEST_BODY = 2000
 LONGEST_FILE = 16_000
 SHORTEST_SIGNAL, LONGEST_SIGNAL = 12, 48
-"""Characters of a skill's body, of a file that the task shows beside the editable ones, of a line of the catalogue."""
+"""Characters: of a skill's body, of a file that the task shows beside the editable ones, of a line of the catalogue."""
 FIXES = SECTIONS[1]
 
 

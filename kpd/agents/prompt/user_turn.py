@@ -14,7 +14,7 @@ from kpd.text.foreign import plain
 
 LONGEST_LOG = 4000
 SHORT_LOG = 1500
-"""Characters of what a tool has said, and of that when the prompt has to be shorter."""
+"""Characters of a tool's output, usually and when the prompt has to be shorter."""
 
 
 def proposing(context: Context, known: Background, shown: Anchored) -> Iterator[PromptBlock]:

@@ -32,7 +32,7 @@ class Children:
 
     def __init__(self) -> None:
         self.statuses = {}  # type: dict[int, int | None]
-        self.none = False  # whether there is not a single child, as far as `reap` has seen
+        self.none = False  # whether `reap` has found that there is no child at all
         self.asked = False  # whether a TERM has asked for the job's end
         self.adopts = prctl(ADOPT_ORPHANS, 1)
         self.wake = -1
@@ -65,7 +65,7 @@ class Children:
                 try:
                     prctl(DIE_WITH_PARENT, signal.SIGKILL)
                     if os.getppid() != parent:
-                        os._exit(126)  # it was quicker
+                        os._exit(126)  # the parent ended first
                     signal.set_wakeup_fd(-1)
                     # Python ignores some signals, and an ignored signal stays ignored across exec.
                     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, *HELD_BACK):
@@ -111,7 +111,7 @@ class Children:
             deadline = time.monotonic() + patience
             told = False
             while self.any(group) and time.monotonic() < deadline:
-                if not told or number == signal.SIGKILL:  # the end of one process may bring us new orphans
+                if not told or number == signal.SIGKILL:  # the end of one process may give us its orphans
                     self.tell(group, number)
                     told = True
                 self.nap(0.01)
@@ -132,7 +132,7 @@ class Children:
         if self.adopts:
             for child in own_children():
                 with contextlib.suppress(OSError):
-                    if os.getpgid(child) != group:  # the others have it: a script's trap is to run once
+                    if os.getpgid(child) != group:  # the group has had the signal: a script's trap must run only once
                         os.kill(child, number)
 
 
@@ -140,7 +140,7 @@ def drop_inherited(kept: "Container[int]") -> None:
     """Close all descriptors of a forked process except the standard streams and those in `kept`."""
     for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
         if descriptor > 2 and descriptor not in kept:
-            with contextlib.suppress(OSError):  # the listing's own is gone by now
+            with contextlib.suppress(OSError):  # the listing's own descriptor is closed by now
                 os.close(descriptor)
 
 

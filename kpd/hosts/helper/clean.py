@@ -23,10 +23,10 @@ from kpd.hosts.helper.jobs import Jobs
 from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.wire import Header
 
-MARGIN = 3600.0  # seconds before a job's start in which the content that it uses was staged, at most
+MARGIN = 3600.0  # seconds: a job's content was staged at most so long before its start
 NICE = 19
-REPLY = 4096  # bytes of the cleaner's one word, so that it comes in one piece
-LONGEST = 300  # characters of what went wrong
+REPLY = 4096  # the most bytes of the cleaner's answer, so that it comes in one piece
+LONGEST = 300  # characters of an error message
 
 
 class Limits(NamedTuple):
@@ -87,7 +87,7 @@ def become(store: ContentStore, limits: Limits, parent: int, writing: int) -> No
     """Clean in the forked child, which keeps nothing of the helper's but the pipe for its answer, and ends with it."""
     prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
-        os._exit(1)  # it was quicker
+        os._exit(1)  # the parent ended first
     for standard in (1, 2):
         os.dup2(0, standard)
     drop_inherited([writing])
@@ -114,7 +114,7 @@ class Cleaning:
         self.jobs = store.root / "jobs"
         self.looked = set()  # type: set[tuple[str, int]]
         self.running = set()  # type: set[str]
-        self.since = float("inf")  # when the first of the jobs that run was started; with none, later than anything
+        self.since = float("inf")  # when the first of the running jobs was started; infinite without any
         self.look()
 
     def clean(self, before: float, keep_bytes: "int | None") -> None:
@@ -148,7 +148,7 @@ class Cleaning:
         """List the items of this kind that no running job may be using."""
         entries = []
         for path in (self.store.root / kind).iterdir():
-            with contextlib.suppress(FileNotFoundError):  # a request has taken it away meanwhile
+            with contextlib.suppress(FileNotFoundError):  # a request has removed it meanwhile
                 entries.append(StoredItem(path.lstat().st_mtime, path))
         return [entry for entry in entries if self.is_unused(entry)]
 
@@ -183,7 +183,7 @@ class Cleaning:
         Half a tree would be taken for a damaged one.
         """
         gone = self.store.fresh()
-        folder.chmod(0o700)  # one that may not be written to cannot be moved either
+        folder.chmod(0o700)  # a read-only folder cannot be moved either
         folder.rename(gone)
         remove(gone)
 
@@ -204,6 +204,6 @@ def size_of(path: Path) -> int:
 
 
 def blocks(path: Path) -> int:
-    with contextlib.suppress(FileNotFoundError):  # a job that runs removes its files as it likes
+    with contextlib.suppress(FileNotFoundError):  # a running job may remove its files at any time
         return path.lstat().st_blocks * 512
     return 0

@@ -14,7 +14,7 @@ from kpd.hosts.helper.supervisor import RESERVED, SPARE, JobOrder, Supervisor
 from kpd.hosts.helper.wire import Header
 
 STREAMS = ("stdout", "stderr")
-NOTES = "notes"  # what the supervisor has to say, as JSON lines; only with a lease
+NOTES = "notes"  # what the supervisor reports, as JSON lines; only with a lease
 
 
 class RunningJob:
@@ -90,7 +90,7 @@ def let_go(folder: Path, gone: Path) -> None:
     It is renamed to the fresh path `gone` first, so that nobody takes a half-removed folder for a job.
     """
     if not (folder / "rc").exists():
-        end_marked(folder)  # later nobody could tell whose they are
+        end_marked(folder)  # without the folder, nobody could tell which job they belong to
     folder.rename(gone)
     remove(gone)
 
@@ -133,7 +133,7 @@ def supervisor_of(folder: Path) -> int:
     try:
         return int((folder / "pgid").read_text().split()[1])
     except (OSError, ValueError, IndexError) as err:
-        raise RequestRefused("host", f"job {folder.name} does not say who supervises it") from err
+        raise RequestRefused("host", f"job {folder.name} has no record of its supervisor") from err
 
 
 def outcome(folder: Path) -> Header:

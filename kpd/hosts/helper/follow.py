@@ -28,7 +28,7 @@ class Follower:
         for name in (NOTES, *STREAMS):
             self.offsets[name] = int(offsets.get(name, 0))
             if self.offsets[name] < 0:
-                raise RequestRefused("refused", "an offset is not negative")
+                raise RequestRefused("refused", "an offset must not be negative")
         with contextlib.ExitStack() as failed:
             failed.callback(self.close)
             for name in (NOTES, *STREAMS):
@@ -50,7 +50,7 @@ class Follower:
                     return moved, False
                 data = os.pread(file, CHUNK, self.offsets[name])
                 if not data:
-                    break  # the job has cut its own output short
+                    break  # the job has truncated its own output
                 wire.send({"id": self.request, "stream": name, "offset": self.offsets[name]}, data)
                 self.offsets[name] += len(data)
                 moved = True

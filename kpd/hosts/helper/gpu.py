@@ -9,10 +9,10 @@ from kpd.hosts.helper.children import Children
 from kpd.hosts.helper.processes import descends, deserted, exists, folder_of, kill
 from kpd.hosts.helper.smi import PROGRAM, Processes, SmiQuery, Unwatched, find
 
-GLANCE = 0.1  # seconds between looks at whether it has answered
+GLANCE = 0.1  # seconds between checks whether nvidia-smi has answered
 WAIT = 1.0  # seconds from one answer to the next question, while others are waited for …
 PACE = 2.0  # … and while the script runs …
-SOON = 0.2  # … at once almost, when it has written something: that is believed only after a look, and waited for
+SOON = 0.2  # … or sooner, when the script has written something: kpd uses that only after a look at the GPU
 FOREVER = 3600.0
 LISTED = 20  # processes in a note
 
@@ -134,7 +134,7 @@ class GpuWatch:
         others, left, _ = self.sort(found)
         others.update(left)
         if not self.own and any(not exists(pid) for pid in others):
-            # They may well be the job's own: nvidia-smi counts processes otherwise than this container does.
+            # They may be the job's own: nvidia-smi may number processes differently from this container.
             self.give_up(f"{PROGRAM} names processes that this container cannot see")
             others = {pid: name for pid, name in others.items() if exists(pid)}
         if others:

@@ -31,13 +31,13 @@ class Holders:
     def holder(self, device: str) -> Header:
         try:
             lock = Lock(lock_path(self.leases, device))
-            if not os.path.lexists(str(lock.path)):  # a look makes no files
+            if not os.path.lexists(str(lock.path)):  # a query must not make files
                 return {"holder": "", "pid": 0, "since": 0.0}
             lock.open()
         except RequestRefused as err:
             return {"error": err.message}
         try:
-            # Shared, and let go of at once: who measures has it alone, and who comes meanwhile gets it right after.
+            # Taken shared and released at once: a job that measures has it exclusively, one that waits is next.
             if lock.free():
                 return {"holder": "", "pid": 0, "since": 0.0}
             said = lock.said()

@@ -19,7 +19,7 @@ from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.supervisor import JobOrder
 from kpd.hosts.helper.wire import Header, Wire
 
-PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after some came, and at most
+PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after some has come, and at most
 
 
 class Jobs:
@@ -126,7 +126,7 @@ class Jobs:
                 follower.close()
                 end = outcome(follower.folder)
                 self.wire.send({"id": follower.request, "ok": dict(end, cached=follower.cached)})
-        self.followers.rotate(-1)  # another one is first when the pipe takes more
+        self.followers.rotate(-1)  # so that another one is first when the pipe takes more
         self.pace = PACE[0] if moved else min(self.pace * 2, PACE[1])
 
     def op_kill(self, request: int, body: bytes, job: str) -> "Header | None":

@@ -12,7 +12,7 @@ from kpd.hosts.helper.gpu import GpuWatch
 from kpd.hosts.helper.lock import Lock
 from kpd.hosts.helper.processes import kill, leftovers, name_of
 
-LOOK = 1.0  # seconds between looks at who has what we wait for, and at whether we still have it
+LOOK = 1.0  # seconds between looks: at who holds the lock we wait for, and at whether we still hold ours
 
 
 class LeaseTerms(NamedTuple):
@@ -41,10 +41,10 @@ class Lease:
         self.notes = notes
         self.lock = Lock(terms.path)
         self.token = 0
-        self.lost = ""  # how that came to be no longer ours, in words
+        self.lost = ""  # how the lease was lost, in words
         self.good_size = 0  # of the output, when the last look that found the lock ours began
         self.next = 0.0  # when to look again
-        self.taint = ""  # why what the job measured should not be believed
+        self.taint = ""  # why the job's measurements should not be believed
         self.gpu = None  # type: GpuWatch | None
         if terms.gpu:
             self.gpu = GpuWatch(children, folder, terms.device, terms.tolerate, output, self.note)
@@ -52,7 +52,7 @@ class Lease:
     def note(self, **fields: object) -> None:
         try:
             os.write(self.notes, json.dumps(fields).encode() + b"\n")
-        except OSError:  # a full disk: notes are news, what counts is in `rc`
+        except OSError:  # a full disk: notes may be lost, since `rc` holds the result
             return
 
     def take(self) -> bool:
@@ -71,7 +71,7 @@ class Lease:
 
     def queue(self) -> bool:
         while not self.children.asked:
-            self.lock.open()  # anew each time: where its file was replaced, the new one counts
+            self.lock.open()  # again each time: if the file was replaced, the new one counts
             if (self.lock.try_take() or self.await_turn()) and not self.lock.replaced():
                 return True
         return False
@@ -113,7 +113,7 @@ class Lease:
     def step(self) -> float:
         """Do what is due while the script runs, and return in how many seconds to call this again."""
         now = time.monotonic()
-        if now >= self.next or self.gpu is not None:  # what a look at the GPU clears, a look at the lock comes before
+        if now >= self.next or self.gpu is not None:  # a look at the lock precedes each look at the GPU
             self.look()
             self.next = now + LOOK
         left = self.next - now

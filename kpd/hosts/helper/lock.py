@@ -41,7 +41,7 @@ class Lock:
     def open(self) -> None:
         """Open the file anew; make it, and its folder, where they are missing."""
         self.close()
-        mask = os.umask(0)  # what is made here is for every user of the host
+        mask = os.umask(0)  # every user of the host may use what is made here
         try:
             self.file = self._open()
             if not stat.S_ISREG(os.fstat(self.file).st_mode):
@@ -63,7 +63,7 @@ class Lock:
                 return os.open(str(self.path), flags)
             with contextlib.suppress(FileExistsError):  # another was first
                 return os.open(str(self.path), flags | os.O_CREAT | os.O_EXCL, 0o666)
-        raise RequestRefused("host", f"{self.path} comes and goes, so it cannot be a lease")
+        raise RequestRefused("host", f"{self.path} is removed again and again, so it cannot be a lease")
 
     def try_take(self) -> bool:
         try:
@@ -90,7 +90,7 @@ class Lock:
 
     def wait_turn(self) -> None:
         """Wait in the kernel's queue for the lock, in a child that shares it with its parent, and exit."""
-        os.closerange(3, self.file)  # above all the job's `alive`
+        os.closerange(3, self.file)  # most of all the job's `alive`
         os.closerange(self.file + 1, max(256, self.file + 2))
         fcntl.flock(self.file, fcntl.LOCK_EX)
         os._exit(0)

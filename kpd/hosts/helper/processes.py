@@ -61,7 +61,7 @@ def deserted(folder: Path) -> bool:
     try:
         alive = os.open(str(folder / "alive"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as err:
-        return err.errno in (errno.ENOENT, errno.ENOTDIR)  # forgotten: no job that runs can be
+        return err.errno in (errno.ENOENT, errno.ENOTDIR)  # the job was forgotten, which no running job can be
     try:
         return stat.S_ISFIFO(os.fstat(alive).st_mode) and not os.read(alive, 1)
     except BlockingIOError:

@@ -11,10 +11,10 @@ from kpd.hosts.helper.children import DIE_WITH_PARENT, fail, prctl
 from kpd.hosts.helper.folder import base_environment
 from kpd.hosts.helper.wire import Wire
 
-MOST = 1 << 20  # bytes of each stream that are answered
+MOST = 1 << 20  # the most bytes of each stream in an answer
 CHUNK = 64 << 10
 STREAMS = (1, 2)
-STATUS = 3  # the descriptor on which the shell says how the script ended: nobody can wait for a child of the helper
+STATUS = 3  # the shell's descriptor for the script's exit status: the helper does not wait for its children
 SHELL = '(eval "$0") 3>&-; echo $? >&3'
 
 Ends = Dict[int, int]  # noqa: UP006 - evaluated under Python 3.6 too: the script's descriptor to ours
@@ -99,7 +99,7 @@ def become(script: bytes, limit_s: float, writing: Ends) -> None:
     """Become the shell of a short command: its own alarm ends it when the time is over, and it ends with the helper."""
     os.setpgid(0, 0)
     prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):  # what is ignored stays so across exec
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):  # ignored signals stay ignored across exec
         signal.signal(number, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, limit_s)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

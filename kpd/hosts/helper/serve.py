@@ -130,7 +130,7 @@ def main() -> None:
     source, sink = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
-    os.dup2(2, 1)  # what prints by accident must not garble the frames
+    os.dup2(2, 1)  # accidental output must not garble the frames
     os.close(null)
     wire = Wire(source, sink)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the near side is gone, and so are we

@@ -11,7 +11,7 @@ from typing import Dict  # noqa: UP035 - evaluated under Python 3.6 too
 from kpd.hosts.helper.children import Children
 
 PROGRAM = "nvidia-smi"
-PLACES = ("/usr/bin", "/usr/local/nvidia/bin", "/usr/local/cuda/bin")  # beside the PATH
+PLACES = ("/usr/bin", "/usr/local/nvidia/bin", "/usr/local/cuda/bin")  # searched after the PATH
 QUERY = ("--query-compute-apps=pid,process_name,gpu_uuid", "--format=csv,noheader,nounits")
 PATIENCE = 5.0  # seconds that nvidia-smi has for an answer
 MOST = 1 << 20  # bytes of an answer
@@ -44,7 +44,7 @@ class SmiQuery:
             os.close(writing)
 
     def done(self) -> bool:
-        ended = self.children.status(self.pid) is not None  # asked first: then all that it wrote is there
+        ended = self.children.status(self.pid) is not None  # asked first: then all of its output is there
         with contextlib.suppress(BlockingIOError):
             while len(self.said) < MOST:
                 data = os.read(self.answer, MOST)

@@ -43,7 +43,7 @@ class Supervisor:
         self.folder = folder
         self.order = order
         self.fds = fds
-        self.rc = -int(signal.SIGKILL)  # until it is known; so it stays when the script hangs in the kernel
+        self.rc = -int(signal.SIGKILL)  # until it is known; it stays so if the script hangs in the kernel
         self.reason = ""
         self.seconds = 0.0
 
@@ -92,7 +92,7 @@ class Supervisor:
         settle(".rc", "rc", json.dumps(end))
         if lease is not None:
             lease.release()
-        os.close(self.fds[3])  # wakes the helper: sooner than the exit of this process would
+        os.close(self.fds[3])  # wakes the helper sooner than the exit of this process would
 
     def run_script(self, lease: "Lease | None") -> None:
         started = time.monotonic()

@@ -12,7 +12,7 @@ from kpd.hosts.helper.follow import OUTBOX
 from kpd.hosts.helper.wire import Header, Wire
 
 CHUNK = 64 << 10
-ROOM = OUTBOX + (1 << 20)  # a socket is read while less than this waits for the pipe: a job's output leaves it some
+ROOM = OUTBOX + (1 << 20)  # a socket is read while less than this waits for the pipe; a job's output uses less
 
 
 class Tunnel:
@@ -25,13 +25,13 @@ class Tunnel:
     def __init__(self, request: int, end: socket.socket, window: int) -> None:
         self.request = request
         self.socket = end
-        self.window = window  # bytes that the near side lets be under way to it
-        self.untaken = 0  # bytes that are
+        self.window = window  # the most bytes under way to the near side
+        self.untaken = 0  # bytes under way to it now
         self.outbox = collections.deque()  # type: collections.deque[memoryview]
         self.waiting = 0  # bytes in the outbox
         self.last = False  # whether the near side has said that it sends no more
         self.deaf = False  # whether the far side takes no more
-        self.events = 0  # what the selector looks for
+        self.events = 0  # what the selector waits for
 
     def put(self, data: bytes, last: bool) -> None:
         if data:
@@ -121,7 +121,7 @@ class Tunnels:
                 data = tunnel.socket.recv(CHUNK)
             except BlockingIOError:
                 return
-            except OSError:  # reset: its end, too
+            except OSError:  # a reset is an end, too
                 self.end(tunnel)
                 return
             if data:

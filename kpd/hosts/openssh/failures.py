@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kpd.hosts.errors import CLOSED, HostError, HostErrorKind
 
-# Looked for in this order: behind a jump host, the last thing that ssh says is only that the way there has closed.
+# Searched in this order: behind a jump host, ssh's last line says only that the connection to it has closed.
 SAYINGS: tuple[tuple[HostErrorKind, re.Pattern[str]], ...] = (
     ("host_key", re.compile(r"Host key verification failed")),
     ("unreachable", CLOSED),
@@ -71,7 +71,7 @@ def _host_key(address: str, words: str, by_hand: ManualCommands) -> HostError:
     if "IDENTIFICATION HAS CHANGED" in words:
         shown = re.search(r"SHA256:[\w+/]+", words)
         message = f"{address}: THE HOST'S KEY HAS CHANGED{f', it is now {shown[0]}' if shown else ''}: "
-        message += "another machine may be posing as the host, or the host has been set up anew"
+        message += "another machine may be posing as the host, or the host was reinstalled"
         remedy = (
             f"ask whoever runs the host; only if the new key is the host's, {_forget(words)}, then {_compare(by_hand)}"
         )

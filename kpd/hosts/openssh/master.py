@@ -32,14 +32,14 @@ QUIET = (
     "-o", "BatchMode=yes", "-o", "LogLevel=INFO", "-o", "PermitLocalCommand=no", "-o", "RemoteCommand=none",
     "-o", "ClearAllForwardings=yes",
 )  # fmt: skip
-# A connection that has gone without a word is given up after 15 to 20 seconds.
+# A connection that was lost without notice is closed after 15 to 20 seconds.
 LASTING = (
     "-o", f"ControlPersist={IDLE_S}", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
     "-o", "ConnectTimeout=15",
 )  # fmt: skip
-# A session rides the master or fails: without this, ssh would quietly connect by itself where the master refuses it.
+# A session uses the master or fails: without this, ssh would connect by itself where the master refuses it.
 RIDING = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false")
-WORD = "echo; "  # the host's shell says one before the helper starts, so that ssh's failures differ from python's
+WORD = "echo; "  # the host's shell prints a byte before the helper starts, so that ssh's failures differ from python's
 log = logging.getLogger(__name__)
 
 
@@ -191,7 +191,7 @@ class ControlMaster:
         # No -f: this ssh goes to the background only once its socket is there and never without one.
         status, said = await self._run("-N", "-M", "-S", self._own, *QUIET, *self._lasting)
         if status != 0 and proxied:
-            # A master that is to last silences the programs that connect it; without one, the jump host's ssh speaks.
+            # A lasting master hides the output of programs that connect it; without one, the jump host's ssh is heard.
             _, more = await self._run("-S", "none", *QUIET, *self._lasting, line="true")
             said += more
         if status != 0:

@@ -18,7 +18,7 @@ LIMIT_S = 60.0
 METRIC = "smsp__inst_executed.sum"
 NOT_BUILT = 91
 TAKEN_MARK = "driver resource was unavailable"
-"""In what ncu says of a GPU whose counters are another profiler's at the time."""
+"""A part of what ncu prints when another profiler uses the GPU's counters."""
 TAKEN = "another profiler uses the GPU's counters"
 
 # The clocks are left alone: ncu would lock them for as long as it runs. Its lock file lies in the job's TMPDIR; in /tmp
@@ -83,7 +83,7 @@ async def try_counters(
     try:
         async with asyncio.timeout(patience_s):
             result = await host.job(spec)
-            if result.cached and result.reason:  # it was cut off in an earlier life
+            if result.cached and result.reason:  # an earlier daemon's trial was cut off
                 await host.forget(spec.id)
                 result = await host.job(spec)
             tried = classify(result)

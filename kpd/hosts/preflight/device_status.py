@@ -12,8 +12,8 @@ from kpd.model.hosts import GpuProcess, ProcessOwner, Telemetry
 from kpd.text.foreign import plain
 
 LIMIT_S = 10.0
-"""nvidia-smi wakes every GPU of a box first when persistence mode is off."""
-# The last name is the older of two; every driver that kpd meets knows it.
+"""nvidia-smi first wakes every GPU of a host when persistence mode is off."""
+# The last field has a newer name, too; every driver that kpd supports knows this one.
 GPU = ("uuid", "clocks.sm", "clocks.mem", "power.draw", "power.limit", "temperature.gpu", "memory.used",
        "utilization.gpu", "clocks_throttle_reasons.active")  # fmt: skip
 APPS = ("gpu_uuid", "pid", "used_memory", "process_name")
@@ -22,7 +22,7 @@ BETWEEN = "== computes"
 MOST_PROCESSES = 32
 MOST_MHZ, MOST_W, MOST_C, MOST_MIB = 1e5, 1e5, 1e3, 1e8
 OLDEST = 1e9
-"""A lock's file that gives an earlier Unix time than this gives none."""
+"""Earlier Unix times than this in a lock's file are ignored."""
 
 _GPU_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40})" + r", *([^,]{0,40})" * (len(GPU) - 1))
 _APP_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40}), *(?P<pid>[0-9]{1,9}), *(?P<memory>[^,]{0,40}), *(?P<name>.*)")

@@ -17,7 +17,7 @@ SMI_REMEDIES = {
     "not a valid field": "update the NVIDIA driver to 525 or later",
     "is lost": "sudo reboot brings a lost GPU back",
 }
-"""By words of nvidia-smi."""
+"""By a part of what nvidia-smi prints."""
 NO_NVCC = "install the CUDA toolkit, or give its folder as cuda_home in config.toml"
 FOR_ADMINS = (
     "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/kpd.conf, "
@@ -91,7 +91,7 @@ def ncu(facts: HostFacts) -> Check:
     if not facts["gpus"]:
         return Check("ncu", "off", "no ncu")
     remedy = "install Nsight Compute, a part of the CUDA toolkit, or give its folder as cuda_home in config.toml"
-    return Check("ncu", "bad", "no ncu: candidates on a GPU go without a profile", remedy)
+    return Check("ncu", "bad", "no ncu: candidates on a GPU are not profiled", remedy)
 
 
 def counters(facts: HostFacts, tried: CounterTrial | None) -> Check:

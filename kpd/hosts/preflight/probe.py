@@ -12,11 +12,11 @@ from kpd.text.foreign import plain
 
 LIMIT_S = 20.0
 PATIENCE_S = 15
-"""What a program has for its answer; nvidia-smi wakes every GPU of a box first when persistence mode is off."""
+"""Seconds for a program to answer; nvidia-smi first wakes every GPU of a host when persistence mode is off."""
 COMPILERS = ("cc", "gcc", "clang")
 COUNTERS = ("cycles", "instructions", "cache-misses")
 LOGIND = ("KillUserProcesses", "KillOnlyUsers", "KillExcludeUsers")
-"""What systemd-logind ends with a login session: whether anything, and whose."""
+"""Settings of systemd-logind: whether it ends processes with a login session, and whose."""
 ADMIN = 1 << 21
 """CAP_SYS_ADMIN among the capabilities of a Linux process."""
 
@@ -41,7 +41,7 @@ def script(cuda_home: str = "", leases: str = "") -> str:
 
 
 CpuCounters = Literal["counts", "absent", "denied", "unsupported", "elsewhere"]
-"""What becomes of `perf stat`: "elsewhere" is a system that has none."""
+"""The result of `perf stat`: "elsewhere" is a system that does not have it."""
 
 
 class HostFacts(TypedDict):

@@ -20,14 +20,14 @@ from kpd.hosts.ssh.session import Session
 from kpd.text.foreign import plain
 from kpd.workspace.address import Address
 
-LET_GO_S = 1.0  # for a connection to say goodbye
-WINDOW = 8 << 20  # bytes that the host may have under way to us
+LET_GO_S = 1.0  # seconds for a connection to close
+WINDOW = 8 << 20  # bytes that the host may send before we have taken them
 
 Connection = asyncssh.SSHClientConnection
 Arguments = dict[str, Any]  # of asyncssh's connect
 
 log = logging.getLogger(__name__)
-asyncssh.set_log_level(logging.WARNING)  # at INFO it tells about every channel and every key
+asyncssh.set_log_level(logging.WARNING)  # at INFO it logs every channel and every key
 
 
 def read(
@@ -78,12 +78,12 @@ async def begin(name: str, connection: Connection, line: str, patience_s: float)
                 encoding=None, window=WINDOW,
             )  # fmt: skip
     except (asyncssh.Error, OSError) as err:
-        await asyncio.sleep(0)  # asyncssh sees the end of the connection one turn later than that of its channels
+        await asyncio.sleep(0)  # asyncssh sees the end of a connection one loop turn after that of its channels
         if isinstance(err, asyncssh.ChannelOpenError) and not connection.is_closed():
-            words = f"lets us in and then starts nothing: {plain(err.reason)}"
+            words = f"after the login no program starts: {plain(err.reason)}"
             raise HostError("config", f"{name}: {words}") from err
-        words = "does not answer" if isinstance(err, TimeoutError) else f"goes: {plain(str(err))}"
-        raise HostError("unreachable", f"{name}: lets us in and then {words}") from err
+        words = "it does not answer" if isinstance(err, TimeoutError) else f"the connection ends: {plain(str(err))}"
+        raise HostError("unreachable", f"{name}: after the login {words}") from err
     return cast(Session, session)
 
 
@@ -103,7 +103,7 @@ class _Visitor(asyncssh.SSHClient):
         self.methods: dict[str, None] = {}  # that the host offers, in its order
         self.banner = ""
         self.tried = 0
-        self.locked: list[Path] = []  # identities that want a passphrase
+        self.locked: list[Path] = []  # identities that need a passphrase
         self._hop = hop
         self._accept_new = accept_new
         self._accepted: HostKey | None = None
@@ -131,7 +131,7 @@ class _Visitor(asyncssh.SSHClient):
             try:
                 known_hosts.add(self._hop.learns, self._accepted.host, self._accepted.key)
             except OSError as err:
-                log.warning("%s: its key is not kept: %s", self._hop.name, err)
+                log.warning("%s: its key could not be saved: %s", self._hop.name, err)
             else:
                 log.info("%s: its key is %s from now on", self._hop.name, self._accepted.fingerprint)
 
@@ -195,7 +195,7 @@ def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> Ho
         case asyncssh.PermissionDenied() | asyncssh.DisconnectError(reason="Too many authentication failures"):
             return hop.not_let_in(visitor.methods, visitor.tried, visitor.locked)
         case asyncssh.KeyExchangeFailed() if err.reason.startswith("No matching"):
-            words = f"{hop.name}: no way to encrypt that both sides know: {plain(err.reason)}"
+            words = f"{hop.name}: no algorithm that both sides support: {plain(err.reason)}"
             return OnlyOpenSsh("config", words)
         case asyncssh.KeyExchangeFailed():
             return error("host_key", f"it does not prove that the key it shows is its own: {err.reason}")
@@ -204,15 +204,15 @@ def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> Ho
         case asyncssh.ChannelOpenError():
             return error("unreachable", f"the jump host does not reach {place}: {err.reason}")
         case TimeoutError():
-            return error("unreachable", f"{place} does not answer, or does not let us in, in time")
+            return error("unreachable", f"{place} does not answer, or does not complete the login, in time")
         case socket.gaierror():
-            return error("unreachable", f"nobody knows the address of {hop.host}: {err.strerror}")
+            return error("unreachable", f"the name {hop.host} cannot be resolved: {err.strerror}")
         case FileNotFoundError() | PermissionError():
             return error("config", f"ssh's configuration: ProxyCommand: {err}")
         case OSError(errno=int(number)):
             return error("unreachable", f"{place}: {os.strerror(number)}")
         case ValueError():  # the configuration has been read by now
-            return error("unreachable", f"{place}: what answers there is not understood: {err}")
+            return error("unreachable", f"{place}: its answer is not understood: {err}")
     return error("unreachable", f"{place}: {err}")
 
 
@@ -223,7 +223,7 @@ class _Identity:
     path: Path
     halves: set[bytes]
     pairs: Sequence[asyncssh.SSHKeyPair]
-    locked: bool  # it wants a passphrase
+    locked: bool  # it needs a passphrase
 
 
 def _identities(hop: Hop) -> list[_Identity]:
@@ -255,6 +255,6 @@ def _text(key: asyncssh.SSHKey) -> str:
 def _importable(keys: set[str]) -> list[asyncssh.SSHKey]:
     found = []
     for key in keys:
-        with contextlib.suppress(asyncssh.KeyImportError):  # of a kind that no host can show us, either
+        with contextlib.suppress(asyncssh.KeyImportError):  # of a type that asyncssh cannot be shown, either
             found.append(asyncssh.import_public_key(key))
     return found

@@ -23,16 +23,16 @@ KEY_TYPES = {
     "ecdsa-sha2-nistp521": ("ecdsa-sha2-nistp521",),
     "ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256"),
 }
-OLD = ("ssh-rsa", "ssh-dss")  # signatures for hosts of old, where the configuration names them
+OLD = ("ssh-rsa", "ssh-dss")  # for old hosts, only where the configuration names them
 FAST = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-ctr"
 COMPRESSED = "zlib@openssh.com,zlib,none"
 IDENTITIES = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
 SSH = Path("~/.ssh")
 SYSTEM = Path("/etc/ssh")
 
-# What asyncssh would do of its own accord, or because the configuration says so. It takes a missing file for an error
-# and "UserKnownHostsFile none" for leave to check nothing, and it trusts X.509 authorities that ssh has never heard of;
-# so host keys and identities are our own business here.
+# What asyncssh must not do by itself, even if the configuration says so. It raises an error for a missing file, checks
+# no host key with "UserKnownHostsFile none", and trusts X.509 authorities that ssh does not know. So kpd itself handles
+# host keys and identities.
 NOT_BY_ITSELF: dict[str, Any] = {
     "known_hosts": ([], [], []),
     "client_keys": None,
@@ -131,11 +131,11 @@ class Hop:
             for entry in known
         )
         message = (
-            f"{self.name}: THE HOST'S KEY HAS CHANGED. It shows {kind} {fingerprint}, and known is another ({told}). "
-            "Somebody may be between us and the host, or it was installed anew"
+            f"{self.name}: THE HOST'S KEY HAS CHANGED. It shows {kind} {fingerprint}, but another is known ({told}). "
+            "Somebody may be intercepting the connection, or the host was reinstalled"
         )
         heal = " && ".join(_forget(names[0], path) for path in dict.fromkeys(entry.path for entry in known))
-        return HostError("host_key", message, f"if that is known to be right: {heal}")
+        return HostError("host_key", message, f"if you know that the new key is right: {heal}")
 
     def revoked(self) -> set[str]:
         return self.known.revoked(known_hosts.names_of(self.host, self.port, self.alias))
@@ -175,12 +175,12 @@ class Hop:
         takes = ", ".join(methods)
         words = (
             f"{self.name}: {self.user} is not let in at {self.host} port {self.port}: "
-            f"it takes {takes or 'nothing that we have'}, and we tried {tried} key{'' if tried == 1 else 's'}"
+            f"it accepts {takes or 'nothing that kpd has'}, and kpd tried {tried} key{'' if tried == 1 else 's'}"
         )
         remedy = ""
         if locked:
             paths = " ".join(str(path) for path in locked)
-            words += f"; {paths} wants a passphrase"
+            words += f"; {paths} needs a passphrase"
             remedy = f"put it into the agent: ssh-add {paths}"
         elif takes and "publickey" not in takes:
             return OnlyOpenSsh("auth", words)

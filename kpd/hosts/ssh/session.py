@@ -26,7 +26,7 @@ class Session:
     """
 
     def __init__(self) -> None:
-        # It never pauses the sender: a Link takes everything at once, and asyncio's reader would miss data that
+        # The reader never pauses the sender: a Link reads everything at once, and asyncio's reader would miss data that
         # asyncssh hands over from within resume_reading.
         self.reader = asyncio.StreamReader()
         self.words = StderrTail()
@@ -135,7 +135,7 @@ class SshChannel:
         try:
             return await self._session.reader.readexactly(n)
         except EOFError as err:
-            await self._over()  # how it ended is told after the end of its output
+            await self._over()  # its exit status comes after the end of its output
             if self._session.passing:
                 raise ConnectionResetError("the connection has closed, or the helper was ended") from err
             raise
@@ -157,7 +157,7 @@ class SshChannel:
         finally:
             await self._let_go()
         words = "".join(c for c in str(self._session.words) if c.isprintable() or c == "\n").strip()
-        # Some shells repeat the whole command line, with the program in it, in what they say about its first word.
+        # Some shells repeat the whole command line, with the program in it, in an error about its first word.
         words = re.sub(r"\S{200,}", "…", words)
         if not words and by_itself and self._session.status is not None:
             return f"it ended with {self._session.status}"

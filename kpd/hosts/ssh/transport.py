@@ -55,7 +55,7 @@ class Ssh:
             "keepalive_interval": keepalive_s,
             "keepalive_count_max": KEEPALIVES,
         }
-        self._offered: tuple[HostKey, Path | None] | None = None  # a key that nobody knows, and where it would go
+        self._offered: tuple[HostKey, Path | None] | None = None  # an unknown key, and the file that it would go into
         self._ways: set[contextlib.AsyncExitStack] = set()
         self._reading: DetachedThread[tuple[Hop, Arguments]] = DetachedThread()
 
@@ -82,7 +82,7 @@ class Ssh:
             raise HostError("host_key", f"{self.address}: {key.host} has not just shown the key {key.fingerprint}")
         path = self._offered[1]
         if path is None:
-            raise HostError("config", f"{self.address}: ssh keeps no keys of hosts, as UserKnownHostsFile says")
+            raise HostError("config", f"{self.address}: UserKnownHostsFile says that host keys are not to be saved")
         try:
             await asyncio.to_thread(known_hosts.add, path, key.host, key.key)
         except OSError as err:
@@ -107,7 +107,7 @@ class Ssh:
         """
         name = f"{address.host} (on the way to {passed[0]})" if passed else self.address
         if address.host in passed:
-            raise HostError("config", f"{name}: ProxyJump leads in a circle: {', '.join((*passed, address.host))}")
+            raise HostError("config", f"{name}: ProxyJump leads in a loop: {', '.join((*passed, address.host))}")
         hop, arguments = await self._read(name, address)
         for jump in hop.jumps if via is None else ():
             via = await self._reach(jump, via, (*passed, address.host), way)
@@ -121,11 +121,11 @@ class Ssh:
 
     async def _read(self, name: str, address: Address) -> tuple[Hop, Arguments]:
         work = partial(connect.read, name, address, self.config_files, self.compression, self._arguments)
-        hung: HostErrorKind = "config" if self._reading.busy else "unreachable"  # once it may be the network's fault
+        hung: HostErrorKind = "config" if self._reading.busy else "unreachable"  # at first it may be the network
         try:
             return await self._reading.run(work, READ_S)
         except TimeoutError as err:
-            raise HostError(hung, f"{name}: reading ~/.ssh/config hangs: a Match exec?") from err
+            raise HostError(hung, f"{name}: reading ~/.ssh/config hangs, perhaps in a Match exec") from err
 
 
 T = TypeVar("T")
@@ -150,7 +150,7 @@ class DetachedThread(Generic[T]):
         """
         async with self._turn, asyncio.timeout(patience_s):
             if self._running is not None:
-                # Who wanted its outcome has been told, or has left.
+                # Its caller has had a TimeoutError, or was cancelled.
                 await asyncio.gather(asyncio.wrap_future(self._running), return_exceptions=True)
             self._running = future = Future[T]()
             future.set_running_or_notify_cancel()  # from now on it cannot be cancelled, only left
