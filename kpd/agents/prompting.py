@@ -37,7 +37,7 @@ def gather_background(context: Context, earlier: str) -> Background:
 
 
 def whole_prompt(context: Context) -> str:
-    """Return the prompt that Claude would get, as one text for any other agent. Raises OSError."""
+    """Return the prompt that Claude would get, as one text for people and other agents. Raises OSError."""
     return compose(context, gather_background(context, earlier_runs(context))).markdown()
 
 

@@ -45,7 +45,7 @@ def read_point(task: Task, files: dict[str, bytes]) -> Point:
 
 
 def point_of(task: Task, files: dict[str, bytes]) -> Point:
-    """Return the point at which files written by a person stand; empty where they are outside the space."""
+    """Return the point at which the files stand; empty where they are outside the space."""
     try:
         point = read_point(task, files)
     except SpaceError:
@@ -54,7 +54,10 @@ def point_of(task: Task, files: dict[str, bytes]) -> Point:
 
 
 def write_point(files: dict[str, bytes], point: Point) -> dict[str, bytes]:
-    """Return the files with every parameter of `point` set and every other byte unchanged. Raises SpaceError."""
+    """Return the files with every parameter of `point` set. Raises SpaceError.
+
+    Everything else keeps its bytes, except that a JSON file in which a parameter is set is formatted anew.
+    """
     written = dict(files)
     for name, value in point.items():
         for path, data in written.items():

@@ -15,7 +15,7 @@ class OutputFlood(OSError):
     """Output of the far side that does not end."""
 
     def error(self, host: str) -> HostError:
-        """Return it as a HostError for `host`."""
+        """Return this error as a HostError of the host named `host`."""
         return HostError("config", f"{host}: the login shell prints without end", SILENCE)
 
 

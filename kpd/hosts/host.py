@@ -314,7 +314,7 @@ class Host:
                 claim.waits(f"{self.name}: {reason}" if reason else "")
 
     def _doom(self, id: str) -> None:
-        """End a job that nobody waits for any more: now, or as soon as the link is up again."""
+        """Kill a job that nobody waits for any more: now, or as soon as the link is up again."""
 
         async def end() -> None:
             with contextlib.suppress(HostError):  # the link needs a person: the job's own time limit ends it
