@@ -18,9 +18,9 @@ from kpd.workspace.task import Task
 
 
 class Exhausted(Exception):
-    """The agent has nothing left to propose, and `why`: in its own words, or as data.
+    """An agent's end: it has nothing left to propose, and `why`, in its own words or as data.
 
-    The run ends when that holds for all agents.
+    The run ends when that holds for all its agents.
     """
 
     def __init__(self, why: str | ExhaustionReason) -> None:
@@ -29,15 +29,15 @@ class Exhausted(Exception):
 
 
 class BadReply(Exception):
-    """What the agent said cannot be used; it is asked once more, with this message as the reason."""
+    """A reply that cannot be used. The agent is asked once more, with this message as the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What became of the agent's previous answer in this iteration: `files` are the candidate that failed in `step`.
+    """The agent's previous answer in this iteration, which failed in `step`; `files` are its candidate.
 
-    They are empty when the answer itself could not be used (step "propose"). `message` is a line, `feedback` what else
-    was said; `number` counts the failures of the iteration from 1 on.
+    They are empty when the answer itself could not be used (step "propose"). `message` is one line, `feedback` the rest
+    of the output; `number` counts the failures of the iteration from 1 on.
     """
 
     step: StepName
@@ -58,15 +58,14 @@ class SweepBase:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """All an agent may know.
+    """All that an agent may know.
 
     `incumbent` holds the editable files to start from, `folder` those to propose as they are. `metrics`, `findings`,
-    `bottleneck` and `advice` are of the incumbent, without findings of rules that the operator has banned; `changes` is
-    what moved in `last`, the newest iteration that was profiled, against what it had been measured against. `runs` are
-    all runs there are. `home` is the iteration's own folder; `keep` puts an artefact (prompt.md, reply.md) into it.
-    `say` shows live output, `waits` for what the agent waits (None when it goes on); `ready` is
-    awaited before anything that costs money, since the operator may have paused the run. `ledger` keeps the accounts of
-    calls that cost money.
+    `bottleneck` and `advice` are the incumbent's, without findings of rules that the operator has banned. `last` is the
+    newest iteration that was profiled, and `changes` how its counters differ from what it was measured against. `runs`
+    are all runs of the workspace. `home` is the iteration's own folder; `keep` writes an artefact (prompt.md, reply.md)
+    into it. `say` shows live output; `waits` shows what the agent waits for (None when it goes on). `ready` is awaited
+    before anything that costs money, since the operator may have paused the run. `ledger` records what calls cost.
     """
 
     task: Task
@@ -97,10 +96,10 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Candidate files by path, a line on why, and what the agent expects to see measured.
+    """A candidate's files by path, a line on why (`memo`), and what the agent expects to be measured.
 
-    Only editable files; what is left out stays the incumbent's. `aims` are the rules it means to silence; `tune` are
-    parameters that it leaves to a sweep, if the run has one.
+    Only editable files; those left out are the incumbent's. `aims` are the rules whose findings it means to remove;
+    `tune` are the parameters that it leaves to a sweep, if the run has one.
     """
 
     files: dict[str, bytes]
@@ -112,17 +111,24 @@ class Proposal:
 
 
 class Agent(Protocol):
-    """`repairs` says whether a failed build or check is worth sending back to it, `reads_steering` whether it heeds the
-    operator's notes: others leave them to the next agent that does. An agent may inherit from this what is usual."""
+    """What an agent has to provide. An agent may inherit the usual answers from this class.
+
+    `repairs` says whether it should get a failed build or check back to repair. `reads_steering` says whether it reads
+    the operator's notes: others leave them to the next agent that does.
+    """
 
     repairs: bool = False
     reads_steering: bool = False
 
     async def propose(self, context: Context) -> Proposal:
-        """Return the next candidate. Raises Exhausted or BadReply; of a model service also its Unavailable and OverBudget."""
+        """Return the next candidate.
+
+        Raises Exhausted or BadReply. An agent that asks a model service also raises that service's Unavailable and
+        OverBudget.
+        """
 
     async def close(self) -> None:
-        """Let go of whatever the agent holds (processes, connections)."""
+        """Release what the agent holds (processes, connections)."""
         return
 
 
@@ -130,11 +136,12 @@ class Agent(Protocol):
 class AgentKind:
     """An agent as it is registered: an entry point of the group `kpd.agents` leads to one.
 
-    `make` gets the config and what the run's agent has after a colon, which `argument` names: `script:FOLDER`. `refuse`
-    says why that cannot be used in a workspace, empty when it can. One that is `alone` takes no turns with others; what
-    an `operators` one proposes is a person's, so nobody is asked to approve it. `models` says that it asks a model, so
-    that a run may choose which, and pays for it. One that `explores` has no turns of its own beside others: it searches
-    the parameters that they were unsure of. One that `waits` proposes nothing: its run measures a person's edits.
+    `make` gets the config and the part of the agent's name after the colon, which `argument` describes:
+    `script:FOLDER`. `refuse` says why that part cannot be used in a workspace, empty when it can. An agent that is
+    `alone` takes no turns with others. What an `operators` agent proposes is a person's, so nobody is asked to approve
+    it. `models`: it asks a model, so a run may choose which, and pays for it. An agent that `explores` has no turns of
+    its own beside others: it searches the parameters that they left open. An agent that `waits` proposes nothing: its
+    run measures a person's edits.
     """
 
     make: Callable[[Config, str], Agent]
@@ -148,5 +155,5 @@ class AgentKind:
 
     @property
     def traits(self) -> AgentTraits:
-        """What of this is told with a run."""
+        """The part of this that the log records with a run."""
         return AgentTraits(self.models, self.explores, self.operators, self.waits)

@@ -1,4 +1,4 @@
-"""Finds out which fenced block is which editable file."""
+"""Finds out which editable file a fenced block of a reply holds."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -10,7 +10,7 @@ from kpd.workspace.languages import syntax_of
 from kpd.workspace.task import Task
 
 LONGEST_LINE = 300
-"""Characters of a line in which a path is looked for."""
+"""Characters of a line that are searched for a path."""
 _PATCHES = ("diff", "patch")
 _PATCH = re.compile(r"\s*(?:diff --git |--- \S+\n\+\+\+ |@@ -\d)")
 _FIRST_COMMENT = re.compile(
@@ -20,9 +20,9 @@ _PATH_LIKE = re.compile(r"[^\s/\\]*[/\\]\S*|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}
 
 
 def named_path(block: FencedBlock, task: Task) -> str | None:
-    """Return the editable file that a block says it is: behind its fence, in the line above, in a first comment.
+    """Return the editable file that a block names: behind its fence, in the line above, or in a first comment.
 
-    None where it does not say. Raises BadReply for any other file, and for a patch.
+    None where it names none. Raises BadReply for any other file, and for a patch.
     """
     for word in _words(block.info):
         if (path := _editable(word, task)) is not None:
@@ -44,10 +44,11 @@ def named_path(block: FencedBlock, task: Task) -> str | None:
 
 
 def guess_paths(blocks: list[FencedBlock], known: Collection[str], task: Task) -> list[tuple[str, FencedBlock]]:
-    """Blocks that say nothing where there is no doubt: one block and one file fit each other and nothing else.
+    """Match blocks that name no file to files where only one match is possible.
 
-    `known` are the files that other blocks say they are: a block that could be one of these shows a part of it. Raises
-    BadReply when no file is known at all, and there is a doubt.
+    That is where one block and one file fit each other and nothing else. `known` are the files that other blocks name:
+    a block that could be one of these is taken for an excerpt. Raises BadReply when no file is known at all and blocks
+    remain that could be one.
     """
     missing = [path for path in task.editable if path not in known]
     free = [block for block in blocks if not any(fits(path, block.language) for path in known)]
@@ -66,38 +67,38 @@ def guess_paths(blocks: list[FencedBlock], known: Collection[str], task: Task) -
 
 
 def fits(path: str, language: str) -> bool:
-    """Return whether a block in this language may be that file; one that says none may be any."""
+    """Return whether a block in this language may be that file; a block without a language may be any."""
     return not language or syntax_of(path).fits(language)
 
 
 def first_comment(content: str) -> str:
-    """Return what may be a path, when the first line is a comment of nothing else."""
+    """Return the word that may be a path, where the first line is a comment with nothing else; else an empty text."""
     found = _FIRST_COMMENT.fullmatch(content.lstrip("\n").partition("\n")[0][:LONGEST_LINE])
     return found[1] if found else ""
 
 
 def without_path_comment(path: str, content: str, before: bytes) -> str:
-    """Without a first comment that only names the file, unless the incumbent begins with it, too."""
+    """Remove a first comment that only names the file, unless the incumbent begins with it, too."""
     first, newline, rest = content.lstrip("\n").partition("\n")
     own = first_comment(content).removeprefix("./") == path
     return rest if own and newline and not before.startswith(first.encode()) else content
 
 
 def _whole(block: FencedBlock, path: str) -> str:
-    """Return the path again. Raises BadReply for a patch of that file."""
+    """Return `path`. Raises BadReply if the block is a patch of that file."""
     if block.language in _PATCHES or _PATCH.match(block.content):
         raise BadReply(f"{path} (line {block.line}) is a patch; give the whole file")
     return path
 
 
 def _words(text: str) -> Iterator[str]:
-    """What may be a path in an info string or in a line of prose."""
+    """Yield the words of an info string, or of a line of prose, that may be paths."""
     words = re.split(r"[\s:=\"'{},()`*]+", text[:LONGEST_LINE])
     return (word for each in words if (word := each.strip("[]<>#").rstrip(".,;!?")))
 
 
 def _editable(word: str, task: Task) -> str | None:
-    """Return the editable file of this path, or the only one of this name."""
+    """Return the editable file with this path, or the only one with this name; else None."""
     path = word.removeprefix("./").removeprefix(f"{task.name}/")
     if path in task.editable:
         return path

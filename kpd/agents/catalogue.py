@@ -19,7 +19,7 @@ UNNAMED = {
     BASELINE: AgentKind(lambda config, of: OperatorEdit(), operators=True),
     AGAIN: AgentKind(lambda config, of: RemeasureAgent(), operators=True),
 }
-"""Who proposes the iterations that kpd begins by itself; no run may name them."""
+"""The agents of iterations that kpd begins by itself; no run may name them."""
 
 
 def make_agent(name: str, config: Config) -> Agent:
@@ -32,29 +32,32 @@ def make_agent(name: str, config: Config) -> Agent:
 
 
 def is_operators(name: str) -> bool:
-    """Return whether what this agent proposes is a person's. An agent that is not there any more is none of those."""
+    """Return whether what this agent proposes is a person's. False for an agent that is no longer installed."""
     return (found := _known(name)) is not None and found.operators
 
 
 def asks_models(names: str) -> bool:
-    """Return whether any of the agents that are named, with commas between them, asks a model."""
+    """Return whether one of the agents in `names`, separated by commas, asks a model."""
     return any((found := _known(name)) is not None and found.models for name in names.split(","))
 
 
 def traits(names: str) -> dict[str, AgentTraits]:
-    """Return what the agents that are named, with commas between them, are to a run that has them."""
+    """Return the traits of the agents in `names`, separated by commas; agents that are not installed are left out."""
     return {name: found.traits for name in names.split(",") if (found := _known(name)) is not None}
 
 
 def choices() -> str:
-    """Return what a run may name, as it is written, in words."""
+    """Return the names of the agents that a run may have, for people: `claude, script:FOLDER`."""
     return ", ".join(
         f"{name}:{kind.argument}" if (kind := _known(name)) and kind.argument else name for name in AGENTS.names()
     )
 
 
 def refusal(names: str, workspace: Workspace) -> tuple[str, str]:
-    """Return why a run cannot have the agents that are named, with commas between them, and what helps; empty when it can."""
+    """Return why a run cannot have the agents in `names`, separated by commas, and what helps.
+
+    Both are empty when it can have them.
+    """
     given = names.split(",")
     for name in given:
         kind, colon, of = name.partition(":")

@@ -23,18 +23,19 @@ UNUSABLE: dict[Stop, str] = {
 }
 SUMMARY_TOKENS = 4000
 SUMMARY_WAITS_S = 60.0
-"""A summary is worth having, and not worth keeping a run from its next kernel."""
+"""A summary is useful, but a run does not wait long for it."""
 MOST_OVERFLOWS = 2
-"""How many answers may say that the prompt is too long: one that was begun is paid for."""
+"""How many answers may say that the prompt is too long. An answer that has begun has to be paid for."""
 EXCESS, MARGIN = 0.20, 0.05
 """Parts of a prompt that go when the service does not say how much is too much, and beyond what it says: lengths of
 blocks are estimates."""
 
 
 class Claude:
-    """Asks the model service that the config names. Of earlier runs it knows what it knew at its first question.
+    """The agent that asks the model service. It knows of earlier runs what it knew at its first question.
 
-    Every answer is kept: `reply.md`, then one file a repair. The prompt's weight is kept always, its text on request.
+    Every answer is kept: `reply.md`, then one file per repair. The sizes of the prompt are always kept, its text on
+    request.
     """
 
     repairs = True
@@ -58,7 +59,10 @@ class Claude:
         await self._service.close()
 
     async def _answer(self, context: Context, prompt: Prompt) -> ModelAnswer:
-        """Asked with a shorter prompt if it does not fit the model. Raises Exhausted when that is of no use."""
+        """Ask, with a shorter prompt if the first does not fit the model, and return the answer.
+
+        Raises Exhausted when a shorter prompt does not help.
+        """
         purpose, name = _purpose(context.failure), _name(context.failure)
         for _ in range(MOST_OVERFLOWS):
             for file, content in artefacts(context.home, prompt, purpose, self._config.keep_prompts).items():
@@ -76,7 +80,7 @@ class Claude:
         raise Exhausted(f"the kernel and its task do not fit the context of {self._config.model}")
 
     async def _kept(self, context: Context, question: ModelQuestion, name: str) -> ModelAnswer:
-        """Return the answer, which is kept under `name`; of one that is given up, what has come of it."""
+        """Ask, and keep the answer under `name`: when the question fails, the part that has arrived."""
         heard: list[str] = []
 
         def say(text: str) -> None:
@@ -93,7 +97,10 @@ class Claude:
         return answer
 
     async def _remembered(self, context: Context) -> str:
-        """Earlier runs of the task: the older ones in brief, if the service can be had for it. Raises OSError."""
+        """Return what earlier runs of the task found, the older ones summarised where a summary can be had.
+
+        Raises OSError.
+        """
 
         async def summarise(text: str) -> str:
             system = (PromptPart("You condense notes of engineers for those who come after them."),)
@@ -111,18 +118,18 @@ class Claude:
 
 
 def _told(context: Context) -> str:
-    """Raise OSError."""
+    """Write the patterns anew and return the notes on earlier runs. Raises OSError."""
     patterns.regenerate(context.workspace)
     return earlier_runs(context)
 
 
 def _composed(context: Context, earlier: str) -> Prompt:
-    """Raise OSError."""
+    """Compose the prompt. Raises OSError."""
     return compose(context, gather_background(context, earlier))
 
 
 def _without(prompt: Prompt, part: float) -> Prompt | None:
-    """Return the prompt without so great a part of it, or as near to that as it gets; None if nothing can go."""
+    """Return the prompt shortened by the share `part`, or as far as it can be; None if nothing can go."""
     most = prompt.tokens * (1 - part)
     less = shorter(prompt)
     while less is not None and less.tokens > most:

@@ -12,7 +12,10 @@ _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^\n]*)")
 
 @dataclass(slots=True)
 class FencedBlock:
-    """`info` stands behind the opening fence, in line `line`; `above` is the last line with words before it."""
+    """A fenced block. `info` is the text behind the opening fence, which is in line `line`.
+
+    `above` is the last line with words before the block.
+    """
 
     line: int
     info: str
@@ -22,24 +25,25 @@ class FencedBlock:
 
     @property
     def language(self) -> str:
-        """The first word behind the fence, empty without one that is a language's."""
+        """The first word behind the fence, in lower case and up to a colon; empty without one."""
         first = self.info.lower().split(maxsplit=1)[:1]
         return first[0].partition(":")[0] if first else ""
 
 
 @dataclass(slots=True)
 class FencedText:
-    """`around` are the lines outside of all blocks, in order."""
+    """A text split into fenced blocks and the lines `around` them, both in order."""
 
     blocks: list[FencedBlock] = field(default_factory=list)
     around: list[str] = field(default_factory=list)
 
 
 def split_fences(text: str) -> FencedText:
-    """Return the blocks in order. A block ends at a fence of its own kind, at least as long, and nothing behind it.
+    """Split a text into its fenced blocks and the lines around them.
 
-    An indented fence has as much less of every line's indentation. Raises BadReply for a block that does not end, or in
-    which another seems to begin: nobody can say what is in it.
+    A block ends at a fence of the same kind that is at least as long and has nothing behind it. The indentation of an
+    opening fence is removed from every line of the block. Raises BadReply for a block that does not end, or that seems
+    to contain another opening fence: its content is then uncertain.
     """
     taken = FencedText()
     block: FencedBlock | None = None

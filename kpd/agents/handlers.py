@@ -1,6 +1,6 @@
-"""Handles some forms of kernels: adds hints to the prompt, and removes from a reply's files what is surely not meant.
+"""Handles some forms of kernels: adds hints to the prompt, and removes what is certainly no code from a reply's files.
 
-The same input gives the same answer, and nothing is kept. What is doubtful stays for the gate to name.
+The same input gives the same output, and no state is kept. What is doubtful stays, so that later checks can name it.
 """
 
 import re
@@ -14,21 +14,21 @@ from kpd.workspace.task import Task
 MOST_NAMES = 3
 MOST_INSTANCES = 8
 _SENTENCE = re.compile(r"[A-Z](?:[\w,'’()%/–—-]+ +){3,60}[\w,'’()%/–—-]+[.!:]\s*")
-"""Capital, four words or more, and a full stop: in no language that is looked into is that code."""
+"""A capital, four words or more, and a full stop: that is no code in C or CUDA."""
 
 
 def hints(task: Task, incumbent: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return what the prompt should say of this task's kernel, a sentence each."""
+    """Return what the prompt should say about this task's kernel, one sentence each."""
     return (*_namespaces(task, incumbent), *_templates(task, incumbent))
 
 
 def tidy(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return files in C or CUDA without whole lines at either end that are sentences beyond doubt; all else stays."""
+    """Remove lines that are certainly prose from both ends of files in C or CUDA; everything else stays."""
     return {path: _without_prose(path, data) if language(path) == "c" else data for path, data in files.items()}
 
 
 def _namespaces(task: Task, incumbent: Mapping[str, bytes]) -> Iterator[str]:
-    """Which namespace a kernel lives in. A reply that opens or closes one wrongly is not mended."""
+    """Yield a hint on the namespace of each kernel: a reply that opens or closes one wrongly is not repaired."""
     found: dict[tuple[str, str], dict[str, None]] = {}
     for path, text in kernel_text(task, incumbent).items():
         for each in functions(path, text) if language(path) == "c" else ():
@@ -41,7 +41,7 @@ def _namespaces(task: Task, incumbent: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _templates(task: Task, incumbent: Mapping[str, bytes]) -> Iterator[str]:
-    """Kernels that others call with template parameters, or link with by explicit instantiations."""
+    """Yield hints on kernels that others call with template parameters, or that are instantiated explicitly."""
     for entry in entries(task, incumbent):
         if entry.of[0].template:
             yield (
@@ -71,7 +71,10 @@ def _without_prose(path: str, data: bytes) -> bytes:
 
 
 def _is_prose(lines: list[str], bare: list[str], at: int) -> bool:
-    """Blank lines, too: they are taken away with the sentences beyond them, or not at all."""
+    """Return whether a line is a sentence or blank.
+
+    Blank lines count, so that they are removed with the sentences beyond them, or not at all.
+    """
     line = lines[at].strip()
     in_code = bare[at].strip()[:1] == line[:1]  # an apostrophe in the sentence looks like a literal
     goes_on = at > 0 and lines[at - 1].rstrip().endswith("\\")  # then it is a part of a macro

@@ -1,6 +1,6 @@
-"""Finds what the rest of a task calls in the editable files, and what of it a candidate has removed or changed.
+"""Finds what the rest of a task calls in the editable files, and what of that a candidate has removed or changed.
 
-Only what is found in the incumbent is asked of a candidate, so that a text that cannot be made out asks for nothing.
+A candidate has to keep only what was found in the incumbent, so a text that cannot be parsed demands nothing.
 """
 
 import re
@@ -18,7 +18,7 @@ from kpd.workspace.task import Task
 
 @dataclass(frozen=True, slots=True)
 class InterfaceFunction:
-    """A function of the incumbent that others call: `of` are its definitions, `where` the file that calls it."""
+    """A function of the incumbent that others call: `of` are its definitions, `where` is the file that calls it."""
 
     name: str
     path: str
@@ -27,7 +27,10 @@ class InterfaceFunction:
 
 
 def kernel_text(task: Task, files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the editable files as text; of one in sections only the kernel's, in the lines where it stands."""
+    """Return the editable files as text.
+
+    Of a file in sections only the kernel section is kept, on the same line numbers. Raises SectionError.
+    """
     texts = {path: data.decode(errors="replace") for path, data in files.items()}
     if task.sectioned in texts:
         whole = sections.split(files[task.sectioned])
@@ -37,14 +40,14 @@ def kernel_text(task: Task, files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def entries(task: Task, incumbent: Mapping[str, bytes]) -> tuple[InterfaceFunction, ...]:
-    """Return the functions in C, C++ and CUDA that protected text declares or calls. Raises SectionError."""
+    """Find the functions in C, C++ and CUDA that protected text declares or calls. Raises SectionError."""
     kernel = kernel_text(task, incumbent)
     known = [(path, each) for path, text in kernel.items() if language(path) == "c" for each in functions(path, text)]
     found: dict[str, InterfaceFunction] = {}
     for where, text in protected_text(task, incumbent).items():
         called = _called(where, text)
         for path, each in known:
-            unseen = each.static and task.language != "cuda"  # where kernel and harness are compiled as one
+            unseen = each.static and task.language != "cuda"  # CUDA compiles kernel and harness as one
             if each.name in called and each.defined and each.type and not each.member and not unseen:
                 known_before = found.get(each.name, InterfaceFunction(each.name, path, where, ()))
                 if each not in known_before.of:
@@ -53,14 +56,14 @@ def entries(task: Task, incumbent: Mapping[str, bytes]) -> tuple[InterfaceFuncti
 
 
 def instances(task: Task, incumbent: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return the explicit instantiations of templates in the incumbent, on a line each."""
+    """Find the explicit instantiations of templates in the incumbent."""
     kernel = kernel_text(task, incumbent)
     found = (each.instance for path, text in kernel.items() if language(path) == "c" for each in functions(path, text))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
 def lost_interface(task: Task, incumbent: Mapping[str, bytes], candidate: Mapping[str, bytes]) -> Iterator[str]:
-    """What the candidate no longer offers as it did, a sentence each. Raises SectionError."""
+    """Yield a sentence for each thing that the candidate no longer offers as the incumbent did. Raises SectionError."""
     kernel = kernel_text(task, candidate)
     now = {path: functions(path, text) for path, text in kernel.items() if language(path) == "c"}
     called = entries(task, incumbent)
@@ -74,7 +77,10 @@ def lost_interface(task: Task, incumbent: Mapping[str, bytes], candidate: Mappin
 
 
 def protected_text(task: Task, incumbent: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the protected files in languages that are looked into, headers first, and what is around a kernel section."""
+    """Return the protected files that kpd can parse, headers first, and the text around a kernel section.
+
+    Raises SectionError.
+    """
     found = {}
     for path in sorted(filter(language, task.protected), key=lambda path: not path.endswith((".h", ".cuh", ".hpp"))):
         try:
@@ -88,7 +94,7 @@ def protected_text(task: Task, incumbent: Mapping[str, bytes]) -> dict[str, str]
 
 
 def _called(where: str, text: str) -> set[str]:
-    """Return names that are called or declared, or that are all of a literal, but not those that are defined there."""
+    """Find names that are called or declared, or that fill a whole literal, except those defined in the same text."""
     path = where if language(where) else "section.cu"
     named: set[str] = set()
     for kind, part in parts(path, text):

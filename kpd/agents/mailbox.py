@@ -1,4 +1,4 @@
-"""Makes an agent of a folder: whoever answers `prompt.md` with `reply.md` proposes (a script, a person)."""
+"""Makes an agent of a folder: a script or a person proposes by answering `prompt.md` with `reply.md`."""
 
 import asyncio
 import os
@@ -15,15 +15,15 @@ from kpd.workspace.run_files import read_plain
 PROMPT, REPLY, REJECTED = "prompt.md", "reply.md", "reply.rejected.md"
 EVERY_S = 0.5
 Seen = tuple[int, int, int] | None
-"""A file as it was looked at last: its inode, size and time of change; None without one."""
+"""A file at the last look: its inode, size and time of change; None if there is none."""
 
 
 class Mailbox(Agent):
-    """`compose` writes the prompt, in a thread. Nothing is kept in memory that a restart would need.
+    """An agent that is a folder. `compose` writes the prompt, in a thread. No state is lost in a restart.
 
     The first line of prompt.md names the question. A daemon that starts again finds it, leaves the prompt as it is and
-    takes the reply that may have come meanwhile. A reply that lies there when another question is asked belongs to the
-    one before, and is put aside.
+    takes the reply that may have come meanwhile. A reply that is there when another question is asked belongs to the
+    earlier question, and is renamed.
     """
 
     repairs = True
@@ -51,11 +51,14 @@ class Mailbox(Agent):
         context.keep(PROMPT, f"{mark}\n{how}\n\n{text}")
 
     async def _answer(self, context: Context) -> Proposal:
-        """Return the first reply that can be used. One that cannot stays where it is, and is passed over until it changes."""
+        """Wait for a reply that can be used, and return its proposal.
+
+        A reply that cannot be used stays where it is, and is ignored until it changes.
+        """
         path = context.home / REPLY
         waits, before, refused = ForReply(str(path), PROMPT), _seen(path), None
         while True:
-            context.waits(waits)  # each time: it may have been forgotten
+            context.waits(waits)  # each time: a restart may have cleared it
             now = _seen(path)
             if now is not None and now == before and now != refused:
                 try:
@@ -69,7 +72,7 @@ class Mailbox(Agent):
 
 
 def _question(context: Context) -> str:
-    """Return the same for the same question: an iteration asks again after each of its failures."""
+    """Name a question: the same name for the same question, another one after each failure of the iteration."""
     failure = context.failure
     asked = f"{failure.number + 1}, after {failure.step}" if failure is not None else "1"
     return f"{context.run.id}.{context.number}, question {asked}"
@@ -83,7 +86,7 @@ def _first_line(home: Path) -> str:
 
 
 def _put_aside(home: Path) -> None:
-    """The reply to an earlier question, under a name of its own. Raises OSError."""
+    """Rename the reply to an earlier question to a free name. Raises OSError."""
     if os.path.lexists(home / REPLY):
         free = (home / f"reply_{number}.md" for number in count(1))
         (home / REPLY).rename(next(path for path in free if not os.path.lexists(path)))
@@ -98,7 +101,7 @@ def _seen(path: Path) -> Seen:
 
 
 def _text(home: Path) -> str:
-    """Raise BadReply for what is no plain file, which would be read for ever or from elsewhere."""
+    """Read the reply. Raises BadReply for anything but a plain file, which could block or lie elsewhere."""
     try:
         return read_plain(inside(home, REPLY)).decode(errors="replace")
     except OutsideFolder as err:
@@ -112,7 +115,7 @@ def _proposal(context: Context) -> Proposal:
 
 
 def _rejected(home: Path, reason: str) -> str:
-    """Return the reason, and below it the reply as far as it can be read."""
+    """Return the text of reply.rejected.md: the reason, then the reply as far as it can be read."""
     top = f"This reply cannot be used: {reason}\n\nWrite {REPLY} anew. What was in it:\n\n"
     try:
         return top + _text(home)

@@ -8,7 +8,10 @@ from kpd.workspace.run_files import read_files
 
 
 class OperatorEdit(Agent):
-    """Proposes the files laid out for it: the task's own for the baseline, the saved edit for an operator iteration."""
+    """An agent that proposes the files prepared for it.
+
+    These are the task's own for the baseline, and the saved edit for an operator iteration.
+    """
 
     async def propose(self, context: Context) -> Proposal:
         files = read_files(context.folder, context.task.editable)
@@ -19,7 +22,7 @@ class OperatorEdit(Agent):
 
 
 def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
-    """Return the changed files with their counts of added and removed lines: `kernel.c +3 −1`."""
+    """List the changed files with their counts of added and removed lines: `kernel.c +3 −1`."""
     changed = []
     for path, data in after.items():
         old, new = (text.decode(errors="replace").splitlines() for text in (before.get(path, b""), data))
@@ -36,7 +39,7 @@ AGENT = AgentKind(lambda config, of: OperatorEdit(), alone=True, operators=True,
 
 
 class RemeasureAgent(Agent):
-    """Proposes to the letter what was proposed first of all by what its own iteration repeats."""
+    """An agent that proposes once more exactly what the iteration to be repeated had proposed."""
 
     async def propose(self, context: Context) -> Proposal:
         own = context.run.iteration(context.number)

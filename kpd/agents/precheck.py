@@ -1,6 +1,6 @@
 """Checks a reply before anything is built: is the candidate complete, and can the task's other files use it?
 
-A compiler or a check would find most of it later; here it costs nothing, and the reason is exact.
+A compiler or the task's check would find most of these errors later. Here they cost nothing, and the reason is exact.
 """
 
 import re
@@ -25,7 +25,7 @@ _ONLY_DOTS = re.compile(r"\s*[\[{(<]?\s*(\.\.\.|…)\s*[\]})>]?\s*")
 
 
 def precheck(task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, bytes]) -> None:
-    """Raise BadReply with all that is wrong, in one line, for an agent that is asked once more."""
+    """Raise BadReply with everything that is wrong, in one line, for an agent that is asked once more."""
     reasons = list(islice(_reasons(task, incumbent, files), MOST_REASONS))
     if reasons:
         raise BadReply("; ".join(reasons))
@@ -50,7 +50,7 @@ def _reasons(task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, byt
 
 
 def _gaps(path: str, before: bytes, after: bytes) -> Iterator[str]:
-    """Lines of the reply that stand for code that is not there."""
+    """Yield a reason for each new line of the reply that stands for code left out."""
     for number, whole in added(before, after):
         line = whole[:LONGEST_LINE]
         if elided(path, line) or (language(path) == "c" and _ONLY_DOTS.fullmatch(line)):
@@ -60,7 +60,10 @@ def _gaps(path: str, before: bytes, after: bytes) -> Iterator[str]:
 
 
 def _emptied(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
-    """Functions that did something and no longer do: of several with a name, as in an #if, one that does is enough."""
+    """Yield a reason for each function that did something and now has an empty body.
+
+    Of several functions with one name, as in an #if, one that does something is enough.
+    """
     full = {each.name for path, text in before.items() if language(path) == "c" for each in functions(path, text)
             if each.defined and not each.empty}  # fmt: skip
     now = [(path, each) for path, text in after.items() if language(path) == "c" for each in functions(path, text)

@@ -1,4 +1,4 @@
-"""Gathers the background of a prompt, and turns an answer in words into files, for all agents that are prompted."""
+"""Gathers the background of a prompt, and turns an answer into files, for all agents that are prompted."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,11 +16,11 @@ from kpd.knowledge.skills import Skills, load_skills
 from kpd.workspace.task import Task
 
 PATTERNS = 1500
-"""Characters of what was found on other tasks."""
+"""The most characters of patterns from other tasks."""
 
 
 def gather_background(context: Context, earlier: str) -> Background:
-    """Return `earlier` are the earlier runs of the task, as `earlier_runs` tells them. Raises OSError."""
+    """Gather the background of a prompt. `earlier` is the text of `earlier_runs`. Raises OSError."""
     task = context.task.name
     avoid, wanted = memory.guidance(context.workspace, task)
     fired = [finding.rule for finding in context.findings]
@@ -37,7 +37,7 @@ def gather_background(context: Context, earlier: str) -> Background:
 
 
 def whole_prompt(context: Context) -> str:
-    """Return all that Claude would be asked, as one text for anybody. Raises OSError."""
+    """Return the prompt that Claude would get, as one text for people and other agents. Raises OSError."""
     return compose(context, gather_background(context, earlier_runs(context))).markdown()
 
 
@@ -48,7 +48,10 @@ def earlier_runs(context: Context) -> str:
 
 
 def proposal_of(text: str, context: Context) -> Proposal:
-    """Return what the answer to a question proposes; after a failure, over the candidate that failed. Raises BadReply."""
+    """Read an answer into a proposal; after a failure its files replace those of the failed candidate.
+
+    Raises BadReply.
+    """
     failed = context.failure.files if context.failure else {}
     reply = read_reply(text, context.task, context.incumbent, failed)
     files = {**context.incumbent, **failed, **reply.files}
@@ -59,9 +62,9 @@ def proposal_of(text: str, context: Context) -> Proposal:
 def read_reply(
     text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[str, bytes] | None = None
 ) -> ParsedReply:
-    """Return the reply, which repairs `failed` if that is given. A long one takes a second: call it in a thread.
+    """Read and check a reply, which repairs the candidate `failed` if that is given.
 
-    Raises BadReply.
+    A long reply takes a second: call this in a thread. Raises BadReply.
     """
     reply = parse(text, task, incumbent, failed)
     start = {**incumbent, **(failed or {})}

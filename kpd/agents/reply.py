@@ -1,6 +1,6 @@
 """Parses an agent's reply: strictly where a mistake would be measured, tolerantly elsewhere.
 
-Whatever the text claims besides its files, its memo and its expectation is not read: times are measured here.
+Only its files, its memo and its expectation are read. Times that it claims are ignored: kpd measures them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ Of a file with a KERNEL SECTION give the text of that section alone, or the whol
 stays as it was: a file with a comment in place of code is refused. Keep every function that other files call, with its
 signature, namespace and template parameters. Where a file has a line that begins with ```, use a longer fence.
 """
-"""The form of a reply, for those who are to write one."""
+"""The form of a reply, as the prompt describes it."""
 
 SEARCH = """\
 Parameters that you are unsure of may be left to a search: make each a macro (`#define NAME value`) or a constant
@@ -42,7 +42,7 @@ Parameters that you are unsure of may be left to a search: make each a macro (`#
 NAME = [1, 2, 4]
 ```
 """
-"""What is added to it in a run in which a sweep takes turns."""
+"""An addition to it, in a run in which a sweep takes turns."""
 
 LONGEST = 4 << 20
 """Characters of a reply."""
@@ -52,7 +52,10 @@ LARGEST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """`files` are whole editable files, or of one in sections the kernel section alone; `tune` is left to a sweep."""
+    """A reply's content. `files` are whole editable files, or the kernel section alone of one in sections.
+
+    `tune` are the parameters that it leaves to a sweep.
+    """
 
     memo: str
     aims: tuple[str, ...]
@@ -64,7 +67,7 @@ class ParsedReply:
 def parse(
     text: str, task: Task, incumbent: Mapping[str, bytes], failed: Mapping[str, bytes] | None = None
 ) -> ParsedReply:
-    """Return the reply's files, with LF line endings: over `incumbent`, or over the candidate that `failed` and is repaired.
+    """Parse a reply that changes `incumbent`, or that repairs the candidate `failed`. Files get LF line endings.
 
     Raises BadReply, which says what to do instead.
     """
@@ -108,7 +111,7 @@ def _no_file(task: Task) -> str:
 
 
 def _files(known: list[tuple[str, FencedBlock]], incumbent: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Each file once, as it will be built. Raises BadReply."""
+    """Yield each file once, as it will be built. Raises BadReply."""
     seen: dict[str, tuple[int, bytes]] = {}
     for path, block in known:
         content = without_path_comment(path, block.content, incumbent.get(path, b"")).removeprefix("\ufeff")
@@ -128,7 +131,7 @@ def _unchanged(task: Task, files: Mapping[str, bytes], before: Mapping[str, byte
 
 
 def _same(task: Task, path: str, data: bytes, before: bytes) -> bool:
-    """Return whether the file says what it said, but for line endings and the end of the file."""
+    """Return whether the file is unchanged, apart from white space at the ends of lines and of the file."""
     if path == task.sectioned and not marked(data):
         try:
             before = split(before).kernel

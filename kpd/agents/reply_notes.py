@@ -33,7 +33,10 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class ReplyNotes:
-    """`aims` are the rules that the memo names, of those there are. All of it is data: shown, never followed."""
+    """What a reply says beside its files.
+
+    `aims` are the known rules that the memo names. All of it is data: shown, never obeyed.
+    """
 
     memo: str
     aims: tuple[str, ...]
@@ -41,12 +44,12 @@ class ReplyNotes:
 
 
 def begins(text: str) -> bool:
-    """Return whether a block begins as remarks do, instead of a file."""
+    """Return whether a block begins with a MEMO line, and so holds notes instead of a file."""
     return _MEMO.fullmatch(text.lstrip().partition("\n")[0][:LONGEST_LINE]) is not None
 
 
 def read_notes(lines: Iterable[str]) -> ReplyNotes:
-    """From the lines outside of all files. Without a MEMO line the first line with words is the memo, if any."""
+    """Read the notes from the lines outside of all files. Without a MEMO line the memo is the first line with words."""
     memo, expect, first = "", "", ""
     for line in (each[:LONGEST_LINE].strip() for each in lines):
         if found := _MEMO.fullmatch(line):
@@ -64,7 +67,10 @@ def read_notes(lines: Iterable[str]) -> ReplyNotes:
 
 
 def _expectation(text: str) -> Expectation | None:
-    """Return a metric, its direction and a gain, where they can be made out: an expectation is worth no second question."""
+    """Return the expected metric, its direction and a gain, as far as they can be read; else None.
+
+    An expectation that cannot be read is not worth a second question.
+    """
     plainly = text.translate({0x2212: "-", 0x2013: "-"})
     found = _METRIC.match(plainly.lstrip())
     direction = _DIRECTIONS.get(found[2].lower()) if found else None
@@ -79,7 +85,7 @@ def is_tune(text: str) -> bool:
 
 
 def unfenced_tune(lines: Iterable[str]) -> str:
-    """Return the lines from `[tune]` to the first blank one, empty where there is no such line."""
+    """Return the lines from `[tune]` to the next blank line; empty where there is no such line."""
     kept: list[str] = []
     for line in lines:
         if kept and not line.strip():

@@ -16,10 +16,11 @@ MEMO = "memo.md"
 
 
 class Script(Agent):
-    """Each iteration of the run takes the next folder in `folder`, by name, whatever became of the one before.
+    """An agent that proposes the folders in `folder`, one per iteration of the run, in the order of their names.
 
-    A folder holds editable files, the others stay the incumbent's; its `memo.md` may have the lines MEMO and EXPECT of
-    a reply. `folder` is absolute, or within the workspace.
+    It goes on with the next folder whatever the outcome of the one before. A folder holds editable files; those it
+    lacks are the incumbent's. Its `memo.md` may have the lines MEMO and EXPECT of a reply. `folder` is absolute, or
+    relative to the workspace.
     """
 
     def __init__(self, folder: str) -> None:
@@ -36,7 +37,7 @@ class Script(Agent):
 
 
 def _candidates(base: Path) -> list[Path]:
-    """Return the folders in their order. Raises Exhausted when there is none."""
+    """Return the folders in the order of their names. Raises Exhausted when there is none."""
     try:
         found = sorted(path for path in base.iterdir() if path.is_dir() and not ignored(path.name))
     except OSError as err:
@@ -47,7 +48,10 @@ def _candidates(base: Path) -> list[Path]:
 
 
 def _proposal(folder: Path, context: Context) -> Proposal:
-    """Raise BadReply, which names the file: then the next iteration has the next folder."""
+    """Read a folder into a proposal.
+
+    Raises BadReply, which names the file; the next iteration then has the next folder.
+    """
     task = context.task
     try:
         files = {path: read_plain(inside(folder, path)) for path in task_files(folder)}
@@ -67,7 +71,10 @@ def _proposal(folder: Path, context: Context) -> Proposal:
 
 
 def _refused(workspace: Workspace, folder: str) -> str:
-    """Return also where that cannot be found out: a name that is too long, or a parent that may not be read."""
+    """Return why a run cannot have this folder; empty when it can.
+
+    A path that cannot be looked at (its name is too long, or a parent may not be read) counts as no folder.
+    """
     path = workspace.root / folder
     try:
         there = path.is_dir()

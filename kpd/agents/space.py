@@ -16,7 +16,7 @@ C_LIKE = (".c", ".h", ".cc", ".cpp", ".cu", ".cuh")
 
 
 class SpaceError(ValueError):
-    """The `[tune]` table does not fit the editable files; the message names the parameter and the remedy."""
+    """A `[tune]` table that does not fit the editable files; the message names the parameter and the remedy."""
 
 
 def size(space: dict[str, tuple[str, ...]]) -> int:
@@ -24,9 +24,9 @@ def size(space: dict[str, tuple[str, ...]]) -> int:
 
 
 def read_point(task: Task, files: dict[str, bytes]) -> Point:
-    """Return the values that the files hold now.
+    """Read the values that the files hold now.
 
-    Raises SpaceError for a parameter that is nowhere in them, and for a value that could not be written into one.
+    Raises SpaceError for a parameter that no file has, and for a value that could not be written into one.
     """
     found: Point = {}
     for name in task.tune:
@@ -45,7 +45,7 @@ def read_point(task: Task, files: dict[str, bytes]) -> Point:
 
 
 def point_of(task: Task, files: dict[str, bytes]) -> Point:
-    """Return the point that files written by a person stand at; empty where they left the space."""
+    """Return the point at which the files stand; empty where they are outside the space."""
     try:
         point = read_point(task, files)
     except SpaceError:
@@ -54,7 +54,10 @@ def point_of(task: Task, files: dict[str, bytes]) -> Point:
 
 
 def write_point(files: dict[str, bytes], point: Point) -> dict[str, bytes]:
-    """Return the files with every parameter of `point` set; all else stays to the byte. Raises SpaceError."""
+    """Return the files with every parameter of `point` set. Raises SpaceError.
+
+    Everything else keeps its bytes, except that a JSON file in which a parameter is set is formatted anew.
+    """
     written = dict(files)
     for name, value in point.items():
         for path, data in written.items():
@@ -86,7 +89,7 @@ def _set(path: str, data: bytes, name: str, value: str) -> bytes:
 
 
 def _valued(path: str, name: str, before: object, value: str) -> str | int | float:
-    """Return `value` as JSON has it in place of `before`: a number for a number. Raises SpaceError."""
+    """Convert `value` to the JSON type of `before`: a number for a number. Raises SpaceError."""
     if isinstance(before, bool) or not isinstance(before, int | float):
         return value
     try:

@@ -21,7 +21,7 @@ ASKS = 20
 
 
 def suggest(space: Space, history: list[tuple[Point, float | None]], seed: int) -> Point | None:
-    """Return a point not in `history`, by TPE's ask-and-tell; None when every point has been proposed.
+    """Choose a point that is not in `history`, by TPE's ask-and-tell; None when every point has been proposed.
 
     `history` holds each point with its log time relative to the baseline (lower is better), None where it failed.
     """
@@ -47,7 +47,7 @@ def suggest(space: Space, history: list[tuple[Point, float | None]], seed: int) 
 
 
 def _unseen(space: Space, seen: set[str], total: int, rng: random.Random) -> Point:
-    """TPE kept repeating itself: take any point that is new, scanning from a random start."""
+    """Return a new point, searched from a random start, for when TPE keeps repeating itself."""
     start = rng.randrange(total)
     for offset in range(total):
         index, point = (start + offset) % total, {}
@@ -68,7 +68,7 @@ def _ordered(values: list[str]) -> bool:
 
 
 def _distribution(values: list[str]) -> BaseDistribution:
-    """Numbers are searched by rank, so that the model knows 64 lies between 32 and 128."""
+    """Return how a parameter is searched: numbers by rank, so that the model knows that 64 lies between 32 and 128."""
     return IntDistribution(0, len(values) - 1) if _ordered(values) else CategoricalDistribution(values)
 
 

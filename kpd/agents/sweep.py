@@ -17,9 +17,10 @@ Tune = dict[str, tuple[str, ...]]
 
 
 class Sweep:
-    """Never proposes a point twice in a run; says when the space is exhausted. Notes like `VEC=8` pin a parameter.
+    """An agent that searches the `[tune]` space. It never proposes a point twice in a run.
 
-    Where another agent was unsure of parameters (`Context.base`), it is those that are searched.
+    It says when the space is exhausted. A note like `VEC=8` pins a parameter. Where another agent left parameters open
+    (`Context.base`), it searches those.
     """
 
     repairs = False
@@ -53,7 +54,7 @@ class Sweep:
     ) -> space.Point | None:
         try:
             return await self._ask(context, tune, tried)
-        except BaseException:  # a cancelled question would leave its answer in the pipe, for the next one
+        except BaseException:  # the answer to a cancelled question would stay in the pipe and be read as the next one's
             await self.close()
             raise
 
@@ -91,9 +92,10 @@ class Sweep:
 
 
 def steered(run: Run, tune: Tune) -> Tune:
-    """Return what the operator's notes pin: `VEC=8` in a note holds until a later one says else.
+    """Return the values that the operator's notes pin: `VEC=8` in a note holds until a later note sets another.
 
-    Where agents take turns, all notes count, and are left for those who read; else those that an iteration has taken.
+    Where agents take turns, all notes count, and stay unread for the agents that read them; otherwise those that an
+    iteration has taken.
     """
     turns = len(run.agents) > 1
     notes = (line.text for line in run.steering if turns or line.consumed_by is not None)
@@ -102,9 +104,9 @@ def steered(run: Run, tune: Tune) -> Tune:
 
 
 def history(run: Run, since: int = 0) -> list[tuple[space.Point, float | None]]:
-    """Return every point from iteration `since` on, with its log time relative to the baseline, None where not measured.
+    """List every point from iteration `since` on with its log time relative to the baseline, None if not measured.
 
-    Gains are measured against the incumbent of their moment, so they are chained along the parents: times of separate
+    Gains are measured against the incumbent of their moment, so they are summed along the parents: times of separate
     iterations are never compared with each other.
     """
     tried: list[tuple[space.Point, float | None]] = []

@@ -1,4 +1,4 @@
-"""Defines the client's patience: pauses between attempts, time limits, and what is said meanwhile."""
+"""Defines how long the client waits: pauses between attempts, time limits, and notices to the operator meanwhile."""
 
 import asyncio
 import email.utils
@@ -12,10 +12,12 @@ from kpd.model.waits import Silent, Wait
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Seconds. A pause doubles from `first_s` up to `most_s`; what the service asks for counts up to `most_asked_s`.
+    """The pauses and time limits of calls to the model service, in seconds.
 
-    After `quiet_s` without a part of the answer the operator is told; after `stall_s` without a byte the call is given
-    up. That is long, because a model may think for minutes, and what is given up is paid for all the same.
+    A pause doubles from `first_s` up to `most_s`. A pause that the service asks for is obeyed up to `most_asked_s`. The
+    operator is told when no part of the answer has come for `quiet_s`. A call is ended when no byte has come for
+    `stall_s`. That limit is long, because a model may think for minutes, and a call that is ended has to be paid for
+    all the same.
     """
 
     first_s: float = 1.0
@@ -26,7 +28,11 @@ class Backoff:
     connect_s: float = 15.0
 
     def pause(self, failures: int, asked_s: float | None, chance: float) -> float:
-        """Return how long to wait after so many failures in a row. `chance` in [0, 1) spreads clients that failed together."""
+        """Return the pause in seconds after `failures` failed attempts in a row.
+
+        `asked_s` is the pause that the service asked for, None if it did not. `chance` in [0, 1) varies the pause, so
+        that clients that failed together do not try again together.
+        """
         if asked_s is not None:
             return min(asked_s, self.most_asked_s) * (1 + 0.1 * chance)
         doubled = min(self.first_s * 2.0 ** min(failures - 1, 30), self.most_s)
@@ -34,7 +40,7 @@ class Backoff:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds the service asks to be left alone: a number or a date, None where it does not say."""
+    """Return the seconds to wait that the headers ask for, as a number or a date; None where they ask for nothing."""
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "")
         try:
@@ -51,7 +57,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 class WaitNotices:
-    """Tells of trouble at once, of silence when it lasts, and when it is over."""
+    """Notices to the operator: of trouble at once, of silence when it lasts, and None when it is over."""
 
     def __init__(self, waits: Callable[[Wait | None], None], quiet_s: float) -> None:
         self._waits = waits
@@ -60,17 +66,17 @@ class WaitNotices:
         self._told = False
 
     def begin(self) -> None:
-        """From now on something should come. The service's mere signs of life are not heard here."""
+        """Expect something from now on, and tell of the silence after `quiet_s`. The service's pings do not count."""
         self.pause()
         self._timer = asyncio.get_running_loop().call_later(self._quiet_s, self.tell, Silent(self._quiet_s))
 
     def broken(self) -> None:
-        """Something came."""
+        """End the silence, because something came, and expect more."""
         self._over()
         self.begin()
 
     def pause(self) -> None:
-        """Nothing is expected for now."""
+        """Expect nothing for now."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -17,12 +17,12 @@ apology, and no new code block around it.
 <last_characters>
 {end}
 </last_characters>"""
-"""No current model goes on with an unfinished turn of its own, so that the user has to ask for it."""
+"""No current model continues an unfinished turn of its own, so the user's turn has to ask for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """`written` is the answer so far; a call with some of it asks for what comes after."""
+    """One request: a question, and in `written` the answer so far. With an answer so far it asks for the rest."""
 
     question: ModelQuestion
     max_tokens: int
@@ -33,7 +33,10 @@ class ModelCall:
         return "continue" if self.written else self.question.purpose
 
     def body(self) -> dict[str, Any]:
-        """Return the request's fields. Sampling parameters and thinking are left to the model: current ones refuse them."""
+        """Return the fields of the request.
+
+        They set no sampling parameters and no thinking budget, because current models refuse them.
+        """
         question = self.question
         fields: dict[str, Any] = {
             "model": question.model,
@@ -49,7 +52,11 @@ class ModelCall:
         return fields
 
     def most_usd(self, price: Price | None) -> float | None:
-        """Return what the call costs if its prompt has many tokens and its answer is as long as it may be. None: no price."""
+        """Return the most that the call can cost, in USD; None without a price.
+
+        The number of tokens in the prompt is estimated rather too high, and the answer is taken to be as long as it may
+        be.
+        """
         if price is None:
             return None
         turns, system = self._most_tokens()
@@ -58,11 +65,11 @@ class ModelCall:
         return cost(prompt + Usage(output=self.max_tokens), price)
 
     def prompt(self) -> Usage:
-        """Return what the call probably used if nothing is known of it but that it was made: many tokens, and none cached."""
+        """Estimate what a call used of which no usage is known: its whole prompt, nothing of it from the cache."""
         return Usage(input=sum(self._most_tokens()))
 
     def _most_tokens(self) -> tuple[int, int]:
-        """Of the conversation, and of the system prompt."""
+        """Return the most tokens that the conversation is likely to have, and those of the system prompt."""
         turns = sum(most_tokens(turn["content"]) for turn in self._messages())
         return turns, sum(most_tokens(part.text) for part in self.question.system)
 
@@ -77,7 +84,10 @@ class ModelCall:
         ]
 
     def _system(self) -> list[dict[str, Any]]:
-        """Return the service takes no empty block, so that an empty part's breakpoint goes to the one before it."""
+        """Return the system prompt as blocks.
+
+        The service takes no empty block, so the cache breakpoint of an empty part goes to the block before it.
+        """
         blocks: list[dict[str, Any]] = []
         for part in self.question.system:
             if part.text.strip():
@@ -88,5 +98,5 @@ class ModelCall:
 
 
 def sendable(text: str) -> str:
-    """Halves of surrogate pairs, which bytes that are not UTF-8 may have left in a text, cannot be sent."""
+    """Replace lone surrogates, which bytes that are not UTF-8 may have left in a text: they cannot be sent."""
     return text.encode(errors="replace").decode()

@@ -1,7 +1,7 @@
 """Joins an answer that came in several parts.
 
-A model cannot be made to go on with the very next character: it often types the last line again, or opens its code
-block anew. So it is asked for that: to repeat the end of what it has written first, which shows where the pieces meet.
+A model cannot be made to continue with the very next character: it often repeats the last line, or opens its code block
+again. So it is asked to repeat the end of what it has written first, which shows where the pieces meet.
 """
 
 import re
@@ -9,28 +9,31 @@ import re
 from kpd.knowledge.markdown import open_fence
 
 LEAST, MOST = 24, 400
-"""How many characters of the end are repeated: few enough to be typed without a slip, enough to be told apart."""
+"""The least and most characters that are repeated: few enough to be copied exactly, enough to be unique."""
 REACH = 20_000
-"""How far back a repetition is looked for that is longer than what was asked for."""
+"""How many characters back a longer repetition than was asked for is searched."""
 
 OPENED_ANEW = re.compile(
     r"\s*(?:(?! {0,3}(?:```|~~~))[^\n]*\S[^\n]*\n\s*)?^ {0,3}(?:`{3,}|~{3,})[^\n]*\n", re.MULTILINE
 )
-"""At the start of a piece: at most one line of talk, then a line that opens a code block."""
+"""The start of a piece: at most one line of prose, then a line that opens a code block."""
 
 
 def ending(text: str) -> str:
-    """Return the end of a text that its continuation shall repeat: whole lines where they are short, no blanks at the end."""
+    """Return the end of `text`, which the continuation is asked to repeat first.
+
+    It begins at a line where lines are short enough, and has no white space at its end.
+    """
     text = text.rstrip()
     start = text.rfind("\n", 0, max(len(text) - LEAST, 0)) + 1
     return text[max(start, len(text) - MOST) :]
 
 
 def join(before: str, after: str) -> str:
-    """Return `before` and the piece that goes on with it, each character once.
+    """Return `before` followed by the new part of `after`, with no character twice.
 
-    Exact if `after` begins with `ending(before)`, and if it goes on at once. A longer repetition and a code block that
-    was opened anew are found where they cannot be anything else.
+    The result is exact if `after` begins with `ending(before)`, or continues at once. A longer repetition, and a code
+    block that was opened again, are removed only where they cannot be anything else.
     """
     if not before.strip():
         return after if after.startswith(before) else before + after
@@ -47,7 +50,10 @@ def join(before: str, after: str) -> str:
 
 
 def _at_ending(before: str, after: str) -> str | None:
-    """Joined where `after` repeats the ending; the blanks around it are taken as the model typed them."""
+    """Return the two parts joined, if `after` repeats the ending of `before`; else None.
+
+    White space around the ending is taken as the model typed it.
+    """
     end = ending(before).lstrip()
     piece = after.lstrip()
     if not piece.startswith(end):
@@ -61,7 +67,7 @@ def _at_ending(before: str, after: str) -> str | None:
 
 
 def _repeated(before: str, after: str) -> int:
-    """Return how many characters at the start of `after` are the end of `before`; 0 where that may be chance."""
+    """Return how many characters at the start of `after` repeat the end of `before`; 0 where that may be chance."""
     first = after[:LEAST]
     tail = before[-REACH:]
     at = tail.find(first) if len(first) == LEAST and first.strip() else -1
@@ -73,10 +79,10 @@ def _repeated(before: str, after: str) -> int:
 
 
 def _without_fence(before: str, after: str) -> tuple[str | None, str | None]:
-    """Return `after` without a code block's opening at its start: (that names nothing, that names a language or a file).
+    """Return `after` without a code fence at its start, as (if the fence names nothing, if it names something).
 
-    Inside a block a fence that names something cannot close it, so it was opened anew; one without a name may be the
-    end of the block.
+    At most one of the two is not None. Inside a block, a fence that names a language or a file cannot close the block,
+    so the block was opened again. A fence without a name may be the end of the block.
     """
     found = OPENED_ANEW.match(after) if open_fence(before) else None
     if found is None:

@@ -5,7 +5,7 @@ from kpd.text.waits import overspent
 
 
 class Unavailable(Exception):
-    """The service will not answer until a person does something, or not soon enough for what the answer is worth.
+    """No answer until a person does something, or none soon enough to be of use.
 
     `message` says what is wrong, `remedy` what helps.
     """

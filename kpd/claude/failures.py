@@ -17,7 +17,7 @@ STATUS = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status that an error's type goes with: an error in mid-stream comes after a status of 200."""
+"""The status of each type of error: an error in the middle of a stream comes after a status of 200."""
 WORDS = {
     408: "the model service timed out",
     409: "the model service reports a conflict",
@@ -35,13 +35,13 @@ TOO_LONG = re.compile(
     r"prompt is too long|exceeds? (the )?(context|maximum (context|prompt|input))|context (window|limit)"
 )
 NUMBERS = re.compile(r"(\d{1,9}) tokens > (\d{1,9}) maximum|(\d{1,9}) \+ (\d{1,9}) > (\d{1,9})")
-"""How long a prompt is and may be; or its length, that of the answer, and both together at most."""
+"""The prompt's length and its limit; or the lengths of prompt and answer, and the limit of both together."""
 LONGEST_WORDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceError:
-    """An error that the service answered with. `kind` and `code` are its own names for it, `message` its words."""
+    """An error that the service answered with. `kind`, `code` and `message` are as the service gives them."""
 
     status: int
     kind: str = ""
@@ -51,7 +51,7 @@ class ServiceError:
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """The same call may succeed later. `asked_s`: how long the service asks to be left alone."""
+    """An error after which the same call may succeed later. `asked_s`: how many seconds the service asks to wait."""
 
     reason: str
     asked_s: float | None = None
@@ -59,7 +59,7 @@ class Transient:
 
 @dataclass(frozen=True, slots=True)
 class PromptTooLong:
-    """The prompt does not fit the model. `excess` is the part of it that is too much, 0 where that is not said."""
+    """A prompt that does not fit the model. `excess` is the share of it that is too much, 0 where that is unknown."""
 
     excess: float = 0.0
 
@@ -68,9 +68,10 @@ Trouble = Transient | PromptTooLong | Unavailable
 
 
 def classify(failure: ServiceError, model: str, key_env: str, asked_s: float | None) -> Trouble:
-    """Return what an error of the service means for a call to `model` with the key in the variable `key_env`.
+    """Return what an error means for a call to `model` with the key in the environment variable `key_env`.
 
-    Its words decide only where one status stands for many things, a refused request; those of a rate limit never do.
+    The error's message decides only where one status stands for many things, as for a refused request. The message of a
+    rate limit never decides. `asked_s` is how many seconds the service asks to wait.
     """
     status = STATUS.get(failure.kind, 500) if 200 <= failure.status < 300 else failure.status
     words = f"{failure.code} {failure.message if status != 429 else ''}".lower()
@@ -103,7 +104,7 @@ def _excess(words: str) -> float:
 
 
 def without_key(text: object, key: str) -> str:
-    """Return a stranger's words for a person to read: one short line without the key and without control characters."""
+    """Return text of the service as one short line for a person, without the key and without control characters."""
     words = str(text or "").replace(key, "…") if key else str(text or "")
     line = " ".join("".join(char if char.isprintable() else " " for char in words).split())
     return line if len(line) <= LONGEST_WORDS else line[: LONGEST_WORDS - 1] + "…"

@@ -1,4 +1,4 @@
-"""Knows prices and limits of models: a dated table (prices.toml), overridden by the operator's own prices."""
+"""Looks up prices and limits of models: a dated table (prices.toml), overridden by the operator's own prices."""
 
 import functools
 import re
@@ -11,14 +11,17 @@ from kpd.workspace.strict import Count, NotNegative, read_toml
 
 TABLE = Path(__file__).parent / "prices.toml"
 CACHE_WRITE, CACHE_READ = 1.25, 0.1
-"""Parts of the input's price that an operator's own price takes where it does not say: the highest of those known."""
+"""Shares of the input's price, used where an operator's own price does not give these: the highest that are known."""
 PINNED = re.compile(r"-20\d{6}$")
 """The date at the end of a model's full name: the same model as without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per million tokens. A call whose prompt is longer than `long_above` tokens costs `long` in all of them."""
+    """USD per million tokens.
+
+    A call whose prompt has more than `long_above` tokens has the prices `long` for all of them.
+    """
 
     input: NotNegative
     output: NotNegative
@@ -30,10 +33,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model's price and its limits in tokens, None where they are not documented.
+    """A model's price, and its limits in tokens, None where they are not documented.
 
-    `min_cache` is the shortest prompt that is cached: a breakpoint in a shorter one is ignored without a word. Without
-    `effort` the model refuses to be told how hard to think.
+    `min_cache` is the shortest prompt that is cached: a breakpoint in a shorter one is ignored silently. A model
+    without `effort` refuses requests that set how hard it should think.
     """
 
     price: Price
@@ -44,7 +47,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """`date` (of the newest entry) and `sources` say where it comes from."""
+    """The models with their prices. `date` (of the newest entry) and `sources` say where the figures come from."""
 
     date: str
     sources: tuple[str, ...]
@@ -58,7 +61,7 @@ def table() -> PriceTable:
 
 
 def known(model: str) -> Model | None:
-    """Return what the table says of a model, with or without the date at the end of its name."""
+    """Return what the table has on a model, with or without the date at the end of its name; None if nothing."""
     return table().models.get(PINNED.sub("", model))
 
 
@@ -77,7 +80,10 @@ def price(model: str, config: ClaudeConfig) -> Price | None:
 
 
 def cost(usage: Usage, price: Price) -> float:
-    """USD of one call. Calls must be priced one by one: a long prompt raises the price of its own call alone."""
+    """Return the cost of one call in USD.
+
+    Calls must be priced one by one, because a long prompt raises the price of its own call alone.
+    """
     prompt = usage.input + usage.cache_write + usage.cache_read
     rates = price.long if price.long is not None and prompt > price.long_above else price
     millionths = (

@@ -17,7 +17,7 @@ and on."""
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """A block of the system prompt. `cached` asks the service to keep everything up to its end for five minutes."""
+    """A block of the system prompt. `cached` asks the service to keep the prompt up to its end for five minutes."""
 
     text: str
     cached: bool = False
@@ -25,12 +25,12 @@ class PromptPart:
 
 @dataclass(frozen=True, slots=True)
 class ModelQuestion:
-    """One self-contained conversation: the system prompt, the user's turn, and who is to answer.
+    """One self-contained conversation: the system prompt, the user's turn, and the model that is to answer.
 
-    `max_tokens` bounds one reply; a longer answer is asked for in pieces. `effort` is the service's word for how hard
-    the model thinks (low, medium, high, xhigh, max); empty leaves it to the model. `most_waits_s` is how many seconds
-    may be lost to attempts that fail and to the pauses after them, None for any number. Raises ValueError for more
-    cache breakpoints than the service takes.
+    `max_tokens` limits one reply; a longer answer is asked for in pieces. `effort` says how hard the model should
+    think, in the service's words (low, medium, high, xhigh, max); empty leaves it to the model. `most_waits_s` is how
+    many seconds may be lost to failed attempts and the pauses after them; None sets no limit. Raises ValueError for
+    more cache breakpoints than the service takes.
     """
 
     system: tuple[PromptPart, ...]
@@ -50,8 +50,8 @@ class ModelQuestion:
 class ModelAnswer:
     """The whole text, joined where it came in pieces.
 
-    `excess`: where the conversation does not fit, the part of the prompt that is too much, as far as the service says
-    it; 0 where it does not.
+    `excess`: where the conversation does not fit, the share of the prompt that is too much, 0 where the service does
+    not say.
     """
 
     text: str
@@ -60,30 +60,33 @@ class ModelAnswer:
 
 
 class Ledger(Protocol):
-    """Who keeps the accounts. Dollars are None where the model has no known price.
+    """The account of all calls. Dollars are None where the model has no known price.
 
-    Each call is announced before it is made and settled when it has ended, so that one that is never settled (kpd was
-    killed) is known, too.
+    Each call is announced before it is made and settled when it has ended, so that a call that was never settled (kpd
+    was killed) is known, too.
     """
 
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
-        """Return a call is about to be made that can cost so much at most; its number. Raises OverBudget, Unavailable."""
+        """Announce a call that can cost `most_usd` at most, and return its number.
+
+        Raises OverBudget, Unavailable.
+        """
 
     def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
-        """That call has ended; one that the service refused, or that never reached it, used nothing.
+        """Settle a call that has ended. A call that the service refused, or that never reached it, used nothing.
 
-        `cut`: it broke off, so that `usage` has an estimate of what came, or, where not even a beginning did, of its
-        prompt.
+        `cut`: the answer broke off. Then `usage` holds an estimate of what came, or of the prompt alone where nothing
+        came.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Who listens while an answer comes in: `say` gets its text as it arrives.
+    """The callbacks of a question: `say` gets the text of the answer as it arrives.
 
-    `waits` gets the reason while nothing comes (the service is overloaded, the network is down, the stream stands
-    still), and an empty text when it goes on. `ready` is awaited before every call: it returns when one may be made,
-    since the operator may have paused meanwhile.
+    `waits` gets the reason while nothing comes (the service is overloaded, the network is down, the stream has
+    stalled), and None when it goes on. `ready` is awaited before every call and returns when one may be made, since the
+    operator may have paused the run meanwhile.
     """
 
     say: Callable[[str], None]

@@ -18,9 +18,9 @@ from kpd.model.spending import Usage
 from kpd.model.waits import ForService
 
 MOST_PIECES = 5
-"""An answer in more pieces than this is given up."""
+"""The most pieces of an answer; a longer one is not continued."""
 MOST_BREAKS = 3
-"""So many answers in a row break off, each of them paid for, until a person is asked: time does not seem to heal it."""
+"""After so many answers in a row that broke off, each of them paid for, a person is asked: retrying does not help."""
 BROKEN_OFF = "\n[the answer broke off; asked again]\n"
 GOES_ON = "\n[the answer goes on]\n"
 
@@ -29,9 +29,9 @@ Listen = Callable[[ModelCall], AsyncGenerator[object, None]]
 
 
 class CallFailed(Exception):
-    """A call came to nothing, or broke off. `trouble` says what that means.
+    """A call without an answer, or with one that broke off. `trouble` says what that means.
 
-    `worked`: the service may have worked on it, and charge for it, even if nothing came.
+    `worked`: the service may have worked on it, and may charge for it, even if nothing came.
     """
 
     def __init__(self, trouble: Trouble, worked: bool) -> None:
@@ -41,7 +41,7 @@ class CallFailed(Exception):
 
 
 class ModelRequest:
-    """One question on its way. Made for one use."""
+    """One question on its way to its answer. Used once."""
 
     def __init__(
         self, question: ModelQuestion, hooks: Hooks, price: Price | None, listen: Listen, pace: Backoff
@@ -56,7 +56,7 @@ class ModelRequest:
         self._lost_s = 0.0
 
     async def answer(self) -> ModelAnswer:
-        """Return the joined answer. Raises Unavailable, and what the ledger raises; nothing else ends it but its own task."""
+        """Return the joined answer. Raises Unavailable and the ledger's errors; all else is retried until cancelled."""
         try:
             return await self._joined()
         finally:
@@ -75,7 +75,7 @@ class ModelRequest:
                 break
             if heard.stop not in ("max_tokens", "pause_turn"):
                 return ModelAnswer(written, _stop(heard.stop))
-            if not heard.text.strip():  # all of it went into thinking, and would again
+            if not heard.text.strip():  # all tokens went into thinking, and would again
                 less, room = room, self._room(2 * room)
                 if room == less:
                     break
@@ -83,7 +83,10 @@ class ModelRequest:
         return ModelAnswer(written, "length")
 
     async def _whole(self, call: ModelCall) -> StreamedReply | PromptTooLong:
-        """Return one reply to its end, however often it has to be asked for."""
+        """Return one whole reply, retried after temporary failures; PromptTooLong where the prompt does not fit.
+
+        Raises Unavailable when a person is needed, or when too many answers in a row broke off.
+        """
         failures = 0
         while True:
             await self._hooks.ready()
@@ -106,8 +109,11 @@ class ModelRequest:
             await self._rest(trouble, failures, since)
 
     async def _attempt(self, call: ModelCall, heard: StreamedReply) -> Trouble | None:
-        """Trouble is returned: an exception raised while the library's own is handled would keep that, its request, and
-        so the key."""
+        """Make the call once, and return what went wrong, None if nothing did.
+
+        The trouble is returned and not raised: an exception raised while the library's own is handled would keep a
+        reference to that, to its request, and so to the key.
+        """
         number = self._hooks.ledger.begin(call.purpose, self._question.model, call.most_usd(self._price))
         worked = True
         self._silence.begin()
@@ -118,7 +124,7 @@ class ModelRequest:
             worked = err.worked
             return err.trouble
         except MalformedEvent as err:
-            return Transient(f"the model service sends what cannot be read ({err})")
+            return Transient(f"the model service sent something unreadable ({err})")
         finally:
             self._silence.pause()
             self._settle(number, call, heard, worked)
@@ -134,10 +140,10 @@ class ModelRequest:
                 return
 
     def _settle(self, number: int, call: ModelCall, heard: StreamedReply, worked: bool) -> None:
-        """Also what broke off, and what nobody waits for any more.
+        """Report the call's usage to the ledger, also for a call that broke off or was cancelled.
 
-        Of a call that broke off the output is what came; thinking that the service did not show is not in it, and may
-        make the true bill longer.
+        The output of a call that broke off counts as far as it came. Thinking that the service did not show is not
+        included and may make the true bill higher.
         """
         if not (heard.begun or worked):
             self._hooks.ledger.billed(number, Usage(), 0.0, cut=False)
@@ -148,12 +154,15 @@ class ModelRequest:
         self._hooks.ledger.billed(number, usage, usd, cut=not heard.ended)
 
     async def _rest(self, trouble: Transient, failures: int, since: float) -> None:
-        """Raise Unavailable when the answer is not worth the wait. `since`: when the attempt began that has failed."""
+        """Wait before the next attempt. `since` is when the failed attempt began, by the monotonic clock.
+
+        Raises Unavailable when the question's limit on waiting is reached.
+        """
         pause_s = self._pace.pause(failures, trouble.asked_s, random.random())
         self._lost_s += time.monotonic() - since + pause_s
         most_s = self._question.most_waits_s
         if most_s is not None and self._lost_s > most_s:
-            raise Unavailable(f"no answer worth a wait of {most_s:.0f} s: {trouble.reason}", "try again later")
+            raise Unavailable(f"no answer within a wait of {most_s:.0f} s: {trouble.reason}", "try again later")
         self._silence.tell(ForService(trouble.reason, pause_s))
         await asyncio.sleep(pause_s)
 

@@ -1,7 +1,7 @@
-"""Talks to Anthropic's service. The only module that imports its library, when the first question is asked.
+"""Talks to Anthropic's service. Only this module imports its library, when the first question is asked.
 
-The library's own retries are off: it repeats only what fails before a stream begins, obeys a `retry-after` of any
-length and tells nobody. See `asking` for what is done instead.
+The library's own retries are off: they cover only what fails before a stream begins, obey a `retry-after` of any
+length, and notify nobody. `request` retries instead.
 """
 
 import asyncio
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     import httpx2
 
 BASE_URL = "https://api.anthropic.com"
-"""Where questions go that neither the config nor ANTHROPIC_BASE_URL sends elsewhere."""
+"""The address for questions if neither the config nor ANTHROPIC_BASE_URL gives one."""
 TALKATIVE = ("anthropic", "httpx2", "httpcore2")
-"""Loggers that tell whole prompts below WARNING, which ANTHROPIC_LOG would have in the daemon's log."""
+"""Loggers that write whole prompts below WARNING. ANTHROPIC_LOG would bring these into the daemon's log."""
 
 
 class Service:
-    """Asks questions, any number at a time. `environ` holds the API key under the name that the config gives.
+    """The model service, which is asked questions, any number at a time. `environ` has the API key.
 
-    The key is read anew for each question and kept nowhere; no text that leaves this package holds it.
+    The config names the variable. The key is read anew for each question and stored nowhere; no text that leaves this
+    package contains it.
     """
 
     def __init__(self, config: ClaudeConfig, environ: Mapping[str, str], pace: Backoff | None = None) -> None:
@@ -44,12 +45,12 @@ class Service:
         self._http: httpx2.AsyncClient | None = None
 
     async def ask(self, question: ModelQuestion, hooks: Hooks) -> ModelAnswer:
-        """Return the whole answer to a question, however often and in however many pieces it has to be asked for.
+        """Return the whole answer to a question, after as many attempts and in as many pieces as it takes.
 
-        Raises Unavailable when a person is needed or the question's patience is at its end, and OverBudget when the
-        ledger does not allow the next call. All else (overload, rate limits, lost connections, broken streams) is
-        waited for and told to `hooks.waits`; it goes on until the task is cancelled. Every call that has begun is
-        settled, whatever becomes of it.
+        Raises Unavailable when a person is needed or the question's limit on waiting is reached, and OverBudget when
+        the ledger does not allow the next call. Everything else (overload, rate limits, lost connections, broken
+        streams) is retried after a pause and reported to `hooks.waits`, until the task is cancelled. Every call that
+        has begun is settled, whatever its outcome.
         """
         key = self._key()
         client = await self._client(key, question.most_waits_s)
@@ -66,14 +67,14 @@ class Service:
             await http.aclose()
 
     def _key(self) -> str:
-        """Raise Unavailable."""
+        """Return the API key. Raises Unavailable where there is none."""
         name = self._config.api_key_env
         if trouble := self._config.lacks_key(self._environ):
             raise Unavailable(trouble, f"set {name} to an API key where the daemon runs, restart it, then resume")
         return self._environ[name].strip()
 
     def _base_url(self) -> str:
-        """Raise Unavailable."""
+        """Return the service's address. Raises Unavailable where it is not a URL."""
         url = self._config.base_url or self._environ.get("ANTHROPIC_BASE_URL") or BASE_URL
         try:
             port = urlsplit(url).port
@@ -84,9 +85,9 @@ class Service:
         return url
 
     async def _client(self, key: str, most_waits_s: float | None) -> "anthropic.AsyncAnthropic":
-        """Raise Unavailable."""
+        """Return the library's client for one question. Raises Unavailable where the address is not a URL."""
         url = self._base_url()
-        # The import takes a second of work: in a thread the daemon's loop goes on meanwhile.
+        # The import takes a second: in a thread it does not block the daemon's loop.
         await asyncio.to_thread(importlib.import_module, "anthropic")
         import anthropic
         import httpx2
@@ -109,7 +110,7 @@ class Service:
     async def _events(
         self, client: "anthropic.AsyncAnthropic", key: str, call: ModelCall
     ) -> AsyncGenerator[object, None]:
-        """The events of one reply as plain data. Raises CallFailed."""
+        """Yield the events of one reply as plain data. Raises CallFailed."""
         import anthropic
         import httpx2
 
@@ -122,7 +123,7 @@ class Service:
                 except ValueError as err:  # not JSON, or not UTF-8
                     words = without_key(err, key)
                     raise CallFailed(
-                        Transient(f"the model service sends what cannot be read ({words})"), True
+                        Transient(f"the model service sent something unreadable ({words})"), True
                     ) from None
         except anthropic.APIStatusError as err:
             words = without_key(err.api_message, key)
@@ -138,12 +139,12 @@ class Service:
             raise CallFailed(Transient(words), not isinstance(cause, never_sent)) from None
         except (anthropic.AnthropicError, httpx2.InvalidURL) as err:
             remedy = "correct [claude] in config.toml, or update the package anthropic, then resume"
-            words = f"the model service cannot be asked ({without_key(err, key)})"
+            words = f"the request to the model service cannot be made ({without_key(err, key)})"
             raise CallFailed(Unavailable(words, remedy), True) from None
 
 
 def _hush() -> None:
-    """The library logs whole prompts where ANTHROPIC_LOG asks for it."""
+    """Keep the library's loggers at WARNING: below it they write whole prompts where ANTHROPIC_LOG asks for that."""
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
 

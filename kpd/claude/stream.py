@@ -7,18 +7,19 @@ from kpd.claude.tokens import most_tokens
 from kpd.model.spending import Usage
 
 MOST_CHARACTERS = 4_000_000
-"""No model writes so much in one reply; what does is not read to its end."""
+"""No model writes so much in one reply; a longer one is not read to its end."""
 
 
 class MalformedEvent(Exception):
-    """An event that no reply can hold."""
+    """An event that does not have the form of one."""
 
 
 class StreamedReply:
-    """A reply so far, told event by event as the service streams them.
+    """A reply so far, built event by event as the service streams them.
 
-    `begun`: the service has said what the prompt used, so that the call costs something. `ended`: it came to its end.
-    `stop` is the service's own word for why. `cut_short`: it went on beyond all measure and was left.
+    `begun`: the service has reported the usage of the prompt, so the call costs something. `ended`: the reply is
+    complete. `stop` is the service's own word for why it ended. `cut_short`: it was longer than any real reply, so the
+    rest was not read.
     """
 
     def __init__(self) -> None:
@@ -36,10 +37,10 @@ class StreamedReply:
         return "".join(self._pieces)
 
     def usage(self, max_tokens: int) -> Usage:
-        """As the service counts. It says how much it wrote only at the end.
+        """Return the tokens that the call used, as the service counts them.
 
-        Until then what came is estimated, rather too high, but not above what the reply may have at most. Thinking
-        counts as far as it was shown.
+        The service reports the output only at the end. Until then it is estimated from what came, rather too high, but
+        never above `max_tokens`. Thinking counts as far as it was shown.
         """
         used = self._used
         written = used.get("output_tokens", 0)
@@ -52,7 +53,7 @@ class StreamedReply:
         )
 
     def take(self, event: object) -> str:
-        """Return one event; answers with the text it brought. Unknown kinds are passed over. Raises MalformedEvent."""
+        """Take one event and return the text it brought. Unknown kinds are ignored. Raises MalformedEvent."""
         fields = _mapping(event)
         match fields.get("type"):
             case "message_start":
@@ -81,7 +82,7 @@ class StreamedReply:
         return text
 
     def _count(self, usage: object) -> None:
-        """Later counts are totals, too, and those that are left out stand as they were."""
+        """Replace the counts by those given: later ones are totals, too, and those left out stay as they were."""
         for name, count in (_mapping(usage) if usage is not None else {}).items():
             if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
                 self._used[name] = count
@@ -89,11 +90,11 @@ class StreamedReply:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise MalformedEvent("a piece of text that is none")
+        raise MalformedEvent("a piece of text that is not a string")
     return value
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise MalformedEvent("an event without its fields")
+        raise MalformedEvent("an event whose fields are not an object")
     return value

@@ -9,10 +9,10 @@ FEWEST_BYTES_A_TOKEN = 2.0
 
 
 def tokens(text: str) -> int:
-    """Return the tokens of a text, about."""
+    """Estimate the tokens of a text."""
     return math.ceil(len(text.encode(errors="replace")) / BYTES_A_TOKEN)
 
 
 def most_tokens(text: str) -> int:
-    """Return more tokens than a text of prose or code is likely to have: what a budget counts with."""
+    """Estimate the tokens of a text of prose or code, rather too high, for budgets."""
     return math.ceil(len(text.encode(errors="replace")) / FEWEST_BYTES_A_TOKEN)

@@ -38,9 +38,10 @@ sys.modules["kpd.hosts.helper.serve"].main()
 
 
 def command(python: str) -> str:
-    """Return the same as one command line for a login shell of any kind: sh, bash, csh and fish read it alike.
+    """Return BOOTSTRAP as one command line for a login shell: sh, bash, csh and fish read it alike.
 
-    `python` is a name on the host's PATH, or a path there, which may begin with `~/`. Raises HostError (config).
+    `python` is a name on the host's PATH, or a path there, which may begin with `~/`. Raises HostError (config) for
+    anything that is neither.
     """
     home, rest = ("~/", python[2:]) if python.startswith("~/") else ("", python)
     if not rest or not re.fullmatch(r"""[^'"`\\!$\x00-\x1f]+""", rest) or rest.startswith("-"):
@@ -52,7 +53,7 @@ def command(python: str) -> str:
 
 @cache
 def bundle() -> bytes:
-    """Eight digits of length and a JSON list of [module name, source], as BOOTSTRAP reads it."""
+    """Return the helper's source as BOOTSTRAP reads it: its length in eight digits, JSON of [module name, source]."""
     folder = Path(__file__).parent / "helper"
     modules = [(name, "") for name in PACKAGES]
     modules += [(f"kpd.hosts.helper.{name}", (folder / f"{name}.py").read_text()) for name in MODULES]

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from kpd.hosts.errors import HostError
 
 KEPT = 4096  # bytes worth showing
-MOST = 1 << 20  # bytes of it in all: the helper says nothing there, so what talks is a login shell
-SILENCE = "let ~/.bashrc and the like say nothing when the shell is not interactive"
+MOST = 1 << 20  # bytes of stderr in all: the helper prints nothing there, so more comes from a login shell
+SILENCE = "make ~/.bashrc and the like print nothing when the shell is not interactive"
 
 
 class OutputFlood(OSError):
-    """The far side talks without end."""
+    """Output of the far side that does not end."""
 
     def error(self, host: str) -> HostError:
-        """Return the same for a person."""
-        return HostError("config", f"{host}: the login shell talks without end", SILENCE)
+        """Return this error as a HostError of the host named `host`."""
+        return HostError("config", f"{host}: the login shell prints without end", SILENCE)
 
 
 class StderrTail:
-    """The end of a stream. `endless` once more has come than anybody would say who means to end."""
+    """The end of a stream. `endless` once there was more of it than any error message has."""
 
     def __init__(self) -> None:
         self._kept = b""
@@ -39,12 +39,12 @@ class StderrTail:
 
 
 CHUNK = 64 << 10
-PATIENCE = 2.0  # seconds for a child to leave by itself
+PATIENCE = 2.0  # seconds for a child to end by itself
 GRACE = 0.5  # seconds for its pipes after that: an ssh's master holds them too, and may hang
 
 
 class ChildChannel:
-    """A child's pipes, and the end of its stderr for an error message. A child that floods that is killed."""
+    """A child's pipes, and the end of its stderr for an error message. A child that floods its stderr is killed."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
@@ -66,7 +66,7 @@ class ChildChannel:
         )
         try:
             return cls(await asyncio.shield(starting))
-        except asyncio.CancelledError:  # which asyncio itself would hold up until the pipes are closed by all
+        except asyncio.CancelledError:  # asyncio itself would wait until every process has closed the pipes
             await cls(await starting)._kill()
             raise
 
@@ -75,14 +75,14 @@ class ChildChannel:
         return self
 
     async def read(self, n: int) -> bytes:
-        """Raise OutputFlood."""
+        """Read at most `n` bytes, none at the end. Raises OutputFlood when the child was killed for its stderr."""
         data = await self._stdout.read(n)
         if not data and self._words.endless:
             raise OutputFlood
         return data
 
     async def readexactly(self, n: int) -> bytes:
-        """Raise EOFError when the child has ended, Noise when it was killed for that."""
+        """Read `n` bytes. Raises EOFError when the child has ended, OutputFlood when it was killed for its stderr."""
         try:
             return await self._stdout.readexactly(n)
         except EOFError as err:
@@ -100,12 +100,15 @@ class ChildChannel:
         while data := await stderr.read(CHUNK):
             self._words.add(data)
             if self._words.endless and not doomed:
-                doomed = True  # Popen looks whether the child lives before it kills again: asyncio would miss its end
+                doomed = True  # only once: a second kill polls the child, and asyncio would miss its end
                 with contextlib.suppress(ProcessLookupError):  # it has just left
                     self._process.kill()
 
     async def close(self) -> str:
-        """Close the pipe and waits for the child, which leaves at once when it sees that; its last words."""
+        """Close the pipe, wait for the child, which ends when it sees that, and return the end of its stderr.
+
+        A child that has not ended after PATIENCE seconds is killed.
+        """
         self.writer.close()
         if not await self._ends_within(PATIENCE):
             await self._kill()

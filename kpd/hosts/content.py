@@ -12,13 +12,13 @@ BATCH = 8 << 20  # bytes of content a message carries, unless one blob alone is 
 
 
 class AskHelper(Protocol):
-    """One request to the host, and its answer."""
+    """A function that sends one request to the host and returns its answer."""
 
     def __call__(self, op: str, body: bytes = b"", **fields: Any) -> Awaitable[Frame]: ...
 
 
 class Content:
-    """The store of one host, as far as this link has seen it."""
+    """The content store of one host, as far as this link knows it."""
 
     def __init__(self, host: str, ask: AskHelper) -> None:
         self.name = host
@@ -26,11 +26,11 @@ class Content:
         self._held: set[str] = set()
 
     def forget(self) -> None:
-        """Trust nothing that was seen before."""
+        """Forget which content the host has: ask again before the next use."""
         self._held.clear()
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        """See `Host.stage`. One round trip while what is new is small."""
+        """Make a folder of these files on the host, as `Host.stage` says. One round trip if little content is new."""
         manifest = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
         blobs = {manifest[path]: data for path, data in files.items()}
         new = {sha: data for sha, data in blobs.items() if sha not in self._held}

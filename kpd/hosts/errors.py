@@ -8,10 +8,10 @@ from kpd.model.waits import HostTrouble
 
 HostErrorKind = Literal[
     "unreachable",  # no link: nobody answers, the network is down, or the link was closed
-    "auth",  # the host is there and does not let us in
+    "auth",  # the host refuses the login
     "host_key",  # the host's key is unknown, or not the one that is known
     "no_python",  # the host has no python3 that starts, or one that is too old
-    "config",  # ssh's own configuration, or the host's table in config.toml, leads nowhere
+    "config",  # ssh's own configuration, or the host's table in config.toml, cannot be used
     "no_compiler",  # the host has no compiler for the task's language
     "helper_died",  # the link was up and broke
     "no_space",  # the host's disk or quota is full
@@ -34,7 +34,7 @@ REMEDIES: dict[HostErrorKind, str] = {
     "helper_died": "kpd connects again; jobs on the host go on meanwhile",
     "no_space": "free disk space on the host, then resume",
     "refused": "use ids of letters, digits, '.', '_' and '-', and plain relative paths",
-    "not_found": "check that its folder is there and is the one meant; what a run had there, resume makes again",
+    "not_found": "check that its folder is there and is the right one; resume makes a run's files there again",
     "corrupt": "send the content again",
     "too_large": "ask for less at a time",
     "running": "kill the job, or wait for its end",
@@ -44,14 +44,14 @@ REMEDIES: dict[HostErrorKind, str] = {
 
 
 LOST: frozenset[HostErrorKind] = frozenset({"unreachable", "helper_died"})
-"""What time may heal: kpd tries again soon. After all else it tries seldom or never: most of that needs a person."""
+"""Errors that may pass with time: kpd tries again soon. After others it tries seldom or never: most need a person."""
 
 CLOSED = re.compile(r"System is (booting up|going down)|NO LOGINS: System going down")
-"""What a host says that lets nobody in for a while: systemd's words in /run/nologin, and BSD's."""
+"""What a host says that refuses all logins for a while: systemd's words in /run/nologin, and BSD's."""
 
 
 class HostError(Exception):
-    """What went wrong on or with a host (`kind`, `message`) and what a person can do about it (`remedy`)."""
+    """An error on or with a host (`kind`, `message`), and what a person can do about it (`remedy`)."""
 
     def __init__(self, kind: HostErrorKind, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -68,13 +68,16 @@ class HostError(Exception):
         return HostTrouble(self.kind, self.message, self.remedy)
 
     def again(self) -> "HostError":
-        """Return the same, to be raised in another task: one exception raised in many would collect their tracebacks."""
+        """Copy the error, to raise it in another task: one exception raised in many would collect their tracebacks."""
         return HostError(self.kind, self.message, self.remedy)
 
 
 @dataclass(frozen=True, slots=True)
 class HostKey:
-    """A key that a host has shown: `host` as known_hosts names it, the public key as "type base64", its SHA256."""
+    """A key that a host has presented.
+
+    `host` is its name in known_hosts, `key` the public key as "type base64", `fingerprint` its SHA256.
+    """
 
     host: str
     key: str
@@ -82,7 +85,7 @@ class HostKey:
 
 
 class UnknownHostKey(HostError):
-    """Nobody has said yet that `offered` is the host's key."""
+    """A host key, `offered`, that nobody has confirmed yet."""
 
     def __init__(self, message: str, offered: HostKey, remedy: str = "") -> None:
         super().__init__("host_key", message, remedy)
@@ -90,15 +93,16 @@ class UnknownHostKey(HostError):
 
 
 def passes(status: int | None, words: str) -> bool:
-    """Return whether time may heal what a program on the host ended with, before it could say anything.
+    """Return whether a failed start on a host may succeed later without a person's help.
 
-    `status` is as a shell gives it: over 128 for a signal, 255 for an ssh that lost its way, 254 for a login while the
-    host is down; negative for a signal here, None if nobody was told. What the host lacks, it says with a lower one.
+    `status` is the exit status as a shell gives it: over 128 for a signal, 255 for an ssh that lost its connection, 254
+    for a login while the host is down; negative for a signal on this machine, None if it is unknown. What the host
+    lacks is reported with a lower status. `words` is the end of stderr.
     """
     return status is None or not 0 <= status <= 128 or CLOSED.search(words) is not None
 
 
 def from_helper(host: str, kind: object, message: object) -> HostError:
-    """Return an error reply of the helper; a kind that this side does not know counts as `host`."""
+    """Make a HostError of the helper's error reply; a kind that this side does not know becomes `host`."""
     known = cast(HostErrorKind, kind) if kind in get_args(HostErrorKind) else "host"
     return HostError(known, f"{host}: {message}")

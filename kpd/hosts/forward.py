@@ -14,20 +14,20 @@ from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 
 CHUNK = 64 << 10
-WINDOW = 1 << 20  # bytes under way to a client here that it has not taken yet, above which the far socket is not read
-MOST_WAITING = 1 << 20  # bytes that the far socket has not taken yet, above which we read no more here
-PATIENCE_S = 0.05  # between looks at whether it has taken them
+WINDOW = 1 << 20  # bytes that a client here has not taken yet; above this the far socket is not read
+MOST_WAITING = 1 << 20  # bytes that the far socket has not taken yet; above this we read no more here
+PATIENCE_S = 0.05  # between checks whether it has taken them
 
 
 @contextlib.asynccontextmanager
 async def forward(
     host: Host, listen: Path, to: str, broken: Callable[[HostError], None] = lambda err: None
 ) -> AsyncIterator[None]:
-    """While the context lasts, connections to the unix socket `listen` here reach the unix socket `to` on the host.
+    """Forward connections to the unix socket `listen` here to the unix socket `to` on the host, inside the block.
 
     `listen` must lie in a folder that only its owner can enter. A connection that breaks with the link is closed; the
-    next one uses the next link. `broken` is told why, before the client sees the end: no link, or nobody there who
-    listens. Raises OSError if `listen` cannot be bound.
+    next one uses the next link. `broken` is told why, before the client sees the end: there is no link, or nobody
+    listens on the host. Raises OSError if `listen` cannot be bound.
     """
     open_now: set[asyncio.Task[None]] = set()
 

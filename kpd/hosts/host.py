@@ -31,7 +31,7 @@ from kpd.model.hosts import Telemetry
 
 __all__ = ["CommandResult", "Host", "JobResult", "JobSpec", "LeaseRequest", "OutputChunk"]
 
-KILL_WAIT_S = 8.0  # what a cancelled job waits for its group's end: TERM, KILL, and some if it hangs in the kernel
+KILL_WAIT_S = 8.0  # for the processes of a cancelled job to end: TERM, KILL, and some time if one hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
 BOOT = "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime"
 BOOT_S = 5.0
@@ -39,12 +39,12 @@ LEASES = "/tmp/kpd-leases"
 
 
 class Host:
-    """A place where commands run, over a link that is kept: what is asked while it is down waits until it is up.
+    """A place where commands run, over a link that is kept up: requests made while it is down wait until it is up.
 
-    Every request may be asked twice, so after a lost link it simply is: content is named by its hash, and a job by its
-    id. Every method but `close` raises HostError for what time does not heal; none of that is a candidate's fault.
-    `holder` is what other daemons are told about who has a lease; `tolerate` names the compute processes of others that
-    may stay on a GPU while it measures, `cuda_home` is the toolkit that goes before others.
+    Every request may be repeated, and after a lost link it is: content is named by its hash, and a job by its id. Every
+    method but `close` raises HostError for errors that need a person; none of them is a candidate's fault. `holder` is
+    the name under which other daemons see this one's leases. `tolerate` names the compute processes of others that may
+    stay on a GPU while it measures. `cuda_home` is the folder of the CUDA toolkit to prefer.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class Host:
         self.tolerate = tolerate
         self.cuda_home = cuda_home
         self.transport = transport
-        self.skew_s = 0.0  # the host's clock less ours
+        self.skew_s = 0.0  # the host's clock minus ours
         self._rtt_s = 0.0
-        self.machine = 0  # counts the machines, and their restarts, that have been behind the link
+        self.machine = 0  # grows by one with every other machine, or restart, behind the link
         self._boot = b""
         self._keeper = Reconnector(name, transport, self._greet, pace)
         self._content = Content(name, self._ask)
-        self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs whose end has been asked for and not yet seen
+        self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs that were asked to end and may still run
 
     @property
     def up(self) -> bool:
@@ -79,7 +79,7 @@ class Host:
 
     @property
     def trouble(self) -> HostError | None:
-        """Why the link is down."""
+        """Why the link is down, as far as that is known; None while it is up."""
         return self._keeper.trouble
 
     @property
@@ -88,7 +88,7 @@ class Host:
         return self._keeper.rtt_s or self._rtt_s
 
     def on_link(self, told: Callable[[], None]) -> None:
-        """Call `told` whenever the link has come up or gone down."""
+        """Call `told` whenever the link comes up or goes down."""
         self._keeper.changed = told
 
     def start(self) -> None:
@@ -96,7 +96,7 @@ class Host:
         self._keeper.start()
 
     async def connect(self) -> None:
-        """Keep a link from now on; returns when it is up. Raises HostError for what time does not heal.
+        """Keep a link from now on, and wait until it is up. Raises HostError for errors that need a person.
 
         From then on `root` is the folder's resolved path on the host.
         """
@@ -107,29 +107,29 @@ class Host:
 
     @property
     def tries(self) -> int:
-        """How often connecting has come to an end, well or not."""
+        """How many attempts to connect have ended, well or not."""
         return self._keeper.tries
 
     async def tried(self, before: int) -> None:
-        """Until more than `before` tries have ended."""
+        """Wait until more than `before` attempts to connect have ended."""
         await self._keeper.tried(before)
 
     def retry_now(self) -> None:
-        """If the link is down, try again now."""
+        """Try to connect now, if the link is down."""
         if not self.up:
             self._keeper.retry_now()
 
     async def renew(self) -> None:
-        """Give the link up: the next one begins afresh, with a new helper and the host's folders made again."""
+        """Drop the link: the next one begins afresh, with a new helper, and makes the host's folders again."""
         await self._keeper.renew()
 
     async def trust(self, key: HostKey) -> None:
-        """A person says that `key` is this host's."""
+        """Accept `key` as this host's, on a person's word, and connect. Raises HostError (host_key)."""
         await self.transport.trust(key)
         self.retry_now()
 
     async def close(self) -> None:
-        """Let go of the host. Its jobs go on, except those whose end was asked for."""
+        """Release the host. Its jobs go on, except those whose end was asked for."""
         if self._doomed and self.up:
             await asyncio.wait(self._doomed.values(), timeout=KILL_WAIT_S)
         for task in tuple(self._doomed.values()):
@@ -137,27 +137,27 @@ class Host:
         await self._keeper.close()
 
     async def linked(self) -> Link:
-        """Return the link itself, for what is not a single request."""
+        """Return the link, once it is up, for what is more than one request. Raises HostError."""
         return await self._keeper.linked()
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        """Make `root/trees/<digest>/`, read-only, of these files; only content that the host lacks is sent.
+        """Make the read-only folder `root/trees/<digest>/` of these files, and return its digest.
 
-        Returns the digest. A tree that exists is checked, and made anew if a job has tampered with it.
+        Only content that the host lacks is sent. A tree that exists is checked, and made again if a job has changed it.
         """
         return await self._content.stage(files)
 
     async def run(self, script: str, limit_s: float) -> CommandResult:
-        """Return a short command, answered in one round trip; nothing of it is kept. Only for what may be run twice.
+        """Run a short command in one round trip; the host keeps nothing of it. Only for commands that may run twice.
 
-        Of each stream the first MiB is answered. After a lost link the command is run again.
+        Only the first MiB of each stream is returned. After a lost link the command is run again.
         """
         reply = await self._ask("run", script.encode(), limit_s=limit_s)
         cut = reply.fields["stdout"]
         return CommandResult(reply.fields["rc"], reply.body[:cut], reply.body[cut:])
 
     async def job(self, spec: JobSpec, on_output: Callable[[str, bytes], None] | None = None) -> JobResult:
-        """Runs the job to its end: a finished one is answered from its folder, a running one followed, else it starts.
+        """Run a job to its end and return its result; a finished job is read from its folder, a running one followed.
 
         `on_output` gets ("stdout" or "stderr", bytes) as they come, from the first byte on. Cancelling the awaiting
         task kills the job's process group, for everyone who follows it. HostError leaves the job running on the host.
@@ -176,10 +176,10 @@ class Host:
         raise AssertionError("a job ends with its result or raises")
 
     async def follow(self, spec: JobSpec) -> AsyncGenerator[OutputChunk | JobResult]:
-        """The job's output as it comes, from the first byte on, and at last its result.
+        """Run a job, and yield its output as it comes, from the first byte on, and at last its result.
 
-        Closing the generator early ends the job without waiting for that. After a lost link the host is asked for the
-        job, and it is followed from the last byte seen; only a host that has never heard of it is told to start it.
+        Closing the generator early ends the job without waiting for its end. After a lost link the job is followed from
+        the last byte seen; only a host that has never heard of it is told to start it.
         """
         claim = device_claim.get(None) if spec.lease is not None else None
         if spec.lease is None or claim is None:
@@ -233,32 +233,39 @@ class Host:
                 self._doom(spec.id)
 
     async def forget(self, id: str) -> None:
-        """Remove a finished job's folder, so that the same id may run again. Unknown ids are forgotten already."""
+        """Remove a finished job's folder, so that the same id may run again. An unknown id is no error."""
         if (ending := self._doomed.get(id)) is not None:
             await asyncio.wait([ending])
         await self._ask("forget", job=id)
 
     async def kill(self, id: str) -> bool:
-        """End a job's process group: TERM, KILL half a second later. Returns when it has ended; False if none ran."""
+        """End a job's process group with SIGTERM, and SIGKILL half a second later; wait until it has ended.
+
+        Returns False if no such job ran.
+        """
         return bool((await self._ask("kill", job=id)).fields["killed"])
 
     async def read(self, path: str, limit: int) -> bytes:
-        """Return a whole file below the host's root, by absolute or relative path; one over `limit` bytes is too_large."""
+        """Read a whole file below the host's root, by absolute or relative path.
+
+        Raises HostError: too_large for a file over `limit` bytes, not_found, refused.
+        """
         return (await self._ask("read", path=path, limit=limit)).body
 
     async def running(self) -> list[str]:
-        """Return the ids of the jobs that run, whoever started them."""
+        """List the ids of the jobs that run, whoever started them."""
         return [str(id) for id in (await self._ask("running")).fields["jobs"]]
 
     async def clean(self, older_than_s: float, keep_bytes: int) -> None:
-        """Remove finished jobs, and content, that nobody has used for so many seconds, and the oldest over so many
-        bytes.
+        """Remove finished jobs and content that nobody has used for `older_than_s` seconds.
+
+        Of the rest the least recently used are removed until the host's folder has at most `keep_bytes`.
         """
         await self._ask("clean", older_than_s=older_than_s, keep_bytes=keep_bytes)
         self._content.forget()
 
     async def probe(self) -> probe.HostFacts:
-        """Return what the host is and has. Takes as long as its compilers take to say their version."""
+        """Find out what the host is and has. It takes as long as its compilers need to print their versions."""
         facts = (await self._ask("facts")).fields
         id = f"probe-{uuid4().hex}"
         said = await self.job(JobSpec(id, probe.script(self.cuda_home, self.leases), probe.LIMIT_S))
@@ -266,7 +273,10 @@ class Host:
         return probe.facts(facts, said.stdout.decode(errors="replace"), self.skew_s, self.rtt_s)
 
     async def device_status(self, devices: Sequence[str], gpus: bool) -> dict[str, Telemetry]:
-        """Return what these devices do right now, by their ids: two round trips, one without `gpus`. Disturbs nothing."""
+        """Return what these devices do right now, by their ids: two round trips, one without `gpus`.
+
+        It does not disturb measurements.
+        """
         said = await self.run(device_status.script(), device_status.LIMIT_S) if gpus else None
         figures = device_status.figures(said)
         pids = [one.pid for seen in figures.values() for one in seen.computes]
@@ -285,7 +295,7 @@ class Host:
             self.machine += 1
 
     def _frames(self, link: Link, spec: JobSpec, seen: Mapping[Stream, Tail] | None) -> AsyncGenerator[Frame]:
-        """Start the job, or with `seen` goes on with it where that ends."""
+        """Start the job, or with `seen` continue to follow it where that ends; return its frames."""
         if seen is not None:
             return link.follow("follow", job=spec.id, offsets={stream: tail.end for stream, tail in seen.items()})
         lease = None if spec.lease is None else {
@@ -304,10 +314,10 @@ class Host:
                 claim.waits(f"{self.name}: {reason}" if reason else "")
 
     def _doom(self, id: str) -> None:
-        """End a job that nobody waits for any more: now, or as soon as the link is up again."""
+        """Kill a job that nobody waits for any more: now, or as soon as the link is up again."""
 
         async def end() -> None:
-            with contextlib.suppress(HostError):  # it cannot be reached without a person: the job's own limit ends it
+            with contextlib.suppress(HostError):  # the link needs a person: the job's own time limit ends it
                 await self.kill(id)
 
         task = asyncio.create_task(end(), name=f"ends {id} on {self.name}")
@@ -319,7 +329,7 @@ class Host:
 
     async def _result(self, id: str, end: dict[str, Any], tails: Mapping[Stream, Tail], asked: bool) -> JobResult:
         if end["free"] < NO_SPACE:
-            # Whatever it failed of, a full disk comes first; and what it wrote may be cut short without its noticing.
+            # Whatever its own failure, a full disk is reported first; its output may be cut short without an error.
             # Forgotten, so that it can run when there is space.
             await self.forget(id)
             raise HostError("no_space", f"{self.name}: the disk was full when job {id} ended with {end['rc']}")

@@ -1,4 +1,4 @@
-"""Defines jobs of a host and their results; on whose behalf they run, and how long they take."""
+"""Defines jobs of a host and their results, who asks for them, and how long they take."""
 
 import json
 import time
@@ -15,9 +15,9 @@ Stream = Literal["stdout", "stderr", "notes"]
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """Nobody else measures on `device` while the job runs, whichever daemon on the host they ask.
+    """A request that nobody else measures on `device` while the job runs, through any daemon on the host.
 
-    On a GPU compute processes of others are waited for, too.
+    On a GPU, compute processes of others are waited for, too.
     """
 
     device: str
@@ -47,11 +47,11 @@ class JobSpec:
 class JobResult:
     """How a job ended. `reason` is empty when the script ended by itself; `rc` is negative for a signal.
 
-    `lost` means that nobody knows: its supervisor was killed, or the host fell; `forget` the job to run it again.
-    `seconds` counts until the script's end. `cached` means that it had ended before it was asked for. Of a very long
-    stream only the last 32 MiB are here, and `stdout_cut` and `stderr_cut` are the bytes missing before them; the files
-    on the host are whole. `token` numbers the lease it had, and `taint` says why it should not be believed;
-    `lease_lost`: among that, because the lease was lost meanwhile.
+    `lost` means that its end is unknown: its supervisor was killed, or the host crashed; `forget` the job to run it
+    again. `seconds` counts until the script's end. `cached` means that it had ended before it was asked for. Of a very
+    long stream only the last 32 MiB are here, and `stdout_cut` and `stderr_cut` are the bytes missing before them; the
+    files on the host are whole. `token` numbers the lease it had, and `taint` says why its measurements should not be
+    believed; `lease_lost`: one reason is that the lease was lost.
     """
 
     id: str
@@ -79,7 +79,7 @@ class CommandResult:
 
 @dataclass(frozen=True, slots=True)
 class OutputChunk:
-    """Some output of a job, and where in the stream it stands. `notes` are the supervisor's own, as JSON lines."""
+    """Some output of a job, and its offset in the stream. `notes` are the supervisor's own, as JSON lines."""
 
     stream: Stream
     offset: int
@@ -102,19 +102,19 @@ class Tail:
             self.held -= len(self.pieces.popleft())
 
     def take(self) -> tuple[bytes, int]:
-        """Return the bytes, and how many came before them."""
+        """Return the bytes, and how many bytes of the stream came before them."""
         data = b"".join(self.pieces)[-KEPT:]
         return data, self.end - len(data)
 
 
 class JobNotes:
-    """A job's notes, in pieces, as the objects on its whole lines."""
+    """A job's notes, which arrive in pieces, as one object per complete line."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def add(self, data: bytes) -> list[dict[str, Any]]:
-        """Return what the piece completes. A line that is no object is passed over: it says nothing."""
+        """Return the notes that the piece completes. A line that is not a JSON object is ignored."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         notes = []
         for line in lines:
@@ -128,7 +128,7 @@ class JobNotes:
 
 
 def waiting(note: dict[str, Any]) -> str | None:
-    """Return what a note says about the wait for the lease: the reason, empty when it is over, None when it is about else."""
+    """Return the reason for which a note says a job waits for its lease; empty when the wait is over, else None."""
     match note:
         case {"waits": "lease"}:
             return f"{str(note.get('holder'))[:200]} measures on it"
@@ -140,7 +140,7 @@ def waiting(note: dict[str, Any]) -> str | None:
 
 
 def processes(others: list[Any]) -> str:
-    """Processes of a note in words: "python (1234), train (77)"."""
+    """Format the processes of a note for people: "python (1234), train (77)"."""
     return ", ".join(f"{str(p.get('name'))[:60]} ({p.get('pid')})" for p in others if isinstance(p, dict))
 
 
@@ -149,13 +149,16 @@ job_seconds: ContextVar[list[float]] = ContextVar("worked")
 
 
 class Claim(Protocol):
-    """On whose behalf the jobs of a context have leases."""
+    """The party for which the jobs of a context have leases."""
 
     def turn(self, host: str, device: str) -> AbstractAsyncContextManager[None]:
-        """Until others of this process leave the device; kept within. At once for who has it already."""
+        """Hold the turn on the device among this process' claims while the block runs.
+
+        Waits until the others have left it; at once for a claim that has it already.
+        """
 
     def waits(self, reason: str) -> None:
-        """What a job waits for before it has its lease, in words; empty when it does not wait any more."""
+        """Note what a job waits for before it has its lease; empty when it no longer waits."""
 
 
 device_claim: ContextVar[Claim] = ContextVar("claims")
@@ -163,6 +166,9 @@ device_claim: ContextVar[Claim] = ContextVar("claims")
 
 
 def note_work(begun: float, cached: bool) -> None:
-    """A host has worked for this context since `begun`, by the monotonic clock; not if its answer was there already."""
+    """Note that a host has worked for this context since `begun`, by the monotonic clock.
+
+    Nothing is noted if the answer was `cached`.
+    """
     if not cached and (noted := job_seconds.get(None)) is not None:
         noted.append(time.monotonic() - begun)

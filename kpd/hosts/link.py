@@ -14,11 +14,11 @@ from kpd.hosts.child import OutputFlood
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, from_helper
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
 
-CHATTER = 16 << 10  # bytes of a login shell's greetings to read over before the helper's own
+CHATTER = 16 << 10  # bytes of a login shell's output to skip before the helper's greeting
 SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a slow upload is seen to move
 HEARTBEAT_S = 5.0  # between one answer to a ping and the next ping
 PATIENCE_S = 15.0  # without a sign of life, after which a link counts as lost
-CLOSE_S = 5.0  # for the far side to leave
+CLOSE_S = 5.0  # for the far side to end
 
 
 class Reader(Protocol):
@@ -41,12 +41,12 @@ class Channel(Protocol):
     def writer(self) -> Writer: ...
 
     async def close(self) -> str:
-        """End the far side, however it is; what it last wrote to its stderr. A second time does nothing."""
+        """End the far side in any state, and return the end of its stderr. A second call does nothing."""
         ...
 
 
 class Transport(Protocol):
-    """A way to a host. `kind` is its word in config.toml."""
+    """A way to reach a host. `kind` is its name in config.toml."""
 
     @property
     def kind(self) -> str: ...
@@ -56,11 +56,14 @@ class Transport(Protocol):
         ...
 
     async def trust(self, key: HostKey) -> None:
-        """A person says that `key`, which the host has shown, is the host's. Raises HostError (host_key)."""
+        """Accept `key`, which the host has presented, as the host's, on a person's word.
+
+        Raises HostError (host_key).
+        """
         ...
 
     async def close(self) -> None:
-        """Let go of what is kept between channels."""
+        """Release what is kept between channels."""
         ...
 
 
@@ -101,9 +104,9 @@ class Link:
         return self.error is None
 
     async def start(self) -> None:
-        """Send the helper and waits until it speaks. Raises HostError (no_python, unreachable, config)."""
+        """Send the helper and wait until it answers. Raises HostError (no_python, unreachable, config)."""
         try:
-            with contextlib.suppress(OSError):  # what came of it is read below: an end by itself, or a lost connection
+            with contextlib.suppress(OSError):  # the cause is read below: its end, or a lost connection
                 await self._send(bundle())
             seen = b""
             while not seen.endswith(GREETING):
@@ -123,23 +126,23 @@ class Link:
         self._begin(self._watch(), "watches")
 
     def reserve(self) -> int:
-        """Return the id of a request to come, for those who have to know it."""
+        """Return the id of a later request, for callers that need it beforehand."""
         return next(self._ids)
 
     async def ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
-        """Return one request and its one answer. Raises HostError."""
+        """Send a request and return its one answer. Raises HostError."""
         async with contextlib.aclosing(self.follow(op, body, **fields)) as frames:
             return await anext(frames)
 
     async def tell(self, op: str, **fields: Any) -> None:
-        """A message without an answer. With the link it may be lost."""
-        with contextlib.suppress(OSError):  # the reading task says so
+        """Send a message that has no answer. It is lost if the link is."""
+        with contextlib.suppress(OSError):  # the reading task reports it
             await self._send(pack({"id": self.reserve(), "op": op, **fields}))
 
     async def follow(
         self, op: str, body: bytes = b"", request: int | None = None, **fields: Any
     ) -> AsyncGenerator[Frame]:
-        """One request and all its frames, the last one `final`. Raises HostError."""
+        """Send a request and yield all its frames, the last one `final`. Raises HostError."""
         if self.error is not None:
             raise self.error.again()
         if len(body) > MAX_BODY:
@@ -148,7 +151,7 @@ class Link:
         frames: asyncio.Queue[Frame | HostError] = asyncio.Queue()
         self._waiting[request] = frames
         try:
-            with contextlib.suppress(OSError):  # the reading task says so, with the helper's last words
+            with contextlib.suppress(OSError):  # the reading task reports it, with the end of the helper's stderr
                 await self._send(pack({"id": request, "op": op, **fields}, body))
             while True:
                 frame = await frames.get()
@@ -176,7 +179,7 @@ class Link:
         return task
 
     async def _send(self, data: bytes) -> None:
-        """Hands a whole message to the pipe, even if who asked is cancelled: half of one would garble the rest."""
+        """Write a whole message to the pipe, even if the caller is cancelled: half of one would garble the rest."""
         if len(data) <= SLICE and not self._queued:
             self._channel.writer.write(data)
             await self._channel.writer.drain()
@@ -211,17 +214,17 @@ class Link:
             self._fail(HostError("helper_died", f"{self.host}: the link to the helper broke{said}"))
 
     async def _body(self, size: int) -> bytes:
-        """Piece by piece, so that a slow answer is seen to move."""
+        """Read a body piece by piece, so that a slow answer is seen to move."""
         body = bytearray()
         while len(body) < size:
             piece = await self._channel.reader.read(size - len(body))
-            # At the end `read` says nothing of how it came; `readexactly` raises what it was.
+            # At the end `read` does not say why the stream ended; `readexactly` raises the cause.
             body += piece or await self._channel.reader.readexactly(1)
             self._alive_at = time.monotonic()
         return bytes(body)
 
     async def _watch(self) -> None:
-        """Pings, so that a far side that is frozen or cut off without a word is noticed."""
+        """Ping the far side, so that one that is frozen or cut off without notice is detected."""
         while self.up:
             await asyncio.sleep(self._heartbeat_s)
             begun = time.monotonic()
@@ -233,7 +236,7 @@ class Link:
                 return  # broken: all who wait have been told
             except TimeoutError:
                 silent = time.monotonic() - self._alive_at
-                if silent >= self._patience_s:  # otherwise a long message is under way, and moves
+                if silent >= self._patience_s:  # otherwise a long message is being transferred
                     self._fail(HostError("unreachable", f"{self.host}: no sign of life for {silent:.0f} s"))
                     await self._close_channel()
 
@@ -242,7 +245,7 @@ class Link:
             async with asyncio.timeout(CLOSE_S):
                 return await self._channel.close()
         except TimeoutError:
-            return "the connection could not be closed in an orderly way"
+            return "the connection could not be closed properly"
 
     def _deliver(self, header: dict[str, Any], body: bytes) -> None:
         frames = self._waiting.get(header["id"])
@@ -255,7 +258,7 @@ class Link:
             frames.put_nowait(Frame(header["ok"] if final else header, body, final))
 
     def _fail(self, error: HostError) -> None:
-        """Tell everyone, once."""
+        """Mark the link as broken and tell everyone who waits; only the first error counts."""
         if self.error is not None:
             return
         self.error = error

@@ -13,14 +13,17 @@ from kpd.hosts.errors import HostError, HostKey
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Runs the helper under kpd's own Python, or under `python`; `programs` is a folder that its PATH begins with."""
+    """A helper as a child process of kpd, under kpd's own Python or under `python`.
+
+    `programs` is a folder that its PATH begins with.
+    """
 
     kind: ClassVar[str] = "local"
     python: str = sys.executable
     programs: Path | None = None
 
     async def open(self) -> ChildChannel:
-        """Raise HostError (no_python)."""
+        """Start the helper. Raises HostError (no_python)."""
         # Not kpd's own environment: a job may read that of its supervisor, which is a fork of the helper.
         path = os.environ.get("PATH", os.defpath)
         if self.programs is not None:
@@ -36,4 +39,4 @@ class Local:
         raise HostError("host_key", f"{key.host}: this machine shows no key", "there is nothing to trust")
 
     async def close(self) -> None:
-        """Nothing is kept between channels."""
+        """Do nothing: nothing is kept between channels."""

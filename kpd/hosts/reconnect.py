@@ -14,16 +14,16 @@ from kpd.hosts.link import HEARTBEAT_S, PATIENCE_S, Frame, Link, Transport
 
 FIRST_S, GROWTH = 1.0, 1.5  # the pause after a failed try, and how it grows
 SELDOM_S: dict[str, float | None] = {"auth": 300.0, "host_key": None}  # too many failed logins get a client banned
-STEADY_S = 0.25  # a link that lived so long was a good one: after its loss the first try comes at once
+STEADY_S = 0.25  # after the loss of a link that lasted this long, the first try comes at once
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkTiming:
-    """How patient a link is, in seconds.
+    """The times of a link, in seconds.
 
-    `connect_s` is what a host has to answer, let us in and start the helper; `heartbeat_s` and `patience_s` are those
-    of a `Link`; `most_s` is the longest pause between two tries.
+    `connect_s` is the limit for a host to answer, let us in and start the helper; `heartbeat_s` and `patience_s` are
+    those of a `Link`; `most_s` is the longest pause between two tries.
     """
 
     connect_s: float = 30.0
@@ -36,12 +36,14 @@ USUAL = LinkTiming()
 
 
 class Reconnector:
-    """`greet` makes a new link ready for use; `changed` is called whenever the link has come up or gone down.
+    """The one link to a host, made again whenever it is lost.
 
-    While it is down, `trouble` says why. It is tried again by itself, for ever: soon after what time heals
-    (`errors.LOST`), seldom after anything else, and not at all after trouble with the host's key, which `retry_now`
-    ends.
-    A link that has been up before is waited for; one that has not, and needs a person, is an error to whoever asks.
+    `greet` makes a new link ready for use; `changed` is called whenever the link comes up or goes down. While it is
+    down, `trouble` says why. Connecting is tried again without end: soon after errors that time may heal
+    (`errors.LOST`), seldom after others, and after trouble with the host's key only when `retry_now` is called.
+
+    Callers wait for a link that has been up before. If it has never been up, and its trouble needs a person, they get
+    that as an error.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class Reconnector:
         self.name = name
         self.transport = transport
         self.trouble: HostError | None = None
-        self.tries = 0  # that have come to an end, well or not
+        self.tries = 0  # tries that have ended, well or not
         self._was_up = False
         self.changed: Callable[[], None] = lambda: None
         self._greet = greet
@@ -73,12 +75,12 @@ class Reconnector:
         return self._link.rtt_s if self._link is not None else None
 
     def start(self) -> None:
-        """Keep the link from now on."""
+        """Keep a link from now on."""
         if self._keeping is None:
             self._keeping = asyncio.create_task(self._keep(), name=f"keeps the link to {self.name}")
 
     async def renew(self) -> None:
-        """Give the link up, so that the next one begins afresh."""
+        """Drop the link, so that the next one begins afresh."""
         if self._link is not None:
             await self._link.close()
 
@@ -88,7 +90,7 @@ class Reconnector:
         self._nudged.set()
 
     async def close(self) -> None:
-        """Let go of the link; the host's jobs go on."""
+        """Close the link; the host's jobs go on."""
         keeping, self._keeping = self._keeping, None
         if keeping is not None:
             keeping.cancel()
@@ -100,7 +102,7 @@ class Reconnector:
         self._wake()
 
     async def linked(self) -> Link:
-        """Return the link, once it is up. Raises HostError for what time does not heal."""
+        """Return the link, once it is up. Raises HostError for errors that need a person."""
         while True:
             if self._link is not None and self._link.up:
                 return self._link
@@ -111,12 +113,12 @@ class Reconnector:
             await self._news.wait()
 
     async def tried(self, before: int) -> None:
-        """Until more than `before` tries have ended, or nobody tries any more."""
+        """Wait until more than `before` tries have ended, or nobody tries any more."""
         while self.tries <= before and self._keeping is not None:
             await self._news.wait()
 
     async def ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
-        """Return one request and its answer, asked again after a lost link: every request may be. Raises HostError."""
+        """Send a request and return its answer; after a lost link send it again. Raises HostError."""
         while True:
             link = await self.linked()
             try:
@@ -153,7 +155,7 @@ class Reconnector:
                 pause = min(pause * GROWTH, self._pace.most_s)
 
     async def _connected(self) -> Link:
-        """Raise HostError, whatever went wrong: nobody else would notice that the keeping has ended."""
+        """Connect. Raises HostError for every error: any other would end the keeping of the link unnoticed."""
         try:
             async with asyncio.timeout(self._pace.connect_s):
                 link = Link(self.name, await self.transport.open(), self._pace.heartbeat_s, self._pace.patience_s)
@@ -173,7 +175,10 @@ class Reconnector:
         return link
 
     async def _rest(self, seconds: float | None) -> None:
-        """So long, or until `retry_now`; not to the second, so that not all daemons come back at once."""
+        """Wait about so many seconds (None: without end), or until `retry_now`.
+
+        The time varies by 10 %, so that not all daemons come back at once.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if seconds is None else seconds * random.uniform(0.9, 1.1)):
                 await self._nudged.wait()
@@ -187,6 +192,6 @@ class Reconnector:
         self.changed()
 
     def _wake(self) -> None:
-        """Let everyone who waits for the link look at it again."""
+        """Wake everyone who waits for the link."""
         news, self._news = self._news, asyncio.Event()
         news.set()

@@ -1,4 +1,4 @@
-"""Makes a host of its table in config.toml."""
+"""Makes hosts from their tables in config.toml."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from kpd.workspace.transports import TRANSPORTS, is_here
 
 
 def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
-    """Return the host, not connected yet. Jobs and content of this workspace stay apart from those of others on it."""
+    """Make the host, not connected yet. This workspace's jobs and content there are apart from those of others."""
     holder = f"{os.environ.get('USER') or os.getuid()}@{socket.gethostname()}:{workspace.root}"
     return Host(
         name,
@@ -32,7 +32,7 @@ def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
 
 @dataclass(frozen=True, slots=True)
 class UnusableTransport:
-    """In place of a transport that a plug-in should provide and does not: the host is down, with the reason."""
+    """A stand-in for a transport that a plug-in should provide and does not: the host is down, for that reason."""
 
     kind: str
     error: HostError
@@ -46,7 +46,7 @@ class UnusableTransport:
         raise self.error.again()
 
     async def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing: nothing is held."""
 
 
 def _root(name: str, config: HostConfig, workspace: Workspace) -> PurePosixPath:

@@ -1,5 +1,5 @@
 """Builds prompts of blocks of text, ordered so that the service can cache what rarely changes.
 
-`compose` makes the prompt of an iteration from its context, `shorter` takes away what can best be missed, `recorded` is
-what stays of a prompt beside the iteration.
+`compose` makes the prompt of an iteration from its context, `shorter` removes what matters least, `record` keeps the
+sizes of a prompt with the iteration.
 """

@@ -1,11 +1,11 @@
 """Shows the incumbent's files in a prompt so that as little as possible of them changes, for the cache's sake.
 
-A file is shown whole in the cached part. When a candidate becomes the incumbent that only changed some lines of it in
-their place (a constant, a pragma, a point that a sweep found), the file stays there as it was first shown, and the
-user's turn says how those lines read now. That costs a tenth of what the file would, and shows what has helped. Any
-other change shows the file anew.
+A file is shown whole in the cached part. When a new incumbent differs only in some lines in the same places (a
+constant, a pragma, a point that a sweep found), the cached part keeps the file as it was first shown, and the user's
+turn lists how those lines read now. That costs a tenth of showing the file again, and shows what has helped. After any
+other change the file is shown again.
 
-What was shown follows from the run: its incumbents, in their order, as the agent's iterations started from them.
+What was shown follows from the run: its incumbents, in order, as the agent's iterations started from them.
 """
 
 from collections.abc import Mapping
@@ -27,9 +27,10 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """`files` as they are shown, `since` the iteration that each is of, and `lines` of them that read otherwise now.
+    """How the incumbent's files are shown: `files` as shown, `since` the iteration that each was taken from.
 
-    `anew` is the iteration that was first asked with them: from it on, the cache may have them.
+    `lines` are those that read otherwise now. `anew` is the first iteration that was asked with these files: from it
+    on, the cache may have them.
     """
 
     files: dict[str, bytes]
@@ -39,7 +40,7 @@ class Anchored:
 
 
 def anchored(context: Context) -> Anchored:
-    """Return how the incumbent of this iteration is shown."""
+    """Decide how the incumbent of this iteration is shown."""
     files: dict[str, bytes] = {}
     since: dict[str, int] = {}
     lines: dict[str, dict[int, str]] = {}
@@ -54,9 +55,9 @@ def anchored(context: Context) -> Anchored:
 
 
 def differing(before: bytes, after: bytes) -> dict[int, str] | None:
-    """Return the lines of `after`, by number from 1 on, that `before` has otherwise in the same place.
+    """Return the lines of `after`, by number from 1 on, that differ from the same lines of `before`.
 
-    None where the rest is not the same, where they are too many, or where it is no text.
+    None where the number of lines is not the same, where too many differ, or where a file is not text.
     """
     if before == after:
         return {}
@@ -76,7 +77,10 @@ def parent_of(context: Context) -> int:
 
 
 def _incumbents(context: Context) -> list[tuple[int, int, Files]]:
-    """Return what the same agent's iterations started from, in order: which was first asked so, its number, and its files."""
+    """Return the incumbents that the same agent's iterations started from, in order.
+
+    Each is (the first iteration that was asked with it, its own number, its files).
+    """
     run, now = context.run, context.run.iteration(context.number)
     asked = [
         (it.number, it.parent)
@@ -90,7 +94,10 @@ def _incumbents(context: Context) -> list[tuple[int, int, Files]]:
 
 
 def _read(context: Context, changes: list[tuple[int, int]]) -> list[tuple[int, int, Files]]:
-    """Their files; from the last on that cannot be read any more, the others do not matter."""
+    """Read the files of these incumbents.
+
+    Where one can no longer be read, those before it are left out, too.
+    """
     found: list[tuple[int, int, Files]] = []
     for asked, number in changes:
         folder = context.workspace.iteration_folder(context.run.task, context.run.id, number)
@@ -104,7 +111,7 @@ def _read(context: Context, changes: list[tuple[int, int]]) -> list[tuple[int, i
 
 
 def yours(task: Task, files: Files) -> Files:
-    """Of a file in sections the kernel section alone; all of it where its marks are not in order."""
+    """Reduce a file in sections to its kernel section; the file stays whole where its section marks are wrong."""
     try:
         return {path: split(data).kernel if path == task.sectioned else data for path, data in files.items()}
     except SectionError:

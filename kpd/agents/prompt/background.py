@@ -10,9 +10,10 @@ from kpd.model.state import Run
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """`format` says what a reply looks like. `past` are earlier runs as memory has them, `avoid` and `wanted` what
-    people wrote into it by hand. `patterns` are those that match the findings, `hints` are of the incumbent's code.
-    `efficacy` is by rule.
+    """What a prompt tells beside the run. `format` says what a reply looks like.
+
+    `past` are earlier runs from memory, `avoid` and `wanted` the notes that people wrote there. `patterns` are those
+    that match the findings, `hints` are about the incumbent's code. `efficacy` is by rule.
     """
 
     format: str
@@ -26,10 +27,10 @@ class Background:
 
 
 def is_shown(run: Run, rule: str) -> bool:
-    """Return whether the run's agents hear of a rule, in findings, in the catalogue and by its skill."""
+    """Return whether the run's agents are told of a rule, in findings, in the catalogue and by its skill."""
     return run.stands.get(rule) != "banned"
 
 
 def pinned(run: Run) -> tuple[str, ...]:
-    """Return the rules that agents hear of first, in the order in which they were pinned."""
+    """Return the rules that agents are told of first, in the order in which they were pinned."""
     return tuple(rule for rule, stand in run.stands.items() if stand == "pinned")

@@ -1,5 +1,7 @@
 """Represents a prompt as named blocks, with their sizes in tokens.
-A prompt that does not fit is shortened by rule: what can best be missed goes first, one step at a time."""
+
+A prompt that does not fit is shortened by rule, one step at a time: what matters least goes first.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,9 +14,9 @@ _BETWEEN = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class PromptBlock:
-    """A piece of a prompt. `short` is what stays of its text when the prompt has to become shorter.
+    """A piece of a prompt. `short` is the text that replaces it when the prompt has to become shorter.
 
-    None: it never does; empty: the block goes as a whole.
+    None: it is never shortened; empty: the block goes as a whole.
     """
 
     name: str
@@ -23,16 +25,16 @@ class PromptBlock:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens the text has."""
+        """The estimated number of tokens of the text."""
         return tokens(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`stretches` make up the system prompt; the service caches it up to the end of each of them.
+    """A prompt: `stretches` make up the system prompt, which the service caches up to the end of each of them.
 
-    The first is the same for every question of a run, a later one changes more often than the one before it. `user` is
-    new in every question, and is not cached.
+    The first stretch is the same for every question of a run; a later one changes more often than the one before it.
+    `user` is new in every question and is not cached.
     """
 
     stretches: tuple[tuple[PromptBlock, ...], ...]
@@ -57,8 +59,8 @@ class Prompt:
     def parts(self) -> tuple[PromptPart, ...]:
         """Return the system prompt as the service takes it.
 
-        Each block is a part of its own: where a stretch grows by blocks at its end, the parts before them are as they
-        were, and so is what the service has cached of them.
+        Each block is a part of its own: where a stretch grows by blocks at its end, the parts before them stay the
+        same, and so does what the service has cached of them.
         """
         return tuple(self._parts())
 
@@ -72,7 +74,7 @@ class Prompt:
         return _BETWEEN.join(block.text for block in self.user)
 
     def markdown(self) -> str:
-        """Return all of it as one text: for people to read, or to put into any model's window."""
+        """Return the whole prompt as one text, for people to read or to paste into any model's window."""
         return _BETWEEN.join(block.text for block in self.blocks) + "\n"
 
 
@@ -85,7 +87,7 @@ Neither the source nor the task, the operator's words, the findings or the reaso
 
 
 def shorter(prompt: Prompt) -> Prompt | None:
-    """Return one step shorter; None when all that is left is needed."""
+    """Shorten the prompt by one step; return None when everything that is left is needed."""
     for kind in ORDER:
         found = [block for block in prompt.blocks if kind_of(block) == kind and can_shrink(block)]
         if found:
@@ -94,7 +96,7 @@ def shorter(prompt: Prompt) -> Prompt | None:
 
 
 def kind_of(block: PromptBlock) -> str:
-    """Return `skill:stall_wait` is a skill."""
+    """Return the kind of a block, the part of its name before the colon: `skill:stall_wait` is a `skill`."""
     return block.name.partition(":")[0]
 
 

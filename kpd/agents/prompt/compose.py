@@ -8,11 +8,11 @@ from kpd.agents.prompt.blocks import Prompt
 
 
 def compose(context: Context, known: Background) -> Prompt:
-    """Return the prompt for the next candidate, or for the repair of one that failed.
+    """Compose the prompt for the next candidate, or for the repair of one that failed.
 
-    The same context gives the same prompt: also after a restart, in the same workspace. A repair has the same system
-    prompt as the proposal before it, and so reads it from the cache. Raises OSError, Outside for a task's file that has
-    gone.
+    The same context gives the same prompt, also after a restart in the same workspace. A repair has the same system
+    prompt as the proposal before it, so the service reads that from its cache. Raises OSError, and OutsideFolder for a
+    file of the task that leads out of its folder.
     """
     shown, failure = anchored(context), context.failure
     if failure is not None and failure.step != "propose":

@@ -32,11 +32,11 @@ FAIR = {
     "cpu": "Threads, allocations that outlive the call, state between calls.",
     "own": "State kept from one call for the next, but for what is compiled; streams or events of its own.",
 }
-"""By the kind of device; `own` for a task with a benchmark of its own, whatever it runs on."""
+"""By the kind of device; `own` for a task with a benchmark of its own, on any device."""
 
 
 def role(task: Task, run: Run, kind: Kind) -> str:
-    """Return who reads this, and what becomes of the answer."""
+    """Return the beginning of the prompt: the model's role, and how its answer is judged."""
     return (
         f"# Make this kernel faster\nYou write the next candidate for one kernel. {_judged(task, run, kind)}\n\n{TRUST}"
     )

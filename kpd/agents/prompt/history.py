@@ -17,13 +17,13 @@ LONGEST_MEMO = 160
 LONGEST_REASON = 100
 MOST_CHANGES = 3
 LAST = 3
-"""Iterations that stay when the prompt has to be shorter."""
+"""How many of the last iterations stay when the prompt has to be shorter."""
 
 
 def so_far(run: Run, number: int) -> Iterator[PromptBlock]:
-    """A block for each iteration before `number` that came to an end, the baseline's left out; nothing without any.
+    """Yield a block for each iteration before `number` that has ended, except the baseline; nothing without any.
 
-    What is told of an iteration stays as it is, so that the service caches it.
+    The block of an iteration never changes, so that the service can cache it.
     """
     now = run.iteration(number)
     tried = [it for it in run.iterations if it.number < number and it.outcome not in (None, "baseline")]
@@ -35,7 +35,7 @@ def so_far(run: Run, number: int) -> Iterator[PromptBlock]:
 
 
 def standing(context: Context) -> str:
-    """Return how far the run has come, and what is left of it."""
+    """Return how far the run has come, and how many iterations are left."""
     run, best, baseline = context.run, context.run.best, context.run.baseline
     left = max(run.budget.iterations - len(run.counted), 1)
     text = f"Iteration {context.number}; with this one at most {left} {'is' if left == 1 else 'are'} left."
@@ -47,12 +47,12 @@ def standing(context: Context) -> str:
 
 
 def moved(changes: Iterable[Change]) -> str:
-    """Return what became of the counters, a line each."""
+    """Return how the counters changed, one per line."""
     return fenced("\n".join(plain(change(one)) for one in islice(changes, MOST_CHANGES)))
 
 
 def _unit(task: Task) -> str:
-    """Of a score: kpd's own is the geometric mean of the cases' times."""
+    """Return the unit of a score: kpd's own score is the geometric mean of the cases' times."""
     return f" {plain(task.bench.score)}" if task.bench.command is not None else " µs (geometric mean)"
 
 

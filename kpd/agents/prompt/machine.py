@@ -13,7 +13,7 @@ Kind = Literal["cpu", "gpu"]
 
 @dataclass(frozen=True, slots=True)
 class Sm:
-    """What one SM holds at once; `shared_kb` is all of its shared memory, `block_kb` the most of it for one block."""
+    """The limits of one SM; `shared_kb` is all of its shared memory, `block_kb` the most of it for one block."""
 
     warps: int
     blocks: int
@@ -37,12 +37,12 @@ _LIMITS: dict[str, Sm] = {
 
 
 def kind_of(arch: str) -> Kind:
-    """Return an `arch` is "sm_90" and the like, or that of a CPU."""
+    """Return the kind of device that `arch` belongs to: "sm_90" and the like are GPUs, all others CPUs."""
     return "gpu" if arch.startswith("sm_") else "cpu"
 
 
 def described(device: str, arch: str) -> str:
-    """Return the device, and what an SM holds where that is known."""
+    """Describe the device, with the limits of an SM where they are known."""
     name = f"{device or 'not named'}{f' ({arch})' if arch else ''}"
     found = re.fullmatch(r"sm_(\d+)", arch)
     limits = _LIMITS.get(found[1]) if found else None
@@ -64,7 +64,7 @@ _DIMS = re.compile(r'\bkpd_task_t\s+kpd_task\s*=\s*\{\s*"[^"]*"\s*,\s*\{([^}]*)\
 
 
 def cases(text: str) -> str:
-    """Return the cases of a harness in a few lines, those that are timed and the others; empty without any."""
+    """List the cases of a harness in a few lines, the timed ones and the others; empty if it has none."""
     table = _CASES.search(text)
     if table is None:
         return ""
@@ -82,13 +82,13 @@ def cases(text: str) -> str:
 
 
 def call(text: str) -> str:
-    """Return the function that calls the kernel, as it is written; empty where there is none."""
+    """Find the function that calls the kernel, as it is written; empty where there is none."""
     found = _CALL.search(text)
     return found[0] if found is not None and len(found[0]) <= LONGEST else ""
 
 
 def text_of(task: Task) -> str:
-    """Return the harness, empty for a task with a benchmark of its own. Raises OSError."""
+    """Read the task's harness; empty for a task with a benchmark of its own. Raises OSError."""
     if task.sectioned:
         try:
             return split((task.folder / task.sectioned).read_bytes()).after.decode(errors="replace")

@@ -13,31 +13,31 @@ ALWAYS = (
     "sm_pct", "dram_pct", "l2_pct", "sectors_per_load", "sectors_per_store", "shared_conflict_pct", "occupancy_pct",
     "issue_pct", "hot_vector_pct", "hot_vector_bits", "cache_mpki", "loops_missed",
 )  # fmt: skip
-"""Beside what a finding looks at, as far as it was measured."""
+"""Counters that are always told, as far as they were measured, beside those that findings look at."""
 ELSEWHERE = frozenset(
     ("call_us", "event_us", "device_us", "roofline_pct", "gbs", "grid", "block_threads", "registers", "shared_bytes",
      "ptxas_registers", "waves", "limit_registers", "limit_shared", "limit_warps", "limit_blocks", "instructions",
      "shared_conflicts_load", "shared_conflicts_store", "local_requests", "tensor_instructions")
 )  # fmt: skip
-"""Said with the bottleneck, the cases, the launch, or by the finding that looks at them."""
+"""Counters that are told elsewhere: with the bottleneck, the cases, the launch, or by a finding."""
 STALLS = 2
-"""The largest, whether a rule looks at them or not."""
+"""How many of the largest stalls are told, whether a rule looks at them or not."""
 SPREAD = 0.5
-"""Cases that lie closer together than this share of the value are not told apart."""
+"""A range over the cases that is smaller than this share of the value is not told."""
 LAUNCHING_PCT = 5.0
-"""From this share of a call on, time on the device is told beside the time as launched."""
+"""If launching takes at least this share of a call, the time on the device is told, too."""
 MOST_CASES = 16
 MOST_FINDINGS = 4
 MOST_ACTIONS = 2
-"""Findings with what they saw, and with what to do about it; of others the rule's name tells."""
+"""How many findings are told with what they saw, and with what to do; of others only the rule's name is told."""
 MOST_ADVICE = 3
 LONGEST_ADVICE = 120
 LEAST_ADVICE_PCT = 5.0
-"""What promises less, of the time or of anything else, or gives no figure, is not worth its words."""
+"""Advice that promises less, of the time or of anything else, or gives no figure, is left out."""
 
 
 def cases(metrics: Mapping[str, float]) -> str:
-    """Return each case's time, and the share of its roofline that it reaches; empty where nothing was timed."""
+    """List each case's time and the share of its roofline that it reaches; empty where nothing was timed."""
     names = [case for metric, case in map(parted, metrics) if metric == "call_us" and case]
     told = [_case(metrics, case) for case in names[:MOST_CASES]]
     more = f"; and {len(names) - MOST_CASES} more" if len(names) > MOST_CASES else ""
@@ -53,7 +53,7 @@ def _case(metrics: Mapping[str, float], case: str) -> str:
 
 
 def launch(metrics: Mapping[str, float]) -> str:
-    """Return the launch of the case that takes longest, with what limits it; empty where nothing was counted."""
+    """Describe the launch of the case that takes longest, and what limits it; empty where nothing was counted."""
     times = {case: us for name, us in metrics.items() if parted(name)[0] == "call_us" and (case := parted(name)[1])}
     case = max(times, key=lambda name: times[name], default="")
     of = {name: metrics.get(of_case(name, case), metrics.get(name, math.nan)) for name in ELSEWHERE}
@@ -77,10 +77,11 @@ def findings(
     advice: Iterable[Advice] = (),
     first: Collection[str] = (),
 ) -> Iterator[str]:
-    """What fired, the severest first, and within a severity what has helped most before: what it saw, and what to do.
+    """Yield the findings, the most severe first, and of equal ones those whose skill has helped most before.
 
-    The rules that are to be told `first` come before all others.
-    A ✓ where the vendor's profiler says the same, with the share of the time that it expects to be saved, if it does.
+    The first few say what they saw, the very first also what to do; the rest are listed by their rules. Findings of the
+    rules in `first` come before all others. A ✓ marks those that the vendor's profiler confirms, with the share of the
+    time that it expects to be saved, if it gives one.
     """
     agreed: dict[str, float] = {}
     for piece in advice:
@@ -100,7 +101,7 @@ def findings(
 
 
 def _name(case: str) -> str:
-    """Return a case's name where a line begins: a benchmark of the task's own chooses it."""
+    """Return a case's name, made safe for the beginning of a line: a task with its own benchmark chooses it."""
     return plain(case, 60).replace("`", "'")
 
 
@@ -121,9 +122,10 @@ def counters(
     known: Mapping[str, Efficacy],
     first: Collection[str] = (),
 ) -> Iterator[str]:
-    """A line a group: a few that always tell, the largest stalls, and what the findings look at that are not told.
+    """Yield a line per group of counters: some that are always told, the largest stalls, and those of some findings.
 
-    What a told finding looks at stands in its own words. With the range over the cases where that is wide.
+    These are the findings that `findings` names only by their rule; the others give their own figures. The range over
+    the cases is added where it is wide.
     """
     stalls = {name: value for name, value in metrics.items() if name.startswith("stall_") and not parted(name)[1]}
     waits = [name for name in stalls if name not in ("stall_selected", "stall_not_selected")]
@@ -138,7 +140,7 @@ def counters(
 
 
 def _tells(name: str, metrics: Mapping[str, float]) -> bool:
-    """Return nothing of what there is none of, unless it is a share of a peak."""
+    """Return whether a counter is worth telling: not where it is zero, unless it is a share of a peak."""
     return metrics[name] != 0 or METRICS[name].unit == "% of peak"
 
 
@@ -151,9 +153,9 @@ def _told(name: str, unit: str, metrics: Mapping[str, float]) -> str:
 
 
 def advice(pieces: Iterable[Advice]) -> str:
-    """Return what the vendor's profiler says beyond the findings, the first sentence of each; empty if that is nothing.
+    """Return the first sentence of each piece of the profiler's advice that no finding covers; empty without any.
 
-    An estimate that is not of the time has no figure here: a model would take it for a gain.
+    An estimate that is not about the run time is told without its figure, which a model would take for a gain.
     """
     beyond = [piece for piece in pieces if not piece.agrees and (piece.speedup_pct or 0) >= LEAST_ADVICE_PCT]
     return fenced("\n".join(map(_piece, beyond[:MOST_ADVICE]))) if beyond else ""
@@ -165,7 +167,7 @@ def _piece(piece: Advice) -> str:
 
 
 def _saved(piece: Advice) -> float:
-    """Return the share of the time, in percent, that the vendor's profiler expects to be saved; 0 where it says no such."""
+    """Return the share of the time, in percent, that the vendor's profiler expects to be saved; 0 without one."""
     return (piece.speedup_pct or 0.0) if piece.scope == "global" else 0.0
 
 
@@ -176,7 +178,7 @@ def _sentence(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits, or all that stand before the point."""
+    """Format a number with three digits, or with all digits before the point."""
     if not math.isfinite(value):
         return "?"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

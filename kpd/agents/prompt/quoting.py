@@ -9,9 +9,10 @@ _TICKS = re.compile(r"`+")
 
 
 def fenced(text: str, info: str = "") -> str:
-    """Return `text` between two fences of backticks, longer than any run of them inside; not a character of it is changed.
+    """Put `text` between two fences of backticks, unchanged.
 
-    By CommonMark a fence is closed by one at least as long as the one that opened it: no line of `text` is.
+    By CommonMark a fence is closed only by one that is at least as long, so these are longer than any run of backticks
+    in `text`.
     """
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=0)
     fence = "`" * max(SHORTEST, longest + 1)
@@ -20,21 +21,21 @@ def fenced(text: str, info: str = "") -> str:
 
 
 def close_fences(text: str) -> str:
-    """Return `text` with the fence closed that it leaves open, if it does: what follows it is none of it."""
+    """Close the fence that `text` leaves open, if it does, so that what follows is not inside the block."""
     fence = open_fence(text)
     return f"{text}\n{fence}" if fence else text
 
 
 def quoted(text: str) -> str:
-    """Return `text` to the letter, each of its lines marked with `>`: none of them can pose as a heading or a fence.
+    """Mark each line of `text` with `>`, so that no line can pass for a heading or a fence.
 
-    Whatever a reader may take for the end of a line is one.
+    Every character that a reader may take for the end of a line ends one.
     """
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 def readable(text: str) -> str:
-    """Return `text` without what drives terminals or hides between letters; line ends and tabs stay."""
+    """Replace control and invisible characters of `text` by spaces; line ends and tabs stay."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(char if char in "\n\t" or char.isprintable() else " " for char in text)

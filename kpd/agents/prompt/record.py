@@ -23,7 +23,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class BlockSize:
-    """A block without its text."""
+    """The size of a block, without its text."""
 
     name: str
     place: Literal["system", "user"]
@@ -34,7 +34,7 @@ class BlockSize:
 
 @dataclass(frozen=True, slots=True)
 class PromptSummary:
-    """One prompt; `text` is empty where its text was not kept."""
+    """The sizes of one prompt; `text` names the file with its text, empty where the text was not kept."""
 
     purpose: Purpose
     tokens: int
@@ -51,9 +51,9 @@ class PromptRecord:
 
 
 def artefacts(home: Path, prompt: Prompt, purpose: Purpose, with_text: bool) -> dict[str, bytes]:
-    """Return what is kept of a prompt in its iteration's folder, by name: prompt.json, and its text if that is wanted.
+    """Return the files to keep of a prompt, by name: prompt.json, and the prompt's text if `with_text`.
 
-    Reads what `home` has of earlier ones. Raises OSError.
+    Reads what `home` has of earlier prompts. Raises OSError.
     """
     earlier = _earlier(home)
     name = f"prompt_{len(earlier) + 1}.md" if earlier else "prompt.md"
@@ -63,7 +63,7 @@ def artefacts(home: Path, prompt: Prompt, purpose: Purpose, with_text: bool) -> 
 
 
 def _earlier(home: Path) -> tuple[PromptSummary, ...]:
-    with suppress(FileNotFoundError, CodecError):  # a record that was spoilt is begun anew
+    with suppress(FileNotFoundError, CodecError):  # a damaged record is begun again
         return decode((home / RECORD).read_bytes(), PromptRecord).prompts
     return ()
 

@@ -1,16 +1,16 @@
-"""Chooses the skills that a prompt shows in full, and their order: shown ones stay, so that the cache holds them.
+"""Chooses the skills that a prompt shows in full, and their order, so that those shown before stay in the cache.
 
-The service caches a beginning: one body that comes, goes or moves makes all that follows it be written anew. Findings
-change when a candidate is accepted, and then much at once. So bodies stand in the order in which the run first showed
-them; a new one goes to the end; one whose rule no longer fires stays as long as there is room, for then it costs a
-tenth. When the severest finding would go without for that, all go that no longer fire, for with the first of them the
-beginning is lost anyway; then, from the end, what still is too much.
+The service caches the beginning of a prompt: a body that comes, goes or moves makes it write everything after it again.
+Findings change when a candidate is accepted, and then many at once. So bodies stay in the order in which the run first
+showed them. A new one goes to the end. One whose rule no longer fires stays as long as there is room, because from the
+cache it costs a tenth. When the most severe finding would have no room for its body, all bodies whose rules no longer
+fire go, since with the first of them the cached rest is lost anyway; then, from the end, what is still too much.
 
-A finding of low severity is a symptom: its line says all. Its body is shown where nothing worse has fired.
+A finding of low severity is a symptom: its line says enough, and its body is shown only where nothing worse has fired.
 
-What the operator has pinned stands before all of these, whether it fires or not, and however little room that leaves.
+Pinned skills stand before all of these, whether they fire or not, and however little room that leaves.
 
-The set follows from the run alone, so a restarted daemon shows the same. Efficacy takes no part in it: that changes
+The set follows from the run alone, so a restarted daemon shows the same. Efficacy has no influence, because it changes
 while other runs go on. It orders the findings in the user's turn.
 """
 
@@ -23,22 +23,22 @@ from kpd.profile.catalogue import rules as known_rules
 
 MOST = 5
 ROOM = 1500
-"""Bodies in a prompt, and tokens for all of them, whatever else is in it."""
+"""The most bodies in a prompt, and the most tokens of all bodies together."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownSkills:
-    """`early` are the skills that stand before the source, since they were shown when it was; `late` came after it."""
+    """The skills shown in full: `early` ones were shown before the source and stand before it, `late` ones after it."""
 
     early: tuple[str, ...]
     late: tuple[str, ...]
 
 
 def shown_skills(run: Run, number: int, fired: Sequence[str], sizes: Mapping[str, int], anew: int) -> ShownSkills:
-    """Return the skills that iteration `number` is shown in full, when these rules fired on what it starts from.
+    """Choose the skills that iteration `number` is shown in full, given the rules that `fired` on its parent.
 
-    `sizes` are those of the bodies there are, in tokens; iteration `anew` was the first to be shown the source as it
-    stands in the prompt.
+    `sizes` are the tokens of the bodies that exist. Iteration `anew` was the first to be shown the source as it stands
+    in the prompt.
     """
     first = tuple(rule for rule in pinned(run) if rule in sizes)
     others = {skill: size for skill, size in sizes.items() if skill not in first}
@@ -55,9 +55,10 @@ def shown_skills(run: Run, number: int, fired: Sequence[str], sizes: Mapping[str
 def following(
     before: Sequence[str], wanted: Sequence[str], sizes: Mapping[str, int], room: int, most: int = MOST
 ) -> tuple[str, ...]:
-    """Return the bodies of a question whose findings want these, the severest first, after one that showed those `before`.
+    """Return the bodies of a question, given those of the question `before` it.
 
-    The first that is wanted is among them, even if it alone takes more than the room.
+    `wanted` are the skills of its findings, the most severe first. The first of them is always shown, even if it alone
+    takes more than the room.
     """
 
     def fit(skills: Iterable[str]) -> bool:
@@ -84,7 +85,7 @@ def wanted(rules: Iterable[str], have: Iterable[str]) -> tuple[str, ...]:
 
 
 def _earlier(run: Run, number: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The same agent's earlier iterations, in order, with the rules that fired on what they started from."""
+    """Yield the same agent's earlier iterations, in order, with the rules that fired on what they started from."""
     now = run.iteration(number)
     for iteration in run.iterations:
         parent = run.iteration(iteration.parent)

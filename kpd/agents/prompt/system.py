@@ -1,9 +1,9 @@
 """Builds the system prompt: what stays the same in a run, the skills it needs, and the source.
 
 The source stands here and not in the user's turn, because it changes only when a candidate is accepted, and is shown
-anew only when that changed much of it: all attempts and repairs in between read it from the cache. Shown anew, it
-stands after the bodies of skills, so that these are read from there still; bodies that are needed later come after it.
-Last comes what this run has tried: it only ever grows, by a block an iteration.
+again only when that changed much of it: all attempts and repairs in between read it from the cache. When it is shown
+again, it stands after the bodies of skills, so that these are still read from the cache; bodies that are needed later
+come after it. Last comes what this run has tried, which only grows, by one block per iteration.
 """
 
 import textwrap
@@ -26,12 +26,15 @@ from kpd.workspace.paths import inside
 LONGEST_BODY = 2000
 LONGEST_FILE = 16_000
 SHORTEST_SIGNAL, LONGEST_SIGNAL = 12, 48
-"""Characters of a skill's body, of a file that the task shows beside the editable ones, of a line of the catalogue."""
+"""Characters: of a skill's body, of a file that the task shows beside the editable ones, of a line of the catalogue."""
 FIXES = SECTIONS[1]
 
 
 def stretches(context: Context, known: Background, files: Anchored) -> tuple[tuple[PromptBlock, ...], ...]:
-    """In the order of how long they stay the same; see `blocks.Prompt`. Raises OSError, Outside."""
+    """Build the stretches of the system prompt, those that stay the same longest first; see `blocks.Prompt`.
+
+    Raises OSError, OutsideFolder.
+    """
     first = pinned(context.run)
     texts = {id: _body(skill, id in first) for id, skill in known.skills.by_id.items()}
     sizes = {id: block.tokens for id, block in texts.items()}
@@ -51,7 +54,7 @@ def stretches(context: Context, known: Background, files: Anchored) -> tuple[tup
 
 
 def of_run(context: Context, known: Background) -> Iterator[PromptBlock]:
-    """The same in every question of a run, until a person edits a skill or a note."""
+    """Yield the blocks that are the same in every question of a run, until a person edits a skill or a note."""
     kind = machine.kind_of(context.arch)
     yield PromptBlock("role", ground_rules.role(context.task, context.run, kind))
     yield PromptBlock("work", ground_rules.work(kind))
@@ -70,7 +73,7 @@ def of_run(context: Context, known: Background) -> Iterator[PromptBlock]:
 
 
 def _besides(known: Background) -> Iterator[PromptBlock]:
-    """What goes with the findings and with the incumbent's code: it may change with each of them."""
+    """Yield the blocks that belong to the findings and to the incumbent's code, and may change with each of them."""
     if known.patterns.strip():
         text = f"## What helped against such findings in other tasks\n{fenced(readable(known.patterns))}"
         yield PromptBlock("patterns", text, short="")
@@ -80,7 +83,7 @@ def _besides(known: Background) -> Iterator[PromptBlock]:
 
 
 def source(path: str, data: bytes) -> str:
-    """Return a file, whole."""
+    """Return a whole file between fences."""
     return fenced(data.decode(errors="replace"), syntax_of(path).name)
 
 
@@ -112,7 +115,7 @@ def _built(context: Context) -> Iterator[str]:
 
 
 def _least(context: Context) -> Iterator[str]:
-    """What one call must move and compute, as the task counts it for its roofline."""
+    """Yield what one call must move and compute, as the task counts it for its roofline."""
     sides = ((context.task.roofline.bytes, "bytes"), (context.task.roofline.flops, "operations"))
     least = [f"{side.text} {unit}" for side, unit in sides if side is not None and side.text.strip() != "0"]
     if least:
@@ -126,16 +129,17 @@ def _notes(known: Background) -> Iterator[str]:
 
 
 def _signal(line: str) -> str:
-    """Return a line of the catalogue: its first clause. The name says the rest."""
+    """Shorten a line of the catalogue to its first clause. The rule's name says the rest."""
     id, _, signal = line.rstrip(".").partition(": ")
     clause = next((signal[:at] for at, char in enumerate(signal) if char in ",:;" and at >= SHORTEST_SIGNAL), signal)
     return f"{id}: {textwrap.shorten(clause, LONGEST_SIGNAL, placeholder=' …')}"
 
 
 def _body(skill: Skill, pinned: bool) -> PromptBlock:
-    """Return what helps and what does not; what causes it the evidence and the source show. Where it is from is for people.
+    """Return the part of a skill that says what helps and what does not.
 
-    What is pinned stays, however short the prompt must be.
+    Causes are left out, because the findings and the source show them, and so are the sources, which are for people. A
+    pinned skill stays, however short the prompt must be.
     """
     lines = skill.body[skill.body.index(FIXES) :].splitlines()
     body = "\n".join(line for line in lines if line and not line.startswith("Sources:"))
@@ -145,7 +149,7 @@ def _body(skill: Skill, pinned: bool) -> PromptBlock:
 
 
 def _items(body: str) -> str:
-    """As many whole items of a body as LONGEST_BODY takes; of one that begins with a longer one, whole lines."""
+    """Cut a body to as many whole items as fit LONGEST_BODY; if not even one fits, to whole lines."""
     if len(body) <= LONGEST_BODY:
         return body
     whole = body[: max(body.rfind("\n- ", 0, LONGEST_BODY), 0)].removesuffix(f"\n{SECTIONS[2]}")

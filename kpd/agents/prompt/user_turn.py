@@ -14,11 +14,11 @@ from kpd.text.foreign import plain
 
 LONGEST_LOG = 4000
 SHORT_LOG = 1500
-"""Characters of what a tool has said, and of that when the prompt has to be shorter."""
+"""Characters of a tool's output, usually and when the prompt has to be shorter."""
 
 
 def proposing(context: Context, known: Background, shown: Anchored) -> Iterator[PromptBlock]:
-    """For the next candidate: what holds the incumbent back, what was tried, what the operator wants."""
+    """Yield the blocks for the next candidate: what limits the incumbent, what was tried, what the operator wants."""
     first = pinned(context.run)
     yield PromptBlock("bottleneck", "\n".join(_standing(context)))
     if shown.lines:
@@ -41,7 +41,7 @@ def proposing(context: Context, known: Background, shown: Anchored) -> Iterator[
 
 
 def repairing(context: Context, failure: Failure, shown: Anchored) -> Iterator[PromptBlock]:
-    """For a candidate that failed: what it was meant to do, what went wrong, and its files."""
+    """Yield the blocks for a candidate that failed: its aim, what went wrong, and its files."""
     now = context.run.iteration(context.number)
     memo = f"\nIts memo:\n{fenced(plain(now.memo, 400))}" if now is not None and now.memo else ""
     yield PromptBlock("failure", f"## Your candidate failed: {failure.step}\n{_reason(failure)}{memo}")
@@ -59,7 +59,7 @@ def repairing(context: Context, failure: Failure, shown: Anchored) -> Iterator[P
 
 
 def _candidate(context: Context, failure: Failure, shown: Anchored) -> Iterator[str]:
-    """Its files: by their lines where these are few, else whole."""
+    """Yield the candidate's files: only the changed lines where these are few, else the whole file."""
     incumbent = yours(context.task, context.incumbent)
     for path, data in sorted(yours(context.task, failure.files).items()):
         lines = differing(shown.files[path], data) if path in shown.files else None
@@ -97,7 +97,7 @@ def _reason(failure: Failure) -> str:
 
 
 def _steering(context: Context) -> Iterator[PromptBlock]:
-    """To the letter: what the operator writes is meant for the model."""
+    """Yield the operator's notes, word for word: they are meant for the model."""
     if context.steering:
         notes = "\n\n".join(quoted(note.text) for note in context.steering)
         yield PromptBlock("steering", f"## From the operator\nThis comes before all else but correctness:\n{notes}")

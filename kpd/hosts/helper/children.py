@@ -1,4 +1,4 @@
-"""Spawns, waits for and kills a supervisor's child processes, without missing a signal."""
+"""Starts, waits for and kills a supervisor's child processes, without missing a signal."""
 
 import contextlib
 import os
@@ -25,20 +25,20 @@ DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # options of Linux's prctl
 
 
 class Children:
-    """The processes that this one has spawned, and on Linux all that they leave behind, even in sessions of their own.
+    """The processes that this one has started, and on Linux all their orphans, even in sessions of their own.
 
-    Nobody else may wait for a child: `reap` takes the end of every one.
+    Nothing else may wait for a child: `reap` collects every status.
     """
 
     def __init__(self) -> None:
         self.statuses = {}  # type: dict[int, int | None]
-        self.none = False  # whether there is not a single child, as far as `reap` has seen
+        self.none = False  # whether `reap` has found that there is no child at all
         self.asked = False  # whether a TERM has asked for the job's end
         self.adopts = prctl(ADOPT_ORPHANS, 1)
         self.wake = -1
 
     def listen(self) -> None:
-        """A child's end or a TERM wakes `nap` from now on; what a terminal sends is ignored."""
+        """Let a child's end or a SIGTERM wake `nap` from now on, and ignore the signals of terminals."""
         self.wake, wake = os.pipe()
         os.set_blocking(self.wake, False)
         os.set_blocking(wake, False)
@@ -53,9 +53,9 @@ class Children:
         self.asked = True
 
     def spawn(self, become: "Callable[[], None]") -> int:
-        """Start a child whose life is `become`: that replaces the process, or ends it.
+        """Fork a child that calls `become`, which must replace the process or end it; return its pid.
 
-        On Linux it is killed when its parent dies, so that none can begin its work after that.
+        On Linux the child is killed when its parent dies, so that none begins its work after that.
         """
         parent = os.getpid()
         signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
@@ -65,7 +65,7 @@ class Children:
                 try:
                     prctl(DIE_WITH_PARENT, signal.SIGKILL)
                     if os.getppid() != parent:
-                        os._exit(126)  # it was quicker
+                        os._exit(126)  # the parent ended first
                     signal.set_wakeup_fd(-1)
                     # Python ignores some signals, and an ignored signal stays ignored across exec.
                     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT, *HELD_BACK):
@@ -80,7 +80,7 @@ class Children:
         return pid
 
     def status(self, pid: int) -> "int | None":
-        """Return how a spawned child ended, as `os.waitpid` says it; None while it runs."""
+        """Return how a started child ended, as `os.waitpid` gives it; None while it runs."""
         self.reap()
         return self.statuses[pid]
 
@@ -98,7 +98,7 @@ class Children:
                 self.statuses[child] = status
 
     def nap(self, seconds: float) -> None:
-        """Sleeps until a child ends, a signal comes or the time is over."""
+        """Sleep until a child ends, a signal comes or the time is over."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.wake, selectors.EVENT_READ)
             selector.select(min(seconds, 3600.0))
@@ -106,12 +106,12 @@ class Children:
             os.read(self.wake, 4096)
 
     def end(self, group: int) -> None:
-        """TERM, and KILL half a second later, to a group and to every other child that there is."""
+        """Send SIGTERM, and half a second later SIGKILL, to a group and to every other child."""
         for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, STUCK)):
             deadline = time.monotonic() + patience
             told = False
             while self.any(group) and time.monotonic() < deadline:
-                if not told or number == signal.SIGKILL:  # the end of one process may bring us new orphans
+                if not told or number == signal.SIGKILL:  # the end of one process may give us its orphans
                     self.tell(group, number)
                     told = True
                 self.nap(0.01)
@@ -132,25 +132,25 @@ class Children:
         if self.adopts:
             for child in own_children():
                 with contextlib.suppress(OSError):
-                    if os.getpgid(child) != group:  # the others have it: a script's trap is to run once
+                    if os.getpgid(child) != group:  # the group has had the signal: a script's trap must run only once
                         os.kill(child, number)
 
 
 def drop_inherited(kept: "Container[int]") -> None:
-    """Let go, in a forked process, of all that it was forked with but the standard streams and these."""
+    """Close all descriptors of a forked process except the standard streams and those in `kept`."""
     for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
         if descriptor > 2 and descriptor not in kept:
-            with contextlib.suppress(OSError):  # the listing's own is gone by now
+            with contextlib.suppress(OSError):  # the listing's own descriptor is closed by now
                 os.close(descriptor)
 
 
 def prctl(option: int, value: int) -> bool:
-    """Return a setting of this process; whether the system has it."""
+    """Set an option of this process with Linux's prctl; return whether that worked."""
     return LIBC is not None and bool(LIBC.prctl(option, value, 0, 0, 0) == 0)
 
 
 def fail(status: int) -> None:
-    """End a forked process whatever happens: it must never go on as a second one of what it was forked from."""
+    """End a forked process whatever happens: it must never continue as a second copy of its parent."""
     try:
         traceback.print_exc()
     finally:

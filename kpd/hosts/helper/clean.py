@@ -1,7 +1,7 @@
 """Deletes finished jobs and the least recently used content, in a process of its own.
 
-A file system can be slow, and the helper has to answer meanwhile. So what is removed is looked at again right before:
-requests that are served in between use things, and start jobs.
+A file system can be slow, and the helper has to answer meanwhile. Requests that are served in between use content and
+start jobs, so each item is checked again right before it is removed.
 """
 
 import collections
@@ -23,14 +23,17 @@ from kpd.hosts.helper.jobs import Jobs
 from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.wire import Header
 
-MARGIN = 3600.0  # seconds before a job's start in which the content that it uses was staged, at most
+MARGIN = 3600.0  # seconds: a job's content was staged at most so long before its start
 NICE = 19
-REPLY = 4096  # bytes of the cleaner's one word, so that it comes in one piece
-LONGEST = 300  # characters of what went wrong
+REPLY = 4096  # the most bytes of the cleaner's answer, so that it comes in one piece
+LONGEST = 300  # characters of an error message
 
 
 class Limits(NamedTuple):
-    """One request: what was last used before that time goes, and the oldest of the rest while there are more bytes."""
+    """The limits of one request to clean: items last used before `before` (a Unix time) are removed.
+
+    Of the rest the oldest are removed while there are more than `keep_bytes`, which None turns off.
+    """
 
     request: int
     before: float
@@ -45,7 +48,7 @@ class StoredItem(NamedTuple):
 
 
 class Cleaner:
-    """Has one child at a time clean, and answers when it has ended."""
+    """The cleaning of a host by one child at a time. A request is answered when its child has ended."""
 
     def __init__(self, jobs: Jobs) -> None:
         self.wire = jobs.wire
@@ -81,10 +84,10 @@ class Cleaner:
 
 
 def become(store: ContentStore, limits: Limits, parent: int, writing: int) -> None:
-    """The child: it has nothing of the helper's but the pipe to say how it went, and ends with it."""
+    """Clean in the forked child, which keeps nothing of the helper's but the pipe for its answer, and ends with it."""
     prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
-        os._exit(1)  # it was quicker
+        os._exit(1)  # the parent ended first
     for standard in (1, 2):
         os.dup2(0, standard)
     drop_inherited([writing])
@@ -94,7 +97,7 @@ def become(store: ContentStore, limits: Limits, parent: int, writing: int) -> No
 
 
 def outcome(store: ContentStore, limits: Limits) -> Header:
-    """Cleans; the answer, but for its id."""
+    """Clean, and return the answer to the request, without its id."""
     try:
         Cleaning(store).clean(limits.before, limits.keep_bytes)
     except Exception as err:  # noqa: BLE001 - whatever it is, who asked is told
@@ -104,14 +107,14 @@ def outcome(store: ContentStore, limits: Limits) -> Header:
 
 
 class Cleaning:
-    """Removes what is old, and the oldest of the rest until it fits; never what a running job may be using."""
+    """A removal of what is old, and of the oldest of the rest until it fits. Spares what a running job may use."""
 
     def __init__(self, store: ContentStore) -> None:
         self.store = store
         self.jobs = store.root / "jobs"
         self.looked = set()  # type: set[tuple[str, int]]
         self.running = set()  # type: set[str]
-        self.since = float("inf")  # when the first of the jobs that run was started; with none, later than anything
+        self.since = float("inf")  # when the first of the running jobs was started; infinite without any
         self.look()
 
     def clean(self, before: float, keep_bytes: "int | None") -> None:
@@ -127,7 +130,10 @@ class Cleaning:
                     taken -= size
 
     def look(self) -> None:
-        """Find which jobs run that were not there the last time. One that has ended may be used still."""
+        """Find which of the jobs that are new since the last look run.
+
+        A job that has ended since then still counts as running.
+        """
         with os.scandir(str(self.jobs)) as found:
             new = {(entry.name, entry.inode()) for entry in found} - self.looked
         for name, inode in new:
@@ -139,10 +145,10 @@ class Cleaning:
             self.looked.add((name, inode))
 
     def unused(self, kind: str) -> "list[StoredItem]":
-        """Return what no job that runs may be using."""
+        """List the items of this kind that no running job may be using."""
         entries = []
         for path in (self.store.root / kind).iterdir():
-            with contextlib.suppress(FileNotFoundError):  # a request has taken it away meanwhile
+            with contextlib.suppress(FileNotFoundError):  # a request has removed it meanwhile
                 entries.append(StoredItem(path.lstat().st_mtime, path))
         return [entry for entry in entries if self.is_unused(entry)]
 
@@ -152,7 +158,10 @@ class Cleaning:
         return entry.used < self.since - MARGIN
 
     def discard(self, entry: StoredItem) -> bool:
-        """Return whether it is gone. What cannot be removed, such as a file that a job made as root, stops nothing else."""
+        """Remove an item if it is still unused, and return whether it is gone.
+
+        An item that cannot be removed, such as a file that a job made as root, does not stop the cleaning.
+        """
         try:
             self.look()
             found = entry.path.lstat()
@@ -169,22 +178,25 @@ class Cleaning:
         return True
 
     def set_aside(self, folder: Path) -> None:
-        """Remove a folder all at once for those who look at it: half a tree would be taken for a damaged one."""
+        """Remove a folder, renamed to a fresh path first, so that nobody sees half of it.
+
+        Half a tree would be taken for a damaged one.
+        """
         gone = self.store.fresh()
-        folder.chmod(0o700)  # one that may not be written to cannot be moved either
+        folder.chmod(0o700)  # a read-only folder cannot be moved either
         folder.rename(gone)
         remove(gone)
 
 
 def started(job: Path) -> float:
-    """Return when a job was; earlier than anything if it has removed what says so."""
+    """Return when a job was started, as a Unix time; -inf if it has removed the file that shows it."""
     with contextlib.suppress(OSError):
         return (job / "cmd").lstat().st_mtime
     return float("-inf")
 
 
 def size_of(path: Path) -> int:
-    """Return bytes on disk."""
+    """Count the bytes on disk below a path."""
     size = blocks(path)
     for at, folders, files in os.walk(str(path)):
         size += sum(blocks(Path(at, name)) for name in folders + files)
@@ -192,6 +204,6 @@ def size_of(path: Path) -> int:
 
 
 def blocks(path: Path) -> int:
-    with contextlib.suppress(FileNotFoundError):  # a job that runs removes its files as it likes
+    with contextlib.suppress(FileNotFoundError):  # a running job may remove its files at any time
         return path.lstat().st_blocks * 512
     return 0

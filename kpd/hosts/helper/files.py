@@ -21,7 +21,10 @@ class RequestRefused(Exception):
 
 
 def trouble(err: Exception) -> "dict[str, str]":
-    """Return what a request is answered that has come to this: the kind, and a message; what nobody foresaw says where."""
+    """Return the error reply for an exception of a request: its kind and a message.
+
+    For an exception that is not expected, the message says where it was raised.
+    """
     if isinstance(err, RequestRefused):
         return {"kind": err.kind, "message": err.message}
     if isinstance(err, OSError):
@@ -33,7 +36,7 @@ def trouble(err: Exception) -> "dict[str, str]":
 
 
 def is_job(name: str) -> bool:
-    """Return whether this can be a job's id. None begins with a dot, so none is `.` or `..`."""
+    """Return whether `name` can be a job's id. No id begins with a dot, so none is `.` or `..`."""
     return re.match(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}\Z", name) is not None
 
 
@@ -50,7 +53,7 @@ def check_sha(sha: str) -> str:
 
 
 def check_relative(name: str) -> str:
-    """Return a path below the folder it will be joined to, spelled plainly; anything else is refused."""
+    """Return `name` if it is a plain path relative to a folder. Raises RequestRefused for anything else."""
     with contextlib.suppress(UnicodeEncodeError):  # the host's locale cannot write it
         if b"\0" not in os.fsencode(name) and not any(part in ("", ".", "..") for part in name.split("/")):
             return name
@@ -58,14 +61,14 @@ def check_relative(name: str) -> str:
 
 
 def write_new(path: Path, data: bytes, mode: int) -> None:
-    """Write a file that does not exist yet."""
+    """Write a file that does not exist yet. Raises OSError, FileExistsError if it does."""
     descriptor = os.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder whole, read-only parts included. One that is gone already is fine; a link is only unlinked."""
+    """Remove a whole folder, read-only parts included. A missing folder is no error; a link itself is removed."""
     with contextlib.suppress(FileNotFoundError):
         if folder.is_symlink():
             folder.unlink()

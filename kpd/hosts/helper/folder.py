@@ -14,11 +14,11 @@ from kpd.hosts.helper.supervisor import RESERVED, SPARE, JobOrder, Supervisor
 from kpd.hosts.helper.wire import Header
 
 STREAMS = ("stdout", "stderr")
-NOTES = "notes"  # what the supervisor has to say, as JSON lines; only with a lease
+NOTES = "notes"  # what the supervisor reports, as JSON lines; only with a lease
 
 
 class RunningJob:
-    """A job whose supervisor lives: the FIFO that says when it ends, and who waits for that."""
+    """A job whose supervisor lives: the FIFO that shows its end, and the requests to kill it that wait for that."""
 
     def __init__(self, alive: int, supervisor: "int | None") -> None:
         self.alive = alive
@@ -26,7 +26,7 @@ class RunningJob:
         self.killers = []  # type: list[int]
 
     def ended(self) -> bool:
-        """Return whether the FIFO's writer is gone. A job that writes into it itself fools nobody."""
+        """Return whether the FIFO's writer is gone. Bytes that a job writes into the FIFO are ignored."""
         try:
             return not os.read(self.alive, 1 << 16)
         except BlockingIOError:
@@ -34,7 +34,7 @@ class RunningJob:
 
 
 def find_running(folder: Path) -> "RunningJob | None":
-    """Return a job that an earlier helper started, or None when no supervisor holds the other end of its FIFO."""
+    """Find a job that an earlier helper started; None when no supervisor holds the other end of its FIFO."""
     try:
         alive = os.open(str(folder / "alive"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
@@ -47,7 +47,7 @@ def find_running(folder: Path) -> "RunningJob | None":
 
 
 def start(folder: Path, new: Path, order: JobOrder) -> "RunningJob | None":
-    """Start a job, its folder prepared at `new`; None when another helper was first to take the id."""
+    """Start a job, after its folder is prepared at `new`; return None when another helper has taken the id first."""
     with contextlib.ExitStack() as cleanup:
         new.mkdir()
         cleanup.callback(remove, new)
@@ -85,9 +85,12 @@ def start(folder: Path, new: Path, order: JobOrder) -> "RunningJob | None":
 
 
 def let_go(folder: Path, gone: Path) -> None:
-    """Remove a job that does not run, by way of a fresh path: nobody may take a half-removed folder for a job."""
+    """Remove a job that does not run.
+
+    It is renamed to the fresh path `gone` first, so that nobody takes a half-removed folder for a job.
+    """
     if not (folder / "rc").exists():
-        end_marked(folder)  # later nobody could tell whose they are
+        end_marked(folder)  # without the folder, nobody could tell which job they belong to
     folder.rename(gone)
     remove(gone)
 
@@ -102,12 +105,15 @@ def close_all(descriptors: "list[int]") -> None:
 
 
 def base_environment() -> "dict[str, str]":
-    """Return what every command on the host sees."""
+    """Return the environment that every command on the host gets."""
     return {"PATH": os.environ.get("PATH") or os.defpath, "HOME": str(Path("~").expanduser()), "LANG": "C"}
 
 
 def environment(folder: Path, extra: "dict[str, str]") -> "dict[str, str]":
-    """Return all that a job sees: never what the helper, or the daemon that started it, has in its own."""
+    """Return the whole environment of a job. It has nothing of the helper's or the daemon's own.
+
+    Raises RequestRefused for a variable that cannot be set.
+    """
     env = dict(base_environment(), TMPDIR=str(folder), **{MARK: str(folder)})
     for name, value in extra.items():
         try:
@@ -120,15 +126,22 @@ def environment(folder: Path, extra: "dict[str, str]") -> "dict[str, str]":
 
 
 def supervisor_of(folder: Path) -> int:
-    """Return the pid of a running job's supervisor, which has noted it beside the job's group."""
+    """Read the pid of a running job's supervisor, which is noted beside the job's process group.
+
+    Raises RequestRefused where it is not there.
+    """
     try:
         return int((folder / "pgid").read_text().split()[1])
     except (OSError, ValueError, IndexError) as err:
-        raise RequestRefused("host", f"job {folder.name} does not say who supervises it") from err
+        raise RequestRefused("host", f"job {folder.name} has no record of its supervisor") from err
 
 
 def outcome(folder: Path) -> Header:
-    """Return how a job that no longer runs ended. One without an rc is lost: its supervisor was killed, or the host fell."""
+    """Read how a job that no longer runs ended.
+
+    A job without an `rc` is lost: its supervisor was killed, or the host crashed. What is left of its processes is
+    killed.
+    """
     try:
         with (folder / "rc").open("rb") as file:
             end = json.loads(file.read(RESERVED).decode())

@@ -13,7 +13,10 @@ OUTBOX = 1 << 20  # output is read from its file only while less than this waits
 
 
 class Follower:
-    """One request's reading of a job's output, from these offsets on (or from KEPT bytes before the last)."""
+    """The reading of a job's output for one request, from these offsets on.
+
+    Of a longer stream it reads only the last KEPT bytes.
+    """
 
     def __init__(self, request: int, folder: Path, cached: bool, offsets: "dict[str, int]") -> None:
         self.request = request
@@ -25,7 +28,7 @@ class Follower:
         for name in (NOTES, *STREAMS):
             self.offsets[name] = int(offsets.get(name, 0))
             if self.offsets[name] < 0:
-                raise RequestRefused("refused", "an offset is not negative")
+                raise RequestRefused("refused", "an offset must not be negative")
         with contextlib.ExitStack() as failed:
             failed.callback(self.close)
             for name in (NOTES, *STREAMS):
@@ -37,7 +40,7 @@ class Follower:
             failed.pop_all()
 
     def pump(self, wire: Wire) -> "tuple[bool, bool]":
-        """Send what there is, as far as the pipe takes it: (something was sent, nothing is left)."""
+        """Send what output there is, as far as the pipe takes it; return (something was sent, nothing is left)."""
         moved = False
         for name, file in self.files.items():
             size = os.fstat(file).st_size
@@ -47,7 +50,7 @@ class Follower:
                     return moved, False
                 data = os.pread(file, CHUNK, self.offsets[name])
                 if not data:
-                    break  # the job has cut its own output short
+                    break  # the job has truncated its own output
                 wire.send({"id": self.request, "stream": name, "offset": self.offsets[name]}, data)
                 self.offsets[name] += len(data)
                 moved = True

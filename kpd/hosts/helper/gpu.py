@@ -9,10 +9,10 @@ from kpd.hosts.helper.children import Children
 from kpd.hosts.helper.processes import descends, deserted, exists, folder_of, kill
 from kpd.hosts.helper.smi import PROGRAM, Processes, SmiQuery, Unwatched, find
 
-GLANCE = 0.1  # seconds between looks at whether it has answered
+GLANCE = 0.1  # seconds between checks whether nvidia-smi has answered
 WAIT = 1.0  # seconds from one answer to the next question, while others are waited for …
 PACE = 2.0  # … and while the script runs …
-SOON = 0.2  # … at once almost, when it has written something: that is believed only after a look, and waited for
+SOON = 0.2  # … or sooner, when the script has written something: kpd uses that only after a look at the GPU
 FOREVER = 3600.0
 LISTED = 20  # processes in a note
 
@@ -22,9 +22,10 @@ def listed(processes: Processes) -> "list[dict[str, int | str]]":
 
 
 class GpuWatch:
-    """Keeps a GPU to one job. Its own processes, and those that may stay by their name, do not count.
+    """A watch over a GPU that should have one job only.
 
-    When nvidia-smi cannot say who computes, a note says why, and the job goes on without.
+    The job's own processes do not count, nor those whose names are tolerated. When nvidia-smi cannot list the
+    processes, a note says why, and the job goes on unwatched.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class GpuWatch:
         self.note(unwatched=reason)
 
     def await_clear(self) -> bool:
-        """Until nobody else computes on the device; False when the job's end was asked for."""
+        """Wait until nobody else computes on the device; return False when the job was asked to end."""
         told, killed = None, set()  # type: Processes | None, set[int]
         while self.program and not self.children.asked:
             found = self.poll()
@@ -84,7 +85,7 @@ class GpuWatch:
         return not self.children.asked
 
     def step(self) -> float:
-        """Return what there is to do while the script runs; in how many seconds there is more."""
+        """Do what is due while the script runs, and return in how many seconds to call this again."""
         now = time.monotonic()
         if not self.program:
             return FOREVER
@@ -98,7 +99,7 @@ class GpuWatch:
         return GLANCE
 
     def finish(self) -> None:
-        """When the script has ended by itself: the look that is under way, and a last one."""
+        """Complete the query that is under way and make a last one, after the script has ended by itself."""
         for _ in range(1 if self.look is None else 2):
             while self.program and not self.children.asked:
                 found = self.poll()
@@ -108,13 +109,13 @@ class GpuWatch:
                 self.children.nap(GLANCE)
 
     def drop(self) -> None:
-        """End the look that is under way, if one is."""
+        """End the query that is under way, if there is one."""
         if self.look is not None:
             self.look.close()
             self.look = None
 
     def poll(self) -> "Processes | None":
-        """Return a look's answer, if it is there; begins a look if none is under way."""
+        """Return the query's answer, None if it is not there yet; begin a query if none is under way."""
         try:
             if self.look is None:
                 self.size = os.fstat(self.output).st_size
@@ -129,11 +130,11 @@ class GpuWatch:
         return found
 
     def judge(self, found: Processes) -> None:
-        """Notes who else computes while the script runs, and between which sizes of its output they came."""
+        """Note who else computes while the script runs, and between which sizes of its output they appeared."""
         others, left, _ = self.sort(found)
         others.update(left)
         if not self.own and any(not exists(pid) for pid in others):
-            # They may well be the job's own: nvidia-smi counts processes otherwise than this container does.
+            # They may be the job's own: nvidia-smi may number processes differently from this container.
             self.give_up(f"{PROGRAM} names processes that this container cannot see")
             others = {pid: name for pid, name in others.items() if exists(pid)}
         if others:
@@ -144,7 +145,10 @@ class GpuWatch:
             self.note(clear=self.size)
 
     def sort(self, found: Processes) -> "tuple[Processes, Processes, bool]":
-        """Processes of others, and what dead jobs have left; and whether one may be gone that is listed still."""
+        """Split the processes on the GPU: those of others, those that dead jobs have left, and whether one is unsure.
+
+        Unsure is a process that is still listed but may be gone.
+        """
         others, left, unsure = {}, {}, False
         strange, self.strange = self.strange, {}
         for pid, name in found.items():
@@ -166,6 +170,6 @@ class GpuWatch:
         return others, left, unsure
 
     def taint(self) -> str:
-        """Return who else was seen computing while the script ran, in words; empty if nobody was."""
+        """Describe who else was seen computing while the script ran; empty if nobody was."""
         words = [f"{self.seen[pid]} ({pid})" for pid in sorted(self.seen)[:LISTED]]
         return f"foreign processes on the GPU: {', '.join(words)}" if words else ""

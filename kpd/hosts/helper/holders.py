@@ -12,15 +12,16 @@ MOST = 256  # devices, and processes, of one question
 
 
 class Holders:
-    """Answers for the folder of locks that this helper's jobs use."""
+    """The lease holders of the devices whose locks lie in the folder `leases`, and the owners of processes."""
 
     def __init__(self, leases: Path) -> None:
         self.leases = leases
 
     def op_holders(self, request: int, body: bytes, devices: "list[str]", pids: "list[int]") -> Header:
-        """Return `leases` by device: who holds it, an empty holder and pid 0 for nobody, or why that cannot be told.
+        """Return `leases` by device: who holds it, an empty holder and pid 0 for nobody, or why that is unknown.
 
-        `owners` by pid: "kpd" for a process of this user's jobs, "other", or "unseen" where there is none of this pid.
+        And `owners` by pid: "kpd" for a process of this user's jobs, "other", or "unseen" where there is no such
+        process.
         """
         return {
             "leases": {device: self.holder(device) for device in devices[:MOST]},
@@ -30,13 +31,13 @@ class Holders:
     def holder(self, device: str) -> Header:
         try:
             lock = Lock(lock_path(self.leases, device))
-            if not os.path.lexists(str(lock.path)):  # a look makes no files
+            if not os.path.lexists(str(lock.path)):  # a query must not make files
                 return {"holder": "", "pid": 0, "since": 0.0}
             lock.open()
         except RequestRefused as err:
             return {"error": err.message}
         try:
-            # Shared, and let go of at once: who measures has it alone, and who comes meanwhile gets it right after.
+            # Taken shared and released at once: a job that measures has it exclusively, one that waits is next.
             if lock.free():
                 return {"holder": "", "pid": 0, "since": 0.0}
             said = lock.said()

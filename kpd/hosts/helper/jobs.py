@@ -19,11 +19,11 @@ from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.supervisor import JobOrder
 from kpd.hosts.helper.wire import Header, Wire
 
-PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after some came, and at most
+PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after some has come, and at most
 
 
 class Jobs:
-    """What runs, and who follows it. Jobs that another helper has started are the same to everyone."""
+    """The jobs below one folder: those that run, and the requests that follow them, whichever helper started them."""
 
     def __init__(self, store: ContentStore, leases: Path, wire: Wire, selector: selectors.BaseSelector) -> None:
         self.store = store
@@ -71,7 +71,10 @@ class Jobs:
             os.utime(str(folder))  # `clean` goes by the last use
 
     def terms(self, device: str, gpu: bool, tolerate: "list[str]", holder: str) -> LeaseTerms:
-        """Return a lease's terms. A host that can give none says so here, before the job is known."""
+        """Check a lease's terms and return them.
+
+        Raises RequestRefused if the host can give no lease, before the job starts.
+        """
         if not self.leases.is_absolute():
             raise RequestRefused("refused", f"the folder of leases must be an absolute path, not {str(self.leases)!r}")
         terms = LeaseTerms(device, lock_path(self.leases, device), gpu, tolerate, holder)
@@ -81,13 +84,13 @@ class Jobs:
         return terms
 
     def touch(self, script: bytes) -> None:
-        """The trees and other jobs that a script names are in use now: `clean` goes by the last use."""
+        """Mark the trees and other jobs that a script names as used now: `clean` goes by the last use."""
         for kind, name in re.findall(rb"\b(trees|jobs)/([A-Za-z0-9._-]+)", script):
             with contextlib.suppress(FileNotFoundError):
                 os.utime(str(self.store.root / kind.decode() / name.decode()), follow_symlinks=False)
 
     def look(self, job: str) -> "RunningJob | None":
-        """Return the job if it runs, whoever started it."""
+        """Return the job if it runs, whichever helper started it; else None."""
         if job not in self.live:
             self.watch(job, find_running(self.folder / job))
         return self.live.get(job)
@@ -110,7 +113,7 @@ class Jobs:
             self.wire.send({"id": request, "ok": {"killed": True}})
 
     def pause(self) -> "float | None":
-        """Return seconds until the next look at what is followed; None when nothing is."""
+        """Return the seconds until the next look at the output of followed jobs; None when none is followed."""
         return self.pace if any(not follower.ended for follower in self.followers) else None
 
     def pump(self) -> None:
@@ -123,7 +126,7 @@ class Jobs:
                 follower.close()
                 end = outcome(follower.folder)
                 self.wire.send({"id": follower.request, "ok": dict(end, cached=follower.cached)})
-        self.followers.rotate(-1)  # another one is first when the pipe takes more
+        self.followers.rotate(-1)  # so that another one is first when the pipe takes more
         self.pace = PACE[0] if moved else min(self.pace * 2, PACE[1])
 
     def op_kill(self, request: int, body: bytes, job: str) -> "Header | None":

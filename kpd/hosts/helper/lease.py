@@ -1,4 +1,4 @@
-"""Holds a device for a job: queues for the lock, and checks until the end that it was not lost."""
+"""Holds a device for a job: waits for its lock, and checks until the end that the lock was not lost."""
 
 import json
 import os
@@ -12,13 +12,13 @@ from kpd.hosts.helper.gpu import GpuWatch
 from kpd.hosts.helper.lock import Lock
 from kpd.hosts.helper.processes import kill, leftovers, name_of
 
-LOOK = 1.0  # seconds between looks at who has what we wait for, and at whether we still have it
+LOOK = 1.0  # seconds between looks: at who holds the lock we wait for, and at whether we still hold ours
 
 
 class LeaseTerms(NamedTuple):
-    """What a job asks for: the device, the file that stands for it, and who is to be told to have it.
+    """What a job asks for: the device, the file that stands for it, and the holder's name for others to see.
 
-    On a GPU nobody else may compute, but for processes with the names in `tolerate`.
+    On a GPU nobody else may compute, except processes with the names in `tolerate`.
     """
 
     device: str
@@ -29,9 +29,9 @@ class LeaseTerms(NamedTuple):
 
 
 class Lease:
-    """One lease, taken by a job's supervisor and kept until it ends, however that ends.
+    """One lease, taken by a job's supervisor and kept until the job ends, however that ends.
 
-    Who waits stands in the kernel's queue for the file: on Linux 5 and later that is first come, first served.
+    Those who wait are in the kernel's queue for the file: on Linux 5 and later, first come, first served.
     """
 
     def __init__(self, terms: LeaseTerms, children: Children, folder: Path, output: int, notes: int) -> None:
@@ -41,10 +41,10 @@ class Lease:
         self.notes = notes
         self.lock = Lock(terms.path)
         self.token = 0
-        self.lost = ""  # how that came to be no longer ours, in words
+        self.lost = ""  # how the lease was lost, in words
         self.good_size = 0  # of the output, when the last look that found the lock ours began
         self.next = 0.0  # when to look again
-        self.taint = ""  # why what the job measured should not be believed
+        self.taint = ""  # why the job's measurements should not be believed
         self.gpu = None  # type: GpuWatch | None
         if terms.gpu:
             self.gpu = GpuWatch(children, folder, terms.device, terms.tolerate, output, self.note)
@@ -52,11 +52,11 @@ class Lease:
     def note(self, **fields: object) -> None:
         try:
             os.write(self.notes, json.dumps(fields).encode() + b"\n")
-        except OSError:  # a full disk: notes are news, what counts is in `rc`
+        except OSError:  # a full disk: notes may be lost, since `rc` holds the result
             return
 
     def take(self) -> bool:
-        """Until the device is ours and nobody else's work is on it; False when the job's end was asked for.
+        """Wait until the device is ours and nobody else computes on it; return False when the job was asked to end.
 
         Raises RequestRefused when there can be no lease.
         """
@@ -71,13 +71,13 @@ class Lease:
 
     def queue(self) -> bool:
         while not self.children.asked:
-            self.lock.open()  # anew each time: where its file was replaced, the new one counts
+            self.lock.open()  # again each time: if the file was replaced, the new one counts
             if (self.lock.try_take() or self.await_turn()) and not self.lock.replaced():
                 return True
         return False
 
     def await_turn(self) -> bool:
-        """Until the file's lock is ours; False when it is no longer worth waiting for."""
+        """Wait until the file's lock is ours; return False when waiting has become pointless."""
         waiter = self.children.spawn(self.lock.wait_turn)
         told = None
         try:
@@ -96,7 +96,7 @@ class Lease:
                 kill(waiter)
 
     def end_leftovers(self) -> None:
-        """End what jobs of dead supervisors still do on the device: their leases ended, their processes did not."""
+        """Kill the processes on the device whose jobs had a lease and whose supervisors are dead."""
         deadline = time.monotonic() + STUCK
         told = set()  # type: set[int]
         while not self.children.asked and time.monotonic() < deadline:
@@ -111,16 +111,16 @@ class Lease:
             self.children.nap(0.02)
 
     def step(self) -> float:
-        """Return what there is to do while the script runs; in how many seconds there is more."""
+        """Do what is due while the script runs, and return in how many seconds to call this again."""
         now = time.monotonic()
-        if now >= self.next or self.gpu is not None:  # what a look at the GPU clears, a look at the lock comes before
+        if now >= self.next or self.gpu is not None:  # a look at the lock precedes each look at the GPU
             self.look()
             self.next = now + LOOK
         left = self.next - now
         return left if self.gpu is None else min(left, self.gpu.step())
 
     def look(self) -> None:
-        """Whether the lock is still ours; the first time that it is not, a note says so."""
+        """Check whether the lock is still ours, and note it the first time that it is not."""
         if self.lost:
             return
         size = os.fstat(self.output).st_size
@@ -135,7 +135,10 @@ class Lease:
             self.good_size = size
 
     def script_ended(self, by_itself: bool) -> None:
-        """Before its processes are ended: a last look, unless all this is over anyway."""
+        """Look a last time before the script's processes are ended: at the lock, then at the GPU.
+
+        Only on a GPU, and at the GPU only if the script ended by itself.
+        """
         if self.gpu is not None:
             self.look()
             if by_itself:
@@ -143,11 +146,11 @@ class Lease:
             self.gpu.drop()
 
     def finish(self) -> None:
-        """When all of its processes have ended: whether they were alone on the device."""
+        """Decide whether the job was alone on the device, after all its processes have ended."""
         self.look()
         words = [self.lost, "" if self.gpu is None else self.gpu.taint()]  # the loss first: a long taint is cut
         self.taint = "; ".join(filter(None, words))
 
     def release(self) -> None:
-        """For whoever is next. The end of this process would do the same, a little later."""
+        """Free the lock for the next job, a little sooner than the end of this process would."""
         self.lock.close()

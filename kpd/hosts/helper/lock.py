@@ -20,17 +20,17 @@ TRIES = 100  # at opening a file that others make and remove at the same time
 
 
 def lock_path(folder: Path, device: str) -> Path:
-    """Return where a device's lock lies."""
+    """Return the path of a device's lock. Raises RequestRefused for what is no name of a device."""
     if not re.match(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z", device):
         raise RequestRefused("refused", f"{device!r} is not the name of a device")
     return folder / (device + ".lock")
 
 
 class Lock:
-    """`flock` on a file with one JSON line: token, holder, pid, since. The token grows by one with every lease.
+    """A `flock` on a file with one JSON line: token, holder, pid, since. The token grows by one with every lease.
 
-    Anyone may open the file, and what it says is believed only as far as it makes sense. Every method but `close`
-    raises Refused (`host`) when the file cannot be used.
+    Anyone may open the file, and its content is believed only as far as it makes sense. Every method but `close` raises
+    RequestRefused (`host`) when the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,9 +39,9 @@ class Lock:
         self.file = -1
 
     def open(self) -> None:
-        """Open the file anew, made if need be, with the folder around it."""
+        """Open the file anew; make it, and its folder, where they are missing."""
         self.close()
-        mask = os.umask(0)  # what is made here is for every user of the host
+        mask = os.umask(0)  # every user of the host may use what is made here
         try:
             self.file = self._open()
             if not stat.S_ISREG(os.fstat(self.file).st_mode):
@@ -63,7 +63,7 @@ class Lock:
                 return os.open(str(self.path), flags)
             with contextlib.suppress(FileExistsError):  # another was first
                 return os.open(str(self.path), flags | os.O_CREAT | os.O_EXCL, 0o666)
-        raise RequestRefused("host", f"{self.path} comes and goes, so it cannot be a lease")
+        raise RequestRefused("host", f"{self.path} is removed again and again, so it cannot be a lease")
 
     def try_take(self) -> bool:
         try:
@@ -75,7 +75,10 @@ class Lock:
         return True
 
     def free(self) -> bool:
-        """Return whether nobody has the lock. It is had with others for a moment, so whoever comes then waits as long."""
+        """Return whether nobody has the lock.
+
+        To find out it is taken shared for a moment; who wants it then has to wait that long.
+        """
         try:
             fcntl.flock(self.file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             fcntl.flock(self.file, fcntl.LOCK_UN)
@@ -86,14 +89,14 @@ class Lock:
         return True
 
     def wait_turn(self) -> None:
-        """What a child does with the lock that it shares with its parent: it waits in the kernel's queue and ends."""
-        os.closerange(3, self.file)  # above all the job's `alive`
+        """Wait in the kernel's queue for the lock, in a child that shares it with its parent, and exit."""
+        os.closerange(3, self.file)  # most of all the job's `alive`
         os.closerange(self.file + 1, max(256, self.file + 2))
         fcntl.flock(self.file, fcntl.LOCK_EX)
         os._exit(0)
 
     def replaced(self) -> bool:
-        """Return whether the file at the path is not the one that was opened: others lock that one."""
+        """Return whether the path now leads to another file than the one that is open: others lock that one."""
         try:
             there, ours = self.path.lstat(), os.fstat(self.file)
         except FileNotFoundError:
@@ -103,7 +106,7 @@ class Lock:
         return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
 
     def said(self) -> Header:
-        """Return what the file says: token, holder, pid and since; zeros and an empty holder where it makes no sense."""
+        """Read the file: token, holder, pid and since; zeros and an empty holder where it makes no sense."""
         try:
             line = os.pread(self.file, READ, 0).split(b"\n")[0]
             found = json.loads(line.decode())
@@ -119,7 +122,7 @@ class Lock:
         return {"token": token, "holder": holder, "pid": pid, "since": since}
 
     def sign(self, holder: str) -> int:
-        """Say in the locked file who holds it now, under a new token."""
+        """Write into the locked file who holds it now, under a new token, and return the token."""
         self.said()
         self.token += 1
         line = {"token": self.token, "holder": holder[:LONGEST], "pid": os.getpid(), "since": time.time()}
@@ -133,7 +136,7 @@ class Lock:
         return self.token
 
     def lost(self) -> str:
-        """Return why the lease that was signed is no longer ours alone, in words; empty when it is."""
+        """Return why the lease that was signed is no longer ours alone; empty when it still is."""
         if self.replaced():
             return "its file was replaced"
         token = self.token
@@ -141,7 +144,7 @@ class Lock:
         return "" if now == token else f"its file says token {now}, not {token}"
 
     def close(self) -> None:
-        """Let go of the lock, for whoever is next."""
+        """Release the lock and close the file."""
         if self.file >= 0:
             with contextlib.suppress(OSError):  # closing does the same, unless a child still has the file
                 fcntl.flock(self.file, fcntl.LOCK_UN)

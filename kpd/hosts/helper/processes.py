@@ -1,6 +1,6 @@
 """Finds the processes of a job by the job's folder in their environment. Linux only, through /proc.
 
-Elsewhere nothing is found, and nothing is safe to kill either: pids are reused.
+On other systems nothing is found, and so nothing is killed: pids are reused.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ LEASE = "lease"  # in a job's folder: the device that it leases
 
 
 def folder_of(pid: int) -> "Path | None":
-    """Return the folder of the job that a process of this user belongs to."""
+    """Return the folder of the job that a process of this user belongs to; None for any other process."""
     with contextlib.suppress(OSError):  # gone by now, or another user's
         if Path(f"/proc/{pid}").stat().st_uid != os.getuid():
             return None
@@ -27,7 +27,7 @@ def folder_of(pid: int) -> "Path | None":
 
 
 def marked() -> "Iterator[tuple[int, Path]]":
-    """Return this user's processes that belong to jobs."""
+    """Yield this user's processes that belong to jobs, as (pid, the job's folder)."""
     for path in Path("/proc").glob("[0-9]*"):
         folder = folder_of(int(path.name))
         if folder is not None:
@@ -40,14 +40,14 @@ def kill(pid: int) -> None:
 
 
 def end_marked(folder: Path) -> None:
-    """Kills what goes on of a job without supervisor."""
+    """Kill the processes that are left of a job without supervisor."""
     for pid, of in marked():
         if of == folder:
             kill(pid)
 
 
 def leftovers(device: str) -> "list[int]":
-    """Return what goes on of jobs that had a lease on this device and whose supervisor is dead."""
+    """List the processes that are left of jobs whose lease was on this device and whose supervisor is dead."""
     found = []
     for pid, folder in marked():
         with contextlib.suppress(OSError, ValueError):  # it had no lease
@@ -57,11 +57,11 @@ def leftovers(device: str) -> "list[int]":
 
 
 def deserted(folder: Path) -> bool:
-    """Return whether a job's supervisor is surely gone. What cannot be told counts as alive."""
+    """Return whether a job's supervisor is certainly gone. If that cannot be found out, it counts as alive."""
     try:
         alive = os.open(str(folder / "alive"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as err:
-        return err.errno in (errno.ENOENT, errno.ENOTDIR)  # forgotten: no job that runs can be
+        return err.errno in (errno.ENOENT, errno.ENOTDIR)  # the job was forgotten, which no running job can be
     try:
         return stat.S_ISFIFO(os.fstat(alive).st_mode) and not os.read(alive, 1)
     except BlockingIOError:
@@ -71,9 +71,9 @@ def deserted(folder: Path) -> bool:
 
 
 def exists(pid: int) -> bool:
-    """Return whether there is such a process, whoever owns it, among those that this machine or container can see.
+    """Return whether this machine or container has such a process, whoever owns it.
 
-    One that has given its memory back is only still ending.
+    A process that has already freed its memory is ending, and does not count.
     """
     try:
         return Path(f"/proc/{pid}/statm").read_text().split()[0] != "0"
@@ -82,7 +82,7 @@ def exists(pid: int) -> bool:
 
 
 def hidden(pid: int) -> bool:
-    """Return whether it is another user's, and /proc shows us only our own."""
+    """Return whether the process is another user's, on a system where /proc shows only our own."""
     try:
         os.kill(pid, 0)
     except OSError as err:
@@ -97,13 +97,13 @@ def name_of(pid: int) -> str:
 
 
 def parent_of(pid: int) -> int:
-    """Raise OSError or ValueError when it is gone."""
+    """Return the pid of a process' parent. Raises OSError or ValueError when the process is gone."""
     said = Path(f"/proc/{pid}/stat").read_bytes()
     return int(said[said.rindex(b")") :].split()[2])  # a name may hold anything, brackets too
 
 
 def own_children() -> "list[int]":
-    """Return every child of this very process, whatever session it is in."""
+    """List every child of this process, whatever session it is in."""
     pid = os.getpid()
     with contextlib.suppress(OSError):  # not every kernel has this list
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -116,7 +116,7 @@ def own_children() -> "list[int]":
 
 
 def descends(pid: int, ancestor: int) -> bool:
-    """Return whether `ancestor` is the process itself or among its parents."""
+    """Return whether `ancestor` is the process itself or one of its ancestors."""
     with contextlib.suppress(OSError, ValueError):
         while pid > 1:
             if pid == ancestor:

@@ -11,17 +11,17 @@ from kpd.hosts.helper.children import DIE_WITH_PARENT, fail, prctl
 from kpd.hosts.helper.folder import base_environment
 from kpd.hosts.helper.wire import Wire
 
-MOST = 1 << 20  # bytes of each stream that are answered
+MOST = 1 << 20  # the most bytes of each stream in an answer
 CHUNK = 64 << 10
 STREAMS = (1, 2)
-STATUS = 3  # the descriptor on which the shell says how the script ended: nobody can wait for a child of the helper
+STATUS = 3  # the shell's descriptor for the script's exit status: the helper does not wait for its children
 SHELL = '(eval "$0") 3>&-; echo $? >&3'
 
 Ends = Dict[int, int]  # noqa: UP006 - evaluated under Python 3.6 too: the script's descriptor to ours
 
 
 class ShortCommand:
-    """One command under way: its process group, and what it has said so far."""
+    """One command that runs: its process group, and its output so far."""
 
     def __init__(self, request: int, group: int, ends: Ends) -> None:
         self.request = request
@@ -30,7 +30,7 @@ class ShortCommand:
         self.said = dict.fromkeys(ends, b"")
 
     def read(self, descriptor: int) -> int:
-        """Take what is there: 1 for some, 0 for nothing now, -1 at the end."""
+        """Read what output there is; return 1 for some, 0 for none now, -1 at the end."""
         try:
             data = os.read(self.ends[descriptor], CHUNK)
         except BlockingIOError:
@@ -40,7 +40,7 @@ class ShortCommand:
 
 
 class ShortCommands:
-    """The commands of one pipe. One ends with its shell, its time limit, or the helper."""
+    """The short commands of one pipe. A command ends with its shell, its time limit, or the helper."""
 
     def __init__(self, wire: Wire, selector: selectors.BaseSelector) -> None:
         self.wire = wire
@@ -73,7 +73,10 @@ class ShortCommands:
             self.close(run, descriptor)
 
     def end(self, run: ShortCommand) -> None:
-        """The shell has said how the script ended, or is gone without a word, because its time was over."""
+        """Kill what is left of a command if it ran out of time, read its last output, and answer the request.
+
+        Its shell has reported how the script ended, or is gone without a report, because its time was over.
+        """
         status = run.said[STATUS].strip()
         if not status:
             with contextlib.suppress(OSError):  # nothing of it is left
@@ -93,10 +96,10 @@ class ShortCommands:
 
 
 def become(script: bytes, limit_s: float, writing: Ends) -> None:
-    """The shell, which its own alarm ends when the time is over, and the helper's end before that."""
+    """Become the shell of a short command: its own alarm ends it when the time is over, and it ends with the helper."""
     os.setpgid(0, 0)
     prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):  # what is ignored stays so across exec
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):  # ignored signals stay ignored across exec
         signal.signal(number, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, limit_s)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

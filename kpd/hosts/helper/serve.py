@@ -34,7 +34,7 @@ class Helper:
         self.parts = [self, self.tunnels, self.runs]  # type: list[object]
 
     def serve(self) -> None:
-        """Until the near side is gone."""
+        """Serve requests until the near side is gone."""
         while self.serving:
             self.await_writable(bool(self.wire.outbox))
             self.tunnels.look_for()
@@ -130,7 +130,7 @@ def main() -> None:
     source, sink = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
-    os.dup2(2, 1)  # what prints by accident must not garble the frames
+    os.dup2(2, 1)  # accidental output must not garble the frames
     os.close(null)
     wire = Wire(source, sink)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the near side is gone, and so are we

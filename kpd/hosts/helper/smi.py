@@ -11,7 +11,7 @@ from typing import Dict  # noqa: UP035 - evaluated under Python 3.6 too
 from kpd.hosts.helper.children import Children
 
 PROGRAM = "nvidia-smi"
-PLACES = ("/usr/bin", "/usr/local/nvidia/bin", "/usr/local/cuda/bin")  # beside the PATH
+PLACES = ("/usr/bin", "/usr/local/nvidia/bin", "/usr/local/cuda/bin")  # searched after the PATH
 QUERY = ("--query-compute-apps=pid,process_name,gpu_uuid", "--format=csv,noheader,nounits")
 PATIENCE = 5.0  # seconds that nvidia-smi has for an answer
 MOST = 1 << 20  # bytes of an answer
@@ -21,11 +21,11 @@ Processes = Dict[int, str]  # noqa: UP006 - evaluated under Python 3.6 too: pid 
 
 
 class Unwatched(Exception):
-    """Why nvidia-smi cannot say who computes."""
+    """A failure to learn from nvidia-smi who computes; the message says why."""
 
 
 class SmiQuery:
-    """One run of nvidia-smi. It may hang, so nobody waits for it: `done` says when there is an answer, or none."""
+    """One run of nvidia-smi. It may hang, so nothing blocks on it: `done` says when it has ended or timed out."""
 
     def __init__(self, children: Children, program: str) -> None:
         self.children = children
@@ -44,7 +44,7 @@ class SmiQuery:
             os.close(writing)
 
     def done(self) -> bool:
-        ended = self.children.status(self.pid) is not None  # asked first: then all that it wrote is there
+        ended = self.children.status(self.pid) is not None  # asked first: then all of its output is there
         with contextlib.suppress(BlockingIOError):
             while len(self.said) < MOST:
                 data = os.read(self.answer, MOST)
@@ -54,7 +54,7 @@ class SmiQuery:
         return ended or time.monotonic() > self.deadline
 
     def processes(self, device: str) -> Processes:
-        """Return those on the device. Raises Unwatched."""
+        """Return the compute processes on the device. Raises Unwatched."""
         status = self.children.status(self.pid)
         if status is None:
             raise Unwatched(f"{PROGRAM} gave no answer within {PATIENCE:g} s")
@@ -71,7 +71,7 @@ class SmiQuery:
         return found
 
     def close(self) -> None:
-        """End it, with all that it may have started."""
+        """End the query with all processes that it may have started."""
         os.close(self.answer)
         if self.children.status(self.pid) is None:
             os.killpg(self.pid, signal.SIGKILL)
@@ -89,6 +89,6 @@ def printable(text: str) -> str:
 
 
 def find() -> str:
-    """Return where nvidia-smi is; empty when it is nowhere."""
+    """Return the path of nvidia-smi; empty when there is none."""
     path = os.pathsep.join((os.environ.get("PATH") or os.defpath, *PLACES))
     return shutil.which(PROGRAM, path=path) or ""

@@ -15,7 +15,7 @@ from kpd.hosts.helper.wire import MAX_BODY, Header
 
 
 class ContentStore:
-    """`blobs/<sha256>` and `trees/<digest>/` under one root. Files appear whole: written aside, then renamed."""
+    """`blobs/<sha256>` and `trees/<digest>/` under one root. Files appear complete: written elsewhere, then renamed."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -29,7 +29,10 @@ class ContentStore:
         return self.tmp / f"{int(time.time() * 1000)}-{os.getpid()}-{next(self.serial)}"
 
     def put(self, blobs: "list[tuple[str, int]]", body: bytes) -> None:
-        """Keep blobs, given as (sha256, size) and their bytes in a row; one with the wrong hash is refused."""
+        """Store blobs, given as (sha256, size) with their bytes in a row.
+
+        Raises RequestRefused (corrupt) for a blob with the wrong hash.
+        """
         at = 0
         for sha, size in blobs:
             data = body[at : at + size]
@@ -46,7 +49,7 @@ class ContentStore:
                 raise
 
     def blob(self, sha: str) -> "bytes | None":
-        """Return a blob's bytes. One that no longer hashes to its name is removed and counts as absent."""
+        """Return a blob's bytes. A blob that no longer has its hash is removed and counts as absent."""
         path = self.blobs / sha
         data = content_of(path)
         if data is not None and hashlib.sha256(data).hexdigest() == sha:
@@ -56,7 +59,11 @@ class ContentStore:
         return None
 
     def tree(self, files: "dict[str, str]") -> Header:
-        """Return the digest of a complete read-only folder with these files (path: sha256), or which blobs it still needs."""
+        """Make a read-only folder with these files (path: sha256), and return its digest.
+
+        Where blobs are missing, return `missing` instead, the list of their hashes. Raises RequestRefused for bad
+        paths.
+        """
         for name, sha in files.items():
             check_relative(name)
             check_sha(sha)
@@ -101,7 +108,10 @@ def build(new: Path, files: "dict[str, str]", contents: "dict[str, bytes]") -> N
 
 
 def holds(place: Path, files: "dict[str, str]") -> bool:
-    """Return whether a tree still has exactly these files: a job runs as their owner, who can change even read-only ones."""
+    """Return whether a tree still has exactly these files.
+
+    A job runs as their owner, who can change even read-only files.
+    """
     found = {}
     for at, folders, names in os.walk(str(place)):
         if any(Path(at, name).is_symlink() for name in folders):
@@ -116,9 +126,9 @@ def holds(place: Path, files: "dict[str, str]") -> bool:
 
 
 def content_of(path: Path) -> "bytes | None":
-    """Return a file's bytes; None for what can be no content: absent, closed to us, no regular file, or larger than any is.
+    """Read a file; return None for what can be no content: absent, unreadable, no regular file, or over MAX_BODY bytes.
 
-    A job may put anything in its place, and must not be able to hold us up with it.
+    A job may put anything in its place, and must not be able to block the helper with it.
     """
     with contextlib.suppress(OSError):
         descriptor = os.open(str(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)

@@ -21,7 +21,7 @@ LONGEST = 300  # characters of a taint
 
 
 class JobOrder(NamedTuple):
-    """What a job is to run, with what, for how many seconds at most, where, and on whose terms."""
+    """What a job runs, its input, its limit in seconds, its environment, its CPUs, and the terms of its lease."""
 
     script: bytes
     stdin: bytes
@@ -33,21 +33,22 @@ class JobOrder(NamedTuple):
 
 
 class Supervisor:
-    """Runs `cmd` in its own process group, enforces the limit, ends what the script leaves behind, writes `rc`.
+    """The process that runs `cmd` in its own process group.
 
-    `fds` are the script's stdin, stdout and stderr, the writing end of `alive`, and with a lease `notes`.
+    It enforces the limit, ends what the script leaves behind, and writes `rc`. `fds` are the script's stdin, stdout and
+    stderr, the writing end of `alive`, and with a lease `notes`.
     """
 
     def __init__(self, folder: Path, order: JobOrder, fds: "list[int]") -> None:
         self.folder = folder
         self.order = order
         self.fds = fds
-        self.rc = -int(signal.SIGKILL)  # until it is known; so it stays when the script hangs in the kernel
+        self.rc = -int(signal.SIGKILL)  # until it is known; it stays so if the script hangs in the kernel
         self.reason = ""
         self.seconds = 0.0
 
     def fork(self) -> int:
-        """Start the supervisor; its pid."""
+        """Start the supervisor and return its pid."""
         signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
         try:
             pid = os.fork()
@@ -91,7 +92,7 @@ class Supervisor:
         settle(".rc", "rc", json.dumps(end))
         if lease is not None:
             lease.release()
-        os.close(self.fds[3])  # wakes the helper: sooner than the exit of this process would
+        os.close(self.fds[3])  # wakes the helper sooner than the exit of this process would
 
     def run_script(self, lease: "Lease | None") -> None:
         started = time.monotonic()
@@ -109,7 +110,7 @@ class Supervisor:
             self.rc = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
     def drop_inherited(self) -> None:
-        """Let go of the helper's pipes: the near side must see their end when the helper dies."""
+        """Close the helper's pipes: the near side must see their end when the helper dies."""
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         os.dup2(null, 1)
@@ -130,7 +131,10 @@ class Supervisor:
         os.execve("/bin/sh", ["/bin/sh", "cmd"], self.order.env)
 
     def wait(self, script: int, deadline: float, lease: "Lease | None") -> str:
-        """Until the script has ended, its time is over or its end was asked for; the reason."""
+        """Wait until the script has ended, its time is over or its end was asked for; return the reason.
+
+        The reason is empty, "timeout" or "killed".
+        """
         while True:
             if self.children.status(script) is not None:
                 return ""
@@ -143,7 +147,10 @@ class Supervisor:
 
 
 def settle(spare: str, name: str, text: str) -> None:
-    """A small file of the job, all at once. Its space was reserved at the start, so a full disk cannot lose it."""
+    """Write a small file of the job in one step.
+
+    Its space was reserved at the start, so a full disk cannot prevent it.
+    """
     with Path(spare).open("r+b") as file:
         file.write(text.encode().ljust(RESERVED))
     Path(spare).replace(name)

@@ -1,4 +1,4 @@
-"""Carries unix sockets of the host over the pipe, any number at once, with back-pressure."""
+"""Carries connections to unix sockets of the host over the pipe, any number at once, with back-pressure."""
 
 import collections
 import errno
@@ -12,22 +12,26 @@ from kpd.hosts.helper.follow import OUTBOX
 from kpd.hosts.helper.wire import Header, Wire
 
 CHUNK = 64 << 10
-ROOM = OUTBOX + (1 << 20)  # a socket is read while less than this waits for the pipe: a job's output leaves it some
+ROOM = OUTBOX + (1 << 20)  # a socket is read while less than this waits for the pipe; a job's output uses less
 
 
 class Tunnel:
-    """One connected socket, what it has not taken yet, and how much of its own the near side has not taken yet."""
+    """One connected socket.
+
+    It keeps the bytes that the socket has not taken yet, and counts those of the socket that the near side has not
+    taken.
+    """
 
     def __init__(self, request: int, end: socket.socket, window: int) -> None:
         self.request = request
         self.socket = end
-        self.window = window  # bytes that the near side lets be under way to it
-        self.untaken = 0  # bytes that are
+        self.window = window  # the most bytes under way to the near side
+        self.untaken = 0  # bytes under way to it now
         self.outbox = collections.deque()  # type: collections.deque[memoryview]
         self.waiting = 0  # bytes in the outbox
         self.last = False  # whether the near side has said that it sends no more
         self.deaf = False  # whether the far side takes no more
-        self.events = 0  # what the selector looks for
+        self.events = 0  # what the selector waits for
 
     def put(self, data: bytes, last: bool) -> None:
         if data:
@@ -37,7 +41,7 @@ class Tunnel:
         self.flush()
 
     def flush(self) -> None:
-        """Write as much of the outbox as the socket takes; behind the last byte, says that it was the last."""
+        """Write as much of the outbox as the socket takes; close its writing side after the last byte."""
         try:
             while self.outbox:
                 sent = self.socket.send(self.outbox[0])
@@ -56,7 +60,7 @@ class Tunnel:
 
 
 class Tunnels:
-    """The tunnels of one pipe. One ends with either of its ends, and all of them with the pipe."""
+    """The tunnels of one pipe. A tunnel ends with either of its ends, and all of them with the pipe."""
 
     def __init__(self, wire: Wire, selector: selectors.BaseSelector) -> None:
         self.wire = wire
@@ -84,18 +88,18 @@ class Tunnels:
         return {"waiting": tunnel.waiting}
 
     def op_took(self, request: int, body: bytes, to: int, count: int) -> None:
-        """The near side has taken so many bytes more. It gets no answer; the tunnel may have ended meanwhile."""
+        """Count bytes that the near side has taken. No answer is sent; the tunnel may have ended meanwhile."""
         if to in self.open:
             self.open[to].untaken -= count
 
     def op_shut(self, request: int, body: bytes, to: int) -> Header:
-        """End a tunnel at once, with what is still under way in it. One that has ended is shut already."""
+        """End a tunnel at once and drop what is under way in it. A tunnel that has ended is no error."""
         if to in self.open:
             self.end(self.open[to])
         return {}
 
     def look_for(self) -> None:
-        """Has the selector wake us for what each tunnel can do now."""
+        """Register with the selector what each tunnel can do now."""
         for tunnel in self.open.values():
             room = self.wire.waiting < ROOM and tunnel.untaken < tunnel.window
             events = (selectors.EVENT_READ if room else 0) | (selectors.EVENT_WRITE if tunnel.outbox else 0)
@@ -117,7 +121,7 @@ class Tunnels:
                 data = tunnel.socket.recv(CHUNK)
             except BlockingIOError:
                 return
-            except OSError:  # reset: its end, too
+            except OSError:  # a reset is an end, too
                 self.end(tunnel)
                 return
             if data:

@@ -6,11 +6,11 @@ import os
 import struct
 from typing import Any, Dict  # noqa: UP035 - evaluated under Python 3.6 too
 
-GREETING = b"\0kpd-helper 1\n"  # what comes before it is a login shell's chatter
+GREETING = b"\0kpd-helper 1\n"  # anything before it is a login shell's output
 LENGTHS = struct.Struct(">II")  # of the JSON header and of the raw bytes behind it
 MAX_BODY = 64 << 20
 MAX_FRAME = 2 * MAX_BODY
-KEPT = 32 << 20  # bytes of a job's stream worth sending: of more, only the last so many
+KEPT = 32 << 20  # bytes of a job's stream that are sent: of a longer one, only the last
 
 Header = Dict[str, Any]  # noqa: UP006 - evaluated under Python 3.6 too
 
@@ -32,7 +32,7 @@ class Wire:
         os.set_blocking(sink, False)
 
     def receive(self) -> "list[tuple[Header, bytes]] | None":
-        """Return the frames that have arrived whole, or None when the near side is gone."""
+        """Return the complete frames that have arrived, or None when the near side is gone."""
         data = os.read(self.source, 1 << 20)
         if not data:
             return None

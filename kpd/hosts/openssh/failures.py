@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kpd.hosts.errors import CLOSED, HostError, HostErrorKind
 
-# Looked for in this order: behind a jump host, the last thing that ssh says is only that the way there has closed.
+# Searched in this order: behind a jump host, ssh's last line says only that the connection to it has closed.
 SAYINGS: tuple[tuple[HostErrorKind, re.Pattern[str]], ...] = (
     ("host_key", re.compile(r"Host key verification failed")),
     ("unreachable", CLOSED),
@@ -38,7 +38,10 @@ class ManualCommands:
 
 
 def explain(address: str, words: str, by_hand: ManualCommands) -> HostError:
-    """Return the error of an ssh that ended with status 255 and these words on its stderr, in English."""
+    """Make a HostError of an ssh that ended with status 255.
+
+    `words` is its stderr, in English.
+    """
     lines = [line for raw in words.splitlines() if (line := "".join(filter(str.isprintable, raw)).strip())]
     for kind, saying in SAYINGS:
         said = next((line for line in lines if saying.search(line)), "")
@@ -53,7 +56,7 @@ def explain(address: str, words: str, by_hand: ManualCommands) -> HostError:
 
 
 def _remedy(kind: HostErrorKind, said: str, by_hand: ManualCommands) -> str:
-    """Return empty for the one that every error of this kind has."""
+    """Return the remedy for this error; empty for the usual one of its kind."""
     if kind == "auth":
         return (
             f"if it wants a touch, a PIN, a code or a password, open the connection in a terminal with "
@@ -68,7 +71,7 @@ def _host_key(address: str, words: str, by_hand: ManualCommands) -> HostError:
     if "IDENTIFICATION HAS CHANGED" in words:
         shown = re.search(r"SHA256:[\w+/]+", words)
         message = f"{address}: THE HOST'S KEY HAS CHANGED{f', it is now {shown[0]}' if shown else ''}: "
-        message += "another machine may be posing as the host, or the host has been set up anew"
+        message += "another machine may be posing as the host, or the host was reinstalled"
         remedy = (
             f"ask whoever runs the host; only if the new key is the host's, {_forget(words)}, then {_compare(by_hand)}"
         )

@@ -32,19 +32,22 @@ QUIET = (
     "-o", "BatchMode=yes", "-o", "LogLevel=INFO", "-o", "PermitLocalCommand=no", "-o", "RemoteCommand=none",
     "-o", "ClearAllForwardings=yes",
 )  # fmt: skip
-# A connection that has gone without a word is given up after 15 to 20 seconds.
+# A connection that was lost without notice is closed after 15 to 20 seconds.
 LASTING = (
     "-o", f"ControlPersist={IDLE_S}", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
     "-o", "ConnectTimeout=15",
 )  # fmt: skip
-# A session rides the master or fails: without this, ssh would quietly connect by itself where the master refuses it.
+# A session uses the master or fails: without this, ssh would connect by itself where the master refuses it.
 RIDING = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false")
-WORD = "echo; "  # the host's shell says one before the helper starts, so that ssh's failures differ from python's
+WORD = "echo; "  # the host's shell prints a byte before the helper starts, so that ssh's failures differ from python's
 log = logging.getLogger(__name__)
 
 
 class MasterChannel:
-    """A helper behind an ssh: tells a connection that broke from a helper that ended, which pipes alone do not."""
+    """A helper behind an ssh.
+
+    It tells a connection that broke from a helper that ended, which pipes alone cannot.
+    """
 
     def __init__(self, child: ChildChannel) -> None:
         self.pid = child.pid
@@ -63,7 +66,7 @@ class MasterChannel:
         return await self._child.reader.read(n)
 
     async def readexactly(self, n: int) -> bytes:
-        """Raise ConnectionResetError, or EOFError when the helper has ended by itself."""
+        """Read `n` bytes. Raises EOFError when the helper has ended by itself, else ConnectionResetError."""
         try:
             return await self._child.reader.readexactly(n)
         except EOFError as err:
@@ -76,15 +79,19 @@ class MasterChannel:
         self._child.writer.write(data)
 
     async def drain(self) -> None:
-        """A pipe that takes no more is the end of the child, and the reading end says which end it is."""
+        """Wait until the pipe takes more.
+
+        No error is raised for a closed pipe: the child has ended, and the reading side reports how.
+        """
         with contextlib.suppress(OSError):
             await self._child.writer.drain()
 
 
 class _Own:
-    """A master of kpd's own as this process sees it: the transports that use it now, and whose turn it is to change it.
+    """A master of kpd's own as this process sees it: the transports that use it now, and a lock for changing it.
 
-    A host whose table in config.toml has changed has two for a moment, the one that closes and the one that opens.
+    A host whose table in config.toml has changed has two transports for a moment, the one that closes and the one that
+    opens.
     """
 
     def __init__(self) -> None:
@@ -96,12 +103,12 @@ _OWN: WeakValueDictionary[str, _Own] = WeakValueDictionary()  # by socket
 
 
 class ControlMaster:
-    """Runs the helper over the operator's master, where there is one, or else over one of kpd's own.
+    """A transport that runs the helper over the operator's master, where there is one, else over one of kpd's own.
 
     The operator's is `control_path`, or the one that ssh's configuration names for `address`; kpd never ends it. kpd's
     own is found again by its socket in `folder` (short, private), so that it outlives a daemon that was killed; no two
-    `owner`s share one. A person may open it for kpd, which ends it all the same. `config_file` is read instead of
-    ~/.ssh/config. Raises ValueError for what is no address.
+    `owner`s share one. A person may open it for kpd, and kpd ends it all the same. `config_file` is read instead of
+    ~/.ssh/config. Raises ValueError for a text that is no address.
     """
 
     kind: ClassVar[str] = "controlmaster"
@@ -150,18 +157,21 @@ class ControlMaster:
             return await self._ride(self._own)
 
     async def trust(self, key: HostKey) -> None:
-        """Raise HostError (host_key): ssh keeps the host keys itself."""
+        """Raise HostError (host_key): ssh itself decides which host keys it trusts."""
         remedy = f"run `{self._by_hand(self._own).login}` once in a terminal and compare the fingerprint"
         raise HostError("host_key", f"{self._address}: ssh itself decides which host keys it trusts", remedy)
 
     async def close(self) -> None:
-        """End kpd's own master, if this transport has used it, whoever has started it, and no other here uses it."""
+        """End kpd's own master, whoever started it, if this transport has used it and no other one here does."""
         async with self._shared.turn:
             if self in self._shared.users:
                 await self._leave()
 
     async def _settings(self) -> dict[str, str]:
-        """Return what ssh's configuration says for this host, by lower-case names; of repeated ones, the last."""
+        """Read ssh's configuration for this host, by lower-case names; of repeated ones the last.
+
+        Raises HostError (config).
+        """
         status, said = await self._run("-G")
         if status != 0:
             raise HostError("config", f"{self._address}: {said.strip() or 'ssh -G failed'}")
@@ -181,7 +191,7 @@ class ControlMaster:
         # No -f: this ssh goes to the background only once its socket is there and never without one.
         status, said = await self._run("-N", "-M", "-S", self._own, *QUIET, *self._lasting)
         if status != 0 and proxied:
-            # A master that is to last silences the programs that connect it; without one, the jump host's ssh speaks.
+            # A lasting master hides the output of programs that connect it; without one, the jump host's ssh is heard.
             _, more = await self._run("-S", "none", *QUIET, *self._lasting, line="true")
             said += more
         if status != 0:
@@ -209,7 +219,7 @@ class ControlMaster:
             writer.close()
 
     async def _give_up(self, socket: str) -> None:
-        """After a master that answers and leads nowhere, the next try begins with a connection."""
+        """Leave kpd's own master, which answers but gives no session, so that the next try opens another."""
         if socket == self._own:
             await self._leave()
 
@@ -253,9 +263,9 @@ class ControlMaster:
         return ManualCommands(shlex.join(("ssh", *self._config, *where)), shlex.join(master))
 
     async def _run(self, *options: str, line: str = "") -> tuple[int, str]:
-        """Return an ssh of this moment, its status and what it says. If cancelled, it is killed with all that it has started.
+        """Run ssh to its end, and return its status and output. If cancelled, its process group is killed.
 
-        Its words go to a file: into a pipe, an old ssh that stays in the background would hold the other end.
+        Its output goes to a file: an old ssh that stays in the background would hold the other end of a pipe.
         """
         with tempfile.TemporaryFile() as said:
             try:
@@ -278,13 +288,16 @@ class ControlMaster:
 
 
 def destination(address: str) -> tuple[str, ...]:
-    """Return an address as ssh's arguments. Raises ValueError."""
+    """Return an address as arguments of ssh. Raises ValueError."""
     to = Address.parse(address)
     return *(("-p", str(to.port)) if to.port else ()), "--", f"{to.user}@{to.host}" if to.user else to.host
 
 
 def environment() -> Mapping[str, str]:
-    """kpd's own, but ssh speaks English, sends no locale to the host, and no askpass program asks for it."""
+    """Return kpd's own environment, changed for ssh.
+
+    ssh then speaks English, sends no locale to the host, and starts no askpass program.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))}
     return {**kept, "SSH_ASKPASS_REQUIRE": "never"}
 

@@ -15,9 +15,9 @@ from kpd.workspace.transports import is_here
 
 
 def devices(facts: HostFacts, config: HostConfig) -> tuple[Device, ...]:
-    """Return the CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is none.
+    """Return the CPU first, then the GPUs that `config` chooses. A GPU that is split into MIG instances is left out.
 
-    Another host than local on this machine has no CPU of its own: host local has it already.
+    A host on this machine other than `local` has no CPU of its own: host `local` has it already.
     """
     cpu = Device("cpu", "cpu", facts["cpu"], facts["machine"])
     gpus = usable(facts["gpus"], config.gpus)
@@ -33,8 +33,9 @@ def host_card(
     tried: CounterTrial | None = None,
     seen: Mapping[str, Telemetry] | None = None,
 ) -> HostCard:
-    """Return the card of a host that answers, with what its devices were `seen` to do. What kpd has measured of it is the
-    caller's to add.
+    """Build the card of a host that answers, with the telemetry `seen` of its devices.
+
+    The caller adds what kpd has measured of it.
     """
     known = seen or {}
     compiler = compiler_of(facts)
@@ -57,7 +58,10 @@ def host_card(
 
 
 def down_card(name: str, config: HostConfig, error: HostError, known: HostCard | None = None) -> HostCard:
-    """Return the card of a host that cannot be reached; what was known of it stays, so that people see what is missing."""
+    """Build the card of a host that cannot be reached.
+
+    What was `known` of it stays, so that people see what is missing.
+    """
     said = plain(error.message.removeprefix(f"{name}: "))
     offered = error.offered.fingerprint if isinstance(error, UnknownHostKey) else ""
     remedy = f"compare {offered} with the host's own, then kpd hosts trust {name}" if offered else plain(error.remedy)

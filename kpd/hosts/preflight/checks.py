@@ -15,7 +15,7 @@ INSTALL = "sudo apt install {0}, or sudo dnf install {0}"
 
 
 def checks(facts: HostFacts, config: HostConfig, tried: CounterTrial | None = None) -> tuple[Check, ...]:
-    """Return each subject in a line. `tried` is what a real run of ncu said, if there was one."""
+    """Check each subject. `tried` is the result of a real run of ncu, if there was one."""
     found = [
         _link(facts, config),
         Check("python", "ok", facts["python"]),
@@ -48,8 +48,8 @@ def _clock(facts: HostFacts) -> Check:
     skew = facts["skew_s"]
     if abs(skew) <= MOST_SKEW_S + facts["rtt_s"] / 2:
         return Check("clock", "ok", "agrees with this machine's")
-    found = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's: its logs bear other times"
-    return Check("clock", "bad", found, "sudo timedatectl set-ntp true, there or here; measurements do not suffer")
+    found = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's: its logs have other times"
+    return Check("clock", "bad", found, "sudo timedatectl set-ntp true, there or here; measurements are not affected")
 
 
 def _compiler(facts: HostFacts) -> Check:
@@ -65,13 +65,13 @@ def _cpu_counters(facts: HostFacts) -> Check:
     if facts["perf"] == "counts":
         return Check(name, "ok", found)
     if facts["gpus"]:
-        return Check(name, "off", f"{found}; kernels on a GPU do without")
+        return Check(name, "off", f"{found}; kernels on a GPU do not need them")
     if facts["perf"] == "absent":
         return Check(name, "bad", found, "sudo apt install linux-perf (Ubuntu: linux-tools-$(uname -r)), or dnf: perf")
     if facts["perf"] == "denied":
         remedy = "sudo sysctl kernel.perf_event_paranoid=2; in a container also --cap-add PERFMON"
         return Check(name, "bad", found, remedy)
-    return Check(name, "off", found)  # there is nothing that one could do
+    return Check(name, "off", found)  # nothing can be done about it
 
 
 def _logout(facts: HostFacts, config: HostConfig) -> tuple[Check, ...]:
@@ -95,5 +95,5 @@ def _leases(facts: HostFacts, config: HostConfig) -> tuple[Check, ...]:
 
 
 def compiler_of(facts: HostFacts) -> str:
-    """Return the first compiler's own first line; empty without one."""
+    """Return the first line that the first compiler printed about its version; empty without a compiler."""
     return next((facts["compilers"][name] for name in COMPILERS if name in facts["compilers"]), "")

@@ -18,7 +18,7 @@ LIMIT_S = 60.0
 METRIC = "smsp__inst_executed.sum"
 NOT_BUILT = 91
 TAKEN_MARK = "driver resource was unavailable"
-"""In what ncu says of a GPU whose counters are another profiler's at the time."""
+"""A part of what ncu prints when another profiler uses the GPU's counters."""
 TAKEN = "another profiler uses the GPU's counters"
 
 # The clocks are left alone: ncu would lock them for as long as it runs. Its lock file lies in the job's TMPDIR; in /tmp
@@ -43,16 +43,17 @@ exec @NCU@ --csv --clock-control none --metrics {METRIC} ./kernel
 
 @dataclass(frozen=True, slots=True)
 class CounterTrial:
-    """How it went, in `words`: a yes, a no, something else that was in ncu's way, or no try at all."""
+    """The result of the trial, for people in `words`: a yes, a no, another obstacle to ncu, or no try at all."""
 
     answer: Literal["permitted", "denied", "taken", "problem", "untried"]
     words: str
 
 
 def trial(facts: HostFacts, gpu: GpuInfo) -> JobSpec | None:
-    """Return the job for this GPU, under its lease; None where nvcc or ncu is missing.
+    """Return the trial's job for this GPU, under its lease; None where nvcc or ncu is missing.
 
-    Its id hashes all that the answer depends on, the boot and this user's rights among it, so that a host runs it once.
+    Its id is a hash of everything that the answer depends on, including the boot and this user's rights, so that a host
+    runs it once.
     """
     if not (facts["nvcc"] and facts["ncu"]):
         return None
@@ -71,10 +72,10 @@ def trial(facts: HostFacts, gpu: GpuInfo) -> JobSpec | None:
 async def try_counters(
     host: Host, facts: HostFacts, wanted: tuple[int | str, ...], patience_s: float
 ) -> CounterTrial | None:
-    """Try the first of the GPUs that are `wanted`, or read its answer of old; None where there is nothing to try.
+    """Try the first of the GPUs that are `wanted`, or read the answer of an earlier try; None without such a GPU.
 
-    Takes some seconds the first time, longer while the GPU is busy. Never raises HostError. What is neither yes nor no
-    is forgotten, so that it is tried again another time.
+    It takes some seconds the first time, and longer while the GPU is busy, at most `patience_s`. It never raises
+    HostError. An answer that is neither yes nor no is forgotten, so that it is tried again another time.
     """
     spec = next((trial(facts, gpu) for gpu in usable(facts["gpus"], wanted)), None)
     if spec is None:
@@ -82,7 +83,7 @@ async def try_counters(
     try:
         async with asyncio.timeout(patience_s):
             result = await host.job(spec)
-            if result.cached and result.reason:  # it was cut off in an earlier life
+            if result.cached and result.reason:  # an earlier daemon's trial was cut off
                 await host.forget(spec.id)
                 result = await host.job(spec)
             tried = classify(result)
@@ -96,7 +97,7 @@ async def try_counters(
 
 
 def classify(result: JobResult) -> CounterTrial:
-    """Return what the job's outcome says."""
+    """Return the answer that the job's result gives."""
     said = (result.stdout + b"\n" + result.stderr).decode(errors="replace")
     if "ERR_NVGPUCTRPERM" in said:
         return CounterTrial("denied", "ncu is denied the counters (ERR_NVGPUCTRPERM)")
@@ -117,7 +118,7 @@ _ENDS = {"timeout": f"cut off after {LIMIT_S:g} s", "killed": "killed", "lost": 
 
 
 def _telling(said: str, mark: str) -> str:
-    """Return the first line with `mark`, and the one after it where it only announces that; else the last line there is."""
+    """Return the first line with `mark`, with the next one if it ends in a colon; without such a line the last one."""
     rows = [row for row in said.splitlines() if row.strip()]
     first = next((nth for nth, row in enumerate(rows) if mark in row), len(rows) - 1)
     told = [row.strip().removeprefix("==ERROR==").strip() for row in rows[max(0, first) :][:2]]

@@ -12,8 +12,8 @@ from kpd.model.hosts import GpuProcess, ProcessOwner, Telemetry
 from kpd.text.foreign import plain
 
 LIMIT_S = 10.0
-"""nvidia-smi wakes every GPU of a box first when persistence mode is off."""
-# The last name is the older of two; every driver that kpd meets knows it.
+"""nvidia-smi first wakes every GPU of a host when persistence mode is off."""
+# The last field has a newer name, too; every driver that kpd supports knows this one.
 GPU = ("uuid", "clocks.sm", "clocks.mem", "power.draw", "power.limit", "temperature.gpu", "memory.used",
        "utilization.gpu", "clocks_throttle_reasons.active")  # fmt: skip
 APPS = ("gpu_uuid", "pid", "used_memory", "process_name")
@@ -22,14 +22,14 @@ BETWEEN = "== computes"
 MOST_PROCESSES = 32
 MOST_MHZ, MOST_W, MOST_C, MOST_MIB = 1e5, 1e5, 1e3, 1e8
 OLDEST = 1e9
-"""A lock's file that gives an earlier Unix time than this gives none."""
+"""Earlier Unix times than this in a lock's file are ignored."""
 
 _GPU_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40})" + r", *([^,]{0,40})" * (len(GPU) - 1))
 _APP_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40}), *(?P<pid>[0-9]{1,9}), *(?P<memory>[^,]{0,40}), *(?P<name>.*)")
 
 
 def script() -> str:
-    """Return the short command that asks nvidia-smi twice; what it says of processes comes after BETWEEN."""
+    """Return the short command that queries nvidia-smi twice; the list of processes comes after BETWEEN."""
     return f"""LC_ALL=C; export LC_ALL
 command -v nvidia-smi >/dev/null 2>&1 || {{ echo 'no nvidia-smi'; exit 1; }}
 nvidia-smi --query-gpu={",".join(GPU)} {FORM} 2>&1 || exit 1
@@ -39,7 +39,11 @@ nvidia-smi --query-compute-apps={",".join(APPS)} {FORM} 2>&1
 
 
 def figures(said: CommandResult | None) -> dict[str, Telemetry]:
-    """By UUID. Under the empty one stands why there are none, where nvidia-smi was asked and gave no list."""
+    """Parse the answer of `script` into telemetry by UUID.
+
+    `said` is None where nvidia-smi was not asked: the result is then empty. If it was asked and gave no list, the only
+    key is empty, and its telemetry says why.
+    """
     if said is None:
         return {}
     if said.rc is None:
@@ -71,7 +75,7 @@ def _gpus(said: str) -> Iterator[tuple[str, Telemetry]]:
 
 
 def _number(text: str, most: float) -> float | None:
-    """Return a figure that makes sense; `[N/A]`, `[Unknown Error]` and the like are none."""
+    """Parse a figure; None for `[N/A]`, `[Unknown Error]` and the like, and for one over `most`."""
     if not re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", text.strip(), re.ASCII):
         return None
     value = float(text)
@@ -97,7 +101,10 @@ def telemetry(
     at: float = 0.0,
     skew_s: float = 0.0,
 ) -> dict[str, Telemetry]:
-    """Return what each device did `at` that time. `owners` is the helper's answer, `skew_s` its clock less ours."""
+    """Build the telemetry of each device, read `at` that Unix time.
+
+    `owners` is the helper's answer, `skew_s` the host's clock minus ours.
+    """
     told = {}
     for device in devices:
         seen = _seen(device, found)
@@ -108,7 +115,7 @@ def telemetry(
 
 
 def _seen(device: str, found: Mapping[str, Telemetry]) -> Telemetry:
-    """Return what nvidia-smi says of the device; of a CPU it says nothing."""
+    """Return nvidia-smi's figures of the device; for a CPU there are none."""
     if device == "cpu" or not found:
         return Telemetry(0.0)
     return found.get(device) or found.get("") or Telemetry(0.0, trouble="nvidia-smi does not list it any more")

@@ -17,7 +17,7 @@ SMI_REMEDIES = {
     "not a valid field": "update the NVIDIA driver to 525 or later",
     "is lost": "sudo reboot brings a lost GPU back",
 }
-"""By words of nvidia-smi."""
+"""By a part of what nvidia-smi prints."""
 NO_NVCC = "install the CUDA toolkit, or give its folder as cuda_home in config.toml"
 FOR_ADMINS = (
     "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/kpd.conf, "
@@ -91,11 +91,11 @@ def ncu(facts: HostFacts) -> Check:
     if not facts["gpus"]:
         return Check("ncu", "off", "no ncu")
     remedy = "install Nsight Compute, a part of the CUDA toolkit, or give its folder as cuda_home in config.toml"
-    return Check("ncu", "bad", "no ncu: candidates on a GPU go without a profile", remedy)
+    return Check("ncu", "bad", "no ncu: candidates on a GPU are not profiled", remedy)
 
 
 def counters(facts: HostFacts, tried: CounterTrial | None) -> Check:
-    """Return what ncu said when it was tried counts most; before that, what the driver says of its settings."""
+    """Check the GPU counters: a trial of ncu counts most; without one, the driver's settings."""
     name, allowed = "gpu counters", facts["counters_open"]
     if not facts["gpus"] or not facts["ncu"]:
         return Check(name, "off", "no GPU" if not facts["gpus"] else "no ncu to read them")
@@ -125,7 +125,7 @@ WHOSE = {
 
 
 def free(card: HostCard) -> tuple[Check, ...]:
-    """Return a check for each GPU that was looked at: none on a host that is down."""
+    """Check each GPU that was looked at for other users; none on a host that is down."""
     if card.link != "up":
         return ()
     gpus = [device for device in card.devices if device.kind == "gpu"]

@@ -26,7 +26,7 @@ FIRST_CUDA: dict[str, Version] = {
 class GpuInfo:
     """A GPU as nvidia-smi lists it. `arch` is "sm_90" and the like, empty where the driver does not say.
 
-    With `mig` it is split into instances, and no program gets all of it.
+    With `mig` it is split into instances, and no program gets the whole GPU.
     """
 
     index: int
@@ -41,7 +41,7 @@ class GpuInfo:
 
 
 def gpus_of(said: str) -> tuple[tuple[GpuInfo, ...], str]:
-    """Return the GPUs that nvidia-smi lists for QUERY, and what else it said: why there are none, or fewer."""
+    """Parse nvidia-smi's answer to QUERY: the GPUs, and what else it printed: why there are none, or fewer."""
     gpus: dict[str, GpuInfo] = {}
     other = ""
     for row in said.splitlines():
@@ -71,7 +71,7 @@ def _gpu(row: re.Match[str]) -> GpuInfo:
 def chosen(
     gpus: tuple[GpuInfo, ...], wanted: tuple[int | str, ...]
 ) -> tuple[tuple[GpuInfo, ...], tuple[int | str, ...]]:
-    """Return the GPUs that `wanted` names by index or UUID, all if it is empty, and the names that none of them has."""
+    """Split `wanted`, indexes or UUIDs, into the GPUs they name and the names that no GPU has. Empty means all GPUs."""
     if not wanted:
         return gpus, ()
     names = {str(name).lower() for name in wanted}
@@ -81,7 +81,7 @@ def chosen(
 
 
 def usable(gpus: tuple[GpuInfo, ...], wanted: tuple[int | str, ...]) -> tuple[GpuInfo, ...]:
-    """Return those of the chosen GPUs that a program gets all of."""
+    """Return those of the chosen GPUs that are not split by MIG."""
     return tuple(gpu for gpu in chosen(gpus, wanted)[0] if not gpu.mig)
 
 
@@ -90,30 +90,33 @@ def _names(gpu: GpuInfo) -> set[str]:
 
 
 def cuda_of(said: str) -> str:
-    """Return the toolkit's version as `nvcc --version` gives it, "13.0"; empty when it does not."""
+    """Parse the toolkit's version from `nvcc --version`, "13.0"; empty where it is not there."""
     found = re.search(r"\brelease ([0-9]{1,3}\.[0-9]{1,3})\b", said)
     return found[1] if found else ""
 
 
 def ncu_of(said: str) -> str:
-    """Return the version that `ncu --version` gives, "2025.3.1.0"; empty when it does not."""
+    """Parse the version from `ncu --version`, "2025.3.1.0"; empty where it is not there."""
     found = re.search(r"^Version ([0-9]{1,4}(?:\.[0-9]{1,6}){1,3})\b", said, re.MULTILINE)
     return found[1] if found else ""
 
 
 def version(text: str) -> Version:
-    """Return the numbers of a version, to be compared; empty for what is none."""
+    """Return the numbers of a version, for comparisons; empty for a text without any."""
     return tuple(int(part) for part in re.findall("[0-9]{1,9}", text))
 
 
 def too_old(cuda: str, arch: str) -> str:
-    """Return the first toolkit that builds for `arch`, "12.8", when this one is older; else empty."""
+    """Return the first toolkit that builds for `arch`, such as "12.8", if `cuda` is older; else empty."""
     toolkit, first = version(cuda), FIRST_CUDA.get(arch)
     return ".".join(map(str, first)) if toolkit and first and toolkit < first else ""
 
 
 def listed(gpus: Iterable[tuple[str, str, int]]) -> str:
-    """GPUs, as (name, arch, MiB), in a few words, equal ones together: "8 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"."""
+    """List GPUs, given as (name, arch, MiB), with equal ones counted.
+
+    For example "8 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)".
+    """
     kinds: dict[str, int] = {}
     for name, arch, memory_mib in gpus:
         facts = ", ".join(filter(None, (arch, f"{memory_mib / 1024:.0f} GiB" if memory_mib else "")))

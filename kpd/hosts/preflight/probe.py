@@ -12,11 +12,11 @@ from kpd.text.foreign import plain
 
 LIMIT_S = 20.0
 PATIENCE_S = 15
-"""What a program has for its answer; nvidia-smi wakes every GPU of a box first when persistence mode is off."""
+"""Seconds for a program to answer; nvidia-smi first wakes every GPU of a host when persistence mode is off."""
 COMPILERS = ("cc", "gcc", "clang")
 COUNTERS = ("cycles", "instructions", "cache-misses")
 LOGIND = ("KillUserProcesses", "KillOnlyUsers", "KillExcludeUsers")
-"""What systemd-logind ends with a login session: whether anything, and whose."""
+"""Settings of systemd-logind: whether it ends processes with a login session, and whose."""
 ADMIN = 1 << 21
 """CAP_SYS_ADMIN among the capabilities of a Linux process."""
 
@@ -24,7 +24,10 @@ _SCRIPT = Path(__file__).with_suffix(".sh")
 
 
 def script(cuda_home: str = "", leases: str = "") -> str:
-    """Return the job that looks at a host. nvcc and ncu in `cuda_home` go before others; `leases` is the folder of locks."""
+    """Return the script of the job that probes a host.
+
+    nvcc and ncu in `cuda_home` are preferred to others; `leases` is the folder of locks.
+    """
     words = {
         "@HOME@": shlex.quote(cuda_home),
         "@LEASES@": shlex.quote(leases),
@@ -38,20 +41,23 @@ def script(cuda_home: str = "", leases: str = "") -> str:
 
 
 CpuCounters = Literal["counts", "absent", "denied", "unsupported", "elsewhere"]
-"""What becomes of `perf stat`: "elsewhere" is a system that has none."""
+"""The result of `perf stat`: "elsewhere" is a system that does not have it."""
 
 
 class HostFacts(TypedDict):
-    """A host as probed. `cpus` are those that a job may use, `cores` which of all CPUs are threads of one core, where
-    that is known, `disk_free` is in bytes, `clock` in seconds since 1970.
+    """A host as probed.
 
-    `skew_s` is the host's clock less ours, `rtt_s` a round trip to its helper. `gpu_trouble` is what nvidia-smi said
-    instead of a list, or beside it. `nvcc` and `ncu` are paths, empty without them. `counters_open` says whether the
-    NVIDIA driver lets this user's processes read counters, None where it does not say. `rights` is all that this may
-    depend on. `outlives` says whether a process may outlive the login that has started it, None outside a session
-    of systemd-logind, or where it does not say.
-    `perf` is what becomes of `perf stat`, `counters` the same for people. `leases` says what is wrong with the
-    folder of locks, None where nobody looked.
+    `cpus` are those that a job may use, `cores` the groups of CPUs that are threads of one core, where that is known.
+    `disk_free` is in bytes, `clock` in seconds since 1970.
+
+    `skew_s` is the host's clock minus ours, `rtt_s` a round trip to its helper, both in seconds. `gpu_trouble` is what
+    nvidia-smi said instead of a list, or beside it. `nvcc` and `ncu` are paths, empty without them. `counters_open`
+    says whether the NVIDIA driver lets this user's processes read counters, None where it does not say. `rights` is
+    everything that this may depend on. `outlives` says whether a process may outlive the login that has started it,
+    None outside a session of systemd-logind, or where it does not say.
+
+    `perf` is the result of `perf stat`, `counters` the same for people. `leases` says what is wrong with the folder of
+    locks, None where nobody looked.
     """
 
     system: str
@@ -90,7 +96,7 @@ class ProgramOutput(NamedTuple):
 
 
 def sections(said: str) -> dict[str, ProgramOutput]:
-    """Return what `script` printed, by the sections' names."""
+    """Split the output of `script` into its sections, by their names."""
     found = re.findall(r"^== (\w+) (\w+)\n((?: .*\n|\n)*)", said + "\n", re.MULTILINE)
     return {
         name: ProgramOutput(status, re.sub("^ ", "", text, flags=re.MULTILINE).strip()) for name, status, text in found
@@ -98,7 +104,7 @@ def sections(said: str) -> dict[str, ProgramOutput]:
 
 
 def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: float = 0.0) -> HostFacts:
-    """Return the helper's own facts and what `script` said, as one."""
+    """Combine the helper's own facts and the output of `script`."""
     found = sections(said)
 
     def text(name: str) -> str:
@@ -142,7 +148,7 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
 
 
 def _gpus(section: ProgramOutput | None) -> tuple[tuple[GpuInfo, ...], str]:
-    """Return the GPUs, and what is wrong with them or with nvidia-smi; no section means that there is no nvidia-smi."""
+    """Return the GPUs, and what is wrong with them or with nvidia-smi. None stands for a host without nvidia-smi."""
     if section is None:
         return (), ""
     if section.status == "hangs":
@@ -154,13 +160,16 @@ def _gpus(section: ProgramOutput | None) -> tuple[tuple[GpuInfo, ...], str]:
 
 
 def _installed(said: str) -> tuple[str, str]:
-    """Return a program's path, which is the first line, and what it says of itself."""
+    """Split a section into a program's path, which is the first line, and what the program says of itself."""
     path, _, rest = said.partition("\n")
     return (path, rest) if path.startswith("/") and path.isprintable() else ("", "")
 
 
 def _open(rights: str) -> bool | None:
-    """Return whether the driver lets us read the GPU's counters: it may keep them for processes with CAP_SYS_ADMIN."""
+    """Return whether the driver lets us read the GPU's counters; None where it does not say.
+
+    It may keep them for processes with CAP_SYS_ADMIN.
+    """
     known = dict(re.findall(r"^(uid|caps|admin_only) ([0-9a-f]{1,16})$", rights, re.MULTILINE))
     if "admin_only" not in known:
         return None
@@ -169,7 +178,10 @@ def _open(rights: str) -> bool | None:
 
 
 def _outlives(said: str) -> bool | None:
-    """Return what logind's settings, in D-Bus notation, mean for the user whose name comes first."""
+    """Return whether this user's processes may outlive their login; None where logind does not say.
+
+    `said` has the user's name, then logind's settings in D-Bus notation.
+    """
     found = re.fullmatch(r"(?P<user>\S+)\nb (?P<kills>true|false)\nas \d+(?P<only>.*)\nas \d+(?P<spared>.*)", said)
     if not found:
         return None
@@ -178,7 +190,10 @@ def _outlives(said: str) -> bool | None:
 
 
 def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[CpuCounters, str]:
-    """Return what becomes of `perf stat`, and a sentence for people; `perf` is what it printed, None where it is absent."""
+    """Return whether `perf stat` works, and a sentence for people.
+
+    `perf` is what it printed, None where it is not installed.
+    """
     if system != "Linux":
         return "elsewhere", f"no hardware counters: perf stat does not exist on {system}"
     if perf is None:
@@ -196,7 +211,7 @@ def counters_of(system: str, perf: str | None, paranoid: str) -> tuple[CpuCounte
 
 
 def _numbers(said: str) -> tuple[int, ...]:
-    """Return what the kernel's list of CPUs means: `0-2,8` is 0, 1, 2 and 8. Nothing for what is no list."""
+    """Parse the kernel's list of CPUs: `0-2,8` is 0, 1, 2 and 8. Empty for a text that is no list."""
     if not re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", said):
         return ()
     ends = ([int(end) for end in part.split("-")] for part in said.split(","))
@@ -204,7 +219,10 @@ def _numbers(said: str) -> tuple[int, ...]:
 
 
 def measuring_cpu(facts: HostFacts) -> int | None:
-    """Return the CPU to pin measurements to: the last one, away from where systems put their interrupts. None on macOS."""
+    """Return the CPU to pin measurements to; None on macOS, which cannot pin.
+
+    It is the last one, away from those that usually handle interrupts.
+    """
     return facts["cpus"][-1] if facts["pinning"] and facts["cpus"] else None
 
 
@@ -213,9 +231,9 @@ GPU_CPUS = 2
 
 
 def spare_cpus(facts: HostFacts) -> tuple[int, ...]:
-    """Return the CPUs for what runs beside a measurement; empty where there is none, or where a job cannot be pinned.
+    """Return the CPUs for work beside a measurement; empty where there are none, or where jobs cannot be pinned.
 
-    The core of the CPU that is timed on is left alone with all its threads; and so are GPU_CPUS a GPU, as long as half
+    The core of the measuring CPU is left free with all its threads; and so are GPU_CPUS for each GPU, as long as half
     of all CPUs remain.
     """
     timed = measuring_cpu(facts)

@@ -20,22 +20,22 @@ from kpd.hosts.ssh.session import Session
 from kpd.text.foreign import plain
 from kpd.workspace.address import Address
 
-LET_GO_S = 1.0  # for a connection to say goodbye
-WINDOW = 8 << 20  # bytes that the host may have under way to us
+LET_GO_S = 1.0  # seconds for a connection to close
+WINDOW = 8 << 20  # bytes that the host may send before we have taken them
 
 Connection = asyncssh.SSHClientConnection
 Arguments = dict[str, Any]  # of asyncssh's connect
 
 log = logging.getLogger(__name__)
-asyncssh.set_log_level(logging.WARNING)  # at INFO it tells about every channel and every key
+asyncssh.set_log_level(logging.WARNING)  # at INFO it logs every channel and every key
 
 
 def read(
     name: str, address: Address, config_files: Sequence[Path] | None, compression: bool, more: Arguments
 ) -> tuple[Hop, Arguments]:
-    """Return a hop as ssh's configuration describes it, and how asyncssh is to connect to it.
+    """Read ssh's configuration for a hop, and return the hop and asyncssh's arguments for connecting to it.
 
-    It reads files and may run a program (Match exec), so not in the event loop. Raises HostError (config).
+    It reads files and may run a program (Match exec), so call it in a thread. Raises HostError (config).
     """
     arguments = {
         **NOT_BY_ITSELF,
@@ -56,7 +56,10 @@ def read(
 
 
 async def connect(hop: Hop, arguments: Arguments, via: Connection | None, accept_new: bool) -> Connection:
-    """Raise HostError (unreachable, auth, host_key, config). `via` is a connection to the jump host before it."""
+    """Connect to a hop, through `via`, a connection to the jump host before it, if that is given.
+
+    Raises HostError (unreachable, auth, host_key, config).
+    """
     visitor = _Visitor(hop, accept_new)
     try:
         return await asyncssh.connect(hop.given, tunnel=cast(Any, via), client_factory=lambda: visitor, **arguments)
@@ -67,7 +70,7 @@ async def connect(hop: Hop, arguments: Arguments, via: Connection | None, accept
 
 
 async def begin(name: str, connection: Connection, line: str, patience_s: float) -> Session:
-    """Return a session that runs the command line. Raises HostError (unreachable, config)."""
+    """Start a session that runs the command line `line`. Raises HostError (unreachable, config)."""
     try:
         async with asyncio.timeout(patience_s):
             _, session = await connection.create_session(
@@ -75,17 +78,17 @@ async def begin(name: str, connection: Connection, line: str, patience_s: float)
                 encoding=None, window=WINDOW,
             )  # fmt: skip
     except (asyncssh.Error, OSError) as err:
-        await asyncio.sleep(0)  # asyncssh sees the end of the connection one turn later than that of its channels
+        await asyncio.sleep(0)  # asyncssh sees the end of a connection one loop turn after that of its channels
         if isinstance(err, asyncssh.ChannelOpenError) and not connection.is_closed():
-            words = f"lets us in and then starts nothing: {plain(err.reason)}"
+            words = f"after the login no program starts: {plain(err.reason)}"
             raise HostError("config", f"{name}: {words}") from err
-        words = "does not answer" if isinstance(err, TimeoutError) else f"goes: {plain(str(err))}"
-        raise HostError("unreachable", f"{name}: lets us in and then {words}") from err
+        words = "it does not answer" if isinstance(err, TimeoutError) else f"the connection ends: {plain(str(err))}"
+        raise HostError("unreachable", f"{name}: after the login {words}") from err
     return cast(Session, session)
 
 
 async def let_go(connection: Connection) -> None:
-    """End it, without waiting long for a host that is gone."""
+    """Close the connection, without waiting long for a host that is gone."""
     connection.close()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LET_GO_S):
@@ -93,14 +96,14 @@ async def let_go(connection: Connection) -> None:
 
 
 class _Visitor(asyncssh.SSHClient):
-    """Our side of one login: what the host shows and asks for."""
+    """Our side of one login: what the host presents and asks for."""
 
     def __init__(self, hop: Hop, accept_new: bool) -> None:
         self.refused: HostError | None = None  # what is wrong with the host's key
         self.methods: dict[str, None] = {}  # that the host offers, in its order
         self.banner = ""
         self.tried = 0
-        self.locked: list[Path] = []  # identities that want a passphrase
+        self.locked: list[Path] = []  # identities that need a passphrase
         self._hop = hop
         self._accept_new = accept_new
         self._accepted: HostKey | None = None
@@ -112,7 +115,7 @@ class _Visitor(asyncssh.SSHClient):
         self._connection = conn
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
-        """By name alone: through a jump host, `addr` is the jump host's."""
+        """Judge the host's key by the host's name alone: behind a jump host, `addr` is the jump host's."""
         self.refused = self._hop.judge(host, port, _text(key), key.get_fingerprint())
         if self._accept_new and isinstance(self.refused, UnknownHostKey):
             self._accepted, self.refused = self.refused.offered, None
@@ -123,12 +126,12 @@ class _Visitor(asyncssh.SSHClient):
         return _text(key) in self._hop.known.authorities(names)
 
     def begin_auth(self, username: str) -> None:
-        """The host has proved by now that the key is its own."""
+        """Add an accepted key to known_hosts. By now the host has proved that the key is its own."""
         if self._accepted is not None and self._hop.learns is not None:
             try:
                 known_hosts.add(self._hop.learns, self._accepted.host, self._accepted.key)
             except OSError as err:
-                log.warning("%s: its key is not kept: %s", self._hop.name, err)
+                log.warning("%s: its key could not be saved: %s", self._hop.name, err)
             else:
                 log.info("%s: its key is %s from now on", self._hop.name, self._accepted.fingerprint)
 
@@ -178,7 +181,7 @@ class _Visitor(asyncssh.SSHClient):
 
 
 def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> HostError:
-    """Return why one hop could not be connected to."""
+    """Make a HostError that says why a hop could not be connected to."""
 
     def error(kind: HostErrorKind, words: str, remedy: str = "") -> HostError:
         return HostError(kind, f"{hop.name}: {plain(words)}", remedy)
@@ -192,7 +195,7 @@ def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> Ho
         case asyncssh.PermissionDenied() | asyncssh.DisconnectError(reason="Too many authentication failures"):
             return hop.not_let_in(visitor.methods, visitor.tried, visitor.locked)
         case asyncssh.KeyExchangeFailed() if err.reason.startswith("No matching"):
-            words = f"{hop.name}: no way to encrypt that both sides know: {plain(err.reason)}"
+            words = f"{hop.name}: no algorithm that both sides support: {plain(err.reason)}"
             return OnlyOpenSsh("config", words)
         case asyncssh.KeyExchangeFailed():
             return error("host_key", f"it does not prove that the key it shows is its own: {err.reason}")
@@ -201,30 +204,30 @@ def _trouble(hop: Hop, visitor: _Visitor, err: Exception, tunnelled: bool) -> Ho
         case asyncssh.ChannelOpenError():
             return error("unreachable", f"the jump host does not reach {place}: {err.reason}")
         case TimeoutError():
-            return error("unreachable", f"{place} does not answer, or does not let us in, in time")
+            return error("unreachable", f"{place} does not answer, or does not complete the login, in time")
         case socket.gaierror():
-            return error("unreachable", f"nobody knows the address of {hop.host}: {err.strerror}")
+            return error("unreachable", f"the name {hop.host} cannot be resolved: {err.strerror}")
         case FileNotFoundError() | PermissionError():
             return error("config", f"ssh's configuration: ProxyCommand: {err}")
         case OSError(errno=int(number)):
             return error("unreachable", f"{place}: {os.strerror(number)}")
         case ValueError():  # the configuration has been read by now
-            return error("unreachable", f"{place}: what answers there is not understood: {err}")
+            return error("unreachable", f"{place}: its answer is not understood: {err}")
     return error("unreachable", f"{place}: {err}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """What a file holds that IdentityFile names. `halves` are public: the agent may have the private ones."""
+    """The content of a file that IdentityFile names. `halves` are public: the agent may have the private ones."""
 
     path: Path
     halves: set[bytes]
     pairs: Sequence[asyncssh.SSHKeyPair]
-    locked: bool  # it wants a passphrase
+    locked: bool  # it needs a passphrase
 
 
 def _identities(hop: Hop) -> list[_Identity]:
-    """As ssh does, it passes over what is missing or cannot be read."""
+    """Load the hop's identities. As with ssh, files that are missing or cannot be read are left out."""
     certificates: list[asyncssh.SSHCertificate] = []
     for path in hop.certificates:
         with contextlib.suppress(OSError, asyncssh.KeyImportError):
@@ -252,6 +255,6 @@ def _text(key: asyncssh.SSHKey) -> str:
 def _importable(keys: set[str]) -> list[asyncssh.SSHKey]:
     found = []
     for key in keys:
-        with contextlib.suppress(asyncssh.KeyImportError):  # of a kind that no host can show us, either
+        with contextlib.suppress(asyncssh.KeyImportError):  # of a type that asyncssh cannot be shown, either
             found.append(asyncssh.import_public_key(key))
     return found

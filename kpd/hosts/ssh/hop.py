@@ -23,16 +23,16 @@ KEY_TYPES = {
     "ecdsa-sha2-nistp521": ("ecdsa-sha2-nistp521",),
     "ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256"),
 }
-OLD = ("ssh-rsa", "ssh-dss")  # signatures for hosts of old, where the configuration names them
+OLD = ("ssh-rsa", "ssh-dss")  # for old hosts, only where the configuration names them
 FAST = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-ctr"
 COMPRESSED = "zlib@openssh.com,zlib,none"
 IDENTITIES = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
 SSH = Path("~/.ssh")
 SYSTEM = Path("/etc/ssh")
 
-# What asyncssh would do of its own accord, or because the configuration says so. It takes a missing file for an error
-# and "UserKnownHostsFile none" for leave to check nothing, and it trusts X.509 authorities that ssh has never heard of;
-# so host keys and identities are our own business here.
+# What asyncssh must not do by itself, even if the configuration says so. It raises an error for a missing file, checks
+# no host key with "UserKnownHostsFile none", and trusts X.509 authorities that ssh does not know. So kpd itself handles
+# host keys and identities.
 NOT_BY_ITSELF: dict[str, Any] = {
     "known_hosts": ([], [], []),
     "client_keys": None,
@@ -52,7 +52,7 @@ class SshOptions(Protocol):
 
 
 class OnlyOpenSsh(HostError):
-    """kpd's own client cannot log in there; the OpenSSH client perhaps can."""
+    """A login that kpd's own client cannot do, but the OpenSSH client perhaps can."""
 
     def __init__(self, kind: HostErrorKind, message: str) -> None:
         super().__init__(kind, message, 'let ssh itself log in: transport = "controlmaster"')
@@ -60,9 +60,10 @@ class OnlyOpenSsh(HostError):
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """`name` is for messages, `given` what the host was asked for as, `host` and `port` where it is.
+    """One host on the way.
 
-    `jumps` come before it. `agent` is the path of a socket, empty without one.
+    `name` is for messages, `given` the name that was asked for, `host` and `port` the real ones. `jumps` are the hosts
+    before it. `agent` is the path of the agent's socket, empty without one.
     """
 
     name: str
@@ -81,7 +82,10 @@ class Hop:
 
     @classmethod
     def of(cls, name: str, given: str, host: str, port: int, user: str, config: SshOptions) -> "Hop":
-        """Read the known_hosts files. Raises ValueError for what can be no host's name or address."""
+        """Build a hop of its configuration, with the known_hosts files read.
+
+        Raises ValueError for a text that can be no host's name or address.
+        """
         host.encode("idna")
         alias = str(config.get("HostKeyAlias") or "")
         tokens = {
@@ -109,10 +113,10 @@ class Hop:
         )
 
     def judge(self, host: str, port: int, key: str, fingerprint: str) -> HostError | None:
-        """Return what is wrong with `key`, as "type base64", which the host has shown; None if it is known to be the host's.
+        """Return what is wrong with `key`, as "type base64", which the host has presented; None if it is a known key.
 
-        A name that is known with another key, of whatever type, has changed: what is new may be somebody else. That
-        goes for the host's own name only, the first one.
+        If a name is known with another key, of any type, the key has changed: the new one may be somebody else's. That
+        applies only to the host's own name, the first one.
         """
         names = known_hosts.names_of(host, port, self.alias)
         kind = key.split()[0]
@@ -127,17 +131,17 @@ class Hop:
             for entry in known
         )
         message = (
-            f"{self.name}: THE HOST'S KEY HAS CHANGED. It shows {kind} {fingerprint}, and known is another ({told}). "
-            "Somebody may be between us and the host, or it was installed anew"
+            f"{self.name}: THE HOST'S KEY HAS CHANGED. It shows {kind} {fingerprint}, but another is known ({told}). "
+            "Somebody may be intercepting the connection, or the host was reinstalled"
         )
         heal = " && ".join(_forget(names[0], path) for path in dict.fromkeys(entry.path for entry in known))
-        return HostError("host_key", message, f"if that is known to be right: {heal}")
+        return HostError("host_key", message, f"if you know that the new key is right: {heal}")
 
     def revoked(self) -> set[str]:
         return self.known.revoked(known_hosts.names_of(self.host, self.port, self.alias))
 
     def algorithms(self, config: SshOptions, compression: bool) -> dict[str, Any]:
-        """Arguments of asyncssh's connect: what is known and fast first, unless the configuration says otherwise."""
+        """Return asyncssh's algorithms: known keys and fast ciphers first, unless the configuration says otherwise."""
         found: dict[str, Any] = {}
         if keys := _wanted(str(config.get("HostKeyAlgorithms") or "+"), self.key_algorithms()):
             found["server_host_key_algs"] = keys
@@ -150,9 +154,10 @@ class Hop:
         return found
 
     def key_algorithms(self) -> list[str]:
-        """Return what we ask the host to show: the keys that are known first, a certificate only where one can be checked.
+        """Return the key types to ask the host for: known keys first, certificates only where one can be checked.
 
-        Otherwise it may show another key, or a certificate of no use to us, though we know one of its keys.
+        Otherwise the host may present another key, or a certificate that is no use to us, though we know one of its
+        keys.
         """
         names = known_hosts.names_of(self.host, self.port, self.alias)
         types = {entry.key.split()[0] for entry in self.known.keys(names)}
@@ -162,16 +167,20 @@ class Hop:
         return list(dict.fromkeys([*known, *signed, *every]))
 
     def not_let_in(self, methods: Iterable[str], tried: int, locked: Sequence[Path]) -> HostError:
-        """Return what the host takes, how many keys it did not take, and which identities want a passphrase."""
+        """Make the error of a refused login.
+
+        `methods` are those that the host accepts, `tried` is the number of keys tried, `locked` are the identities that
+        need a passphrase.
+        """
         takes = ", ".join(methods)
         words = (
             f"{self.name}: {self.user} is not let in at {self.host} port {self.port}: "
-            f"it takes {takes or 'nothing that we have'}, and we tried {tried} key{'' if tried == 1 else 's'}"
+            f"it accepts {takes or 'nothing that kpd has'}, and kpd tried {tried} key{'' if tried == 1 else 's'}"
         )
         remedy = ""
         if locked:
             paths = " ".join(str(path) for path in locked)
-            words += f"; {paths} wants a passphrase"
+            words += f"; {paths} needs a passphrase"
             remedy = f"put it into the agent: ssh-add {paths}"
         elif takes and "publickey" not in takes:
             return OnlyOpenSsh("auth", words)
@@ -179,13 +188,16 @@ class Hop:
 
 
 def usual_config_files() -> list[Path]:
-    """Return the user's and the system's ssh_config, as far as they are there."""
+    """List the user's and the system's ssh_config, as far as they exist and can be read."""
     files = [(SSH / "config").expanduser(), SYSTEM / "ssh_config"]
     return [path for path in files if os.access(path, os.R_OK)]
 
 
 def _wanted(wish: str, ours: Sequence[str]) -> list[str]:
-    """Return a list of ours as the configuration changes it: patterns, which it may add (+), remove (-) or put first (^)."""
+    """Return the list `ours` as the configuration changes it.
+
+    `wish` is a list of patterns, which may add to ours (+), remove from it (-) or put names first (^).
+    """
     sign, patterns = (wish[0], wish[1:].split(",")) if wish[0] in "+-^" else ("", wish.split(","))
     meant = [name for name in (*ours, *OLD) if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if sign == "-":

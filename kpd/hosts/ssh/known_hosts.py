@@ -16,7 +16,7 @@ Marker = Literal["", "cert-authority", "revoked"]
 
 @dataclass(frozen=True, slots=True)
 class KnownHostsLine:
-    """One line: `names` as it stands there, hashed or a list of patterns, and the public key as "type base64"."""
+    """One line: `names` as it is there, hashed or a list of patterns, and the public key as "type base64"."""
 
     path: Path
     line: int
@@ -33,7 +33,7 @@ class KnownHosts:
 
     @classmethod
     def read(cls, paths: Iterable[Path]) -> "KnownHosts":
-        """Return a missing file knows nobody, and a line that nobody understands is passed over, as ssh does."""
+        """Read the files. A missing file counts as empty, and a line that cannot be parsed is ignored, as ssh does."""
         return cls(entry for path in paths for entry in _entries(path))
 
     def keys(self, names: Sequence[str]) -> list[KnownHostsLine]:
@@ -44,11 +44,11 @@ class KnownHosts:
         return []
 
     def authorities(self, names: Sequence[str]) -> set[str]:
-        """Return keys that may sign the host's certificate."""
+        """Return the keys that may sign the host's certificate."""
         return {entry.key for entry in self._of("cert-authority", names)}
 
     def revoked(self, names: Sequence[str]) -> set[str]:
-        """Return keys that must never be taken for the host's, nor for a signer's."""
+        """Return the keys that must never be accepted, neither as the host's nor as a signer's."""
         return {entry.key for entry in self._of("revoked", names)}
 
     def _of(self, marker: Marker, names: Sequence[str]) -> list[KnownHostsLine]:
@@ -57,10 +57,12 @@ class KnownHosts:
 
 
 def names_of(host: str, port: int, alias: str = "") -> tuple[str, ...]:
-    """Return what known_hosts may call a host: first its own name, which a new line gets. An alias (HostKeyAlias) has no port.
+    """Return the names of a host in known_hosts, first its own, which a new line gets.
 
-    Under the bare name of a host with another port, as with ssh, a key can be known and none can have changed: what
-    answers at another port may be another machine, or a container.
+    An alias (HostKeyAlias) has no port.
+
+    A host with another port than 22 is also looked for under its bare name, as ssh does. There a key can be known, but
+    none can have changed: what answers at another port may be another machine, or a container.
     """
     if alias:
         return (alias.lower(),)
@@ -69,13 +71,13 @@ def names_of(host: str, port: int, alias: str = "") -> tuple[str, ...]:
 
 
 def fingerprint(key: str) -> str:
-    """Of "type base64": SHA256 as ssh-keygen -l shows it."""
+    """Return the SHA256 of a key, given as "type base64", as `ssh-keygen -l` shows it."""
     digest = hashlib.sha256(base64.b64decode(key.split()[1])).digest()
     return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
 def matches(names: str, name: str) -> bool:
-    """Return whether a line's first field means the host `name` (in lower case)."""
+    """Return whether a line's first field matches the host `name` (in lower case)."""
     if names.startswith("|"):
         return _hashed(names, name)
     found = False
@@ -88,7 +90,7 @@ def matches(names: str, name: str) -> bool:
 
 
 def add(path: Path, name: str, key: str) -> None:
-    """Appends a line. A new file is the user's alone, and so is its folder. Raises OSError."""
+    """Append a line. A new file, and a new folder, is readable by its user alone. Raises OSError."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "rb+") as file:
@@ -116,7 +118,7 @@ def _entries(path: Path) -> Iterable[KnownHostsLine]:
 
 
 def _is_key(kind: str, data: str) -> bool:
-    """Return a key's data begins with its type."""
+    """Return whether the data is base64 of a key of this type, which begins with the type's name."""
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:  # no base64, or not even ASCII

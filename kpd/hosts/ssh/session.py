@@ -13,19 +13,20 @@ PATIENCE_S = 2.0  # for the far side to leave by itself
 
 
 class Pipe(Protocol):
-    """Our direction of the session: what is used of asyncssh's SSHClientChannel."""
+    """Our direction of the session: the methods of asyncssh's SSHClientChannel that are used."""
 
     def write(self, data: bytes) -> None: ...
     def write_eof(self) -> None: ...
 
 
 class Session:
-    """What asyncssh tells about the session. Loss and noise arrive as OSError, the far side's end as the
-    end of the stream.
+    """The events of a session, which asyncssh reports by these methods.
+
+    A lost connection and a flood on stderr arrive as OSError, the far side's end as the end of the stream.
     """
 
     def __init__(self) -> None:
-        # It never pauses the sender: a Link takes everything at once, and asyncio's reader would miss data that
+        # The reader never pauses the sender: a Link reads everything at once, and asyncio's reader would miss data that
         # asyncssh hands over from within resume_reading.
         self.reader = asyncio.StreamReader()
         self.words = StderrTail()
@@ -41,7 +42,7 @@ class Session:
         self._pipe = pipe
 
     def session_started(self) -> None:
-        """Its output comes from now on."""
+        """Do nothing: the session's output comes from now on."""
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         if datatype is not None:
@@ -52,7 +53,7 @@ class Session:
             self.reader.feed_data(data)
 
     def eof_received(self) -> bool:
-        """Return true keeps our own direction open."""
+        """Note the end of the output. The true that is returned keeps our own direction open."""
         self.eof = True
         self.reader.feed_eof()
         return True
@@ -64,7 +65,7 @@ class Session:
         self.words.add(f"\nkilled by SIG{signal}".encode())
 
     def xon_xoff_requested(self, client_can_do: bool) -> None:
-        """There is no terminal."""
+        """Do nothing: there is no terminal."""
 
     def pause_writing(self) -> None:
         self._flowing.clear()
@@ -83,17 +84,20 @@ class Session:
 
     @property
     def passing(self) -> bool:
-        """Whether the network, a signal or a host on its way down has ended it; true as long as nobody has said why."""
+        """Whether time may heal what has ended it: the network, a signal or a host that goes down.
+
+        True as long as nobody has said why it ended.
+        """
         return self._lost is not None or passes(self.status, str(self.words))
 
     def write(self, data: bytes) -> None:
-        """Raise BrokenPipeError when the far side has ended, another OSError when the connection was lost."""
+        """Write bytes. Raises BrokenPipeError when the far side has ended, another OSError for a lost connection."""
         self._check()
         assert self._pipe is not None
         self._pipe.write(data)
 
     async def drain(self) -> None:
-        """Until what was written is under way, as far as the host's window permits. Raises as `write`."""
+        """Wait until the host's window lets what was written leave. Raises the same errors as `write`."""
         await self._flowing.wait()
         self._check()
 
@@ -124,11 +128,14 @@ class SshChannel:
         return await self._session.reader.read(n)
 
     async def readexactly(self, n: int) -> bytes:
-        """Raise EOFError when the helper has ended by itself, OSError when the connection or a signal has ended it."""
+        """Read `n` bytes.
+
+        Raises EOFError when the helper has ended by itself, OSError when the connection or a signal has ended it.
+        """
         try:
             return await self._session.reader.readexactly(n)
         except EOFError as err:
-            await self._over()  # how it ended is told after the end of its output
+            await self._over()  # its exit status comes after the end of its output
             if self._session.passing:
                 raise ConnectionResetError("the connection has closed, or the helper was ended") from err
             raise
@@ -139,7 +146,10 @@ class SshChannel:
                 await self._session.ended.wait()
 
     async def close(self) -> str:
-        """Close the helper's stdin, which ends it, and the connection; its last words, or how it ended by itself."""
+        """Close the helper's stdin, which ends it, and the connection; return the end of its stderr.
+
+        If that is empty and the helper ended by itself, return its exit status in words.
+        """
         by_itself = self._session.eof
         self._session.write_eof()
         try:
@@ -147,7 +157,7 @@ class SshChannel:
         finally:
             await self._let_go()
         words = "".join(c for c in str(self._session.words) if c.isprintable() or c == "\n").strip()
-        # Some shells repeat the whole command line, with the program in it, in what they say about its first word.
+        # Some shells repeat the whole command line, with the program in it, in an error about its first word.
         words = re.sub(r"\S{200,}", "…", words)
         if not words and by_itself and self._session.status is not None:
             return f"it ended with {self._session.status}"

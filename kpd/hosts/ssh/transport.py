@@ -24,10 +24,11 @@ KEEPALIVE_S, KEEPALIVES = 5.0, 3  # a host that is frozen is noticed in 20 s
 
 
 class Ssh:
-    """`address` is what ssh takes. `accept_new` trusts the key of a host, or jump host, that nobody has seen before.
+    """A transport with asyncssh. `address` is what ssh takes.
 
-    `config_files` stand for the user's and the system's ssh_config. A host silent for `keepalive_s` is asked for
-    a sign of life, and each one on the way has `patience_s` to let us in. Raises ValueError for what is no address.
+    `accept_new` trusts the key of a host, or jump host, that nobody has seen before. `config_files` replace the user's
+    and the system's ssh_config. A host silent for `keepalive_s` seconds is asked for a sign of life, and each hop has
+    `patience_s` seconds to let us in. Raises ValueError for a text that is no address.
     """
 
     kind: ClassVar[str] = "ssh"
@@ -54,12 +55,12 @@ class Ssh:
             "keepalive_interval": keepalive_s,
             "keepalive_count_max": KEEPALIVES,
         }
-        self._offered: tuple[HostKey, Path | None] | None = None  # a key that nobody knows, and where it would go
+        self._offered: tuple[HostKey, Path | None] | None = None  # an unknown key, and the file that it would go into
         self._ways: set[contextlib.AsyncExitStack] = set()
         self._reading: DetachedThread[tuple[Hop, Arguments]] = DetachedThread()
 
     async def open(self) -> SshChannel:
-        """Connects and starts the helper, in one session. Raises HostError (unreachable, auth, host_key, config)."""
+        """Connect, and start the helper in one session. Raises HostError (unreachable, auth, host_key, config)."""
         line = command(self.python)
         async with contextlib.AsyncExitStack() as way:
             try:
@@ -73,12 +74,15 @@ class Ssh:
         return SshChannel(session, partial(self._leave, kept))
 
     async def trust(self, key: HostKey) -> None:
-        """Write the key that was refused last, as unknown, into known_hosts. Raises HostError (host_key, config)."""
+        """Write the key that was refused last, as unknown, into known_hosts.
+
+        Raises HostError: host_key if `key` is another one, config if the file cannot be written.
+        """
         if self._offered is None or self._offered[0] != key:
             raise HostError("host_key", f"{self.address}: {key.host} has not just shown the key {key.fingerprint}")
         path = self._offered[1]
         if path is None:
-            raise HostError("config", f"{self.address}: ssh keeps no keys of hosts, as UserKnownHostsFile says")
+            raise HostError("config", f"{self.address}: UserKnownHostsFile says that host keys are not to be saved")
         try:
             await asyncio.to_thread(known_hosts.add, path, key.host, key.key)
         except OSError as err:
@@ -97,10 +101,13 @@ class Ssh:
     async def _reach(
         self, address: Address, via: Connection | None, passed: tuple[str, ...], way: contextlib.AsyncExitStack
     ) -> Connection:
-        """Return a connection to `address`, through `via` or else as ssh's configuration leads there; `way` will end it."""
+        """Connect to `address`, through `via` or else as ssh's configuration leads there.
+
+        `way` will end the connection. `passed` are the hosts that led here. Raises HostError.
+        """
         name = f"{address.host} (on the way to {passed[0]})" if passed else self.address
         if address.host in passed:
-            raise HostError("config", f"{name}: ProxyJump leads in a circle: {', '.join((*passed, address.host))}")
+            raise HostError("config", f"{name}: ProxyJump leads in a loop: {', '.join((*passed, address.host))}")
         hop, arguments = await self._read(name, address)
         for jump in hop.jumps if via is None else ():
             via = await self._reach(jump, via, (*passed, address.host), way)
@@ -114,18 +121,18 @@ class Ssh:
 
     async def _read(self, name: str, address: Address) -> tuple[Hop, Arguments]:
         work = partial(connect.read, name, address, self.config_files, self.compression, self._arguments)
-        hung: HostErrorKind = "config" if self._reading.busy else "unreachable"  # once it may be the network's fault
+        hung: HostErrorKind = "config" if self._reading.busy else "unreachable"  # at first it may be the network
         try:
             return await self._reading.run(work, READ_S)
         except TimeoutError as err:
-            raise HostError(hung, f"{name}: reading ~/.ssh/config hangs: a Match exec?") from err
+            raise HostError(hung, f"{name}: reading ~/.ssh/config hangs, perhaps in a Match exec") from err
 
 
 T = TypeVar("T")
 
 
 class DetachedThread(Generic[T]):
-    """One piece of work at a time, in a thread that nobody waits for at the end of the program."""
+    """A thread for one piece of work at a time. The program does not wait for it at its end."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
@@ -136,13 +143,14 @@ class DetachedThread(Generic[T]):
         return self._running is not None and not self._running.done()
 
     async def run(self, work: Callable[[], T], patience_s: float) -> T:
-        """Return what `work` returns or raises. Raises TimeoutError if it, or the work before it, hangs for `patience_s`.
+        """Run `work` in the thread, and return or raise what it does.
 
-        Work that hangs is left to itself, and none begins before it has ended.
+        Raises TimeoutError if it, or the work before it, hangs for `patience_s` seconds. Work that hangs is left alone,
+        and no other begins before it has ended.
         """
         async with self._turn, asyncio.timeout(patience_s):
             if self._running is not None:
-                # Who wanted its outcome has been told, or has left.
+                # Its caller has had a TimeoutError, or was cancelled.
                 await asyncio.gather(asyncio.wrap_future(self._running), return_exceptions=True)
             self._running = future = Future[T]()
             future.set_running_or_notify_cancel()  # from now on it cannot be cancelled, only left

@@ -155,7 +155,7 @@ esac""",
 def test_a_root_that_cannot_be_made_is_not_put_down_to_a_run(ws: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     ws.config.write_text('[hosts.local]\nroot = "/proc/nowhere/kpd"\n')
     assert doctor(ws, "local") == 3
-    assert "→ check that its folder is there and is the one meant" in capsys.readouterr().out
+    assert "→ check that its folder is there and is the right one" in capsys.readouterr().out
 
 
 # ── a daemon is asked ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -170,7 +170,7 @@ async def test_a_shell_that_floods_its_stderr(tmp_path: Path) -> None:
     local = python_that(tmp_path, "exec yes 3>&1 >&2")
     host = Host("local", tmp_path, local, pace=LinkTiming(connect_s=300.0))
     try:
-        with pytest.raises(HostError, match="talks without end") as caught:
+        with pytest.raises(HostError, match="prints without end") as caught:
             await host.connect()
         assert caught.value.kind == "config" and ".bashrc" in caught.value.remedy
     finally:

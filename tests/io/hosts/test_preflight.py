@@ -79,7 +79,7 @@ def test_who_logs_in_nowhere_or_where_nothing_ends_with_a_login_needs_no_leave_o
     [
         ("disk", {"disk_free": (1 << 30) - 1}, "1.0 GiB free", "free at least 1 GiB"),
         ("clock", {"skew_s": 3602.0}, "3602 s ahead of this machine's", "timedatectl"),
-        ("clock", {"skew_s": -2.2}, "2 s behind this machine's", "measurements do not suffer"),
+        ("clock", {"skew_s": -2.2}, "2 s behind this machine's", "measurements are not affected"),
         ("compiler", {"compilers": {}}, "no gcc", "sudo apt install gcc"),
         ("compiler", {"compilers": {}, "system": "Darwin"}, "no gcc", "xcode-select --install"),
         ("gpu", {"gpus": (), "gpu_trouble": "Failed to initialize NVML: Driver/library version mismatch"},
@@ -89,7 +89,7 @@ def test_who_logs_in_nowhere_or_where_nothing_ends_with_a_login_needs_no_leave_o
         ("nvcc", {"cuda": ""}, "does not say its version", "--version"),
         ("nvcc", {"cuda": "11.7"}, "too old for sm_90", "install CUDA 11.8 or later"),
         ("nvcc", {"gpus": gpus.gpus_of(B200)[0], "cuda": "12.6"}, "too old for sm_100", "install CUDA 12.8 or later"),
-        ("ncu", {"ncu": "", "ncu_version": ""}, "without a profile", "Nsight Compute"),
+        ("ncu", {"ncu": "", "ncu_version": ""}, "are not profiled", "Nsight Compute"),
         ("ncu", {"ncu_version": ""}, "does not say its version", "--version"),
         ("cpu counters", {"gpus": (), "perf": "absent", "counters": "perf is not installed"},
          "not installed", "linux-perf"),
@@ -116,7 +116,7 @@ def test_what_nobody_can_change_is_not_bad() -> None:
     )
     for perf, counters in (("absent", "perf is not installed"), ("denied", "perf stat is not permitted (4)")):
         found = check("cpu counters", perf=perf, counters=counters)
-        assert (found.state, found.found) == ("off", f"{counters}; kernels on a GPU do without")
+        assert (found.state, found.found) == ("off", f"{counters}; kernels on a GPU do not need them")
     assert check("clock", skew_s=2.4, rtt_s=1.0).state == "ok"  # within what a slow link leaves open
 
 

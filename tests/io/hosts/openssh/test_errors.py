@@ -96,7 +96,7 @@ async def test_a_user_who_may_not_run_commands(tmp_path: Path) -> None:
 async def test_a_login_shell_that_floods_its_stderr(tmp_path: Path) -> None:
     with place_at(tmp_path, ForceCommand="exec yes 3>&1 >&2") as place:
         err = await refused(place)
-        assert err.kind == "config" and "talks without end" in err.message
+        assert err.kind == "config" and "prints without end" in err.message
 
 
 async def test_a_host_that_is_down(place: Place) -> None:

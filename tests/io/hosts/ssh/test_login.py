@@ -22,7 +22,7 @@ SECRET = "correct-horse"
 
 
 def lock(key: Path) -> Path:
-    """A copy of the key that wants a passphrase, and its public half."""
+    """A copy of the key that needs a passphrase, and its public half."""
     locked = key.with_name("locked")
     locked.write_bytes(key.read_bytes())
     locked.chmod(0o600)
@@ -35,13 +35,13 @@ async def test_a_wrong_key(box: Sshd, tmp_path: Path) -> None:
     error = await refused(ssh_to(box, config=config(box, tmp_path, IdentityFile=other)))
     assert error.kind == "auth"
     assert f"box: {box.user} is not let in at 127.0.0.1 port {box.port}" in error.message
-    assert "it takes publickey, and we tried 1 key" in error.message
+    assert "it accepts publickey, and kpd tried 1 key" in error.message
     assert "ssh -v" in error.remedy
 
 
 async def test_no_key_at_all(box: Sshd, tmp_path: Path) -> None:
     error = await refused(ssh_to(box, config=config(box, tmp_path)))
-    assert error.kind == "auth" and "we tried 0 keys" in error.message
+    assert error.kind == "auth" and "kpd tried 0 keys" in error.message
 
 
 async def test_an_identity_that_is_missing_is_passed_over(box: Sshd, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ async def test_the_usual_configuration_is_read_each_time(box: Sshd, tmp_path: Pa
 async def test_a_key_with_a_passphrase_is_named_and_its_secret_is_not(box: Sshd, tmp_path: Path) -> None:
     locked = lock(box.key)
     error = await refused(ssh_to(box, config=config(box, tmp_path, IdentityFile=locked)))
-    assert error.kind == "auth" and f"{locked} wants a passphrase" in error.message
+    assert error.kind == "auth" and f"{locked} needs a passphrase" in error.message
     assert error.remedy == f"put it into the agent: ssh-add {locked}"
     assert SECRET not in str(error)
 

@@ -182,12 +182,12 @@ class RefusesPrograms(Odd):
 @pytest.mark.parametrize(
     ("kind_of_server", "kind", "says"),
     [
-        (ClosesAtOnce, "unreachable", "goes"),
+        (ClosesAtOnce, "unreachable", "the connection ends"),
         (SaysGoodbye, "unreachable", "[31mgo away xxx"),
         (ShutsDown, "unreachable", "lets nobody in now: System is going down"),
-        (RefusesSessions, "config", "starts nothing"),
+        (RefusesSessions, "config", "no program starts"),
         (NeverOpensSessions, "unreachable", "does not answer"),
-        (RefusesPrograms, "config", "starts nothing"),
+        (RefusesPrograms, "config", "no program starts"),
     ],
 )
 async def test_a_server_that_lets_us_in_and_fails_then(

@@ -79,7 +79,7 @@ async def test_large_content_in_both_directions_at_once(box: Sshd, tmp_path: Pat
 async def test_a_login_shell_that_floods_its_stderr(tmp_path: Path) -> None:
     with sshd(tmp_path, ForceCommand="exec yes 3>&1 >&2") as box:
         async with host_that_fails(box, "config") as error:
-            assert "talks without end" in error.message and ".bashrc" in error.remedy
+            assert "prints without end" in error.message and ".bashrc" in error.remedy
 
 
 async def test_a_configuration_that_hangs_holds_up_nothing_else(

@@ -23,7 +23,7 @@ async def test_the_named_identity_goes_before_the_agents_others(
         add(agent, box.key)
         await lets_in(ssh_to(box, config=config(box, tmp_path, IdentityFile=f"{box.key}.pub")))
         error = await refused(ssh_to(box, config=config(box, tmp_path)))
-        assert error.kind == "auth" and "it takes publickey, and we tried 6 keys" in error.message
+        assert error.kind == "auth" and "it accepts publickey, and kpd tried 6 keys" in error.message
 
 
 async def test_an_identity_with_a_certificate(tmp_path: Path) -> None:
