@@ -54,7 +54,7 @@ def wanted(args: Namespace) -> bool:
 
 
 def execute(ws: Workspace, args: Namespace) -> int:
-    """Raise CliError and WorkspaceError."""
+    """Create the task, or print the facts, and return the exit code. Raises CliError, WorkspaceError."""
     import asyncio
 
     from kpd.onboarding.facts import as_json, findings
@@ -76,7 +76,7 @@ def execute(ws: Workspace, args: Namespace) -> int:
 
 
 async def at_once() -> None:
-    """Nobody can pause a command."""
+    """Return at once: a command cannot be paused."""
 
 
 async def _make(ws: Workspace, args: Namespace, facts: "KernelFacts", purse: "ModelSpending") -> Path:

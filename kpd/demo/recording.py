@@ -20,18 +20,19 @@ from kpd.workspace.paths import OutsideFolder, inside
 
 FORMAT = 1
 MOST_BYTES = 64 << 20
-"""The most that a recording may hold when it is unpacked."""
+"""The most bytes that a recording may have when it is unpacked."""
 ABOUT, EVENTS, WORKSPACE = "recording.json", "events.jsonl", "workspace/"
 
 
 class BadRecording(Exception):
-    """It cannot be played; the message says why."""
+    """An error in a recording that cannot be played; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingInfo:
-    """`made` is the day of the run (2026-11-21, UTC), `kpd` the version it ran under, `command` what began it.
+    """The origin of a recording.
 
+    `made` is the day of the run (2026-11-21, UTC), `kpd` the version it ran under, `command` the command that began it.
     `device`, `driver` and `cuda` are of the machine.
     """
 
@@ -48,7 +49,7 @@ class RecordingInfo:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """`files` are those of the workspace: path → content."""
+    """A recorded run; `files` are those of its workspace: path → content."""
 
     about: RecordingInfo
     events: tuple[Event, ...]
@@ -61,7 +62,7 @@ class _Format:
 
 
 def save(recording: Recording, path: Path) -> None:
-    """Write the archive: the same recording gives the same bytes. Raises OSError."""
+    """Write the archive; the same recording always gives the same bytes. Raises OSError."""
     held = {ABOUT: codec.encode(recording.about) + b"\n"}
     held[EVENTS] = b"".join(codec.event_to_json(event) + b"\n" for event in recording.events)
     held |= {WORKSPACE + name: data for name, data in recording.files.items()}
@@ -76,7 +77,7 @@ def save(recording: Recording, path: Path) -> None:
 
 
 def load(path: Path) -> Recording:
-    """Raise BadRecording."""
+    """Read a recording. Raises BadRecording."""
     held = _unpacked(path)
     try:
         about = held.pop(ABOUT)
@@ -94,7 +95,7 @@ def load(path: Path) -> Recording:
 
 
 def _unpacked(path: Path) -> dict[str, bytes]:
-    """Return the archive's plain files, read into memory: nothing of it is written anywhere yet. Raises BadRecording."""
+    """Return the plain files of the archive, read into memory only. Raises BadRecording."""
     try:
         with lzma.open(path) as file:
             raw = file.read(MOST_BYTES + 1)
@@ -116,7 +117,7 @@ def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
 
 
 def _own(path: Path, name: str) -> str:
-    """Return the path in a workspace of an archive's file. Raises BadRecording."""
+    """Return the path in the workspace of a file in the archive. Raises BadRecording."""
     relative = name.removeprefix(WORKSPACE)
     top = relative.partition("/")[0]
     try:

@@ -26,7 +26,7 @@ MOST_KEYS = 64
 LARGEST = 2**64
 NANOSECONDS = "gpu__time_duration.sum"
 DURATIONS = {"duration_us": 1.0, "duration_ns": 1e-3, NANOSECONDS: 1e-3}
-"""The keys that say how long a launch took, and what makes microseconds of them."""
+"""The keys that hold a launch's duration, each with its factor to microseconds."""
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _COUNTER = re.compile(r"\w{1,64}(\.\w{1,64}){1,4}", re.ASCII)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]{4,15}(Z|[+-]\d\d:?\d\d)?)?")
@@ -35,14 +35,14 @@ _FILE_KEYS = ("kernel", "captured_at", "launches")
 
 
 class ObservedError(WorkspaceError):
-    """The table cannot be used; the message names the key."""
+    """A table that cannot be used; the message names the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One real launch. `grid_axes` and `block_axes` say how many sizes were given, for a table may hold only x.
+    """One real launch. `grid_axes` and `block_axes` say how many sizes were given: a table can hold x alone.
 
-    `flat_block` holds the threads of a block that was given as one number; it may be those of a block of any shape.
+    `flat_block` says that the block was given as one number: the threads of a block of any shape.
     """
 
     grid: Dim3
@@ -57,7 +57,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class LaunchTable:
-    """All launches that were seen, in their order."""
+    """All observed launches, in their order."""
 
     kernel: str
     captured_at: str
@@ -69,7 +69,7 @@ class LaunchTable:
 
 
 def read_table(path: Path) -> LaunchTable:
-    """Raise ObservedError."""
+    """Read and check the table at `path`. Raises ObservedError."""
     try:
         raw = read_plain(path)
     except OSError as err:
@@ -83,7 +83,7 @@ def read_table(path: Path) -> LaunchTable:
 
 
 def parse_table(raw: bytes) -> LaunchTable:
-    """Return the same from the file's content. Raises ObservedError."""
+    """Parse and check a table. Raises ObservedError."""
     try:
         found = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as err:
@@ -169,7 +169,7 @@ def _launch(number: int, row: dict[str, Any]) -> Observed:
 
 
 def _size(where: str, row: Mapping[str, Any], name: str) -> tuple[Dim3, int, bool]:
-    """Return the size, how many axes were given, and whether as one number under the plain name."""
+    """Return the size, how many axes were given, and whether it was one number under the plain name."""
     axes = [f"{name}_{axis}" for axis in _AXES if f"{name}_{axis}" in row]
     if name in row and axes:
         raise ObservedError(f"{where}: has both {name!r} and {axes[0]!r}", "keep one of them")

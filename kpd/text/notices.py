@@ -10,7 +10,7 @@ def notice(found: n.Notice) -> str:
 
 
 def told(found: n.Subject) -> str:
-    """On one line; never empty."""
+    """Say on one line what a notice is about; never empty."""
     match found:
         case n.Idle():
             return _idle(found)
@@ -49,7 +49,7 @@ def told(found: n.Subject) -> str:
 
 
 def watchdog_notice(fact: e.DeviceIdle | e.StepStalled) -> str:
-    """Return what does not go on although it could."""
+    """Say what does not go on although it could."""
     return _idle(fact) if isinstance(fact, e.DeviceIdle) else _stalled(fact)
 
 
