@@ -44,7 +44,7 @@ def execute(args: Namespace) -> int:
 def require_terminal(remedy: str) -> None:
     """Raise CliError, with the remedy, unless stdin and stdout are a terminal: the UI needs both."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise CliError("the UI needs a terminal, and this is none", remedy)
+        raise CliError("the UI needs a terminal, and this is not one", remedy)
 
 
 def open_ui(ws: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:

@@ -160,7 +160,7 @@ def _model_key(ws: Workspace, config: Config | None) -> tuple[Check, ...]:
     try:
         known, status = query(ws, "model_key"), query(ws, "status")
     except (CliError, DaemonError, WorkspaceError) as err:
-        return (Check(NAME, "off", f"nobody knows: {err.message}"),)
+        return (Check(NAME, "off", f"not known: {err.message}"),)
     runs = {run["id"]: run["agent"] for run in (*status["begun"], *status["queued"])}
     return (model_key(known, config.run.agent, runs, status["pid"] is not None),)
 

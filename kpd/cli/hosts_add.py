@@ -27,7 +27,8 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 def add(ws: Workspace, args: Namespace) -> int:
     """Add the host to config.toml, and check it unless told otherwise. Return the exit code.
 
-    Raises HostError, CliError, WorkspaceError; config.toml is then unchanged.
+    Raises CliError where the host cannot be added: config.toml is then unchanged. Raises HostError, DaemonError and
+    WorkspaceError, too, where the check of the added host fails.
     """
     config = load_config(ws)
     host = HostConfig(transport=args.transport, address=args.address, accept_new=args.accept_new)

@@ -82,7 +82,7 @@ def make(ws: Workspace) -> list[str]:
         if task.is_dir() and not ignored(task.name) and not (ws.tasks / task.name).exists():
             copy_task(task, ws.tasks / task.name)
             made.append(f"tasks/{task.name}/")
-    for folder, use in ((ws.tasks, ""), (ws.skills, " (a file here stands before the shipped one of its name)")):
+    for folder, use in ((ws.tasks, ""), (ws.skills, " (a file here replaces the shipped one of the same name)")):
         if not folder.exists():
             folder.mkdir()
             made.append(f"{folder.name}/{use}")

@@ -40,7 +40,7 @@ def _asked(ws: Workspace, iteration: str) -> tuple[PromptSummary, ...]:
             raise
         raise CliError(f"{iteration} has no {RECORD}", "only agents that ask a model leave one", FAILED) from err
     except CodecError as err:
-        raise CliError(f"{RECORD} of {iteration} is not as it should be: {err}", code=FAILED) from err
+        raise CliError(f"{RECORD} of {iteration} cannot be read: {err}", code=FAILED) from err
 
 
 def _file(ws: Workspace, iteration: str, name: str) -> str:

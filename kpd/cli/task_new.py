@@ -49,7 +49,7 @@ def wanted(args: Namespace) -> bool:
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing", "give all three files"
         )
     if not re.fullmatch(r"sm_\d{2,3}[af]?", args.arch):
-        raise CliError(f"{args.arch!r} is no architecture", "for example sm_90")
+        raise CliError(f"{args.arch!r} is not an architecture", "for example sm_90")
     return True
 
 

@@ -71,7 +71,7 @@ def _no_samples(folder: IterationFolder, run: Run, number: int) -> DaemonError:
     iteration = run.iteration(number)
     if iteration is None or iteration.score is None:
         return DaemonError("unknown", f"{run.id}.{number} was not timed")
-    message = f"timing.json of {run.id}.{number} is missing, though it was timed: it belongs into {folder.folder}"
+    message = f"timing.json of {run.id}.{number} is missing, though it was timed: its place is {folder.folder}"
     return DaemonError("infra", message, "put it back if it was moved away")
 
 

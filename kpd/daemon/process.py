@@ -213,7 +213,7 @@ def how_it_ended(journal: EventJournal) -> Ended:
 
 
 def hold_unfinished(journal: EventJournal, ended: Ended) -> None:
-    """Hold the queue until a person says `resume`, if the previous daemon left runs within a step.
+    """Hold the queue until a person says `resume`, if the previous daemon left runs unfinished and did not rest.
 
     Their jobs go on meanwhile: a step that is begun again follows its job, or reads its result. Jobs that no run needs
     are ended when their host is reached (`engine.leftovers`). Raises JournalError.

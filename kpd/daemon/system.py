@@ -25,7 +25,7 @@ def hold_lock(path: Path) -> Iterator[None]:
     """Run the block with the lock that only one process can hold. Raises AlreadyRunning, OSError.
 
     The kernel drops the lock with the process, so nothing is left to clean up after a crash. The file itself stays:
-    removing it would let two daemons lock two files of one name. The number in it is used in messages only.
+    removing it would let two daemons lock two files of one name. No decision about the lock uses the number in it.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

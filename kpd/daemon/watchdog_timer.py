@@ -68,6 +68,6 @@ class WatchdogTimer:
             for fact in self._watchdog.look(self._journal.state, self._clock(), idle_s, usual):
                 self._journal.emit(fact)
         except JournalError as err:
-            log.warning("what stands still cannot be told: %s", err)
+            log.warning("the watchdog's report cannot be recorded: %s", err)
         finally:
             self._arm()

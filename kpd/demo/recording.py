@@ -89,7 +89,7 @@ def load(path: Path) -> Recording:
         files = {_own(path, name): data for name, data in held.items()}
         return Recording(codec.decode(about, RecordingInfo), events, files)
     except KeyError as err:
-        raise BadRecording(f"{path} holds no {err.args[0]}: it is no recording") from err
+        raise BadRecording(f"{path} holds no {err.args[0]}: it is not a recording") from err
     except codec.CodecError as err:
         raise BadRecording(f"{path} cannot be read: {err}") from err
 
@@ -106,13 +106,13 @@ def _unpacked(path: Path) -> dict[str, bytes]:
     except OSError as err:
         raise BadRecording(f"{path} cannot be read: {err.strerror or err}") from err
     except (lzma.LZMAError, EOFError, tarfile.TarError) as err:
-        raise BadRecording(f"{path} is no recording: {err}") from err
+        raise BadRecording(f"{path} is not a recording: {err}") from err
 
 
 def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
     file = archive.extractfile(entry) if entry.isreg() else None
     if file is None:
-        raise BadRecording(f"{entry.name!r} in the recording is no plain file")
+        raise BadRecording(f"{entry.name!r} in the recording is not a plain file")
     return file.read()
 
 
@@ -125,5 +125,5 @@ def _own(path: Path, name: str) -> str:
     except OutsideFolder as err:
         raise BadRecording(f"{path} holds a file that it may not: {err}") from err
     if relative == name or top not in ("runs", "memory"):
-        raise BadRecording(f"{path} holds {name!r}, which is no file of a run")
+        raise BadRecording(f"{path} holds {name!r}, which is not a file of a run")
     return relative

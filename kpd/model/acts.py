@@ -97,7 +97,10 @@ class Declined(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class RolledBack(IterationFact):
-    """A return to iteration `iteration` as the incumbent; nothing is erased. `undo`: it undoes such an act."""
+    """A return to iteration `iteration` as the incumbent; nothing is erased.
+
+    `undo`: it takes back the last decision of a person.
+    """
 
     files: dict[str, str]
     by: str = ""

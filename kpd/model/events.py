@@ -265,7 +265,10 @@ class Faulted(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Unusable(IterationFact):
-    """An agent's answer that cannot be used; `message` says why. The agent is told, and asked again once."""
+    """An answer of an agent that cannot be used; `message` says why.
+
+    The agent is told, and asked again, once for each question.
+    """
 
     message: str
 

@@ -64,7 +64,7 @@ class OtherCases(Kind, frozen=True):
 
 
 class BadAccess(Kind, frozen=True):
-    """A report of compute-sanitizer: its first words, and the number of errors."""
+    """A report of compute-sanitizer, and its number of errors."""
 
     said: str
     errors: int

@@ -73,7 +73,7 @@ class EditUnreadable(Kind, frozen=True):
 
 
 class NotWritten(Kind, frozen=True):
-    """Files that cannot be written: those of an incumbent, or, without an iteration, the report of the run."""
+    """Files that cannot be written: those of an incumbent, or, without an iteration, the result of the run."""
 
     run: str
     error: str

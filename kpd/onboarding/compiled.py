@@ -41,7 +41,7 @@ class Compiler:
             return ""
         log = readable(result.stderr)
         await refuse_no_compiler(self.host, result, log)
-        return useful(log) or "nvcc came to no end"
+        return useful(log) or "nvcc did not finish"
 
     async def task(self, task: Task) -> tuple[HarnessCase, ...]:
         """Compile the task, and return its cases as the harness describes them. Raises BuildError, HostError."""

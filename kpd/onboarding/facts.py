@@ -97,7 +97,7 @@ def _chosen(path: Path, found: tuple[Kernel, ...], wanted: str) -> Kernel:
         raise SourceError(f"{path}: there is more than one {wanted}: {places}", "leave only one of them in the source")
     known = ", ".join(kernel.qualified for kernel in found)
     raise SourceError(
-        f"{path}: has no kernel {wanted!r}, of which the table is",
+        f"{path}: has no kernel {wanted!r}, which the table is about",
         f"its kernels are {known}: correct 'kernel' in the table" if known else "give the source with the kernel in it",
     )
 

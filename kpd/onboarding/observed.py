@@ -87,7 +87,7 @@ def parse_table(raw: bytes) -> LaunchTable:
     try:
         found = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as err:
-        what = "is nested too deeply" if isinstance(err, RecursionError) else f"is no JSON: {err}"
+        what = "is nested too deeply" if isinstance(err, RecursionError) else f"is not JSON: {err}"
         raise ObservedError(what, "write the table again, or capture it again") from err
     if not isinstance(found, dict):
         raise ObservedError("must be an object", 'write {"kernel": …, "captured_at": …, "launches": [ … ]}')
@@ -116,12 +116,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
-        raise ObservedError(f"the key {_shown(twice)} stands twice in one object", "keep one of them")
+        raise ObservedError(f"the key {_shown(twice)} appears twice in one object", "keep one of them")
     return found
 
 
 def _no_constant(text: str) -> float:
-    raise ObservedError(f"{text} is no number of JSON", "leave the key out where there is no value")
+    raise ObservedError(f"{text} is not a JSON number", "leave the key out where there is no value")
 
 
 def _same_keys(rows: Sequence[Any]) -> None:
@@ -143,7 +143,7 @@ def _launch(number: int, row: dict[str, Any]) -> Observed:
     block, block_axes, flat = _size(where, row, "block")
     for name, size in (("grid", grid), ("block", block)):
         if not fits(size, name == "block"):
-            raise ObservedError(f"{where}: a {name} of {size} is none that CUDA launches", "capture it again")
+            raise ObservedError(f"{where}: CUDA cannot launch a {name} of {size}", "capture it again")
     durations = [key for key in row if key in DURATIONS]
     if "duration" in row:
         raise ObservedError(f"{where}: 'duration' does not say its unit", "write duration_us or duration_ns")
@@ -164,7 +164,7 @@ def _launch(number: int, row: dict[str, Any]) -> Observed:
         elif _NAME.fullmatch(key):
             scalars[key] = _number(where, key, value)
         else:
-            raise ObservedError(f"{where}: {_shown(key)} is no name", "use the name that the host's code has for it")
+            raise ObservedError(f"{where}: {_shown(key)} is not a name", "use the name that the host's code has for it")
     return Observed(grid, block, grid_axes, block_axes, flat, scalars, duration, counters)
 
 

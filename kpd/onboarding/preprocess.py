@@ -181,6 +181,6 @@ class _Flat:
         if found.resolve() in self._seen:
             self.text.append(f"// {name} stands above")
             return
-        self.changes.append(f"{path.name}:{line_of(source, directive.start('directive'))}: {name} stands there as text")
+        self.changes.append(f"{path.name}:{line_of(source, directive.start('directive'))}: {name} is inserted as text")
         self.text.append(f"// from {name}\n")
         self.add(found, depth + 1)

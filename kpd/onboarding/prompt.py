@@ -50,7 +50,7 @@ def user(facts: KernelFacts) -> str:
 def again(facts: KernelFacts, section: str, wrong: str) -> str:
     """Write the prompt again, with the answer that could not be used and the reason."""
     parts = [user(facts), "## Your last harness section", fenced(section) if section else "(none that could be read)"]
-    parts += ["It was refused:", fenced(wrong, ""), "Write the whole harness section again, with this put right."]
+    parts += ["It was refused:", fenced(wrong, ""), "Write the whole harness section again, with this corrected."]
     return "\n\n".join(parts)
 
 

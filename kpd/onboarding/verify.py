@@ -27,9 +27,9 @@ def problems(facts: KernelFacts, section: str) -> list[str]:
     try:
         whole = sections.split(assembled(facts.prepared.text, section))
     except sections.SectionError as err:
-        return [f"with the section the file has its marks in disorder: {err}"]
+        return [f"with this section the file's section marks are wrong: {err}"]
     if whole.kernel != facts.prepared.text.encode():
-        return ["the kernel section would not be what it was, byte for byte"]
+        return ["the kernel section would not stay the same, byte for byte"]
     try:
         source = Source.of(section, HARNESS, before=(KERNEL, facts.prepared.text))
         found = described(source)

@@ -31,7 +31,7 @@ class NameLookup(Protocol):
 def evaluate(text: str, names: NameLookup) -> Value:
     """Evaluate the expression `text`. Raises Unknown where its value cannot be told."""
     if not text.strip():
-        raise Unknown("nothing stands there")
+        raise Unknown("there is no expression")
     root = _read(text)
     if root is None:
         raise Unknown(f"{one_line(text)} is not understood here")
@@ -74,7 +74,7 @@ class _Worth:
 
     def of(self, node: "Node | None") -> Value:
         if node is None:
-            raise Unknown("nothing stands there")
+            raise Unknown("there is no expression")
         text = self._spelled(node)
         match node.type:
             case "number_literal":
@@ -135,7 +135,7 @@ class _Worth:
 
     def _cast(self, type: str, value: "Node | None") -> Value:
         if not values.plain(type):
-            raise Unknown(f"what a cast to {type} makes is not known here")
+            raise Unknown(f"the result of a cast to {type} is not known here")
         return values.converted(type, self.of(value))
 
     def _call(self, node: "Node") -> Value:
@@ -152,7 +152,7 @@ class _Worth:
         path, template = self._called(function)
         if path[-1] in _CASTS and len(template) == 1 and len(named) == 1:
             if values.kind_of(template[0]) not in (*values.SIZES, "dim3"):
-                raise Unknown(f"what a cast to {template[0]} makes is not known here")
+                raise Unknown(f"the result of a cast to {template[0]} is not known here")
             return values.converted(template[0], self.of(named[0]))
         return self._names.call(path, template, [self.of(each) for each in named])
 

@@ -100,7 +100,7 @@ def _launches(macro: Macro | None) -> bool:
 
 def _extent(names: SourceNames, text: str, most: tuple[int, int, int], what: str) -> Extent:
     if not text:
-        return Extent(None, f"no {what} stands there")
+        return Extent(None, f"there is no {what}")
     try:
         size = values.dim3([names.value(text)])
     except Unknown as err:

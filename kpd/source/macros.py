@@ -73,12 +73,12 @@ class _NoNames:
     """A lookup for directives, where only macros have a meaning: every other name is unknown."""
 
     def word(self, path: Sequence[str]) -> Value:
-        raise Unknown(f"{path[-1]} is no macro")
+        raise Unknown(f"{path[-1]} is not a macro")
 
     field = word
 
     def call(self, path: Sequence[str], template: Sequence[str], given: Sequence[Value]) -> Value:
-        raise Unknown(f"{path[-1]} is no macro")
+        raise Unknown(f"{path[-1]} is not a macro")
 
 
 @dataclass(slots=True)

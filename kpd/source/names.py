@@ -112,7 +112,7 @@ class SourceNames:
         if binding.kind == "parameter":
             return self._parameter(binding)
         if binding.kind in ("function", "type"):
-            raise Unknown(f"{binding.name} is no value")
+            raise Unknown(f"{binding.name} is not a value")
         try:
             return self._variable(binding)
         except Unknown:

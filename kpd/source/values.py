@@ -72,7 +72,7 @@ def number(text: str) -> int | float:
         return float(plain)
     if plain[-1:] in "fF" and _DOUBLE.fullmatch(plain[:-1]):
         raise Unknown(f"{text} is in single precision, whose rounding is not followed here")
-    raise Unknown(f"{text} is no number that is understood here")
+    raise Unknown(f"{text} is not a number that is understood here")
 
 
 def checked(value: int) -> int:
@@ -90,7 +90,7 @@ def numeric(value: Value) -> int | float:
 def integer(value: Value) -> int:
     found = numeric(value)
     if isinstance(found, float):
-        raise Unknown(f"{found} is no integer")
+        raise Unknown(f"{found} is not an integer")
     return int(found)
 
 
@@ -122,7 +122,7 @@ def converted(type: str, value: Value) -> Value:
     if kind not in _BITS:
         return value
     if isinstance(value, float) and not math.isfinite(value):
-        raise Unknown(f"{value} is no integer")
+        raise Unknown(f"{value} is not an integer")
     signed, bits = _BITS[kind]
     least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     whole = math.trunc(value)

@@ -47,7 +47,7 @@ def impossible(found: f.Impossible) -> str:
     )
     return (
         f"{found.case} in {found.us:.3g} us is faster than this machine can be: "
-        f"it needs {found.least_us:.3g} us at the least for {' and '.join(filter(None, needs))}"
+        f"it needs at least {found.least_us:.3g} us for {' and '.join(filter(None, needs))}"
     )
 
 

@@ -35,9 +35,9 @@ def told(found: n.Subject) -> str:
             other = f"{found.before}, with which the last run ended, has another {', '.join(found.files)}"
             return f"{found.run} takes your edit as its baseline: {other}; kpd rollback {found.before} brings it back"
         case n.EditUnreadable():
-            return f"an edit of {found.task} cannot be looked at: {found.error}"
+            return f"an edit of {found.task} cannot be read: {found.error}"
         case n.NotWritten(iteration=None):
-            return f"what {found.run} came to cannot be written: {found.error}"
+            return f"the result of {found.run} cannot be written: {found.error}"
         case n.NotWritten():
             return f"{found.run}.{found.iteration} is the incumbent but not written: {found.error}"
         case n.CallUnseen():

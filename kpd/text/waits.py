@@ -121,7 +121,7 @@ def exhausted(found: ExhaustionReason) -> str:
 def overspent(found: Overspent) -> str:
     whose = "the run" if found.scope == "run" else "today"
     text = (
-        f"of ${found.limit_usd:.2f} for {whose} ${found.spent_usd:.2f} are spent on models, "
+        f"${found.spent_usd:.2f} of the ${found.limit_usd:.2f} for {whose} are spent on models, "
         f"and the next call could cost ${found.next_usd:.2f}"
     )
     return text if found.scope == "run" else f"{text}; resume after midnight (UTC), or once max_usd_per_day is higher"
