@@ -36,7 +36,7 @@ class _Branch:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yield readings of the text: each branch of its #ifs is in at least one. All have the same length and lines."""
+    """Yield up to MOST readings of the text, so that each branch of its #ifs is in one; offsets and lines stay."""
     directives = [(found.start(), found.end(), found[1]) for found in _DIRECTIVE.finditer(text)]
     branches, owners = _branches([word for _, _, word in directives])
     for _ in range(min(MOST, 1 + MOST_CHARACTERS // max(len(text), 1))):
