@@ -11,12 +11,15 @@ from kpd.workspace.paths import NoWorkspace, Workspace
 
 
 def workspace(args: Namespace) -> Workspace:
-    """Return the workspace that -w, $KPD_WORKSPACE or the current folder names. Raises WorkspaceError."""
+    """Find the workspace that -w, $KPD_WORKSPACE or the current folder names. Raises WorkspaceError."""
     return Workspace.find(Path(args.workspace) if args.workspace else None)
 
 
 def planned_workspace(args: Namespace) -> Workspace:
-    """As `workspace`; where nobody has named one and there is none, that of a first run, which may not be there yet."""
+    """Find the workspace as `workspace` does; where none is named and none found, return that of a first run.
+
+    That one may not exist yet. Raises WorkspaceError.
+    """
     try:
         return workspace(args)
     except NoWorkspace:
@@ -26,7 +29,7 @@ def planned_workspace(args: Namespace) -> Workspace:
 
 
 def query(ws: Workspace, what: str, **args: Any) -> Any:
-    """Return an answer as plain JSON values; without a daemon it comes from the log. Raises DaemonError."""
+    """Ask the daemon, or read the log where no daemon runs; return plain JSON values. Raises DaemonError, CliError."""
     try:
         return ask(ws.socket, "query", what, args)
     except NoDaemon:
@@ -44,6 +47,6 @@ def _from_log(ws: Workspace, what: str, args: dict[str, Any]) -> Any:
 
 
 def command(ws: Workspace, verb: str, **args: Any) -> Any:
-    """Have the daemon do something; arguments that are None are left out. Raises DaemonError."""
+    """Have the daemon execute a command; arguments that are None are left out. Raises DaemonError."""
     given = {name: value for name, value in args.items() if value is not None}
     return ask(ws.socket, "command", verb, given, by=operator())

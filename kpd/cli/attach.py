@@ -14,7 +14,7 @@ from kpd.wire import NoDaemon
 from kpd.workspace.paths import Workspace
 
 HUNG_UP = 128 + signal.SIGHUP
-"""Exit code of a UI whose terminal has gone: there is nobody left to tell anything."""
+"""Exit code of a UI whose terminal is gone, so that nothing more can be printed."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -42,13 +42,13 @@ def execute(args: Namespace) -> int:
 
 
 def require_terminal(remedy: str) -> None:
-    """The UI needs one at both ends. Raises CliError."""
+    """Raise CliError, with the remedy, unless stdin and stdout are a terminal: the UI needs both."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise CliError("the UI needs a terminal, and this is none", remedy)
+        raise CliError("the UI needs a terminal, and this is not one", remedy)
 
 
 def open_ui(ws: Workspace, read_only: bool = False, low_bandwidth: bool = False) -> int:
-    """Show the UI until the operator leaves it, then say what goes on."""
+    """Show the UI until the operator leaves it, then say what still runs. Return the exit code."""
     from tui.main import run
 
     code = run(ws, read_only, low_bandwidth)
@@ -62,7 +62,10 @@ def open_ui(ws: Workspace, read_only: bool = False, low_bandwidth: bool = False)
 
 
 async def _over_ssh(args: Namespace) -> int:
-    """Return the link is made before the UI has the terminal, so that what is wrong with it is said in plain lines."""
+    """Show the UI on a daemon behind SSH.
+
+    The link is made before the UI takes the terminal, so that errors of the link are printed as plain lines.
+    """
     import asyncio
 
     from kpd.cli.remote_daemon import remote_daemon

@@ -17,13 +17,13 @@ from kpd.model.hosts import HostCard, Telemetry
 from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
 
-LIMIT_S = 40.0  # for a host to let us in and to say what it is
+LIMIT_S = 40.0  # for a host to accept the connection and to be probed
 TRIAL_S = 20.0  # for its GPU to be free, and ncu to be tried on it
 Card = dict[str, Any]
 
 
 def check_hosts(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
-    """Return the hosts' cards as plain JSON values. Raises DaemonError, WorkspaceError."""
+    """Check the hosts now and return their cards as plain JSON values. Raises DaemonError, WorkspaceError."""
     one = next(iter(hosts)) if len(hosts) == 1 else None
     try:
         answer = ask(ws.socket, "command", "check_hosts", {"host": one}, timeout=LIMIT_S + TRIAL_S)
@@ -33,7 +33,7 @@ def check_hosts(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
 
 
 def check_directly(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
-    """Return the same over links of our own, all hosts at once. Raises WorkspaceError."""
+    """Check the hosts over links of this process, all at once, and return their cards. Raises WorkspaceError."""
     ws.make_private()
 
     async def all_of_them() -> list[HostCard]:
@@ -61,7 +61,7 @@ async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
 
 
 async def _glance(host: Host, config: HostConfig, facts: HostFacts) -> dict[str, Telemetry]:
-    """Return what its GPUs do; a host that cannot be looked at so may work all the same."""
+    """Return what the host's GPUs do; a host where that fails may work all the same."""
     gpus = [device.id for device in devices(facts, config) if device.kind == "gpu"]
     try:
         return await host.device_status(gpus, gpus=True) if gpus else {}
@@ -71,14 +71,17 @@ async def _glance(host: Host, config: HostConfig, facts: HostFacts) -> dict[str,
 
 
 async def _try(host: Host) -> HostError | None:
-    """Try the link once; what kept it from coming up."""
+    """Try the link once, and return the error that kept it from coming up, or None."""
     host.start()
     await host.tried(0)
     return None if host.up else host.trouble
 
 
 def trust_directly(ws: Workspace, name: str, config: HostConfig, fingerprint: str) -> None:
-    """A person has compared the fingerprint of the key that the host offers. Raises HostError, WorkspaceError."""
+    """Store the key that the host offers, if it has this fingerprint, which a person has compared.
+
+    Raises HostError, WorkspaceError.
+    """
 
     async def trust() -> None:
         host = host_of(name, config, ws)

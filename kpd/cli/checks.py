@@ -14,7 +14,7 @@ Check = dict[str, Any]
 
 
 def lines(checks: Sequence[Check], limit: int | None, colour: bool) -> Iterator[str]:
-    """The checks one below the other. Without a `limit` nothing is folded: a command stays on one line."""
+    """Yield the checks, one below the other. Without a `limit` nothing is folded: a command stays on one line."""
     indent = " " * (NAME + 6)
     for check in checks:
         sign, hue = SIGNS[check["state"]]
@@ -29,7 +29,7 @@ def lines(checks: Sequence[Check], limit: int | None, colour: bool) -> Iterator[
 
 
 def folded(text: str, limit: int | None, indent: str) -> list[str]:
-    """Return `text` in lines of at most `limit` cells, each behind `indent`; a command's words stay whole."""
+    """Fold `text` into lines of at most `limit` cells, each after `indent`; words are not split."""
     room = max((limit or 0) - len(indent), 20)
     flat = line(text)
     rows = [flat] if limit is None else textwrap.wrap(flat, room, break_long_words=False, break_on_hyphens=False)
@@ -37,7 +37,7 @@ def folded(text: str, limit: int | None, indent: str) -> list[str]:
 
 
 def host(card: dict[str, Any], limit: int | None, colour: bool) -> Iterator[str]:
-    """A host's name, what it is, and its checks."""
+    """Yield a host's name, its system and device, and its checks."""
     known = ", ".join(filter(None, (card["system"], card["device"])))
     first, *more = folded(known, limit, " " * (len(line(card["name"])) + 2)) or [""]
     yield f"{paint(line(card['name']), 'bold', colour)}  {first.strip()}".rstrip()
@@ -46,14 +46,14 @@ def host(card: dict[str, Any], limit: int | None, colour: bool) -> Iterator[str]
 
 
 def brief(checks: Sequence[Check]) -> str:
-    """Return all of it in one line: "9 ✓, 2 ✗ (disk, ncu)"."""
+    """Summarise the checks in one line: "9 ✓, 2 ✗ (disk, ncu)"."""
     good = sum(check["state"] == "ok" for check in checks)
     bad = [check["name"] for check in checks if check["state"] == "bad"]
     return f"{good} ✓, {len(bad)} ✗ ({', '.join(bad)})" if bad else f"{good} ✓" if checks else ""
 
 
 def code(checks: Sequence[Check], cards: Sequence[dict[str, Any]]) -> int:
-    """3 when a host cannot be reached, else 1 when anything is bad."""
+    """Return the exit code: 3 where a host cannot be reached, else 1 where anything is bad, else 0."""
     if any(card["link"] != "up" for card in cards):
         return INFRA
     found = [*checks, *(check for card in cards for check in card["checks"])]

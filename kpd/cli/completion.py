@@ -1,7 +1,7 @@
 """kpd completion: prints the script that lets a shell complete kpd's command lines.
 
-The script of bash is argcomplete's. Those of zsh and fish are here: they pass on what stands before the cursor in the
-command itself, and complete files where kpd has nothing to say.
+The script for bash is argcomplete's. Those for zsh and fish are here: they pass the text before the cursor to kpd
+itself, and complete files where kpd offers nothing.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -58,7 +58,7 @@ def execute(args: Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return what `shell`, one of bash, zsh and fish, is to read once."""
+    """Return the script that `shell`, one of bash, zsh and fish, is to read once."""
     if shell == "bash":
         from argcomplete.shell_integration import shellcode
 

@@ -1,7 +1,7 @@
 """Completes command lines for a shell: verbs, options, and names by the kind of an argument.
 
-argcomplete speaks with the shell and finds the argument that stands at the cursor; its declared metavar says which
-names fit. The daemon is asked, or the files without one. What goes wrong leaves nothing to choose from, and no word.
+argcomplete talks to the shell and finds the argument at the cursor; its declared metavar says which names fit. The
+names come from the daemon, or from the files without one. An error leaves nothing to choose from, and prints nothing.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from kpd.cli.main import Verb
 
 PATIENCE_S = 0.5
-"""How long a daemon may take to answer: somebody has pressed Tab and waits."""
+"""How long a daemon may take to answer: a person has pressed Tab and waits."""
 Found = dict[str, str]
 
 
 def complete(verbs: Sequence[Verb], prepare: Callable[[ArgumentParser, Verb], object]) -> None:
-    """Answer the shell, which asks through the environment, and end the process. Imports the verb that is typed."""
+    """Answer the shell, which asks through the environment, and end the process. Imports only the typed verb."""
     typed = split_line(os.environ["COMP_LINE"], int(os.environ["COMP_POINT"]))[3]
     top = Parser(prog="kpd", allow_abbrev=False)
     add_workspace(top, None)
@@ -52,26 +52,26 @@ def complete(verbs: Sequence[Verb], prepare: Callable[[ArgumentParser, Verb], ob
 
 
 class NoCompletion(BaseCompleter):
-    """Free text, a number or a file: the shell completes files by itself."""
+    """A completion without choices, for free text, numbers and files: the shell completes files by itself."""
 
     def __call__(self, **asked: Any) -> Iterable[str]:
         return ()
 
 
 class NameCompleter:
-    """What arguments may name, with what is said of each, read when it is asked for."""
+    """The names that arguments can have, each with a short description, read when they are asked for."""
 
     def __init__(self, named: str | None) -> None:
         self._named = named
 
     def fitting(self, kinds: Sequence[str], prefix: str, **asked: Any) -> Found:
-        """Return the names of these kinds. They go to a terminal: one that cannot be printed is left out."""
+        """Return the names of these kinds with their descriptions. A name that a terminal cannot print is left out."""
         found: Found = {}
         for kind in kinds:
             try:
                 found |= KINDS[kind](self, prefix)
             except (WorkspaceError, DaemonError, OSError):
-                continue  # nobody has asked a question that an error would answer
+                continue  # while completing, there is nowhere to show an error
         return {name: line(help) for name, help in found.items() if name and name.isprintable()}
 
     @cached_property
@@ -83,7 +83,7 @@ class NameCompleter:
 
     @cached_property
     def status(self) -> dict[str, Any] | None:
-        """What the daemon says; None where none runs."""
+        """The daemon's status; None where no daemon runs."""
         try:
             return dict(self._ask("status"))
         except NoDaemon:
@@ -110,7 +110,7 @@ class NameCompleter:
         }
 
     def _run_folders(self) -> list[Path]:
-        """Return those of runs that have begun, the newest first."""
+        """Return the folders of runs that have begun, the newest first."""
         found = [path for path in self.workspace.runs.glob("*/r*") if re.fullmatch(r"r[1-9][0-9]{0,8}", path.name)]
         return sorted(found, key=lambda path: int(path.name[1:]), reverse=True)
 
@@ -127,12 +127,12 @@ class NameCompleter:
         return {name: host.address for name, host in load_config(self.workspace).hosts.items()}
 
     def agents(self, prefix: str) -> Found:
-        """Return several take turns, with commas between them: those before the last comma stand."""
+        """Return the agents' names, each after the text before the argument's last comma: it can name several."""
         before = "".join(prefix.rpartition(",")[:2])
         return {f"{before}{name}": "" for name in agents()}
 
     def rules(self) -> Found:
-        """Without a daemon none: a rule is pinned and banned in a run that is under way."""
+        """Return the rules that the daemon knows. Raises NoDaemon: only a run under way has rules to pin or ban."""
         return {rule["id"]: rule["action"] for rule in self._ask("rules")}
 
     def skills(self) -> Found:
@@ -156,7 +156,7 @@ KINDS: dict[str, Callable[[NameCompleter, str], Found]] = {
 
 
 def _offer(parser: ArgumentParser, names: NameCompleter) -> None:
-    """Have each argument completed by the kinds that its metavar names, as RUN|ITER or [RUN] AGENT[,AGENT]."""
+    """Complete each argument by the kinds in its metavar, as in RUN|ITER or [RUN] AGENT[,AGENT]."""
     for action in parser._actions:
         if isinstance(action.choices, dict):
             for inner in action.choices.values():
@@ -171,7 +171,7 @@ def _kinds(action: Action) -> list[str]:
 
 
 def _named(typed: Sequence[str]) -> str | None:
-    """Return the workspace that the line names."""
+    """Return the workspace that the command line names with -w."""
     parser = Parser(add_help=False, allow_abbrev=False)
     add_workspace(parser, None)
     try:

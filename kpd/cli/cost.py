@@ -57,7 +57,7 @@ def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Spend]]
 
 
 def counts(spend: Spend) -> tuple[str, ...]:
-    """Call four kinds of tokens, dollars; `?` stands for calls of models without a price."""
+    """Format calls, four kinds of tokens, and dollars; `?` stands for calls of models without a price."""
     usage = spend["usage"]
     tokens = (usage["input"], usage["cache_write"], usage["cache_read"], usage["output"])
     unknown = " + ?" if spend["unpriced"] else ""

@@ -1,4 +1,4 @@
-"""kpd daemon and kpd shutdown: run the daemon in the foreground or the background, and end it."""
+"""kpd daemon and kpd shutdown: run the daemon in the foreground, start it in the background, and end it."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ from kpd.workspace.paths import Workspace
 
 
 def daemon_arguments(parser: ArgumentParser) -> None:
-    """No options of its own."""
+    """Add nothing: this verb has no options of its own."""
 
 
 def daemon(args: Namespace) -> int:
@@ -28,7 +28,7 @@ def daemon(args: Namespace) -> int:
 
 
 def serve(ws: Workspace) -> int:
-    """Be the daemon until it is told to end. Raises CliError, WorkspaceError."""
+    """Run the daemon in this process until it is told to end. Raises CliError, WorkspaceError."""
     import asyncio
     import logging
 
@@ -50,11 +50,11 @@ def serve(ws: Workspace) -> int:
 READY_WITHIN_S = 30.0
 TAIL_LINES = 12
 MOST_LOG = 4 << 20
-"""Bytes of a log that goes on; a longer one is put aside as daemon.log.1."""
+"""A log of more bytes is renamed to daemon.log.1 before the daemon starts."""
 
 
 def listens(ws: Workspace) -> bool:
-    """Return whether a daemon takes connections for this workspace."""
+    """Return whether a daemon accepts connections for this workspace."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:
@@ -65,7 +65,7 @@ def listens(ws: Workspace) -> bool:
 
 
 def released(lock: Path) -> bool:
-    """Return whether no daemon holds the workspace any more: only then may the next one start."""
+    """Return whether no daemon holds the workspace's lock any more: only then may the next one start."""
     try:
         with lock.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -77,7 +77,7 @@ def released(lock: Path) -> bool:
 
 
 def ensure_daemon(ws: Workspace) -> bool:
-    """Start a daemon unless one listens; whether it had to be started. Raises CliError as `start_daemon` does."""
+    """Start a daemon unless one listens, and return whether one was started. Raises CliError as `start_daemon` does."""
     if listens(ws):
         return False
     start_daemon(ws)
@@ -85,16 +85,16 @@ def ensure_daemon(ws: Workspace) -> bool:
 
 
 def start_daemon(ws: Workspace) -> None:
-    """Start a daemon in a session of its own and return once it, or one started elsewhere at the same time, listens.
+    """Start a daemon in a session of its own, and return once it listens, or one that was started elsewhere meanwhile.
 
-    Raises CliError with the log's tail told.
+    Raises CliError after printing the end of the log.
     """
     ws.make_private()
     if ws.log.exists() and ws.log.stat().st_size > MOST_LOG:
         ws.log.replace(f"{ws.log}.1")
     with ws.log.open("ab") as log:
         begun = log.tell()
-        # Its working folder is the workspace: what lies there is not to be imported, by the daemon or its children.
+        # Its working folder is the workspace: Python files there must not be imported, by the daemon or its children.
         # PYTHONPATH finds kpd where this process did.
         home = str(Path(kpd.__file__).resolve().parent.parent)
         paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -134,7 +134,7 @@ def _tell_tail(ws: Workspace, begun: int) -> None:
 
 GONE_WITHIN_S = 30.0
 STEP_WITHIN_S = 600.0
-"""How long this command waits for steps to come to their end. The daemon itself waits for as long as they take."""
+"""How long this command waits for steps to end. The daemon itself waits as long as they take."""
 POLL_S = 0.02
 
 
@@ -161,7 +161,7 @@ def shutdown(args: Namespace) -> int:
 
 
 def end_orphan(ws: Workspace) -> None:
-    """End a daemon that still runs for a workspace that is not there any more. Raises CliError, DaemonError."""
+    """End a daemon that still runs for a workspace that no longer exists. Raises CliError, DaemonError."""
     if not released(ws.lock):  # another command has made the workspace anew meanwhile, and started this one
         return
     with suppress(NoDaemon):
@@ -171,7 +171,7 @@ def end_orphan(ws: Workspace) -> None:
 
 
 def _wait_for_release(ws: Workspace, deadline: float) -> None:
-    """Until the next daemon may start. Raises CliError."""
+    """Wait until the next daemon may start. Raises CliError."""
     while not released(ws.lock):
         if time.monotonic() > deadline:
             raise CliError(
@@ -181,7 +181,7 @@ def _wait_for_release(ws: Workspace, deadline: float) -> None:
 
 
 def _wait_for_end(ws: Workspace, pid: int | None, deadline: float) -> None:
-    """Until the process is gone: a thread of it that hangs holds no lock. Raises CliError."""
+    """Wait until the process is gone: one with a hanging thread no longer holds the lock. Raises CliError."""
     from kpd.hosts.processes import exists  # only the end of a daemon needs it
 
     while pid is not None and exists(pid):

@@ -52,7 +52,7 @@ def execute(args: Namespace) -> int:
 
 
 def _looks(args: Namespace) -> "TuiConfig":
-    """Return how the operator wants the UI to be, where they are in a workspace of their own."""
+    """Return the operator's settings of the UI, where there is a workspace of their own; else the defaults."""
     from kpd.workspace.config import TuiConfig, load_config
 
     try:
@@ -63,12 +63,12 @@ def _looks(args: Namespace) -> "TuiConfig":
 
 @contextmanager
 def played(recording: Path, speed: int | None) -> Iterator[Workspace]:
-    """The player in a process of its own, while the block lasts. Raises CliError."""
+    """Run the block with the player in a process of its own, and yield its workspace. Raises CliError."""
     command = [sys.executable, "-m", "kpd.demo.process", str(recording.absolute()), *([str(speed)] if speed else [])]
     paths = [str(Path(kpd.__file__).resolve().parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(paths)}
     with tempfile.TemporaryFile() as said:
-        # A session of its own: what the terminal tells its processes when it goes is not for the player.
+        # A session of its own, so that the player gets no SIGHUP when the terminal closes.
         child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, env=env, start_new_session=True
         )
@@ -94,7 +94,7 @@ def played(recording: Path, speed: int | None) -> Iterator[Workspace]:
 
 
 def _headless(recording: Path, speed: int | None) -> int:
-    """Play in the foreground until a signal."""
+    """Play in the foreground until a signal ends it."""
     from kpd.demo.process import play
     from kpd.demo.recording import BadRecording
 

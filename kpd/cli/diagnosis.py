@@ -13,7 +13,7 @@ from kpd.workspace.task import TASK_FILE, Task, TaskError, load_task
 
 
 def problems(folder: Path) -> list[str]:
-    """Return each problem of the task in `folder` as "path:line: what; remedy"; empty when there is none. Raises OSError."""
+    """Return each problem of the task in `folder` as "path:line: what; remedy"; empty without any. Raises OSError."""
     try:
         task = load_task(folder)
     except TaskError as err:
@@ -32,7 +32,7 @@ def _of_build(task: Task) -> Iterator[str]:
 
 
 def _of_tune(task: Task) -> Iterator[str]:
-    """Every parameter must stand in an editable file, and every set of flags be one that a candidate may have."""
+    """Yield a problem for each parameter that no editable file has, and for each set of flags that is not allowed."""
     document = Document.read(task.folder / TASK_FILE)
     files = read_files(task.folder, task.editable)
     flags = flags_of(task)

@@ -70,7 +70,7 @@ def _words(err: WorkspaceError | DaemonError | OSError) -> str:
 
 
 def _with_use(card: Card) -> Card:
-    """Return the card with whether its GPUs are free."""
+    """Return the card with checks that say whether its GPUs are free."""
     use = free(codec.decode(codec.encode(card), HostCard))
     return {**card, "checks": [*card["checks"], *map(asdict, use)]}
 
@@ -112,7 +112,7 @@ def _disk(ws: Workspace) -> Check:
 
 
 def _state(ws: Workspace) -> Check:
-    """Return whether kpd can write where it keeps its log, and read what the log holds."""
+    """Check that kpd can write where it keeps its log, and read the log."""
     try:
         with tempfile.TemporaryFile(dir=ws.make_private()) as file:
             file.write(b"?")
@@ -129,7 +129,7 @@ def _state(ws: Workspace) -> Check:
 
 
 def _plug_ins() -> Iterator[Check]:
-    """A check for each that is broken, and one for all others; none where none is installed."""
+    """Yield a check for each broken plug-in, and one for all others; none where none is installed."""
     good = []
     try:
         for told, wrong in plug_ins():
@@ -154,13 +154,13 @@ def _daemon(ws: Workspace) -> Check:
 
 
 def _model_key(ws: Workspace, config: Config | None) -> tuple[Check, ...]:
-    """Return nothing where the config does not say in which variable the key is. What else is wrong is told elsewhere."""
+    """Return the check of the model key; none without a config, which names the variable of the key."""
     if config is None:
         return ()
     try:
         known, status = query(ws, "model_key"), query(ws, "status")
     except (CliError, DaemonError, WorkspaceError) as err:
-        return (Check(NAME, "off", f"nobody knows: {err.message}"),)
+        return (Check(NAME, "off", f"not known: {err.message}"),)
     runs = {run["id"]: run["agent"] for run in (*status["begun"], *status["queued"])}
     return (model_key(known, config.run.agent, runs, status["pid"] is not None),)
 
@@ -169,9 +169,10 @@ NAME = "model key"
 
 
 def model_key(known: Mapping[str, Any], agent: str, runs: Mapping[str, str], daemon: bool) -> Check:
-    """Return `known` is the answer to the query `model_key`, of the `daemon` if one runs, else of this process.
+    """Check the key that agents need which ask models.
 
-    `agent` is the config's, `runs` are the agents of the runs that have not ended, by the runs' ids.
+    `known` is the answer to the query `model_key`, from the daemon if one runs (`daemon`), else from this process.
+    `agent` is the one in config.toml, `runs` maps the ids of the runs that have not ended to their agents.
     """
     name, trouble = known["variable"], known["trouble"]
     where = "the daemon's environment" if daemon else "this environment; kpd start hands it on"

@@ -54,7 +54,7 @@ def execute(args: Namespace) -> int:
     try:
         command(ws, "edit", run=run["id"], files={**files, chosen: text})
     except DaemonError as err:
-        # The only usage error that a text can bring about is its length.
+        # The only usage error that a text can cause is its length.
         remedy = f"save it as {ws.tasks / run['task'] / chosen} yourself" if err.code == "usage" else err.remedy
         remedy = f"{remedy}; what you wrote is kept in {copy}" if remedy else f"what you wrote is kept in {copy}"
         raise CliError(err.message, remedy, DAEMON_CODES.get(err.code, INFRA)) from err
@@ -64,7 +64,7 @@ def execute(args: Namespace) -> int:
 
 
 def _start(ws: Workspace, place: str | None) -> tuple[dict[str, Any], int | None]:
-    """Return the run that an edit is for, and the iteration whose files it starts from: None before there is any."""
+    """Return the run that an edit is for, and the iteration whose files it starts from; None before there is any."""
     if place is not None and not (place.startswith("r") and "." not in place):
         shown = query(ws, "show", iteration=place)
         return shown["run"], shown["iteration"]["number"]
@@ -81,7 +81,7 @@ def _start(ws: Workspace, place: str | None) -> tuple[dict[str, Any], int | None
 
 
 def _files(ws: Workspace, run: dict[str, Any], number: int | None, editable: list[str]) -> dict[str, str]:
-    """Return the candidate's editable files as text. Raises CliError."""
+    """Read the candidate's editable files as text. Raises CliError."""
     folder = ws.tasks / run["task"]
     if number is not None:
         folder = ws.iteration_folder(run["task"], run["id"], number) / "candidate"
@@ -92,7 +92,7 @@ def _files(ws: Workspace, run: dict[str, Any], number: int | None, editable: lis
 
 
 def _chosen(name: str | None, files: list[str]) -> str:
-    """Return the file to open: the one that is named, else the first. Raises CliError."""
+    """Return the file to open: the named one, else the first. Raises CliError."""
     if name is None:
         return files[0]
     if name not in files:
@@ -101,7 +101,7 @@ def _chosen(name: str | None, files: list[str]) -> str:
 
 
 def _let_edit(words: Sequence[str], copy: Path) -> None:
-    """Until the editor has ended. Raises CliError."""
+    """Run the editor and wait until it ends. Raises CliError."""
     import subprocess  # only this verb needs it
 
     try:

@@ -55,7 +55,7 @@ def _tell(entry: dict[str, Any], as_json: bool) -> None:
 
 
 def brief(entry: dict[str, Any], limit: int | None) -> str:
-    """Return `#12  14:03:59  judged  r1.3  word: faster …`, cut to the terminal."""
+    """Format an event as `#12  14:03:59  judged  r1.3  word: faster …`, cut to the terminal."""
     body = dict(entry["body"])
     where = ".".join(str(body.pop(key)) for key in ("run", "iteration") if key in body)
     rest = " ".join(f"{key}={_value(value)}" for key, value in body.items() if value not in (None, "", [], {}))

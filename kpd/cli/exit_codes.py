@@ -12,7 +12,7 @@ DAEMON_CODES = {"usage": USAGE, "unknown": USAGE, "no_command": USAGE, "no_file"
 
 
 class CliError(Exception):
-    """Ends the command with `code`, after "kpd: message; remedy" on stderr."""
+    """An error that ends the command with `code`, after "kpd: message; remedy" on stderr."""
 
     def __init__(self, message: str, remedy: str = "", code: int = USAGE) -> None:
         super().__init__(message)

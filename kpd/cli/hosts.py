@@ -37,7 +37,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def elsewhere() -> list[str]:
-    """Return the transports to other machines, as they are installed; imports none of them. Raises PlugInError."""
+    """Return the names of the installed transports to other machines, without importing any. Raises PlugInError."""
     return [name for name in TRANSPORTS.names() if name != LOCAL]
 
 
@@ -76,7 +76,10 @@ def _change(ws: Workspace, args: Namespace) -> int:
 def report(
     host: dict[str, Any], limit: int | None, waiting: Sequence[str] = (), seen: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """Return one host as lines; `waiting` are its runs that wait, and for what, `seen` is what its devices do now."""
+    """Format one host as lines.
+
+    `waiting` are its waiting runs, each with what it waits for; `seen` is what its devices do now.
+    """
     gpus = [device for device in host["devices"] if device["kind"] == "gpu"]
     rooflines = [_peaks(host), *(f"{gpu['name']} {peaks}" for gpu in gpus if (peaks := _peaks(gpu)))]
     facts = {
@@ -104,7 +107,7 @@ def report(
 
 
 def _peaks(measured: dict[str, Any]) -> str:
-    """Return what a GPU, or the host's CPU, can do at best; empty where that was not measured."""
+    """Format the measured peaks of a GPU, or of the host's CPU; empty where they were not measured."""
     units = (("bandwidth_gbs", "GB/s"), ("peak_gflops", "GFLOP/s"))
     return ", ".join(f"{labels.number(measured[key])} {unit}" for key, unit in units if measured[key] is not None)
 
@@ -113,7 +116,7 @@ PATIENCE_S = 5.0
 
 
 def looks(ws: Workspace) -> dict[str, Any]:
-    """Return what the devices of each host do, by the hosts' names; nothing where nobody can look, as on a recording."""
+    """Return what the devices of each host do now, by host name; empty where nobody can look, as in a recording."""
     try:
         return {look["host"]: look["devices"] for look in clean(ask(ws.socket, "query", "glance", timeout=PATIENCE_S))}
     except DaemonError:
@@ -121,7 +124,7 @@ def looks(ws: Workspace) -> dict[str, Any]:
 
 
 def now(host: Mapping[str, Any], devices: Mapping[str, Any]) -> list[str]:
-    """Return the GPUs of a host card as `devices`, a look's, has them by their ids; nothing of what was not looked at."""
+    """Format what the GPUs of a host card do now; `devices` is their telemetry by id. A GPU without it is left out."""
     gpus = [device for device in host["devices"] if device["kind"] == "gpu" and device["id"] in devices]
     return [
         (f"{gpu['pci']}: " if len(gpus) > 1 and gpu["pci"] else "") + _told(devices[gpu["id"]], gpu["memory_mib"])

@@ -25,7 +25,11 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def add(ws: Workspace, args: Namespace) -> int:
-    """Raise HostError, CliError, WorkspaceError; config.toml is then as it was."""
+    """Add the host to config.toml, and check it unless told otherwise. Return the exit code.
+
+    Raises CliError where the host cannot be added: config.toml is then unchanged. Raises HostError, DaemonError and
+    WorkspaceError, too, where the check of the added host fails.
+    """
     config = load_config(ws)
     host = HostConfig(transport=args.transport, address=args.address, accept_new=args.accept_new)
     try:
@@ -51,7 +55,7 @@ def add(ws: Workspace, args: Namespace) -> int:
 
 
 def _look(ws: Workspace, name: str, host: HostConfig) -> int:
-    """Over a link of our own: a daemon, if one runs, is only about to read config.toml again."""
+    """Check the new host over a link of this process: a running daemon may not have read config.toml again yet."""
     card = check_directly(ws, {name: host})[0]
     if card["offered"]:
         with contextlib.suppress(Refusal):
@@ -61,7 +65,7 @@ def _look(ws: Workspace, name: str, host: HostConfig) -> int:
 
 
 def name_for(address: str, taken: Container[str]) -> str:
-    """Return the host's first label, or its whole IP address, as a name that is not `taken`. Raises ValueError."""
+    """Make a name that is not `taken` from the host's first label, or its whole IP address. Raises ValueError."""
     host = Address.parse(address).host
     if not re.fullmatch(r"[0-9.]+|.*:.*", host):
         host = host.partition(".")[0]
@@ -74,7 +78,7 @@ def name_for(address: str, taken: Container[str]) -> str:
 
 
 def write(ws: Workspace, name: str, host: HostConfig) -> None:
-    """Append the host's table. Raises CliError, and leaves the file as it is, when that would not load."""
+    """Append the host's table. Raises CliError, and leaves the file unchanged, where the result would load wrongly."""
     raw = ws.config.read_bytes() if ws.config.exists() else b""
     head = f"[hosts.{name}]" if BARE.fullmatch(name) else f'[hosts."{name}"]'
     table = [head, f'transport = "{host.transport}"', f"address = {json.dumps(host.address, ensure_ascii=False)}"]
@@ -94,7 +98,7 @@ def write(ws: Workspace, name: str, host: HostConfig) -> None:
 
 
 def _load(raw: bytes) -> Config:
-    """Return the content as a config.toml. Raises ConfigError."""
+    """Load the bytes as a config.toml. Raises ConfigError."""
     with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
         trial = Workspace(Path(folder))
         trial.config.write_bytes(raw)

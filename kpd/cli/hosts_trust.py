@@ -18,7 +18,7 @@ from kpd.workspace.paths import Workspace
 
 
 class Refusal(Exception):
-    """The person did not say yes, or there is none to ask."""
+    """A person who did not say yes, or who cannot be asked."""
 
 
 def trust(ws: Workspace, args: Namespace) -> int:
@@ -46,7 +46,7 @@ def retry(ws: Workspace, name: str) -> int:
 
 
 def known(ws: Workspace, *names: str) -> dict[str, HostConfig]:
-    """Return the hosts of these names, all of them without one. Raises CliError, ConfigError."""
+    """Return the hosts of these names, or all hosts without names. Raises CliError, ConfigError."""
     hosts = load_config(ws).hosts
     for name in names:
         if name not in hosts:
@@ -55,7 +55,7 @@ def known(ws: Workspace, *names: str) -> dict[str, HostConfig]:
 
 
 def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure: bool = False) -> None:
-    """Have the host's key trusted if a person says so. Raises Refusal, HostError, DaemonError."""
+    """Have the host's key trusted if a person agrees. Raises Refusal, HostError, DaemonError."""
     if not sure:
         narrate(f"nobody has said yet that this is the key of {name} ({visible(host.address)}):")
         narrate(f"  {visible(offered)}")
@@ -69,7 +69,7 @@ def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure
     try:
         command(ws, "trust", host=name, fingerprint=offered)
     except DaemonError as err:
-        if err.code not in ("no_daemon", "refused"):  # a host that was just added may be news to the daemon
+        if err.code not in ("no_daemon", "refused"):  # the daemon may not know a host yet that was just added
             raise
         trust_directly(ws, name, host, offered)
         with contextlib.suppress(DaemonError):
@@ -77,6 +77,6 @@ def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure
 
 
 def settled(card: dict[str, Any]) -> int:
-    """Print the host's preflight; the exit code."""
+    """Print the host's checks, and return the exit code."""
     out(*checks.host(card, columns(), colours()))
     return checks.code((), [card])

@@ -1,4 +1,4 @@
-"""kpd init: creates a workspace in a folder without changing what is there; also the one of a first run."""
+"""kpd init: creates a workspace in a folder without changing what is there; also the workspace of a first run."""
 
 import secrets
 import shutil
@@ -15,7 +15,7 @@ from kpd.workspace.task import copy_task, ignored
 
 UNTRACKED = ("runs/", ".kpd/")
 WRITTEN = {"runs", ".kpd", "tasks", "memory"}
-"""What a daemon makes anew of a workspace that was removed under it."""
+"""What a daemon creates again in a workspace that was removed while it ran."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -41,10 +41,10 @@ def execute(args: Namespace) -> int:
 
 
 def make_first(ws: Workspace) -> None:
-    """Make the workspace of a first run if it is not there yet, all of it at once, and say so.
+    """Create the workspace of a first run if it does not exist yet, in one step, and say so.
 
-    A daemon may still run for one that was removed: it is ended, and what it has written since stays.
-    Raises CliError where something else has the folder's name; OSError.
+    A daemon of a removed workspace may still run: it is ended, and what it has written since stays. Raises CliError
+    where the folder's name is taken by something else; OSError.
     """
     if is_workspace(ws.root):
         return
@@ -73,7 +73,7 @@ def _make_at_once(ws: Workspace) -> None:
 
 
 def make(ws: Workspace) -> list[str]:
-    """Create what the workspace lacks, and return it as relative paths. Raises OSError."""
+    """Create what the workspace lacks, and return what was created as relative paths. Raises OSError."""
     made = []
     if not ws.config.exists():
         write_atomic(ws.config, shipped("config.toml.example").read_bytes())
@@ -82,7 +82,7 @@ def make(ws: Workspace) -> list[str]:
         if task.is_dir() and not ignored(task.name) and not (ws.tasks / task.name).exists():
             copy_task(task, ws.tasks / task.name)
             made.append(f"tasks/{task.name}/")
-    for folder, use in ((ws.tasks, ""), (ws.skills, " (a file here stands before the shipped one of its name)")):
+    for folder, use in ((ws.tasks, ""), (ws.skills, " (a file here replaces the shipped one of the same name)")):
         if not folder.exists():
             folder.mkdir()
             made.append(f"{folder.name}/{use}")
@@ -96,7 +96,7 @@ def make(ws: Workspace) -> list[str]:
 
 
 def _untracked(path: Path) -> list[str]:
-    """Have git leave out what kpd writes; returns the lines that were added."""
+    """Have git ignore what kpd writes; return the lines that were added."""
     text = path.read_text() if path.exists() else ""
     lacking = [line for line in UNTRACKED if line not in text.split()]
     if lacking:

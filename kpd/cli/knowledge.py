@@ -87,7 +87,7 @@ def rules(args: Namespace) -> int:
 
 
 def _so_far(rule: dict[str, Any]) -> list[str]:
-    """Return what the runs of this workspace say of it; nothing of a rule that never fired."""
+    """Return what the runs of this workspace found about a rule; empty for a rule that never fired."""
     if not rule["fired"]:
         return []
     parts = [f"fired on {rule['fired']}", f"aimed at by {rule['tried']}"]

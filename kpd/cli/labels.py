@@ -30,22 +30,22 @@ MINUS = "−"
 
 
 def unit(card: Mapping[str, Any]) -> str:
-    """Return what the scores of a task are in; one that nobody knows is taken to be timed."""
+    """Return the unit of a task's scores; microseconds where the card does not say."""
     return scores.unit(card.get("score", "us"))
 
 
 def speedup(card: Mapping[str, Any], old: float | None, new: float | None) -> float | None:
-    """Return how many times as good `new` is as `old` for that task; None where that cannot be said."""
+    """Compute how many times as good `new` is as `old` for that task; None where that cannot be told."""
     return scores.speedup(old, new, card.get("direction", "lower"))
 
 
 def signed(pct: float) -> str:
-    """+3.1, −0.4, with a real minus sign."""
+    """Format percent with a sign and a real minus: +3.1, −0.4."""
     return f"{pct:+.1f}".replace("-", MINUS)
 
 
 def gain(verdict: dict[str, Any] | None) -> str:
-    """▲ +3.1 % [+2.4, +3.8], by the verdict's word and not by the bare number."""
+    """Format ▲ +3.1 % [+2.4, +3.8]; the sign follows the verdict's word, not the number."""
     if verdict is None:
         return ""
     found = verdict["gain"]
@@ -54,7 +54,7 @@ def gain(verdict: dict[str, Any] | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Four significant digits, without an exponent where it can be helped."""
+    """Format a number with about four significant digits, and an exponent only for very large or small ones."""
     if value is None:
         return ""
     if value and not 1e-3 <= abs(value) < 1e7:
@@ -65,12 +65,12 @@ def number(value: float | None) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """1 call, 2 calls."""
+    """Format a count with its noun: 1 call, 2 calls."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def duration(seconds: float) -> str:
-    """0.4 s, 12 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
+    """Format a duration: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     whole = round(seconds)
@@ -82,14 +82,17 @@ def duration(seconds: float) -> str:
 
 
 def outcome(iteration: dict[str, Any]) -> str:
-    """Return the iteration's outcome in a word with its sign, or the step it is at."""
+    """Return the iteration's outcome as a word with its sign, or the step it is at."""
     if iteration["outcome"] is None:
         return f"● {iteration['step'] or 'starting'}"
     return "✓ accepted by hand" if iteration["override"] else OUTCOMES[iteration["outcome"]][0]
 
 
 def now(run: dict[str, Any], at: float, held: bool = False) -> str:
-    """Return what the run is doing: its iteration's step and for how long, or why it waits; `held`: with the whole queue."""
+    """Say what the run does: its iteration's step and for how long, or why it waits.
+
+    `held` means that the whole queue is held.
+    """
     current = run["current"]
     asks = approval(run["id"], current) if current else ""
     if run["status"] == "paused":
@@ -108,7 +111,7 @@ def now(run: dict[str, Any], at: float, held: bool = False) -> str:
 
 
 def approval(run_id: str, iteration: dict[str, Any]) -> str:
-    """That the iteration's candidate waits for a person, and how to let it go on; empty for others."""
+    """Say that the iteration's candidate waits for a person, and how to let it go on; empty for others."""
     if iteration["review"] != "waits" or iteration["outcome"] is not None:
         return ""
     from kpd.text.waits import approval as told
@@ -117,7 +120,7 @@ def approval(run_id: str, iteration: dict[str, Any]) -> str:
 
 
 def run_state(run: dict[str, Any], held: bool = False) -> str:
-    """Return `held`: the queue is, so what has begun stands still."""
+    """Return the run's state as a word with its sign; `held` means that the whole queue is held."""
     if run["status"] == "ended":
         return RUN_OUTCOMES.get(run["outcome"] or "", ("ended", ""))[0]
     if run["status"] == "running" and run["waiting"] is not None:

@@ -74,7 +74,7 @@ async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> No
 
 
 def _head(card: dict[str, Any]) -> tuple[str, ...]:
-    """Return the columns' names, with what the task's scores are in."""
+    """Return the names of the columns, with the unit of the task's scores."""
     score = cut(f"SCORE {line(labels.unit(card))}", WIDTHS[HEAD.index("SCORE")])
     return tuple(score if name == "SCORE" else name for name in HEAD)
 
@@ -90,7 +90,7 @@ def _tell(run: Run, numbers: list[int], as_json: bool, head: tuple[str, ...] = (
 
 
 def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:
-    """Return one iteration as a row; * marks the incumbent."""
+    """Return one iteration as the cells of a row; * marks the incumbent."""
     name = f"{run_id}.{it['number']}{'*' if incumbent else ''}"
     gain = "" if it["outcome"] == "baseline" else labels.gain(it["verdict"])
     why = it["reason"] if it["outcome"] in ("failed", "infra") and it["reason"] else it["memo"]
@@ -98,7 +98,7 @@ def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:
 
 
 def row(texts: tuple[str, ...], limit: int | None) -> str:
-    """Fixed columns, so that rows which come later line up with those that stand."""
+    """Format a row with fixed columns, so that later rows line up with earlier ones."""
     fixed = [pad(visible(text), cells, name == "SCORE") for text, cells, name in zip(texts, WIDTHS, HEAD, strict=False)]
     full = "  ".join([*fixed, line(texts[-1])])
     return cut(full, limit).rstrip() if limit else full.rstrip()
@@ -106,16 +106,16 @@ def row(texts: tuple[str, ...], limit: int | None) -> str:
 
 PAGE = 1000
 SILENCE_S = 60.0
-"""Nobody looks at this as at a screen: a daemon that a loaded machine keeps from answering is waited for."""
+"""How long a daemon may be silent: on a loaded machine it can be slow, and nobody needs this output at once."""
 
 
 def event_of(entry: dict[str, Any]) -> Event:
-    """Return an event as answers carry it. Raises CodecError when a newer kpd wrote it."""
+    """Read an event from an answer of the daemon. Raises CodecError where a newer kpd wrote it."""
     return Event(entry["seq"], entry["at"], codec.fact_from(entry["kind"], json.dumps(entry["body"])))
 
 
 def recorded(ws: Workspace, run: str | None = None, after: int = 0) -> Iterator[Event]:
-    """Events in the log, oldest first, of one run if given. Raises DaemonError."""
+    """Yield the events in the log, oldest first, only those of `run` if given. Raises DaemonError."""
     while True:
         page = query(ws, "events", after=after, limit=PAGE, **({"run": run} if run else {}))
         yield from map(event_of, page)
@@ -125,11 +125,11 @@ def recorded(ws: Workspace, run: str | None = None, after: int = 0) -> Iterator[
 
 
 async def follow(ws: Workspace, after: int) -> AsyncIterator[Event]:
-    """Every event after `after`, then each new one; never ends by itself. Raises DaemonError."""
+    """Yield every event after `after`, then each new one, without end. Raises DaemonError."""
     async with Client(ws.socket, "cli", read_only=True, live="none", silence_s=SILENCE_S) as client:
         async for message in client.messages(after):
             if isinstance(message, State):
-                # Too far behind to be sent the events one by one: they are read from the log.
+                # This client is too far behind for single events: read them from the log.
                 while after < message.seq:
                     for entry in await client.query("events", after=after, limit=PAGE):
                         yield event_of(entry)

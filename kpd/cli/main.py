@@ -1,4 +1,4 @@
-"""Starts kpd: a table of verbs, of which only the requested one is imported."""
+"""Starts kpd: has the table of verbs, and imports only the requested one."""
 
 import argparse
 import errno
@@ -20,8 +20,10 @@ from kpd.text.foreign import visible
 
 
 class Verb(NamedTuple):
-    """`module` is a module of kpd.cli with `arguments(parser)` and `execute(args) -> exit code`; in one with several
-    verbs these are called `VERB_arguments` and `VERB`.
+    """A verb, which the module `module` of kpd.cli implements.
+
+    It has `arguments(parser)` and `execute(args) -> exit code`; a module with several verbs calls them `VERB_arguments`
+    and `VERB`.
     """
 
     name: str
@@ -30,7 +32,7 @@ class Verb(NamedTuple):
 
 
 def _operations() -> Iterator[Verb]:
-    """The verbs of operations, with the help that their declarations have; those of other groups are not repeated."""
+    """Yield the verbs of operations, with the help from their declarations, except those listed in other groups."""
     own = {"steer": "terms", "budget": "terms", "agent": "terms", "edit": "edit"}
     for kind in OPERATIONS.values():
         for key in kind.keys if not kind.verb else ():
@@ -104,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A line at a time, also into a pipe: what a verb has printed before it waits can be read meanwhile.
+            # Flush every line, into a pipe too, so that a reader sees what a verb printed before it waits.
             stream.reconfigure(errors="replace", line_buffering=True)
     try:
         code = _dispatch(argv)
@@ -138,7 +140,7 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def prepare(parser: argparse.ArgumentParser, verb: Verb) -> Callable[[argparse.Namespace], int]:
-    """Add the verb's arguments to `parser`, and return what executes it. Imports its module."""
+    """Add the verb's arguments to `parser`, and return the function that executes it. Imports its module."""
     module = importlib.import_module(f"kpd.cli.{verb.module}")
     parser.set_defaults(verb=verb.name)
     several = hasattr(module, f"{verb.name}_arguments")
@@ -186,14 +188,14 @@ def _complain(message: str, remedy: str, code: int) -> int:
 
 
 class ClosedStdout(io.TextIOBase):
-    """Stands for a stdout that was closed before kpd began: to write to it fails as on a full disk."""
+    """A stand-in for a stdout that was closed before kpd began: writing to it fails as on a full disk."""
 
     def write(self, text: str) -> NoReturn:
         raise OSError(errno.EBADF, "it is closed", "stdout")
 
 
 def open_missing() -> None:
-    """Have all three streams there. A closed one's number is taken, or kpd's next file would get it."""
+    """Open each standard stream that is closed: else kpd's next file would get its number."""
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
     if sys.stdout is None:
@@ -204,7 +206,7 @@ def open_missing() -> None:
 
 
 def discard_unwritten() -> None:
-    """What could not be written is dropped: Python would try once more, and its failure would be the exit code."""
+    """Discard what could not be written: Python would try again at exit, and the failure would change the exit code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -15,7 +15,7 @@ from kpd.workspace.entry_points import EntryPointGroup
 
 
 def declared(verb: str) -> tuple[type[Operation[Any]], dict[str, Any]]:
-    """Return the operation that a verb stands for, and the arguments that the verb means."""
+    """Return the operation of a verb, and the arguments that the verb fixes."""
     found = next(((kind, dict(key.fixed)) for kind, key in KEYS if key.id == verb), None)
     return found or (OPERATIONS[verb], {})
 
@@ -26,7 +26,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def add_arguments(parser: ArgumentParser, kind: type[Operation[Any]], *without: str) -> None:
-    """Those that the command line speaks of; what must be given stands before what may be left out."""
+    """Add the operation's arguments for the command line, required ones first."""
     hints = {name: hint for name, hint in fields(kind).items() if spoken(hint) and name not in without}
     for name in sorted(hints, key=lambda name: hasattr(kind, name)):
         _add(parser, name, hints[name], needed=not hasattr(kind, name))
@@ -55,18 +55,18 @@ def _help(said: Arg) -> str:
 
 
 def agents() -> tuple[str, ...]:
-    """Return the names of all agents that are installed; imports none of them. Raises PlugInError."""
+    """Return the names of all installed agents, without importing any. Raises PlugInError."""
     return EntryPointGroup("kpd.agents", lambda found: found).names()
 
 
 def _parts(hint: Any) -> list[Any]:
-    """Return the plain types in a declared one, and what a Literal may be."""
+    """Return the plain types in a declared type, and the values of a Literal."""
     inner = [part for part in get_args(hint) if isinstance(part, type | str) or get_origin(part) is not None]
     return [one for part in inner for one in _parts(part)] if inner else [hint]
 
 
 def given(args: Namespace, kind: type[Operation[Any]]) -> dict[str, Any]:
-    """Return what the command line says of the operation's arguments; those that are left out are left out here, too."""
+    """Return the operation's arguments that the command line gives; those left out are not in the result."""
     found = {}
     for name, hint in fields(kind).items():
         value = getattr(args, name, None)

@@ -8,7 +8,7 @@ from kpd.cli.exit_codes import CliError
 
 
 class Parser(argparse.ArgumentParser):
-    """`error` raises CliError instead of printing the usage and leaving with code 2."""
+    """A parser whose `error` raises CliError, where argparse would print the usage and exit with code 2."""
 
     def error(self, message: str) -> NoReturn:
         raise CliError(message, f"see {self.prog} --help")
@@ -39,7 +39,7 @@ def nearest(word: str, known: list[str]) -> str:
 
 
 def count(text: str) -> int:
-    """Return an argument that must be a positive whole number."""
+    """Parse a positive whole number. Raises ArgumentTypeError."""
     try:
         value = int(text)
     except ValueError:
@@ -50,7 +50,7 @@ def count(text: str) -> int:
 
 
 def amount(text: str) -> float:
-    """Return an argument that must be a number, 0 or above."""
+    """Parse a number, 0 or above. Raises ArgumentTypeError."""
     try:
         value = float(text)
     except ValueError:

@@ -15,7 +15,7 @@ KEEP = "keep_prompts = true under [claude] in config.toml keeps the text of thos
 
 
 def show(ws: Workspace, iteration: str, as_json: bool) -> int:
-    """Print all prompts of the iteration. Raises DaemonError, CliError."""
+    """Print all prompts of the iteration, and return the exit code. Raises DaemonError, CliError."""
     asked = [(prompt, _file(ws, iteration, prompt.text) if prompt.text else None) for prompt in _asked(ws, iteration)]
     if as_json:
         out_json({"prompts": [{**jsonable(prompt), "content": text} for prompt, text in asked]})
@@ -40,7 +40,7 @@ def _asked(ws: Workspace, iteration: str) -> tuple[PromptSummary, ...]:
             raise
         raise CliError(f"{iteration} has no {RECORD}", "only agents that ask a model leave one", FAILED) from err
     except CodecError as err:
-        raise CliError(f"{RECORD} of {iteration} is not as it should be: {err}", code=FAILED) from err
+        raise CliError(f"{RECORD} of {iteration} cannot be read: {err}", code=FAILED) from err
 
 
 def _file(ws: Workspace, iteration: str, name: str) -> str:

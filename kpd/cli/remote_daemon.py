@@ -21,18 +21,18 @@ from kpd.workspace.config import Config, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 
-# A link that is dead is known as dead within the sum of the two: a person looks at what came over it.
+# A dead link is noticed within the sum of the first two: a person is watching its output.
 TIMING = LinkTiming(heartbeat_s=2.0, patience_s=4.0, most_s=5.0)
 ROOT = PurePosixPath("~/.cache/kpd/attach")
 FIND_S = 30.0
-LINKED_S = 5.0  # that one try to connect waits for the link
+LINKED_S = 5.0  # how long one try to connect waits for the link
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteSearch:
-    """What `far_end` says. `root` is empty where no workspace is, `socket` where no daemon of it listens.
+    """The answer of `remote_search`. `root` is empty without a workspace, `socket` without a daemon that listens.
 
-    `start` is where was looked, `config` its config.toml, and `running` the workspaces whose daemons do listen.
+    `start` is where the search began, `config` the text of config.toml, `running` the workspaces with a daemon.
     """
 
     start: str
@@ -45,7 +45,7 @@ class RemoteSearch:
 class RemoteDaemon:
     """A workspace on `host`; its daemon's socket is at `socket` here for as long as `remote_daemon` lasts.
 
-    `config` is its config.toml; if that is wrong, `complaint` says what about it, and the defaults hold.
+    `config` is its config.toml; where that is wrong, `complaint` says why, and the defaults apply.
     """
 
     def __init__(self, host: Host, address: str, found: RemoteSearch, folder: Path) -> None:
@@ -58,11 +58,11 @@ class RemoteDaemon:
         self._refused: HostError | None = None
 
     def broken(self, err: HostError) -> None:
-        """A connection could not be carried."""
+        """Note that a connection could not be forwarded."""
         self._refused = err
 
     async def linked(self) -> None:
-        """Wait a while for the link. Raises DaemonError that says what is wrong with it."""
+        """Wait a short while for the link. Raises DaemonError that says what is wrong with it."""
         self._refused = None
         try:
             async with asyncio.timeout(LINKED_S):
@@ -73,7 +73,7 @@ class RemoteDaemon:
             raise self._down(err) from err
 
     def explain(self, err: DaemonError) -> DaemonError:
-        """Return what an end of the connection means, seen from here."""
+        """Return the error that an end of the connection means for a person on this machine."""
         if not self._host.up:
             return self._down()
         if self._refused is not None and self._refused.kind in ("not_found", "host"):
@@ -102,9 +102,9 @@ def _config(found: RemoteSearch) -> tuple[Config, str]:
 async def remote_daemon(
     address: str, where: str | None, accept_new: bool = False, transport: Transport | None = None
 ) -> AsyncIterator[RemoteDaemon]:
-    """The workspace `where` on the machine at `address`, linked to now; the link is kept for as long as this lasts.
+    """Run the block with the workspace `where` on the machine at `address`, over a link that lasts until its end.
 
-    Raises CliError where there is no way in, no workspace, or no daemon. `transport` is another way than usual.
+    Raises CliError where the login fails, or where there is no workspace or no daemon. `transport` replaces SSH.
     """
     from kpd.hosts.ssh.transport import Ssh
 
@@ -116,7 +116,7 @@ async def remote_daemon(
     host = Host(address, ROOT, transport, pace=TIMING)
     try:
         host.start()
-        await host.tried(0)  # once: later troubles are waited for, the first one is for the person to see
+        await host.tried(0)  # only the first trouble is reported to the person; after later ones the link tries again
         if host.trouble is not None:
             raise login_error(address, host.trouble)
         found = await find_daemon(host, address, where)
@@ -129,7 +129,7 @@ async def remote_daemon(
 
 
 async def find_daemon(host: Host, address: str, where: str | None) -> RemoteSearch:
-    """Ask the far machine where the workspace is and where its daemon listens. Raises CliError."""
+    """Ask the remote machine where the workspace is and where its daemon listens. Raises CliError."""
     source = Path(__file__).with_name("remote_search.py").read_text()
     script = f"exec python3 -I -S - {shlex.quote(where or '')} <<'KPD_FAR_END'\n{source}\nKPD_FAR_END\n"
     try:
@@ -153,7 +153,7 @@ async def find_daemon(host: Host, address: str, where: str | None) -> RemoteSear
 
 
 def login_error(address: str, err: HostError) -> CliError:
-    """Return the first trouble with a machine that is in nobody's config.toml, and what helps then."""
+    """Build the error of a failed login, with what helps for a machine that no config.toml lists."""
     from kpd.hosts.ssh.hop import OnlyOpenSsh
 
     remedy = err.remedy
@@ -170,13 +170,13 @@ def login_error(address: str, err: HostError) -> CliError:
 
 
 def start_hint(address: str, root: str) -> str:
-    """Return how to start the daemon from here; the UI that comes up there starts it, too, and does not end it."""
+    """Say how to start the daemon from here: `kpd start` there also opens a UI, which can be left."""
     line = shlex.join([*ssh(address, "-t"), f"kpd -w {shlex.quote(root)} start"])
     return f"start it with {line} and leave the UI there with q"
 
 
 def ssh(address: str, *options: str) -> list[str]:
-    """Return the OpenSSH client's command line to the same machine."""
+    """Return the command line of the OpenSSH client for the same machine."""
     to = Address.parse(address)
     port = ["-p", str(to.port)] if to.port else []
     return ["ssh", *options, *port, f"{to.user}@{to.host}" if to.user else to.host]

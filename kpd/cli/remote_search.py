@@ -1,7 +1,7 @@
-"""Runs on the remote machine of `kpd attach --ssh`: finds the workspace and the socket of its daemon.
+"""Finds the workspace and the socket of its daemon; runs on the remote machine of `kpd attach --ssh`.
 
 It is sent as source to that machine's python3 (3.6 or newer), because a login without a terminal rarely has kpd on its
-PATH. The rules are those of kpd.workspace.paths. Prints one JSON object; nothing is changed there.
+PATH. The rules are those of kpd.workspace.paths. It prints one JSON object and changes nothing.
 """
 
 import contextlib
@@ -23,7 +23,10 @@ DARWIN_USER_TEMP_DIR = 65537  # confstr's number for the user's own temporary fo
 
 
 def search(where: str) -> "dict[str, object]":
-    """Return `where` may begin with ~; empty, it is the user's own folder, or else the workspace of the only daemon."""
+    """Find the workspace at or above `where`, its daemon's socket and its config.
+
+    `where` may begin with ~; empty, it is the home folder, or else the workspace of the only daemon that runs.
+    """
     start = Path(where or "~").expanduser()
     root = workspace(start)
     running = [] if root else others()
@@ -39,7 +42,7 @@ def search(where: str) -> "dict[str, object]":
 
 
 def workspace(start: Path) -> "Path | None":
-    """As Workspace.find."""
+    """Find the workspace at or above a folder, as Workspace.find does."""
     if not start.is_dir():
         return None
     try:
@@ -49,13 +52,13 @@ def workspace(start: Path) -> "Path | None":
                 return folder
             if mine(folder / "workspace") and is_workspace(folder / "workspace"):
                 return (folder / "workspace").resolve()
-    except OSError:  # it may not be looked into
+    except OSError:  # a folder may not be readable
         return None
     return None
 
 
 def is_workspace(folder: Path) -> bool:
-    """As paths.is_workspace."""
+    """Return whether the folder is a workspace, as paths.is_workspace does."""
     if (folder / "config.toml.example").is_file() and (folder / "kpd" / "workspace").is_dir():
         return False
     served = (folder / ".kpd" / "events.db").exists()
@@ -63,7 +66,7 @@ def is_workspace(folder: Path) -> bool:
 
 
 def mine(folder: Path) -> bool:
-    """As paths._own."""
+    """Return whether the folder belongs to this user, as paths._own does."""
     try:
         found = folder.stat()
     except OSError:
@@ -72,7 +75,7 @@ def mine(folder: Path) -> bool:
 
 
 def listening(root: Path) -> str:
-    """Return the daemon's socket, as Workspace.socket has it; empty if nobody listens."""
+    """Return the path of the daemon's socket, named as in Workspace.socket; empty where none listens."""
     mark = hashlib.sha256(os.fsencode(str(root))).hexdigest()[:8]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", root.name)[:24] or "root"
     for folder in folders(daemon_environment(root)):
@@ -83,7 +86,7 @@ def listening(root: Path) -> str:
 
 
 def others() -> "list[str]":
-    """Return the workspaces of the user's daemons that answer."""
+    """Return the workspaces of this user's daemons that answer."""
     found = set()
     for folder in folders({}):
         for path in folder.glob("*.sock"):
@@ -95,7 +98,7 @@ def others() -> "list[str]":
 
 
 def folders(environment: "dict[str, str]") -> "list[Path]":
-    """Return where sockets may lie: the daemon may have been started with another environment than this one."""
+    """Return the folders where sockets can be: the daemon may have started with another environment than this one."""
     uid = os.getuid()
     runtime = [known.get("XDG_RUNTIME_DIR", "") for known in (environment, os.environ)]
     temporary = [environment.get("TMPDIR", ""), tempfile.gettempdir(), "/tmp"]
@@ -108,7 +111,7 @@ def folders(environment: "dict[str, str]") -> "list[Path]":
 
 
 def own(folder: Path) -> bool:
-    """In a shared temporary folder anybody can take a name first."""
+    """Return whether the folder is this user's alone: in a shared temporary folder anybody can take a name first."""
     try:
         found = folder.lstat()
     except OSError:
@@ -117,7 +120,7 @@ def own(folder: Path) -> bool:
 
 
 def daemon_environment(root: Path) -> "dict[str, str]":
-    """That of the process whose number the daemon's lock file holds, where the system shows it."""
+    """Read the environment of the process in the daemon's lock file; empty where the system does not show it."""
     try:
         pid = int((root / ".kpd" / "daemon.lock").read_text())
         pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
@@ -128,7 +131,7 @@ def daemon_environment(root: Path) -> "dict[str, str]":
 
 @contextlib.contextmanager
 def connected(path: Path) -> "Iterator[socket.socket]":
-    """Raise OSError if nobody listens there."""
+    """Run the block with a connection to the socket. Raises OSError where nobody listens."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
         end.settimeout(PATIENCE_S)
         end.connect(str(path))

@@ -15,16 +15,16 @@ Answer = dict[str, Any]
 LABEL = 12  # cells of the left column
 MOST_MOVED = 12
 MOST_ADVICE = 8
-SHORT_ADVICE = 160  # characters of a piece, to the end of the sentence: the rest is a textbook's
+SHORT_ADVICE = 160  # characters of a piece, then to the end of the sentence: the rest is general explanation
 ON_CPU = ("CASE", "µs", "INCUMBENT µs", "GAIN", "ROOFLINE µs", "OF ROOFLINE")
 ON_GPU = ("CASE", "EVENT µs", "DEVICE µs", "LAUNCH", "WARM µs", "INCUMBENT", "GAIN", "ROOF")
 SEVERITIES = {"high": "‼", "medium": "!", "low": "·"}
 
 
 def report(shown: Answer, limit: int | None, colour: bool) -> list[str]:
-    """Return the answer of `show`, and the `card` of its task if that is known, as lines.
+    """Format the answer of `show`, with the `card` of its task if that is known, as lines.
 
-    Nothing is wider than `limit`, where there is one.
+    No line is wider than `limit`, where there is one.
     """
     sections = (
         _head(shown, limit, colour),
@@ -116,7 +116,7 @@ def _score(detail: Answer | None) -> float | None:
 
 
 def _expected(shown: Answer) -> str:
-    """Return the expectation beside what was measured."""
+    """Format the expectation beside the measured values."""
     expected = shown["iteration"]["expected"]
     name = expected["metric"]
     text = f"{_label(name)} {expected['direction']}"
@@ -131,7 +131,7 @@ def _expected(shown: Answer) -> str:
 
 
 def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
-    """A row a case; on a GPU the time of a call as launched stands beside the device's own."""
+    """Yield a table with a row per case; on a GPU with the time as launched and the time on the device."""
     cases = detail["timed"]["cases"] if detail["timed"] else []
     if not cases:
         return
@@ -189,7 +189,10 @@ def _advice(detail: Answer, limit: int | None) -> Iterator[str]:
 
 
 def advice(piece: Answer, cases: int, limit: int | None, most: int = 0) -> list[str]:
-    """Return a piece of advice with what it may gain, of which of all `cases` it is said; `most` > 0 ends it at a sentence."""
+    """Format a piece of advice with its estimated gain, and the cases it is about unless these are all `cases`.
+
+    `most` > 0 cuts its text after the sentence that reaches so many characters.
+    """
     share = piece["speedup_pct"] or 0.0
     gain = f" {ESTIMATED[piece['scope']].format(f'{share:.{0 if share >= 9.95 else 1}f} %')}" if share else ""
     agrees = f" ✓ {piece['agrees']}" if piece["agrees"] else ""
@@ -199,7 +202,7 @@ def advice(piece: Answer, cases: int, limit: int | None, most: int = 0) -> list[
 
 
 def _beginning(text: str, most: int) -> str:
-    """Return the sentences of `text` that begin within `most` characters of it; all of them for 0."""
+    """Return `text` up to the end of the sentence that reaches `most` characters; all of it for 0."""
     if not most or len(text) <= most:
         return text
     end = text.find(". ", most)
@@ -216,11 +219,11 @@ def _label(name: str) -> str:
 
 
 def _moved(shown: Answer, limit: int | None) -> Iterator[str]:
-    """The metrics that differ from the parent's by more than noise would, the largest change first."""
+    """Yield a table of the metrics that differ from the parent's by more than noise, the largest change first."""
     before, after = _metrics(shown["parent"]), _metrics(shown["detail"])
     if shown["iteration"]["parent"] == shown["iteration"]["number"]:
         before = {}
-    # Those of one case are left out: the table of cases has its times.
+    # Metrics of single cases are left out: the table of cases has their times.
     moved = [change for change in changes(before, after) if not parted(change.metric)[1]][:MOST_MOVED]
     rows = []
     for change in moved:

@@ -17,14 +17,14 @@ from kpd.workspace.task import find_tasks
 
 
 def task_name(ws: Workspace, given: str) -> str:
-    """Return the task that `given` names: by its name, or by the path of its folder. Raises CliError."""
+    """Return the name of the task that `given` names: by its name, or by the path of its folder. Raises CliError."""
     tasks = find_tasks(ws)
     if given in tasks:
         return given
     for base in (Path.cwd(), ws.root):
         folder = (base / given).resolve()
         if folder.name in tasks and folder.parent == shipped("tasks").resolve():
-            return folder.name  # its run is of the workspace's copy
+            return folder.name  # the run uses the workspace's copy
         if (name := next((name for name, path in tasks.items() if path.resolve() == folder), None)) is not None:
             return name
         if (folder / "task.toml").exists():
@@ -33,13 +33,13 @@ def task_name(ws: Workspace, given: str) -> str:
 
 
 def held(ws: Workspace) -> str:
-    """Return why nothing in the queue begins before a person says so; empty when it is not held."""
+    """Return why nothing in the queue begins until a person resumes it; empty where it is not held."""
     reason = query(ws, "queue")["held"]
     return f"the queue is held: {line(reason)}" if reason else ""
 
 
 def enqueue(ws: Workspace, args: Namespace, task: str) -> str:
-    """Queue a run of `task` with the options given, and return its id. Raises DaemonError."""
+    """Queue a run of `task` with the given options, and return its id. Raises DaemonError."""
     op = QueueRun(**{**given(args, QueueRun), "task": task})
     return str(command(ws, op.name, **op.args())["run"])
 
@@ -62,7 +62,7 @@ def execute(args: Namespace) -> int:
     run = enqueue(ws, args, task)
     out(run)
     reason = held(ws)
-    if reason and args.wait:  # for a person to say, who need not be there
+    if reason and args.wait:  # a person has to resume it, and --wait may run without one
         raise CliError(reason, f"{run} stays queued, and begins in its turn after kpd resume", INFRA)
     if reason:
         narrate(f"{reason}; kpd resume releases it")

@@ -15,7 +15,7 @@ from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
 
 PROFILE_S = 1800.0
-"""For the profiler to end, and before it a run that measures on the same device."""
+"""Limit in seconds for the profiler, which may first have to wait for a run on the same device."""
 
 
 def show_arguments(parser: ArgumentParser) -> None:

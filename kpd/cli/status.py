@@ -29,12 +29,12 @@ def status(args: Namespace) -> int:
 
 
 def clock(status: Mapping[str, Any]) -> float:
-    """Return the Unix time that it is for the runs of an answer of `status`: a recording has its own."""
+    """Return the current Unix time for the runs in an answer of `status`: a recording has its own."""
     return float(status["at"]) if status.get("playback") else time.time()
 
 
 def whose(status: Mapping[str, Any], colour: bool) -> str:
-    """Return whether a daemon, a recording or nobody has answered."""
+    """Say what answered: a daemon, a recording, or the log because no daemon runs."""
     if playback := status.get("playback"):
         from kpd.model.playback import Playback
 
@@ -46,7 +46,7 @@ def whose(status: Mapping[str, Any], colour: bool) -> str:
 
 
 def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) -> Iterator[str]:
-    """The answer of `status` as lines; `now` is Unix time."""
+    """Yield the answer of `status` as lines; `now` is Unix time."""
     yield whose(status, colour)
     if status["held"]:
         yield from wrapped(f"⏸ held: {status['held']}; kpd resume releases the queue", limit)
@@ -77,9 +77,9 @@ def _runs(status: dict[str, Any], now: float, limit: int | None) -> Iterator[str
 def runs_table(
     runs: list[dict[str, Any]], tasks: Mapping[str, dict[str, Any]], now: float, limit: int | None, held: bool = False
 ) -> list[str]:
-    """Runs in brief, one a line: state, spent budget, best against the baseline, what is under way or why it ended.
+    """Format runs in a table: state, used iterations, best against the baseline, what is under way or why it ended.
 
-    `tasks` are the cards of their tasks, as far as they are there. `held`: the queue is.
+    `tasks` are the cards of their tasks, where known. `held` means that the whole queue is held.
     """
     rows = []
     for run in runs:
@@ -92,7 +92,7 @@ def runs_table(
 
 
 def best(run: dict[str, Any], card: Mapping[str, Any]) -> str:
-    """Return the incumbent's score, and how many times as good that is as the baseline's."""
+    """Format the incumbent's score, and how many times as good it is as the baseline's."""
     found, baseline = run["best"], run["baseline"]
     if found is None or not found["score"]:
         return ""

@@ -55,7 +55,7 @@ def _new(ws: Workspace, args: Namespace) -> int:
 
 
 def _template(language: str) -> Path:
-    """Return the files of a small task. Raises CliError, PlugInError."""
+    """Return the folder with the files of a small task. Raises CliError, PlugInError."""
     if (found := LANGUAGES.get(language)) is None:
         raise CliError(f"no language {language!r}", nearest(language, list(LANGUAGES.names())))
     if found.template is None:
@@ -64,7 +64,7 @@ def _template(language: str) -> Path:
 
 
 def _folders(ws: Workspace, given: list[str]) -> dict[str, Path]:
-    """Name → folder of the tasks asked for. Raises CliError for one that is nowhere."""
+    """Return the folders of the tasks asked for, by name. Raises CliError for one that does not exist."""
     known = find_tasks(ws)
     found = {}
     for name in given:

@@ -49,12 +49,12 @@ def wanted(args: Namespace) -> bool:
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing", "give all three files"
         )
     if not re.fullmatch(r"sm_\d{2,3}[af]?", args.arch):
-        raise CliError(f"{args.arch!r} is no architecture", "for example sm_90")
+        raise CliError(f"{args.arch!r} is not an architecture", "for example sm_90")
     return True
 
 
 def execute(ws: Workspace, args: Namespace) -> int:
-    """Raise CliError and WorkspaceError."""
+    """Create the task, or print the facts, and return the exit code. Raises CliError, WorkspaceError."""
     import asyncio
 
     from kpd.onboarding.facts import as_json, findings
@@ -76,7 +76,7 @@ def execute(ws: Workspace, args: Namespace) -> int:
 
 
 async def at_once() -> None:
-    """Nobody can pause a command."""
+    """Return at once: a command cannot be paused."""
 
 
 async def _make(ws: Workspace, args: Namespace, facts: "KernelFacts", purse: "ModelSpending") -> Path:

@@ -15,7 +15,7 @@ WIDTH = 100
 
 
 def clean(value: Any) -> Any:
-    """Return any answer of the daemon with every string in it made harmless."""
+    """Return an answer of the daemon with every string in it safe to print."""
     match value:
         case str():
             return visible(value)
@@ -27,24 +27,24 @@ def clean(value: Any) -> Any:
 
 
 def line(text: str) -> str:
-    """Return `text` on one line."""
+    """Return `text` on one line, safe to print."""
     return " ".join(visible(text).split())
 
 
 def out(*lines: str) -> None:
-    """Data, to stdout."""
+    """Print data to stdout, one line per text."""
     sys.stdout.writelines(f"{text}\n" for text in lines)
 
 
 def narrate(text: str) -> None:
-    """Narration, to stderr, so that stdout stays data. Where it cannot be written it is dropped."""
+    """Print a message to stderr, so that stdout has only data. A message that cannot be written is dropped."""
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
 
 def out_json(value: Any) -> None:
-    """ASCII only: JSON's escapes keep control characters away from a terminal."""
+    """Print JSON in ASCII only: its escapes keep control characters away from a terminal."""
     out(json.dumps(value, indent=2 if sys.stdout.isatty() else None))
 
 
@@ -54,12 +54,12 @@ def colours(stream: TextIO | None = None) -> bool:
 
 
 def paint(text: str, colour: str, on: bool) -> str:
-    """Return `text` in `colour`; as it is when `on` is false or `colour` empty."""
+    """Return `text` in `colour`; unchanged where `on` is false or `colour` empty."""
     return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if on and text and colour else text
 
 
 def columns() -> int | None:
-    """Return the terminal's width, or None when stdout is a file or a pipe: then nothing is cut."""
+    """Return the terminal's width, or None where stdout is a file or a pipe: then nothing is cut."""
     if not sys.stdout.isatty():
         return None
     import shutil
@@ -68,14 +68,14 @@ def columns() -> int | None:
 
 
 def width(text: str) -> int:
-    """Terminal cells that `text` takes."""
+    """Count the terminal cells that `text` takes."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def cut(text: str, cells: int) -> str:
-    """Return `text` within `cells`, ending in … where something is missing."""
+    """Cut `text` to `cells`, ending in … where something is missing."""
     if width(text) <= cells:
         return text
     kept = ""
@@ -92,9 +92,9 @@ def pad(text: str, cells: int, right: bool = False) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], limit: int | None, right: str = "") -> list[str]:
-    """Aligned columns, the last one cut to what `limit` leaves.
+    """Format aligned columns, the last one cut to the space that `limit` leaves.
 
-    Heads named in `right` (between blanks; _ stands for a blank in a name) are aligned to the right.
+    Heads named in `right` (separated by blanks; _ stands for a blank in a name) are aligned to the right.
     """
     body = [[line(cell) for cell in row] for row in rows]
     widths = [max(width(row[at]) for row in [list(head), *body]) for at in range(len(head))]
@@ -109,7 +109,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], limit: int | None,
 
 
 def wrapped(text: str, limit: int | None, indent: str = "") -> list[str]:
-    """Paragraphs folded to `limit` cells (100 where there is no terminal), each line after `indent`."""
+    """Fold paragraphs to `limit` cells (100 without a terminal), each line after `indent`."""
     import textwrap
 
     room = max((limit or WIDTH) - len(indent), 20)

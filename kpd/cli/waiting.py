@@ -18,7 +18,10 @@ CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED
 
 
 async def wait_for(ws: Workspace, run_id: str) -> int:
-    """Return the exit code that the run's end stands for. Raises DaemonError when the daemon goes away."""
+    """Wait for the end of the run, and return its exit code.
+
+    Raises DaemonError where the daemon goes away, and CliError where trouble pauses the run.
+    """
     state = State()
     rolled_back = False
     async for event in _from_its_beginning(ws, run_id):
@@ -34,7 +37,7 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
 
 
 async def _from_its_beginning(ws: Workspace, run_id: str) -> AsyncIterator[e.Event]:
-    """What has happened to the run so far, then everything that happens."""
+    """Yield all events of the run so far, then every new event."""
     last = 0
     for event in recorded(ws, run_id):
         yield event

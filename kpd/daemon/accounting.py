@@ -18,7 +18,7 @@ from kpd.workspace.run_files import IterationFolder
 
 
 def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
-    """Return a run's account. `iterations` has those that cost something, `cut` counts the calls that broke off."""
+    """Return a run's costs. `iterations` has those that cost something, `cut` counts the calls that broke off."""
     bills = [event.fact for event in events if isinstance(event.fact, Billed) and not event.fact.refused]
     sums: dict[str, dict[str, Spend]] = {"purposes": defaultdict(Spend), "models": defaultdict(Spend)}
     for bill in bills:
@@ -36,7 +36,7 @@ def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
 
 
 def terms(run: Run) -> dict[str, Any]:
-    """Return its budget and what of that is used up, and what its operator has chosen."""
+    """Return a run's budget and how much of it is used, and what its operator chose."""
     best = run.best
     return {
         "run": run.id,
@@ -53,7 +53,7 @@ def terms(run: Run) -> dict[str, Any]:
 
 
 def rederived(log: EventStore | None, folder: IterationFolder, run: Run, number: int) -> Verdict:
-    """Raise DaemonError, StoreError."""
+    """Compute an iteration's verdict again from its samples. Raises DaemonError, StoreError."""
     least = least_gain(log, run, number) if log is not None else run.budget.min_gain_pct
     try:
         verdict = judge(samples_from_json(folder.read("timing.json")), least)
@@ -71,12 +71,12 @@ def _no_samples(folder: IterationFolder, run: Run, number: int) -> DaemonError:
     iteration = run.iteration(number)
     if iteration is None or iteration.score is None:
         return DaemonError("unknown", f"{run.id}.{number} was not timed")
-    message = f"timing.json of {run.id}.{number} is missing, though it was timed: it belongs into {folder.folder}"
+    message = f"timing.json of {run.id}.{number} is missing, though it was timed: its place is {folder.folder}"
     return DaemonError("infra", message, "put it back if it was moved away")
 
 
 def least_gain(log: EventStore, run: Run, number: int) -> float:
-    """Return the gain in percent that an iteration had to have when it was judged: the budget may be another now.
+    """Return the least gain in percent that applied when an iteration was judged; the budget may have changed since.
 
     Raises StoreError.
     """

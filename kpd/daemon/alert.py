@@ -15,7 +15,7 @@ LIMIT_S = 30
 
 
 def worth_telling(fact: e.Fact) -> str | None:
-    """Return the sentence to send, or None for the many facts that need nobody."""
+    """Return the sentence to send for a fact, or None for the many facts that nobody needs to act on."""
     match fact:
         case e.RunEnded(run=run, outcome=outcome, cause=cause):
             return f"{run} ended: {outcome.replace('_', ' ')} ({run_ended(cause)})"
@@ -31,12 +31,12 @@ def worth_telling(fact: e.Fact) -> str | None:
 
 
 def held(cause: Hold | None) -> str | None:
-    """Return the sentence for a queue that is held by this; None for one that is not."""
+    """Return the sentence to send for a held queue; None where it is not held."""
     return f"the queue waits for you: {hold(cause)}" if cause else None
 
 
 async def tell(command: tuple[str, ...], text: str, journal: Journal) -> None:
-    """Run the operator's command with the sentence as $KPD_TEXT and as its last argument, without a shell."""
+    """Run the operator's command without a shell, with the sentence as $KPD_TEXT and as its last argument."""
     try:
         child = await asyncio.create_subprocess_exec(
             *command, text, env={**os.environ, "KPD_TEXT": text},

@@ -9,11 +9,14 @@ from kpd.wire import DaemonError
 from kpd.workspace.paths import OutsideFolder, inside
 
 MOST_TEXT = 1024 * 1024  # bytes of one file that are shown
-MOST_DIFFED = 256 * 1024  # bytes of one file that are compared: difflib takes its time
+MOST_DIFFED = 256 * 1024  # bytes of one file that are compared: difflib is slow
 
 
 def text(folder: Path, name: str, most: int = MOST_TEXT) -> tuple[str, bool]:
-    """Return the file `name` of `folder`, and whether it had more than `most` bytes. Raises DaemonError (usage, no_file)."""
+    """Read the file `name` of `folder`, up to `most` bytes; return it as text, and whether it had more.
+
+    Raises DaemonError (usage, no_file, infra).
+    """
     try:
         path = inside(folder, name)
     except OutsideFolder as err:
@@ -31,7 +34,7 @@ def text(folder: Path, name: str, most: int = MOST_TEXT) -> tuple[str, bool]:
 
 
 def difference(before: Path, after: Path, before_name: str, after_name: str) -> str:
-    """Return a unified diff of two folders of candidate files. Raises DaemonError, also for a folder that is not there."""
+    """Return a unified diff of two folders of candidate files. Raises DaemonError, also where a folder is missing."""
     for folder, name in ((before, before_name), (after, after_name)):
         if not folder.is_dir():
             remedy = "put it back if it was moved away; an iteration that has proposed nothing never had one"

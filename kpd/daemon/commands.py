@@ -17,7 +17,7 @@ from kpd.workspace.task import TaskError
 
 
 async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) -> dict[str, Any]:
-    """Do what `verb` says. Raises DaemonError, and JournalError when the log cannot take it."""
+    """Execute the command `verb`, and return its answer. Raises DaemonError, and JournalError where the log fails."""
     if verb not in EFFECTS:
         raise DaemonError("no_command", f"no command {verb!r}", f"commands: {', '.join(EFFECTS)}, shutdown")
     op = checked(OPERATIONS[verb], args)
@@ -39,7 +39,7 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
 
 
 async def device_status(pool: HostPool, args: Mapping[str, object]) -> list[Any]:
-    """Return the looks as plain JSON values, all hosts at once. Raises DaemonError."""
+    """Return the status of the devices of one or all hosts, as plain JSON values. Raises DaemonError."""
     if strange := sorted(args.keys() - {"host"}):
         raise DaemonError("usage", f"query glance takes no {strange[0]!r}", "it takes: host")
     name = args.get("host")

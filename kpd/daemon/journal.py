@@ -17,7 +17,7 @@ from kpd.model.fold import fold
 from kpd.model.state import State
 from kpd.model.waits import Hold
 
-SNAPSHOT_EVERY = 2000  # events; that many are folded in about 0.1 s at a start
+SNAPSHOT_EVERY = 2000  # events; folding so many at a start takes about 0.1 s
 LIVE_CHARACTERS = 16_384  # of one live message; longer text is cut into several
 Message = Event | Live | State
 Listener = Callable[[Message], None]
@@ -25,10 +25,10 @@ log = logging.getLogger(__name__)
 
 
 class EventJournal:
-    """The log and the state that it folds to. All calls come from the event loop's thread."""
+    """The log, and the state that it folds to. All calls must come from the event loop's thread."""
 
     def __init__(self, store: EventStore) -> None:
-        """Raise StoreError when the log cannot be read."""
+        """Open the journal on a log. Raises StoreError where the log cannot be read."""
         self.store = store
         self._fold = model_digest()
         self._folded, self._snapshot_seq = _load(store, self._fold)
@@ -39,7 +39,7 @@ class EventJournal:
 
     @property
     def state(self) -> State:
-        """The fold of the log; while the journal is suspended, held by that."""
+        """The fold of the log; while the journal is suspended, with the queue held for that reason."""
         return replace(self._folded, held=self._suspended) if self._suspended else self._folded
 
     def emit(self, fact: Fact) -> Event:
@@ -50,8 +50,8 @@ class EventJournal:
         return self.record(fact, time.time())
 
     def record(self, fact: Fact, at: float) -> Event:
-        """As `emit`, for a fact that came about at the Unix time `at`."""
-        # Folded before it is written: a fact that the fold cannot take must not stop every later start.
+        """Record a fact that happened at the Unix time `at`; otherwise as `emit`."""
+        # Fold it before it is written: a fact that cannot be folded would break every later start.
         fold(self._folded, Event(self._folded.seq + 1, at, fact))
         event = self.store.append(fact, at)
         self._folded = fold(self._folded, event)
@@ -63,31 +63,31 @@ class EventJournal:
         return event
 
     def suspend(self, hold: Hold) -> None:
-        """Hold the queue in memory alone, until the next fact about it: for when the log cannot take one.
+        """Hold the queue in memory only, until the next fact about it; for a log that cannot be written.
 
-        Subscribers get the whole state: no event says this.
+        Subscribers get the whole state, because no event says this.
         """
         self._suspended = hold
         self._publish(self.state)
 
     def live(self, channel: str, run: str, iteration: int, text: str) -> None:
-        """Broadcast output that need not last."""
+        """Broadcast output that is not recorded."""
         for start in range(0, len(text), LIVE_CHARACTERS):
             self._publish(Live(channel, run, iteration, text[start : start + LIVE_CHARACTERS]))
 
     def events(
         self, run: str | None = None, iteration: int | None = None, after: int = 0, limit: int | None = None
     ) -> Iterator[Event]:
-        """Recorded events, oldest first. Raises StoreError."""
+        """Return recorded events, oldest first. Raises StoreError."""
         return self.store.read(after, limit, run, iteration)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with everything from now on, in order. Returns the function that ends this."""
+        """Call `listener` with every message from now on, in order. Return the function that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def snapshot(self) -> None:
-        """Keep the state, so that the next start folds only what follows. Its failure costs time, not facts."""
+        """Save the state, so that the next start folds only later events. A failure costs time, not facts."""
         self._snapshot_seq = self._folded.seq
         try:
             self.store.save_snapshot(self._folded.seq, self._fold, codec.encode(self._folded))
@@ -101,7 +101,7 @@ class EventJournal:
 
     def _publish(self, message: Message) -> None:
         self._outgoing.append(message)
-        if self._publishing:  # a listener emitted: its event follows the one that all listeners are being told
+        if self._publishing:  # a listener emitted: its event is sent after the present one
             return
         self._publishing = True
         try:
@@ -114,12 +114,12 @@ class EventJournal:
 
 
 def load_state(store: EventStore) -> State:
-    """Return the fold of all events in the log, from the newest usable snapshot on. Raises StoreError."""
+    """Return the fold of all events in the log, starting from the newest usable snapshot. Raises StoreError."""
     return _load(store, model_digest())[0]
 
 
 def model_digest() -> str:
-    """Stands for the model's source code: a state folded by other code is not trusted."""
+    """Return a digest of the model's source code: a state that was folded by other code is not used."""
     source = hashlib.sha256()
     for file in sorted(Path(kpd.model.__path__[0]).glob("*.py")):
         source.update(file.read_bytes())
@@ -127,7 +127,7 @@ def model_digest() -> str:
 
 
 def _load(store: EventStore, digest: str) -> tuple[State, int]:
-    """Return the state now, and the event its snapshot ended with."""
+    """Return the present state, and the number of the last event in the snapshot that was used."""
     state = State()
     raw = store.snapshot(digest)
     if raw is not None:

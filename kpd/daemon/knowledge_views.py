@@ -1,6 +1,6 @@
 """Answers queries about rules, skills, memory, and the key of the model service.
 
-What they read is imported when it is asked for: `kpd status` without a daemon imports this module, too.
+Modules are imported only when a query needs them: `kpd status` without a daemon imports this module, too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ MOST_MEMORY = 1024 * 1024  # characters that are shown, the newest
 
 
 def rules(runs: Iterable[Run], stands: Mapping[str, RuleSetting]) -> list[dict[str, Any]]:
-    """Return every rule, with what has come of it in `runs`, and how it stands with an operator.
+    """Return every rule with its results in `runs`, and whether an operator has pinned or banned it.
 
     `median_gain_pct` is null where nothing was measured.
     """
@@ -55,7 +55,7 @@ def skills(workspace: Workspace) -> list[dict[str, str]]:
 
 
 def skill(workspace: Workspace, id: str) -> dict[str, str]:
-    """Raise DaemonError (unknown), with the reason when its file is there and cannot be used."""
+    """Return a skill. Raises DaemonError (unknown), with the reason where its file exists and cannot be used."""
     from kpd.knowledge.skills import load_skills
 
     loaded = load_skills(workspace)
@@ -67,7 +67,7 @@ def skill(workspace: Workspace, id: str) -> dict[str, str]:
 
 
 def memory_of(workspace: Workspace, task: str) -> dict[str, str]:
-    """Return empty for a task of which nothing is remembered. Raises DaemonError."""
+    """Return the newest part of a task's memory; empty where nothing is remembered. Raises DaemonError."""
     from kpd.knowledge import memory
 
     try:
@@ -86,7 +86,10 @@ def memory_of(workspace: Workspace, task: str) -> dict[str, str]:
 
 
 def model_key(workspace: Workspace, environ: Mapping[str, str]) -> dict[str, str]:
-    """In which variable the API key is looked for, and what is wrong with it; never the key. Raises DaemonError."""
+    """Return the variable that should hold the API key, and what is wrong with the key, never the key itself.
+
+    Raises DaemonError.
+    """
     try:
         config = load_config(workspace).claude
     except WorkspaceError as err:
@@ -95,9 +98,9 @@ def model_key(workspace: Workspace, environ: Mapping[str, str]) -> dict[str, str
 
 
 def plug_ins() -> Iterator[tuple[str, PlugInError | None]]:
-    """Each entry of a plug-in in words, with what is wrong with it. Imports them all.
+    """Yield each entry of a plug-in in words, with its error or None. Imports them all.
 
-    Raises PlugInError when kpd's own entries are not installed.
+    Raises PlugInError where kpd's own entries are not installed.
     """
     from kpd.agents.catalogue import AGENTS
     from kpd.profile import catalogue

@@ -1,7 +1,7 @@
-"""Keeps the newest lines of the daemon's own log, for UIs elsewhere.
+"""Keeps the newest lines of the daemon's own log, for UIs on other machines.
 
-The question `diary` is answered with them, [Notice], the oldest first. That there is one more goes to subscribers as
-live output on the channel DIARY. What people should read is an event as well (`Noticed`), and is not here.
+The answer to the query `diary` is these lines, [Notice], the oldest first. Each new one also goes to subscribers as
+live output on the channel DAEMON_LOG. What a person should read is also an event (`Noticed`), and is not kept here.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from kpd.wire import DAEMON_LOG, DaemonError
 
 MOST_LINES = 500
 NOTICED = {"noticed": True}
-"""As `extra` of what is logged: it is an event already."""
+"""The `extra` of a log record that is an event already."""
 
 
 class LogTail(logging.Handler):
-    """Keeps the newest lines in memory: where the log goes is up to whoever started the daemon."""
+    """A logging handler that keeps the newest lines in memory, wherever else the log goes."""
 
     def __init__(self, journal: EventJournal) -> None:
         super().__init__(logging.INFO)
@@ -31,7 +31,7 @@ class LogTail(logging.Handler):
         self._lines: deque[Notice] = deque(maxlen=MOST_LINES)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """From any thread. The traceback of a defect is in the log itself; here stands what it ends with."""
+        """Keep a record's line; can be called from any thread. Of a traceback only the last line is kept."""
         if getattr(record, "noticed", False):
             return
         text = record.getMessage()
@@ -51,7 +51,7 @@ class LogTail(logging.Handler):
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Listen to everything that is logged meanwhile."""
+        """Run the block while this handler keeps everything that is logged."""
         root = logging.getLogger()
         root.addHandler(self)
         try:

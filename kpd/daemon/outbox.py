@@ -9,9 +9,9 @@ from kpd.messages import Dropped, Live, error_line, push_line
 from kpd.wire import BRIEF_S, DaemonError
 
 MAX_DURABLE = 16 * 1024 * 1024  # bytes of events and answers; a client further behind is cut off
-MAX_LIVE = 256 * 1024  # bytes of live output; what comes on top is left out
+MAX_LIVE = 256 * 1024  # bytes of live output; what exceeds them is left out
 BATCH = 64 * 1024  # bytes handed to the socket at once
-GRACE_S = 2.0  # for a client to take the last line
+GRACE_S = 2.0  # for a client to read the last line
 
 
 class Outbox:
@@ -32,7 +32,7 @@ class Outbox:
         return not self._lines
 
     def put(self, line: bytes) -> None:
-        """A line that the client gets, or else it is cut off with the reason."""
+        """Queue a line that must arrive: a client that is too far behind is cut off, and told so."""
         if self._ending:
             return
         if self._durable + len(line) > self._allowance:
@@ -42,12 +42,12 @@ class Outbox:
         self._append(line, live=False)
 
     def put_snapshot(self, line: bytes) -> None:
-        """A line that is as large as it is: it does not count against the client."""
+        """Queue a line of any size, which does not count against the client."""
         self._allowance = self._durable + len(line) + MAX_DURABLE
         self.put(line)
 
     def put_live(self, line: bytes) -> None:
-        """A line that is left out, and counted, while the client is behind."""
+        """Queue a line that is left out, and counted, while the client is behind."""
         if self._ending:
             return
         if self._live + len(line) > MAX_LIVE:
@@ -60,7 +60,7 @@ class Outbox:
         self._append(line, live=True)
 
     def end(self, error: DaemonError | None = None) -> None:
-        """Send what waits, or with `error` nothing more than that, then close. A client that does not read is left."""
+        """Send the queued lines, or with `error` only that, then close. After GRACE_S, cut off a slow client."""
         if self._ending:
             return
         self._ending = True
@@ -71,7 +71,7 @@ class Outbox:
         asyncio.get_running_loop().call_later(GRACE_S, self._writer.transport.abort)
 
     async def run(self) -> None:
-        """Send until `end` or until the client is gone."""
+        """Send queued lines until `end`, or until the client is gone."""
         with contextlib.suppress(ConnectionError):
             while not (self._ending and not self._lines):
                 if not self._lines:
@@ -104,13 +104,13 @@ class Outbox:
 
 
 LONGEST = 160  # characters of a line
-MOST_STREAMS = 16  # that are kept between two sendings
+MOST_STREAMS = 16  # kept between two messages to the client
 
 Stream = tuple[str, str, int]
 
 
 class LiveSummary:
-    """One client's: what it hears it sends on every BRIEF_S, cut short. What is left out was not asked for."""
+    """A filter of live output for one client: every BRIEF_S it sends only the last line of each stream."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -137,7 +137,7 @@ class LiveSummary:
 
 
 def last_line(text: str) -> str:
-    """Return the last line that says anything, or the end of one that is long; a blank behind it stays, as one character."""
+    """Return the last line with text in it, without its start where it is long; blanks after it become one."""
     said = text.rstrip()
     line = re.split(r"[\r\n]", said)[-1] if said else ""
     if len(line) > LONGEST:

@@ -36,11 +36,11 @@ from kpd.workspace.strict import ConfigError
 log = logging.getLogger(__name__)
 
 Ended = Literal["crashed", "cut", "rested"]
-"""How the daemon before this one ended: it crashed or was killed, was shut down within a step, or between two."""
+"""How the previous daemon ended: crashed or killed, shut down within a step, or shut down between steps."""
 
 
 class Daemon:
-    """Everything that lives as long as the process."""
+    """The parts of the daemon that live as long as its process."""
 
     def __init__(self, workspace: Workspace, config: Config, journal: EventJournal) -> None:
         self.workspace = workspace
@@ -57,7 +57,7 @@ class Daemon:
         journal.subscribe(self._wait_no_more)
 
     def end(self, now: bool = False) -> tuple[str, ...]:
-        """End once the steps under way have come to their end, which are told; or `now`, which cuts them."""
+        """End after the steps under way, which are returned; with `now`, cut them and end at once."""
         if now:
             self.ending.set()
             return ()
@@ -70,11 +70,11 @@ class Daemon:
         return left
 
     def on_signal(self) -> None:
-        """SIGTERM or SIGINT: the first lets the steps under way come to their end, the second does not."""
+        """End on SIGTERM or SIGINT: after the first, the steps under way finish; the second cuts them."""
         self.end(now=self._finishing is not None)
 
     def on_hangup(self) -> None:
-        """SIGHUP: config.toml is read again, whether it was saved or not."""
+        """Read config.toml again on SIGHUP, even if it has not changed."""
         if not self._reload():
             self._say("info", SettingsRead(changed=False))
 
@@ -89,7 +89,7 @@ class Daemon:
             self.journal.emit(e.Noticed(level, about))
 
     async def serve(self, ended: Ended) -> None:
-        """Until `ending` is set. `ended` is how the daemon before this one did."""
+        """Serve until `ending` is set. `ended` is how the previous daemon ended."""
         async with AsyncExitStack() as stack:
             survey_tasks(self.workspace, self.journal)
             for _, wrong in await asyncio.to_thread(list, knowledge_views.plug_ins()):
@@ -110,7 +110,7 @@ class Daemon:
             system.stopping()
 
     async def _end_engine(self, engine: asyncio.Task[None]) -> None:
-        """Cancel the step under way; its processes are killed, its run is left to the next daemon."""
+        """Cancel the step under way: its processes are killed, and its run is left to the next daemon."""
         await self.engine.shut_down()
         engine.cancel()
         with suppress(asyncio.CancelledError):
@@ -129,10 +129,10 @@ class Daemon:
         return await commands.carry_out(self.engine, verb, args, by)
 
     def on_change(self, paths: frozenset[Path]) -> None:
-        """Files that people edit have changed."""
+        """Take in changes of files that people edit."""
         if self.workspace.config in paths:
             self._reload()
-        with holding(self.journal):  # to resume looks at the folders again
+        with holding(self.journal):  # a resume looks at the folders again
             survey_tasks(self.workspace, self.journal)
             self.engine.on_change(paths)
 
@@ -140,7 +140,7 @@ class Daemon:
         self.journal.emit(e.Noticed("error", EditsUnseen(reason)))
 
     def _reload(self) -> bool:
-        """Return whether there was anything new, which has been told."""
+        """Read config.toml again, and return whether there was anything new, which is then told."""
         try:
             config = load_config(self.workspace)
             if config == self.engine.config and not self._refused:
@@ -156,7 +156,7 @@ class Daemon:
         return True
 
     def _wait_no_more(self, message: e.Event | Live | State) -> None:
-        """While the daemon ends: a step that has come to wait, perhaps for hours, is not waited for."""
+        """End a step that begins to wait while the daemon is finishing: such a wait can take hours."""
         if self._finishing is not None and isinstance(message, e.Event) and isinstance(message.fact, e.RunWaits):
             self.engine.scheduler.finish()
 
@@ -166,7 +166,7 @@ class Daemon:
         if isinstance(message, e.Event):
             text, self._held_told = alert.worth_telling(message.fact), None
         elif isinstance(message, State) and message.held != self._held_told:
-            self._held_told = message.held  # in memory alone: no event says it
+            self._held_told = message.held  # held in memory only: no event says so
             text = alert.held(message.held)
         if command and text:
             task = asyncio.ensure_future(alert.tell(command, text, self.journal))
@@ -175,11 +175,11 @@ class Daemon:
 
 
 async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int:
-    """Be the workspace's daemon until SIGTERM, SIGINT or `shutdown`. Returns the exit code.
+    """Run the workspace's daemon until SIGTERM, SIGINT or `shutdown`, and return the exit code.
 
-    The first of these signals lets the steps under way come to their end, a second one does not.
-    `listeners` are told everything that the journal publishes, after it is durable.
-    Raises AlreadyRunning, StoreError, ConfigError, WorkspaceError, OSError before anything has begun.
+    After the first of these signals the steps under way finish; a second one cuts them. `listeners` get everything that
+    the journal publishes, after it is durable. Raises AlreadyRunning, StoreError, ConfigError, WorkspaceError or
+    OSError before anything has begun.
     """
     workspace.make_private()
     config = load_config(workspace)
@@ -204,7 +204,7 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
 
 
 def how_it_ended(journal: EventJournal) -> Ended:
-    """To be asked before this one says that it has started. Raises JournalError."""
+    """Return how the previous daemon ended; to be called before `DaemonStarted` is emitted. Raises JournalError."""
     if journal.state.pid is not None:
         return "crashed"
     last = journal.store.tail(1)
@@ -213,10 +213,10 @@ def how_it_ended(journal: EventJournal) -> Ended:
 
 
 def hold_unfinished(journal: EventJournal, ended: Ended) -> None:
-    """Hold the queue for a former daemon's runs until a person says `resume`, unless that one came to rest.
+    """Hold the queue until a person says `resume`, if the previous daemon left runs unfinished and did not rest.
 
-    Their jobs go on meanwhile: a step that is begun again follows its job, or reads what that has measured. What runs
-    for nobody is ended when its host is reached (`engine.leftovers`). Raises JournalError.
+    Their jobs go on meanwhile: a step that is begun again follows its job, or reads its result. Jobs that no run needs
+    are ended when their host is reached (`engine.leftovers`). Raises JournalError.
     """
     state = journal.state
     runs = state.begun or state.queue[:1]

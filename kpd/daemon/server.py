@@ -26,10 +26,10 @@ log = logging.getLogger(__name__)
 
 
 class Server:
-    """Listens at `path` for clients of the daemon's own user.
+    """A socket server at `path` for clients of the daemon's own user.
 
     `on_query(what, args)` and `on_command(verb, args, by)` answer with anything that has JSON, or raise DaemonError.
-    They are run to their end even when the client that asked is gone.
+    They run to their end even when the client that asked is gone.
     """
 
     def __init__(self, path: Path, journal: EventJournal, on_query: OnQuery, on_command: OnCommand) -> None:
@@ -41,7 +41,7 @@ class Server:
         self._answering: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        """Listen. The caller holds the workspace's lock, so a socket that is there belongs to no living daemon.
+        """Begin to listen. The caller holds the workspace's lock, so an existing socket belongs to no living daemon.
 
         The folder is private to the user: see Workspace.make_socket_folder. Raises OSError.
         """
@@ -53,7 +53,7 @@ class Server:
         return self
 
     async def __aexit__(self, kind: object, error: object, trace: object) -> None:
-        """Stop listening, let answers under way go out (for GRACE_S at most), and tell every client."""
+        """Stop listening, send the answers under way (for GRACE_S at most), and tell every client."""
         self._server.close()
         if self._answering:
             await asyncio.wait(self._answering, timeout=GRACE_S)
@@ -81,7 +81,7 @@ class Server:
         sender = asyncio.create_task(client.outbox.run())
         listener = asyncio.create_task(self._listen(client, reader, writer))
         try:
-            # Whoever ends first decides: the client has gone or broken the rules, or it was cut off.
+            # The first to end decides: the client is gone or broke the protocol, or it was cut off.
             await asyncio.wait((sender, listener), return_when=asyncio.FIRST_COMPLETED)
             client.subscribed = False
             client.outbox.end()
@@ -162,7 +162,7 @@ class Server:
         client.outbox.put(line)
 
     def _catch_up(self, client: "_Client", after: int) -> None:
-        """Bring a subscriber from `after` to now. Nothing is emitted in between: this does not wait."""
+        """Bring a subscriber from the event `after` up to now. This does not await, so nothing is emitted meanwhile."""
         client.subscribed = True
         state = self._journal.state
         if 0 < after <= state.seq and state.seq - after <= CATCH_UP:
@@ -197,7 +197,7 @@ class Server:
 
 
 class _Client:
-    """One connection: its name is known after hello."""
+    """One connection; its name is known after hello."""
 
     def __init__(self, task: asyncio.Task[None], outbox: Outbox) -> None:
         self.task = task
@@ -212,7 +212,7 @@ class _Client:
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes | None:
-    """Return the next whole line, None when there are no more. Raises DaemonError for one that is too long."""
+    """Read the next whole line; None where there are no more. Raises DaemonError for one that is too long."""
     try:
         return await reader.readuntil(b"\n")
     except asyncio.IncompleteReadError:  # the client was closed or killed, perhaps in mid-message

@@ -33,7 +33,7 @@ _BUSY_S = 2.0
 
 
 class StoreError(JournalError):
-    """The event log cannot be read or written; the message says why in words."""
+    """A failure to read or write the event log; the message says why."""
 
     def __init__(self, fault: StoreFault, message: str, remedy: str) -> None:
         super().__init__(f"{message}; {remedy}")
@@ -43,10 +43,10 @@ class StoreError(JournalError):
 
 
 class EventStore:
-    """One open event log. Not for sharing between threads."""
+    """One open event log. Threads must not share it."""
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
-        """Open the log, creates it where there is none (unless `read_only`), and brings its schema up to date.
+        """Open the log, and bring its schema up to date; create the file where there is none, unless `read_only`.
 
         Raises StoreError.
         """
@@ -67,7 +67,7 @@ class EventStore:
             raise
 
     def append(self, fact: Fact, at: float) -> Event:
-        """Write one fact as the next event. When it raises StoreError, nothing was written and a later call may work.
+        """Write one fact as the next event, and return that. Where StoreError is raised, nothing was written.
 
         Raises CodecError, before anything is written, for a fact that could not be read back: a NaN, a wrong type.
         """
@@ -76,7 +76,7 @@ class EventStore:
         run = fact.run if isinstance(fact, RunFact) else None
         iteration = fact.iteration if isinstance(fact, IterationFact) else None
         row = (event.seq, at, fact.kind(), run, iteration, body)
-        if _identity(self.path) != self._file:  # what is written to a file without a name is lost without a word
+        if _identity(self.path) != self._file:  # writes to a file that was removed would be lost silently
             raise StoreError(
                 "missing", f"{self.path} was removed or replaced", "put it back, or end this daemon and start it again"
             )
@@ -89,9 +89,9 @@ class EventStore:
         self, after: int = 0, limit: int | None = None, run: str | None = None, iteration: int | None = None,
         kind: str | None = None,
     ) -> Iterator[Event]:  # fmt: skip
-        """Events with `seq` greater than `after`, oldest first, at most `limit`; of one run, iteration, kind if given.
+        """Yield events with `seq` above `after`, oldest first, at most `limit`, of one run, iteration or kind if given.
 
-        Read in chunks, without a cursor that stays open: the log may grow meanwhile. Raises StoreError.
+        Reads in chunks, without a cursor that stays open, so the log can grow meanwhile. Raises StoreError.
         """
         left = limit
         while left is None or left > 0:
@@ -110,13 +110,13 @@ class EventStore:
         return [self._event(row) for row in reversed(rows)]
 
     def save_snapshot(self, seq: int, fold: str, state: bytes) -> None:
-        """Keep `state` as the fold of all events up to `seq`, in place of older ones. Raises StoreError."""
+        """Save `state` as the fold of all events up to `seq`, in place of older snapshots. Raises StoreError."""
         with _transaction(self._db, self.path):
             self._db.execute("DELETE FROM snapshots")
             self._db.execute("INSERT INTO snapshots (seq, fold, state) VALUES (?, ?, ?)", (seq, fold, state))
 
     def snapshot(self, fold: str) -> bytes | None:
-        """Return the newest snapshot that was made with the model `fold`, if there is one. Raises StoreError."""
+        """Return the newest snapshot made by a model with the digest `fold`, or None. Raises StoreError."""
         query = "SELECT state FROM snapshots WHERE fold = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
         try:
             row = self._db.execute(query, (fold, self._last)).fetchone()
@@ -185,7 +185,7 @@ MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_first_schema]
 
 @contextmanager
 def _transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Everything in the block or nothing; sqlite3's errors leave it as StoreError."""
+    """Run the block as one transaction, which is undone if the block fails. Raises StoreError for sqlite3's errors."""
     try:
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -200,7 +200,7 @@ def _transaction(db: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return which file has this name now; None where none has."""
+    """Return the device and inode of the file with this name now; None where there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -213,7 +213,7 @@ def _open(path: Path, read_only: bool) -> sqlite3.Connection:
         raise StoreError("missing", f"no event log at {path}", "kpd start makes one")
     mode = "ro" if read_only else "rwc"
     if read_only and not path.with_name(path.name + "-wal").exists():
-        # After a clean stop the file is whole by itself; without this SQLite would want to create files beside it.
+        # After a clean stop the file is complete by itself; without this SQLite would create files beside it.
         mode += "&immutable=1"
     try:
         return sqlite3.connect(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class AlreadyRunning(Exception):
-    """Another daemon holds the workspace; `pid` is None when it has not written its number yet."""
+    """An error because another daemon holds the workspace; `pid` is None while that has not written its number yet."""
 
     def __init__(self, pid: int | None) -> None:
         who = f"process {pid}" if pid is not None else "another process"
@@ -22,10 +22,10 @@ class AlreadyRunning(Exception):
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Be the only one inside this block. Raises AlreadyRunning, OSError.
+    """Run the block with the lock that only one process can hold. Raises AlreadyRunning, OSError.
 
     The kernel drops the lock with the process, so nothing is left to clean up after a crash. The file itself stays:
-    removing it would let two daemons lock two files of one name. Its number serves messages, never decisions.
+    removing it would let two daemons lock two files of one name. No decision about the lock uses the number in it.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -46,7 +46,7 @@ def _number(descriptor: int) -> int | None:
 
 
 def peer_uid(connection: socket.socket) -> int:
-    """Return the user id of the process that connected, as the kernel knows it. Raises OSError."""
+    """Return the user id of the connected process, as the kernel knows it. Raises OSError."""
     if sys.platform == "linux":
         _pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         return int(uid)
@@ -60,12 +60,12 @@ log = logging.getLogger(__name__)
 
 
 def ready() -> None:
-    """The daemon listens."""
+    """Tell systemd that the daemon listens."""
     _send("READY=1")
 
 
 def stopping() -> None:
-    """The daemon is on its way out."""
+    """Tell systemd that the daemon is ending."""
     _send("STOPPING=1")
 
 

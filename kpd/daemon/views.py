@@ -1,10 +1,10 @@
 """Answers queries of clients from the state, the log and the files; changes nothing.
 
-The same functions serve the socket and, when no daemon runs, a command-line verb; so the environment is the daemon's,
-or the verb's. Arguments may be left out or
-null, except `iteration`, `name`, `id` and `task` where they stand first. A run is told in brief: without `iterations`,
-`files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`. Beside the
-data stand sentences: `reason`, why a run or an iteration ended or is paused, and `waits`, what a run waits for.
+The same functions serve the socket and, when no daemon runs, a command-line verb. Arguments may be left out or null,
+except `iteration`, `name`, `id` and `task` where they are listed first. A run is given in brief: without `iterations`,
+`files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`. Sentences
+are given beside the data: `reason`, why a run or an iteration ended or is paused, and `waits`, what a run waits for.
+The environment is that of the process that answers.
 
     status    {version, pid (null: no daemon), workspace, seq, at, held (in words), hold, active, begun, queued,
                runs: {id: Run}, hosts: {name: HostCard}, tasks: {name: TaskCard}, notices, playback: Playback or null}
@@ -28,7 +28,7 @@ data stand sentences: `reason`, why a run or an iteration ended or is paused, an
     memory    {text}                                   task
     model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
-Two more the daemon alone can answer: `glance` (device_status.py) and `diary` (log_tail.py).
+Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).
 """
 
 import os
@@ -60,14 +60,14 @@ MOST_EVENTS = 10_000  # of one answer
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What answers are read from. The log is opened anew for each question, so any thread may ask."""
+    """The data that answers are read from. The log is opened again for each query, so any thread can ask."""
 
     state: State
     workspace: Workspace
 
     @classmethod
     def offline(cls, workspace: Workspace) -> "Sources":
-        """Return the state as the log has it, for when no daemon runs. Raises StoreError."""
+        """Load the state from the log, for when no daemon runs. Raises StoreError."""
         if not workspace.store.exists():
             return cls(State(workspace=str(workspace.root)), workspace)
         with EventStore(workspace.store, read_only=True) as store:
@@ -77,13 +77,13 @@ class Sources:
         return IterationFolder(self.workspace.iteration_folder(run.task, run.id, number))
 
     def detail(self, run: Run, number: int) -> Detail:
-        """Raise StoreError."""
+        """Fold the log's events of one iteration into its detail. Raises StoreError."""
         with EventStore(self.workspace.store, read_only=True) as store:
             return detail(store.read(run=run.id, iteration=number))
 
 
 def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
-    """Return the answer to one question, as plain JSON values. Raises DaemonError, StoreError."""
+    """Answer one query with plain JSON values. Raises DaemonError, StoreError."""
     if what not in _VIEWS:
         raise DaemonError("usage", f"unknown query {what!r}", f"known: {', '.join(_VIEWS)}")
     view = _VIEWS[what]
@@ -103,7 +103,7 @@ def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
 
 @cache
 def _arguments(view: Callable[..., Any]) -> type[Any]:
-    """Return what a question takes besides its sources, by the signature of its view."""
+    """Build the type of a query's arguments from the signature of its view."""
     own = [*signature(view).parameters.values()][1:]
     needed = [(one.name, one.annotation) for one in own if one.default is one.empty]
     optional = [(one.name, one.annotation, field(default=one.default)) for one in own if one.default is not one.empty]
@@ -155,7 +155,7 @@ def _events(
 
 @contextmanager
 def _log_of(sources: Sources, run: str | None) -> Iterator[EventStore | None]:
-    """The log, or None where there is none yet. Raises DaemonError when `run` is given and does not exist."""
+    """Run the block with the open log, or None where there is none yet. Raises DaemonError for an unknown `run`."""
     if run is not None:
         run_ref(sources.state, run)
     if not sources.workspace.store.exists():
@@ -226,7 +226,7 @@ def _rederive(sources: Sources, iteration: str) -> Any:
 
 
 def _parent(run: Run, iteration: Iteration) -> Iteration | None:
-    """Return the iteration it started from; a baseline has none."""
+    """Return the iteration that an iteration started from; None for a baseline."""
     return None if iteration.parent == iteration.number else run.iteration(iteration.parent)
 
 
@@ -237,7 +237,7 @@ def _rules(sources: Sources, run: str | None = None) -> Any:
 
 
 def _terms(sources: Sources, run: str | None = None) -> Any:
-    """Of the run that is named, else of the newest that has begun, else of the newest."""
+    """Return the terms of the named run, else of the newest run that has begun, else of the newest."""
     state = sources.state
     return terms(state.active or run_ref(state) if run is None else run_ref(state, run))
 
@@ -250,7 +250,7 @@ def _memory(sources: Sources, task: str) -> Any:
     return knowledge_views.memory_of(sources.workspace, task)
 
 
-# What is asked, and how it is answered: the arguments of a question are those of its view.
+# The queries and their views: a query's arguments are those of its view.
 _VIEWS: dict[str, Callable[..., Any]] = {
     "status": _status,
     "queue": _queue,

@@ -17,17 +17,20 @@ log = logging.getLogger(__name__)
 
 
 class Timer(Protocol):
-    """A call that is to come."""
+    """A call that is still to come."""
 
     def cancel(self) -> None: ...
 
 
 Later = Callable[[float, Callable[[], None]], Timer]
-"""Calls a function in so many seconds."""
+"""Calls a function after so many seconds."""
 
 
 class WatchdogTimer:
-    """`clock` counts seconds and does not jump when the machine's time is set; `later` goes by the same."""
+    """A timer that runs the watchdog.
+
+    `clock` counts seconds and does not jump when the machine's time is set; `later` uses the same clock.
+    """
 
     def __init__(
         self,
@@ -65,6 +68,6 @@ class WatchdogTimer:
             for fact in self._watchdog.look(self._journal.state, self._clock(), idle_s, usual):
                 self._journal.emit(fact)
         except JournalError as err:
-            log.warning("what stands still cannot be told: %s", err)
+            log.warning("the watchdog's report cannot be recorded: %s", err)
         finally:
             self._arm()

@@ -23,21 +23,21 @@ from kpd.model.state import TaskCard
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import TaskError, card, find_tasks, load_task
 
-STEP_MS = 100  # between looks at what the system has reported; a change is known one or two looks after it
+STEP_MS = 100  # between reads of the system's reports; a change is seen after one or two of them
 # What ends a burst is 0.3 s of quiet, as seen with that delay: both halves of a half-written save are one edit, and so
 # is an editor's rename dance.
 QUIET_S = 0.3 + STEP_MS / 1000
-LONGEST_S = 3.0  # after which a burst that does not end is told nevertheless
+LONGEST_S = 3.0  # after which a burst is reported even if it goes on
 # Hidden files, vim's swap files and its test for a writable folder, backups, Emacs' autosaves, Python's caches.
 _IGNORED = re.compile(r"\..*|.*~|.*\.sw[a-z]|4913|#.*#|__pycache__|.*\.tmp")
 log = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Calls `on_change` from the event loop's thread with all paths of a burst, once it has settled.
+    """A watcher that calls `on_change` from the event loop with all paths of a burst of changes, once it is over.
 
-    A path may be gone or a folder; what a new folder holds is in the set, too. kpd's own writes are in it like any
-    others. `on_lost` is called with the reason when watching ends: the workspace is gone, or the system refuses.
+    A path can be gone, or a folder; the files in a new folder are in the set, too. kpd's own writes are reported like
+    any others. `on_lost` is called with the reason when watching ends: the workspace is gone, or the system refuses.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class Watcher:
                     self._on_lost(f"the workspace {self._root} is gone")
                     return
                 if any(path in self._folders and change != Change.modified for change, path in changes):
-                    # A folder that went took its watch with it, and one that came has none.
+                    # A removed folder took its watch with it, and a new one has none.
                     await _cancel(inner)
                     inner = asyncio.create_task(self._watch_folders())
-                    await asyncio.sleep(STEP_MS / 1000)  # what is made before the new watch stands is found here
+                    await asyncio.sleep(STEP_MS / 1000)  # files made before the new watch is set are found below
                 self._note(changes)
         except OSError as err:
             self._on_lost(f"cannot watch {self._root}: {err}")
@@ -98,7 +98,7 @@ class Watcher:
         return not any(_IGNORED.fullmatch(part) for part in path.relative_to(self._root).parts)
 
     def _note(self, changes: set[tuple[Change, Path]]) -> None:
-        """Add to the burst, which lasts until QUIET_S have passed without an addition."""
+        """Add to the burst, which lasts until QUIET_S have passed without a change, or for LONGEST_S."""
         loop = asyncio.get_running_loop()
         if self._timer is None:
             self._begun = loop.time()
@@ -122,7 +122,7 @@ class Watcher:
 
 
 def _held(path: Path) -> Iterator[Path]:
-    """What a folder holds that has come as a whole: its files were there before its watch was."""
+    """Find the files in a new folder: they can be older than its watch."""
     return (file for file in path.rglob("*") if not path.is_symlink() and file.is_file())
 
 
@@ -151,7 +151,7 @@ def survey_tasks(workspace: Workspace, journal: Journal) -> None:
     for name, folder in find_tasks(workspace).items():
         try:
             found[name] = card(load_task(folder))
-        except (TaskError, OSError) as err:  # its runs are still told by the direction and the unit of before
+        except (TaskError, OSError) as err:  # keep the card's other fields: its runs are shown with them
             found[name] = replace(known.get(name, TaskCard(name)), error=str(err))
     for name, now in found.items():
         if known.get(name) != now:

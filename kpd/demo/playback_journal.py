@@ -15,24 +15,24 @@ from kpd.workspace.run_files import write_atomic
 
 
 class PlaybackJournal(EventJournal):
-    """The log of such a workspace, which unlike any other can begin anew."""
+    """The journal of a workspace in which a recording is played; unlike others it can begin again."""
 
     def __init__(self, workspace: Workspace) -> None:
-        """Raise StoreError, WorkspaceError."""
+        """Create the log in `workspace`. Raises StoreError, WorkspaceError."""
         workspace.make_private()
         super().__init__(EventStore(workspace.store))
         self.workspace = workspace
 
     def write(self, files: Mapping[str, bytes]) -> None:
-        """Let files (path → content) appear. Raises OSError, Outside."""
+        """Write files (path → content) into the workspace. Raises OSError, OutsideFolder."""
         for name, data in files.items():
             write_atomic(inside(self.workspace.root, name), data)
 
     def clear(self) -> None:
-        """Forget all events and files; who listens is told the empty state. Raises OSError, StoreError."""
+        """Remove all events and files; listeners get the empty state. Raises OSError, StoreError."""
         for folder in (self.workspace.runs, self.workspace.memory):
             shutil.rmtree(folder, ignore_errors=True)
-        # Emptied, not made anew: a question that is being answered may open the file at any moment.
+        # Emptied, not created again: a query can open the file at any moment.
         self.store.close()
         with closing(sqlite3.connect(self.workspace.store)) as db:
             db.executescript("DELETE FROM events; DELETE FROM snapshots")
@@ -43,7 +43,7 @@ class PlaybackJournal(EventJournal):
 
 @contextmanager
 def temporary_workspace() -> Iterator[Workspace]:
-    """A workspace that is removed at the end. Raises OSError."""
+    """Run the block with an empty workspace, which is removed at the end. Raises OSError."""
     with tempfile.TemporaryDirectory(prefix="kpd-demo-", ignore_cleanup_errors=True) as folder:
         root = Path(folder).resolve() / "demo"
         (root / "tasks").mkdir(parents=True)

@@ -23,7 +23,7 @@ from kpd.workspace.paths import Workspace
 
 
 class Player:
-    """Plays one recording in a workspace of its own; as a context manager it closes the log."""
+    """A player of one recording in a workspace of its own; as a context manager it closes the log."""
 
     def __init__(
         self,
@@ -32,9 +32,11 @@ class Player:
         speed: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`speed` is one of SPEEDS, None for its own, at which it takes two minutes.
+        """Prepare to play `recording` in `workspace`.
 
-        Raises StoreError, WorkspaceError."""
+        `speed` is one of SPEEDS; None is the recording's own, at which it takes about two minutes. Raises StoreError,
+        WorkspaceError.
+        """
         self.recording = recording
         self.cues = timeline(recording)
         before = waits(self.cues)
@@ -52,7 +54,7 @@ class Player:
         self.stage.store.close()
 
     async def serve(self, ready: Callable[[], None]) -> None:
-        """Until `end` is called; `ready` is called once clients may come. Raises OSError, WorkspaceError."""
+        """Play until `end` is called; `ready` is called once clients can connect. Raises OSError, WorkspaceError."""
         path = self.stage.workspace.make_socket_folder()
         async with Server(path, self.stage, self._query, self._command):
             ready()
@@ -68,12 +70,12 @@ class Player:
         self._changed.set()
 
     def tick(self) -> float | None:
-        """Say what is due by now. Seconds until there is more to say, None while nothing will come by itself."""
+        """Emit what is due by now. Return the seconds until more is due, None while nothing comes by itself."""
         self._say(self.head.advance(self._clock()))
         return self.head.due()
 
     def go_on(self, until: Callable[[e.Fact], bool]) -> None:
-        """Say at once what comes, to the first fact for which `until` holds, or to the end; and pause there."""
+        """Emit at once all up to the first fact for which `until` holds, or up to the end, and pause there."""
         rest = range(self.head.next, len(self.cues))
         last = next((nth for nth in rest if until(self.cues[nth].fact)), len(self.cues) - 1)
         self._say(self.head.jump(last + 1))
@@ -82,7 +84,7 @@ class Player:
     # ── acts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def command(self, verb: str, args: dict[str, object]) -> dict[str, Any]:
-        """Return the one command there is; all others are refused. Raises DaemonError."""
+        """Execute the command `playback`. Raises DaemonError for all others, which a recording refuses."""
         if verb != "playback":
             of = f"{self.recording.about.device}, {self.recording.about.made}"
             raise DaemonError(
@@ -111,7 +113,7 @@ class Player:
         self.head.speed = speed
 
     def _go(self, to: Literal["step", "iteration", "beginning"]) -> None:
-        """To the beginning, or on to the end of a step or an iteration and pause there."""
+        """Go to the beginning, or on to the end of a step or an iteration, and pause there."""
         if to == "beginning":
             self.stage.clear()
             self.head.rewind()
@@ -146,7 +148,7 @@ class Player:
         return Playback(about.device, about.made, events[0].at, events[-1].at, self.head.speed, state)
 
     def _tell(self) -> None:
-        """Tell how it is being played, if that has changed."""
+        """Record how it is being played, if that has changed."""
         if self._now != self.stage.state.playback:
             self.stage.record(e.PlaybackChanged(self._now), self.stage.state.at)
 

@@ -2,7 +2,8 @@
 
     python -m kpd.demo.process RECORDING [SPEED]
 
-It prints one line of JSON once clients may come, {"workspace": PATH}, or else {"error": WHY}, and ends with its input.
+It prints one line of JSON once clients can connect, {"workspace": PATH}, or else {"error": WHY}. It ends when its
+standard input does.
 """
 
 import asyncio
@@ -20,9 +21,9 @@ from kpd.workspace.paths import Workspace, WorkspaceError
 
 
 def play(recording: Path, speed: int | None, ready: Callable[[Workspace], None], with_input: bool = False) -> None:
-    """Until SIGTERM, SIGINT or SIGHUP; `with_input`, also until the end of the standard input.
+    """Play until SIGTERM, SIGINT or SIGHUP; `with_input`, also until the end of the standard input.
 
-    `ready` is given the workspace once clients may come. Raises BadRecording, StoreError, WorkspaceError, OSError.
+    `ready` is given the workspace once clients can connect. Raises BadRecording, StoreError, WorkspaceError, OSError.
     """
     with temporary_workspace() as workspace, Player(workspace, load(recording), speed) as player:
         asyncio.run(_serve(player, lambda: ready(workspace), with_input))
@@ -33,7 +34,7 @@ async def _serve(player: Player, ready: Callable[[], None], with_input: bool) ->
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, player.end)
     if with_input:
-        # Whatever becomes of the screen, its end of the pipe closes, and nothing is left behind.
+        # However the UI ends, its end of the pipe closes, so that this process ends, too.
         loop.add_reader(sys.stdin.fileno(), player.end)
     await player.serve(ready)
 

@@ -20,18 +20,19 @@ from kpd.workspace.paths import OutsideFolder, inside
 
 FORMAT = 1
 MOST_BYTES = 64 << 20
-"""The most that a recording may hold when it is unpacked."""
+"""The most bytes that a recording may have when it is unpacked."""
 ABOUT, EVENTS, WORKSPACE = "recording.json", "events.jsonl", "workspace/"
 
 
 class BadRecording(Exception):
-    """It cannot be played; the message says why."""
+    """An error in a recording that cannot be played; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingInfo:
-    """`made` is the day of the run (2026-11-21, UTC), `kpd` the version it ran under, `command` what began it.
+    """The origin of a recording.
 
+    `made` is the day of the run (2026-11-21, UTC), `kpd` the version it ran under, `command` the command that began it.
     `device`, `driver` and `cuda` are of the machine.
     """
 
@@ -48,7 +49,7 @@ class RecordingInfo:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """`files` are those of the workspace: path → content."""
+    """A recorded run; `files` are those of its workspace: path → content."""
 
     about: RecordingInfo
     events: tuple[Event, ...]
@@ -61,7 +62,7 @@ class _Format:
 
 
 def save(recording: Recording, path: Path) -> None:
-    """Write the archive: the same recording gives the same bytes. Raises OSError."""
+    """Write the archive; the same recording always gives the same bytes. Raises OSError."""
     held = {ABOUT: codec.encode(recording.about) + b"\n"}
     held[EVENTS] = b"".join(codec.event_to_json(event) + b"\n" for event in recording.events)
     held |= {WORKSPACE + name: data for name, data in recording.files.items()}
@@ -76,7 +77,7 @@ def save(recording: Recording, path: Path) -> None:
 
 
 def load(path: Path) -> Recording:
-    """Raise BadRecording."""
+    """Read a recording. Raises BadRecording."""
     held = _unpacked(path)
     try:
         about = held.pop(ABOUT)
@@ -88,13 +89,13 @@ def load(path: Path) -> Recording:
         files = {_own(path, name): data for name, data in held.items()}
         return Recording(codec.decode(about, RecordingInfo), events, files)
     except KeyError as err:
-        raise BadRecording(f"{path} holds no {err.args[0]}: it is no recording") from err
+        raise BadRecording(f"{path} holds no {err.args[0]}: it is not a recording") from err
     except codec.CodecError as err:
         raise BadRecording(f"{path} cannot be read: {err}") from err
 
 
 def _unpacked(path: Path) -> dict[str, bytes]:
-    """Return the archive's plain files, read into memory: nothing of it is written anywhere yet. Raises BadRecording."""
+    """Return the plain files of the archive, read into memory only. Raises BadRecording."""
     try:
         with lzma.open(path) as file:
             raw = file.read(MOST_BYTES + 1)
@@ -105,18 +106,18 @@ def _unpacked(path: Path) -> dict[str, bytes]:
     except OSError as err:
         raise BadRecording(f"{path} cannot be read: {err.strerror or err}") from err
     except (lzma.LZMAError, EOFError, tarfile.TarError) as err:
-        raise BadRecording(f"{path} is no recording: {err}") from err
+        raise BadRecording(f"{path} is not a recording: {err}") from err
 
 
 def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
     file = archive.extractfile(entry) if entry.isreg() else None
     if file is None:
-        raise BadRecording(f"{entry.name!r} in the recording is no plain file")
+        raise BadRecording(f"{entry.name!r} in the recording is not a plain file")
     return file.read()
 
 
 def _own(path: Path, name: str) -> str:
-    """Return the path in a workspace of an archive's file. Raises BadRecording."""
+    """Return the path in the workspace of a file in the archive. Raises BadRecording."""
     relative = name.removeprefix(WORKSPACE)
     top = relative.partition("/")[0]
     try:
@@ -124,5 +125,5 @@ def _own(path: Path, name: str) -> str:
     except OutsideFolder as err:
         raise BadRecording(f"{path} holds a file that it may not: {err}") from err
     if relative == name or top not in ("runs", "memory"):
-        raise BadRecording(f"{path} holds {name!r}, which is no file of a run")
+        raise BadRecording(f"{path} holds {name!r}, which is not a file of a run")
     return relative

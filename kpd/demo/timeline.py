@@ -14,24 +14,24 @@ WRITTEN_BY: dict[str, StepName] = {
     "build.log": "build", "check.json": "check", "timing.json": "time", "verdict.json": "judge", "final.json": "judge",
     "metrics.json": "profile", "findings.json": "explain",
 }  # fmt: skip
-"""Which step writes a file of an iteration."""
+"""The step that writes a file of an iteration."""
 PROPOSED = ("candidate/", "memo.md", "diff.patch", "prompt", "reply")
-"""How those begin that are there once an iteration has its candidate; all others come with its end."""
+"""Prefixes of files that appear once an iteration has its candidate; all others appear at its end."""
 PRINTED: dict[str, str] = {"build.log": "build"}
-"""Files that hold what was printed while they were written, and the channel that it came on."""
+"""Files that hold live output, and the channel of that output."""
 _OF_ITERATION = re.compile(r"runs/[^/]+/(r[0-9]+)/iter_([0-9]+)/(.+)")
 _OF_RUN = re.compile(r"runs/[^/]+/(r[0-9]+)/([^/]+)")
 
 LINGER_S = 2.5
-"""Recorded seconds for which an iteration's end is to be seen."""
+"""Recorded seconds for which the end of an iteration stays visible."""
 ENDS_STEP = (e.StepFact, e.Faulted)
 ENDS_ITERATION = (e.IterationEnded, e.RunEnded)
-"""What ends when one of these comes."""
+"""Facts that end a step, or an iteration."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """One event, before which `files` (path → content) are written and `printed` is said."""
+    """One event, before which `files` (path → content) are written and `printed` is sent."""
 
     at: float
     fact: e.Fact
@@ -40,7 +40,7 @@ class TimelineEntry:
 
 
 def timeline(recording: Recording) -> tuple[TimelineEntry, ...]:
-    """Return every event in its order, every file with one of them."""
+    """Order the recording: every event in its order, and every file with one of them."""
     places = _places(recording.events)
     files: dict[int, dict[str, bytes]] = defaultdict(dict)
     for name in sorted(recording.files):
@@ -52,9 +52,9 @@ def timeline(recording: Recording) -> tuple[TimelineEntry, ...]:
 
 
 def waits(cues: tuple[TimelineEntry, ...]) -> list[float]:
-    """Recorded seconds before each cue.
+    """Compute the recorded seconds before each entry of the timeline.
 
-    What was known before the run was queued stands there at once, and an iteration's end for a moment at least: the
+    Everything before the queued run comes at once. The end of an iteration stays for LINGER_S at least, because the
     next one begins some milliseconds later.
     """
     queued = next((nth for nth, cue in enumerate(cues) if isinstance(cue.fact, e.RunQueued)), 0)
@@ -66,7 +66,7 @@ def waits(cues: tuple[TimelineEntry, ...]) -> list[float]:
 
 
 Places = dict[tuple[str, int, str], int]
-"""The number of the event with which a step of an iteration, or all of it (""), has ended."""
+"""The number of the event that ended a step of an iteration, or the whole iteration ("")."""
 
 
 def _places(events: tuple[e.Event, ...]) -> Places:

@@ -1,4 +1,4 @@
-"""Defines the facts of operators' acts, `by` whom, and their reducers."""
+"""Defines the facts that record what operators did (`by` says who), and their reducers."""
 
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +10,7 @@ from kpd.model.state import Budget, Remeasure, RuleSetting, State, Steering
 
 @dataclass(frozen=True, slots=True)
 class Steered(RunFact):
-    """The operator's line `note`; the same number again replaces the text, an empty text withdraws it."""
+    """A steering note from the operator. The same number again replaces its text; an empty text withdraws it."""
 
     note: int
     text: str
@@ -25,7 +25,7 @@ class SteeringConsumed(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class ReviewSet(RunFact):
-    """Whether candidates wait for a person after `screen`; off, one that waits goes on."""
+    """A switch: whether candidates wait for a person after `screen`. Switched off, a candidate that waits goes on."""
 
     on: bool
     by: str = ""
@@ -33,7 +33,7 @@ class ReviewSet(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class BudgetChanged(RunFact):
-    """What the run may spend from now on."""
+    """A new budget, in force from now on."""
 
     budget: Budget
     by: str = ""
@@ -41,7 +41,7 @@ class BudgetChanged(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class AgentChanged(RunFact):
-    """Who proposes from the next iteration on, and with which model (empty: the one in config.toml)."""
+    """A new choice of who proposes from the next iteration on, and with which model (empty: the one in config.toml)."""
 
     agent: str
     model: str = ""
@@ -51,7 +51,7 @@ class AgentChanged(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RuleSet(RunFact):
-    """What agents are told of a rule from the next iteration on: first of all, never, or by its severity."""
+    """A choice of when agents hear of a rule, from the next iteration on: first of all, never, or by its severity."""
 
     rule: str
     stand: RuleSetting
@@ -60,7 +60,7 @@ class RuleSet(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class AgainAsked(RunFact):
-    """Iteration `of` is to be proposed once more; `thorough`: timed with all processes that a verdict can use."""
+    """A request to measure iteration `of` once more; `thorough`: with all the processes that a verdict can use."""
 
     of: int
     thorough: bool = False
@@ -69,7 +69,7 @@ class AgainAsked(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class QueueOrdered(Fact):
-    """The runs that wait, in the order that they are to begin in."""
+    """The queued runs, in the order in which they are to begin."""
 
     runs: tuple[str, ...]
     by: str = ""
@@ -77,19 +77,19 @@ class QueueOrdered(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ReviewAsked(IterationFact):
-    """The candidate waits for a person to look at it."""
+    """The moment when a candidate began to wait for a person's review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approved(IterationFact):
-    """It may be built."""
+    """A person's approval: the candidate may be built."""
 
     by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Declined(IterationFact):
-    """It is not to be built; its agent is told why."""
+    """A person's refusal: the candidate is not to be built, and its agent is told why."""
 
     reason: str = ""
     by: str = ""
@@ -97,7 +97,10 @@ class Declined(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class RolledBack(IterationFact):
-    """The incumbent is iteration `iteration` again; nothing is erased. `undo`: it was that before the last such act."""
+    """A return to iteration `iteration` as the incumbent; nothing is erased.
+
+    `undo`: it takes back the last decision of a person.
+    """
 
     files: dict[str, str]
     by: str = ""
@@ -106,7 +109,7 @@ class RolledBack(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class MemoGiven(IterationFact):
-    """The operator's own words on an iteration."""
+    """A memo on an iteration, in the operator's own words."""
 
     text: str
     by: str = ""
@@ -114,13 +117,13 @@ class MemoGiven(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Noted(RunFact):
-    """A line for whoever reads the run's log later; it changes nothing."""
+    """A line for readers of the run's log; it changes nothing."""
 
     text: str
     by: str = ""
 
 
-# ── what they change ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── their reducers ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @reduces(Steered)
@@ -150,7 +153,7 @@ def _rolled_back(state: State, at: float, fact: RolledBack) -> State:
     run = state.runs.get(fact.run)
     if run is None:
         return state
-    before = run.before if fact.iteration == run.incumbent else run.incumbent  # written once more, nothing was decided
+    before = run.before if fact.iteration == run.incumbent else run.incumbent  # the same one again: no decision
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
 
 
@@ -211,7 +214,7 @@ def _again_asked(state: State, at: float, fact: AgainAsked) -> State:
 
 @reduces(QueueOrdered)
 def _queue_ordered(state: State, at: float, fact: QueueOrdered) -> State:
-    """Return those that are named come before all that are queued later."""
+    """Put the named runs before all runs that are queued later."""
     for turn, run in enumerate(fact.runs, -len(fact.runs)):
         state = on_run(state, run, turn=turn)
     return state

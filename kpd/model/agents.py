@@ -1,17 +1,19 @@
-"""Defines what agents are to their run, as a fact, so that a reader of the log needs no plug-ins."""
+"""Defines the traits of agents. A fact records them, so that a reader of the log needs no plug-ins."""
 
 from dataclasses import dataclass
 
 BASELINE, EDIT, AGAIN = "baseline", "operator", "again"
-"""Who proposes the iterations that a run begins without its agents: the task as it came, a person's edit, an iteration
-to be measured once more."""
+"""Names of those who propose the iterations that no agent of the run proposes: the task as it came, a person's edit,
+an iteration to be measured once more."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTraits:
-    """`models`: it asks a model, which costs money. `explores`: beside others it has no turns of its own, but searches
-    the parameters that they were unsure of. `operators`: what it proposes is a person's or kpd's own. `waits`: it
-    proposes nothing, its run measures a person's edits.
+    """What kpd needs to know of an agent.
+
+    `models`: it asks a model, which costs money. `explores`: in a run with other agents it takes no turns of its own,
+    but searches the parameters that they were unsure of. `operators`: what it proposes comes from a person or from kpd
+    itself. `waits`: it proposes nothing; its run measures a person's edits.
     """
 
     models: bool = False
@@ -27,5 +29,5 @@ KNOWN = {
     "claude": AgentTraits(models=True),
     "sweep": AgentTraits(explores=True),
 }
-"""Those that no fact tells: of the iterations above, and of kpd's own agents in logs from before facts told any."""
+"""Traits that no fact records: of the names above, and of kpd's own agents in logs older than such facts."""
 NONE = AgentTraits()

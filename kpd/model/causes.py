@@ -13,7 +13,7 @@ class IterationsUsed(Kind, frozen=True):
 
 
 class PatienceUsed(Kind, frozen=True):
-    """So many iterations without a gain."""
+    """`without` iterations in a row brought no gain."""
 
     without: int
     patience: int
@@ -31,7 +31,7 @@ class AgentsDone(Kind, frozen=True):
 
 
 class BaselineFaulty(Kind, frozen=True):
-    """The task as it came does not hold."""
+    """The task as it came is itself faulty: it does not build, gives wrong results, or the like."""
 
     fault: CandidateFault
 
@@ -43,7 +43,7 @@ class NotMeasurable(Kind, frozen=True):
 
 
 class PlugInTrouble(Kind, frozen=True):
-    """An agent, a language or the like that others have installed cannot be used, and why."""
+    """A package that somebody has installed (an agent, a language or the like) cannot be used; `error` says why."""
 
     error: str
 

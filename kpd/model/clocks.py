@@ -7,9 +7,9 @@ _WORDS = {
     0x20: "too hot", 0x40: "too hot", 0x80: "power brake", 0x100: "display clocks",
 }  # fmt: skip
 TROUBLE = 0x08 | 0x20 | 0x40 | 0x80
-"""Those under which nothing should be timed; a power limit that software keeps is how many GPUs always run."""
+"""Reasons under which nothing should be timed. The power limit (0x04) is not among them: many GPUs always run at it."""
 
 
 def words(reasons: int) -> tuple[str, ...]:
-    """Return the reasons among these bits, each once; idling is none."""
+    """Return the reasons that the bits `reasons` name, each once; idling is not one."""
     return tuple(dict.fromkeys(word for bit, word in _WORDS.items() if reasons & bit))

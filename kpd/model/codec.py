@@ -12,21 +12,21 @@ T = TypeVar("T")
 
 
 class CodecError(ValueError):
-    """The bytes are not what they should be; the message says where."""
+    """An error in JSON that does not fit its type; the message says where."""
 
 
 def encode(value: Any) -> bytes:
-    """Return any noun, event body or plain value as one line of JSON (no newline inside)."""
+    """Encode any value of the model, event body or plain value as one line of JSON (no newline inside)."""
     return msgspec.json.encode(value)
 
 
 def jsonable(value: Any) -> Any:
-    """Return `value` as JSON has it: objects, arrays, strings, numbers, true, false, null."""
+    """Convert `value` to JSON's own types: objects, arrays, strings, numbers, true, false, null."""
     return json.loads(encode(value))
 
 
 def decode(raw: bytes | str, kind: type[T]) -> T:
-    """JSON as `kind`, strictly. Raises CodecError."""
+    """Decode JSON as a value of type `kind`, strictly. Raises CodecError where it does not fit."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as err:
@@ -34,7 +34,7 @@ def decode(raw: bytes | str, kind: type[T]) -> T:
 
 
 def fact_from(kind: str, body: bytes | str) -> Fact:
-    """Return the fact named `kind` with the fields in `body`. Raises CodecError on an unknown kind or a wrong field."""
+    """Build the fact named `kind` from the fields in `body`. Raises CodecError on an unknown kind or a wrong field."""
     cls = FACTS.get(kind)
     if cls is None:
         raise CodecError(f"unknown kind of event {kind!r}: written by a newer kpd?")
@@ -47,7 +47,7 @@ def fact_from(kind: str, body: bytes | str) -> Fact:
 
 
 def _upgraded(kind: str, body: bytes | str, cls: type[Fact]) -> Fact:
-    """Return a fact as an older kpd has written it. Raises CodecError."""
+    """Decode a fact that an older kpd wrote. Raises CodecError where it cannot be read."""
     try:
         return msgspec.convert(UPGRADES[kind](decode(body, dict)), cls)
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as err:

@@ -10,7 +10,7 @@ from kpd.model.state import StepName
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """The latest fact of each step; a step that has not finished, or was begun again, is None."""
+    """The latest fact of each step; None for a step that has not finished, or that was begun again."""
 
     proposed: e.Proposed | None = None
     screened: e.Screened | None = None
@@ -31,7 +31,10 @@ class Detail:
         return getattr(self, _FIELDS[step]) is not None
 
     def with_fact(self, fact: e.Fact) -> "Detail":
-        """With one more fact of the iteration. A fault begins the steps anew: what they had found no longer holds."""
+        """Return the detail with one more fact of the iteration.
+
+        A fault begins the steps anew, so it discards what they had found.
+        """
         if isinstance(fact, e.Faulted):
             return Detail(faults=(*self.faults, fact))
         if isinstance(fact, e.StepFact):
@@ -46,7 +49,7 @@ _FIELDS: dict[StepName, str] = {step: fact.kind() for fact, step in e.STEP_OF.it
 
 
 def detail(events: Iterable[e.Event]) -> Detail:
-    """Fold the events of one iteration."""
+    """Fold the events of one iteration, in the order of the log."""
     found = Detail()
     for event in events:
         found = found.with_fact(event.fact)

@@ -1,8 +1,8 @@
 """Defines every fact that kpd records. An `Event` is a fact with its place in the log.
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
-What steps find is in `steps`, what operators do in `acts`, what a person should look at in `watched`; all of it stands
-here, too.
+What steps find is in `steps`, what operators do in `acts`, what the watchdog reports in `watchdog`; all of
+them can be imported from here, too.
 """
 
 from dataclasses import dataclass, field
@@ -75,7 +75,7 @@ class Noticed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class TaskLoaded(Fact):
-    """A task folder was read; a refused one has `card.error`."""
+    """The result of reading a task folder; where it was refused, `card.error` says why."""
 
     card: TaskCard
 
@@ -92,14 +92,14 @@ class HostProbed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class HostRemoved(Fact):
-    """The host is in config.toml no more."""
+    """The host's removal from config.toml."""
 
     host: str
 
 
 @dataclass(frozen=True, slots=True)
 class QueueHeld(Fact):
-    """No run starts or goes on until a person says `resume`."""
+    """A stop of the whole queue: no run starts or goes on until a person says `resume`."""
 
     hold: Hold
 
@@ -125,7 +125,7 @@ class RunQueued(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(RunFact):
-    """A device was free: the run is bound to it. An empty `host` is that of the queued run."""
+    """The run's start on a free device, to which it is bound from now on. An empty `host`: that of the queued run."""
 
     device: str
     host: str = ""
@@ -134,14 +134,14 @@ class RunStarted(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RunWaits(RunFact):
-    """The run waits for a device, a link, or a person's approval. None: not any more."""
+    """What the run waits for: a device, a link, a person's approval, or the like. None: nothing any more."""
 
     wait: Wait | None
 
 
 @dataclass(frozen=True, slots=True)
 class RunPaused(RunFact):
-    """No further step starts; one under way is finished. With `infra`, trouble that is nobody's fault has paused it."""
+    """A pause: no further step starts. With `infra`, trouble with a host, the disk, a service or money caused it."""
 
     cause: Pause
     by: str = ""
@@ -161,7 +161,7 @@ class RunEnded(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class OperatorEdited(RunFact):
-    """The operator saved editable files; `files` is the folder now (path → sha256), measured as the next iteration.
+    """An operator's edit of editable files; `files` is the folder now (path → sha256), measured as the next iteration.
 
     `by` is empty where they were saved in the folder itself: that could be anybody.
     """
@@ -173,7 +173,7 @@ class OperatorEdited(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class TaskPinned(RunFact):
-    """The run's own copy of the task was made: its protected and its editable files (path → sha256)."""
+    """The run's own copy of the task: its protected and its editable files (path → sha256)."""
 
     protected: dict[str, str]
     editable: dict[str, str]
@@ -181,7 +181,7 @@ class TaskPinned(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class FolderKnown(RunFact):
-    """The task folder's editable files (path → sha256) are these, and no edit waits in them.
+    """What the task folder's editable files (path → sha256) are now, with no edit among them that waits.
 
     kpd wrote them, or a person took an edit back.
     """
@@ -191,7 +191,7 @@ class FolderKnown(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class BaselineStale(RunFact):
-    """Protected files changed on disk: this run goes on with the files it started from."""
+    """The protected files that changed on disk: this run goes on with the files it started from."""
 
     files: tuple[str, ...]
 
@@ -201,7 +201,7 @@ class BaselineStale(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class IterationStarted(IterationFact):
-    """`again` and `thorough` are as in `Iteration`."""
+    """The start of an iteration. `again` and `thorough` are as in `Iteration`."""
 
     agent: str
     parent: int
@@ -212,7 +212,7 @@ class IterationStarted(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(IterationFact):
-    """`use` is what the step has to do with the run's device."""
+    """The start of a step. `use` is what the step has to do with the run's device."""
 
     step: StepName
     attempt: int = 1
@@ -221,7 +221,7 @@ class StepStarted(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Asked(IterationFact):
-    """A call to a model is about to be made; the fields are those of `Call`. It ends in its `Billed`."""
+    """A call to a model that is about to be made; the fields are those of `OpenCall`. Its `Billed` ends it."""
 
     call: int
     purpose: Purpose
@@ -231,10 +231,10 @@ class Asked(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Billed(IterationFact):
-    """A call to a model has ended: what it used, and its price in dollars where that is known.
+    """The end of a call to a model: the tokens used, and the price in US dollars where that is known.
 
-    A `cut` call broke off in the middle: its output is what had come by then, and the service may bill more for it. One
-    that a daemon did not see the end of counts with the most that it could have cost, and no tokens.
+    A `cut` call broke off in the middle: its output is what had come by then, and the service may bill more for it. A
+    call whose end no daemon saw counts with the most that it could have cost, and no tokens.
     """
 
     purpose: Purpose
@@ -252,9 +252,9 @@ class Billed(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Faulted(IterationFact):
-    """A candidate's fault went back to its agent for attempt `attempt + 1`.
+    """A candidate's fault that went back to its agent for attempt `attempt + 1`.
 
-    `feedback` is what the agent is told beyond the fault, which may be several lines.
+    `feedback` is what the agent is told beyond the fault; it can be several lines.
     """
 
     step: StepName
@@ -265,14 +265,17 @@ class Faulted(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Unusable(IterationFact):
-    """An agent's answer cannot be used; `message` says why. It is asked again with that, once for each question."""
+    """An answer of an agent that cannot be used; `message` says why.
+
+    The agent is told, and asked again, once for each question.
+    """
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class IterationEnded(IterationFact):
-    """`exhausted`: its agent had nothing left to propose, and leaves the rotation."""
+    """The end of an iteration. `exhausted`: its agent had nothing left to propose, and takes no more turns."""
 
     outcome: Outcome
     cause: IterationCause
@@ -281,7 +284,7 @@ class IterationEnded(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Accepted(IterationFact):
-    """The iteration is the incumbent now; with `override` because a person said so, against the verdict."""
+    """The acceptance of an iteration as the incumbent; with `override`, a person decided so against the verdict."""
 
     files: dict[str, str]
     override: Override | None = None

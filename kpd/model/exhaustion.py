@@ -6,13 +6,13 @@ from kpd.model.kinds import Kind, Told
 
 
 class AgentSays(Kind, frozen=True):
-    """In the agent's own words."""
+    """A reason in the agent's own words."""
 
     text: str
 
 
 class Overspent(Kind, frozen=True):
-    """The next call to a model could cost more than may still be spent; all in dollars."""
+    """A call to a model that could cost more than may still be spent; all amounts in US dollars."""
 
     scope: Literal["run", "day"]
     limit_usd: float

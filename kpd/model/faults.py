@@ -11,7 +11,10 @@ from kpd.model.kinds import Kind, Told
 
 
 class WrongValue(Kind, frozen=True):
-    """The worst element of an output; `multiple` of the tolerance, None where that says nothing (no finite number)."""
+    """The worst element of an output.
+
+    `multiple` is its error in tolerances, None where that is not finite. `wrong` of `compared` elements are wrong.
+    """
 
     output: str
     index: int
@@ -23,28 +26,28 @@ class WrongValue(Kind, frozen=True):
 
 
 class Crashed(Kind, frozen=True):
-    """It ended by a signal; `said` is the last line that it printed."""
+    """An end by a signal; `said` is the last line that the kernel's process printed."""
 
     signal: int
     said: str = ""
 
 
 class NoReturn(Kind, frozen=True):
-    """A call did not return in time."""
+    """A call that did not return in time."""
 
 
 class LeftProcess(Kind, frozen=True):
-    """It ended the process instead of returning."""
+    """An end of the whole process where the kernel should have returned."""
 
 
 class NotLoaded(Kind, frozen=True):
-    """The object cannot be loaded, and what the loader said."""
+    """An object that cannot be loaded; `said` is the loader's message."""
 
     said: str
 
 
 class TookTooLong(Kind, frozen=True):
-    """The whole job, a check or a timing, did not end within its limit."""
+    """A job, a check or a timing, that did not end within its limit."""
 
     job: str
     limit_s: float
@@ -55,20 +58,20 @@ class LeftThreads(Kind, frozen=True):
 
 
 class OtherCases(Kind, frozen=True):
-    """Candidate and incumbent were timed on different cases."""
+    """A timing in which candidate and incumbent ran different cases."""
 
     cases: tuple[str, ...]
 
 
 class BadAccess(Kind, frozen=True):
-    """What compute-sanitizer reported, and how many errors."""
+    """A report of compute-sanitizer, and its number of errors."""
 
     said: str
     errors: int
 
 
 class Complaint(Kind, frozen=True):
-    """In the words of who found it: kpd's driver, or the task's own benchmark."""
+    """A complaint in the words of its source: kpd's driver, or the task's own benchmark."""
 
     text: str
 
@@ -88,10 +91,10 @@ Defect = (
 
 
 class WrongResult(msgspec.Struct, frozen=True):
-    """What a kernel did wrong, and where: the case, the kind of its inputs, the moment (empty: its check).
+    """What a kernel did wrong, and where: the case, the distribution of its inputs, the moment (empty: its check).
 
-    `by_incumbent`: it showed in the incumbent, which shares a process with the candidate. `combinations` are all cases
-    and inputs for which values were wrong.
+    `by_incumbent`: the incumbent did it, which shares a process with the candidate. `combinations` are all pairs of
+    case and distribution for which values were wrong.
     """
 
     what: Defect
@@ -106,7 +109,10 @@ class WrongResult(msgspec.Struct, frozen=True):
 
 
 class NotBuilt(Kind, frozen=True, tag="build"):
-    """`error` is the compiler's first one; `limit_s` is set where the compiler did not end within it."""
+    """A candidate that does not build.
+
+    `error` is the compiler's first error; `limit_s` is set where the compiler did not end within so many seconds.
+    """
 
     error: str = ""
     about: Literal["structural", "semantic", "timeout"] = "semantic"
@@ -114,25 +120,25 @@ class NotBuilt(Kind, frozen=True, tag="build"):
 
 
 class Incorrect(Kind, frozen=True):
-    """Found by the check, or by the memcheck before an acceptance."""
+    """A wrong result found by the check, or by the memcheck before an acceptance."""
 
     wrong: WrongResult
 
 
 class IncorrectTimed(Kind, frozen=True):
-    """Found while it was timed."""
+    """A wrong result found while the candidate was timed."""
 
     wrong: WrongResult
 
 
 class IncorrectHeldOut(Kind, frozen=True):
-    """Found on the cases that the task holds out."""
+    """A wrong result on the cases that the task holds out."""
 
     wrong: WrongResult
 
 
 class Impossible(Kind, frozen=True):
-    """A case took less time than this machine needs for its bytes and operations at the least."""
+    """A case that took less time than this machine needs at the least for its bytes and operations."""
 
     case: str
     us: float
@@ -143,26 +149,26 @@ class Impossible(Kind, frozen=True):
 
 
 class ProtectedFiles(Kind, frozen=True, tag="protected"):
-    """It would change files that it may not."""
+    """A change of files that the candidate may not change."""
 
     files: tuple[str, ...]
 
 
 class ProtectedLines(Kind, frozen=True, tag="protected_section"):
-    """It would change lines of an editable file that it may not."""
+    """A change of lines of an editable file that the candidate may not change."""
 
     error: str
 
 
 class DeclinedBy(Kind, frozen=True, tag="declined"):
-    """A person has looked at it and does not want it built. `why` is in that person's words."""
+    """A person's refusal to have the candidate built. `why` is in that person's words."""
 
     by: str
     why: str = ""
 
 
 class UnusableReply(Kind, frozen=True):
-    """Its agent's answer holds no candidate, and why."""
+    """An answer of an agent that holds no candidate; `error` says why."""
 
     error: str
 
@@ -182,7 +188,7 @@ RepairableFault = (
 
 
 class NotMended(Kind, frozen=True):
-    """Its agent left, or may not be asked any more, before it had mended `fault`."""
+    """A fault that was not repaired: the agent left, or may not be asked any more, before it had mended `fault`."""
 
     fault: RepairableFault
     why: ExhaustionReason
@@ -193,10 +199,10 @@ IsIncorrect = Incorrect | IncorrectTimed | IncorrectHeldOut
 
 
 def outcome_of(fault: CandidateFault) -> Literal["failed", "rejected"]:
-    """Return whether there was a candidate that could be judged."""
+    """Return "failed" where there was nothing to judge (no build, no usable reply), else "rejected"."""
     return "failed" if isinstance(first(fault), NotBuilt | UnusableReply) else "rejected"
 
 
 def first(fault: CandidateFault) -> RepairableFault:
-    """Return the fault itself, also of one that was not mended."""
+    """Return the fault itself; for one that was not mended, the fault inside."""
     return fault.fault if isinstance(fault, NotMended) else fault

@@ -16,7 +16,7 @@ from kpd.model.waits import Wait
 
 NOTICES_KEPT = 50
 _BESIDES = (acts,)
-"""Modules that put their part of the fold into the registry when they are imported."""
+"""Modules that register their reducers when they are imported."""
 
 
 def fold(state: State, event: e.Event) -> State:
@@ -42,7 +42,7 @@ def fold_all(events: Iterable[e.Event], state: State | None = None) -> State:
 
 @reduces(e.DaemonStarted)
 def _daemon_started(state: State, at: float, fact: e.DaemonStarted) -> State:
-    notices = _without(state, SettingsRefused, Finishing)  # it has read them, or it would not be there
+    notices = _without(state, SettingsRefused, Finishing)  # a daemon that started has read config.toml
     return replace(state, version=fact.version, pid=fact.pid, workspace=fact.workspace, notices=notices)
 
 
@@ -53,7 +53,7 @@ def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
 
 @reduces(e.Noticed)
 def _noticed(state: State, at: float, fact: e.Noticed) -> State:
-    if isinstance(fact.about, SettingsRead):  # what was wrong with them is mended
+    if isinstance(fact.about, SettingsRead):  # whatever was wrong with config.toml is mended
         state = replace(state, notices=_without(state, SettingsRefused))
     return _with_notice(state, Notice(at, fact.level, fact.about))
 
@@ -203,7 +203,7 @@ def _step_started(state: State, at: float, fact: e.StepStarted) -> State:
 
 
 def _step_over(state: State, fact: e.IterationFact) -> State:
-    """Whatever step it was, it has nothing to do with a device any more."""
+    """Note that the step has ended, so that it no longer uses a device."""
     run = state.runs.get(fact.run)
     found = run.iteration(fact.iteration) if run is not None else None
     if found is None or found.under_way is None or not found.under_way.use:
@@ -240,7 +240,10 @@ def _explained(state: State, at: float, fact: e.Explained) -> State:
 
 @reduces(e.Faulted)
 def _faulted(state: State, at: float, fact: e.Faulted) -> State:
-    """Return what the steps have found was of the candidate at fault; what its agent said of it holds until it says more."""
+    """Discard what the steps found: that was the faulty candidate's.
+
+    What the agent said of the candidate stays until the agent says something else.
+    """
     return on_iteration(
         state, fact, flags=(), score=None, roofline_pct=None, verdict=None, bottleneck="", rules=(), review=""
     )
@@ -248,7 +251,7 @@ def _faulted(state: State, at: float, fact: e.Faulted) -> State:
 
 @reduces(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
-    """Return an iteration that was given up gives back the operator's notes that it took: the next one reads them."""
+    """End the iteration. One that was given up returns the operator's notes that it took: the next one reads them."""
     state = on_iteration(state, fact, status=Done(fact.outcome, fact.cause, at, fact.exhausted))
     run = state.runs.get(fact.run)
     if run is None or fact.outcome not in ("skipped", "interrupted"):
@@ -259,7 +262,7 @@ def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
 
 @reduces(e.Accepted)
 def _accepted(state: State, at: float, fact: e.Accepted) -> State:
-    """Return what a person decided can be undone until kpd accepts something else."""
+    """Make the iteration the incumbent. A person's decision can be undone until kpd accepts something else."""
     run = state.runs.get(fact.run)
     before = run.incumbent if run is not None and fact.override else None
     state = on_iteration(state, fact, override=fact.override)

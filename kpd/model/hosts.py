@@ -11,8 +11,8 @@ DeviceRef = tuple[str, str]
 class Need:
     """What a task's device must be: `gpu` is part of its name, in any case of letters, `arch` its architecture (sm_90).
 
-    Empty words ask for nothing: any device will do that the task's language can use. A task with its own benchmark may
-    say which kind of `device` that is.
+    An empty field asks for nothing: any device will do that the task's language can use. A task with its own benchmark
+    may say which kind of `device` it needs.
     """
 
     gpu: str = ""
@@ -24,8 +24,8 @@ ANY = Need()
 
 
 ProcessOwner = Literal["kpd", "tolerated", "foreign", "unseen"]
-"""A process of a job of this user's kpd, one that the config lets stay, anybody else's, or one that its host lists and
-cannot see: another container's, kpd's own in the eyes of another, or gone a moment ago."""
+"""Who owns a process: a job of this user's kpd, one that the config tolerates, anybody else, or one that the host lists
+and cannot look at (it is in another container, or it has just ended)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,11 @@ class GpuProcess:
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """How a device was at the Unix time `at`, by kpd's clock. What is None or empty its host did not say.
+    """How a device was at the Unix time `at`, by kpd's clock. A field that is None or empty was not reported.
 
-    `holder` is who has its lease, in the words of the lock's file, `since` that Unix time; `unlocked` says why nobody
-    knows. `slowed` are the driver's reasons for a clock below the usual one. `trouble` says why a GPU has no figures.
+    `holder` is who has its lease, as the lock file says, and `since` the Unix time from when; `unlocked` says why that
+    is not known. `slowed` are the driver's reasons for a clock below the usual one. `trouble` says why a GPU has no
+    figures.
     """
 
     at: float
@@ -107,13 +108,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class HostCard:
-    """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own of its CPU.
+    """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements of its CPU.
 
     `driver` and `cuda` are the versions of NVIDIA's driver and of the toolkit; empty without a GPU, or in older logs.
 
     While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
     fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time
-    alone will hardly heal it. `rtt_ms` is a round trip to the helper when it was probed.
+    alone will hardly mend it. `rtt_ms` is a round trip to the helper when it was probed.
     """
 
     name: str

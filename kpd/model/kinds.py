@@ -1,7 +1,7 @@
 """Defines the base of values of several kinds: each kind is a class with its own data.
 
-Such a value is a JSON object whose `kind` says which it is; `match` tells them apart. None holds a sentence of kpd's
-own: `kpd.text` makes those. What others have said (a compiler, a host, a person) stands in a field named for that.
+Such a value is a JSON object whose `kind` says which it is; `match` tells them apart. No kind holds a sentence of
+kpd's own: `kpd.text` makes those. What others have said (a compiler, a host, a person) has a field of its own.
 """
 
 import re
@@ -14,7 +14,7 @@ def _snake(name: str) -> str:
 
 
 class Kind(msgspec.Struct, frozen=True, tag_field="kind", tag=_snake):
-    """Base of all of them."""
+    """Base class of all kinds."""
 
     @property
     def name(self) -> str:
@@ -23,6 +23,6 @@ class Kind(msgspec.Struct, frozen=True, tag_field="kind", tag=_snake):
 
 
 class Told(Kind, frozen=True):
-    """A sentence of a log that an older kpd has written, where it kept no data: it is shown as it is."""
+    """A sentence from a log of an older kpd, which kept no data for it: it is shown as it is."""
 
     text: str

@@ -15,10 +15,11 @@ GROUPS: tuple[Group, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`better` is None where neither way is; `ceiling` is the value that nothing can pass, where there is one.
+    """A metric of profiles: its label, unit and group.
 
-    `told` is False for what another metric says better when it is told what has changed. `brief` is the label below the
-    heading of its group, where that is another one.
+    `better` is None where neither direction is better. `ceiling` is the highest possible value, where there is one.
+    `told` is False where another metric says the same better in an account of what changed. `brief` is the label under
+    the heading of its group, where that differs from `label`.
     """
 
     name: str
@@ -157,18 +158,18 @@ _OF_CASE = re.compile(r"(\w+)\[(.+)\]", re.DOTALL)
 
 
 def of_case(name: str, case: str) -> str:
-    """Return the name of metric `name` for one case."""
+    """Return the name of metric `name` for one case, as in `gbs[small]`."""
     return f"{name}[{case}]"
 
 
 def parted(name: str) -> tuple[str, str]:
-    """Return a metric's name without its case, and the case; empty for one of all cases."""
+    """Split a metric's name into the plain name and the case; the case is empty for a metric over all cases."""
     found = _OF_CASE.fullmatch(name)
     return (found[1], found[2]) if found else (name, "")
 
 
 def describe(name: str) -> Metric | None:
-    """Return the catalogue's entry for `name`; for a metric of one case, its entry with the case in the label."""
+    """Return the catalogue's entry for `name`, or None. For a metric of one case, the label also names the case."""
     plain, case = parted(name)
     if not case:
         return METRICS.get(name)
@@ -178,7 +179,7 @@ def describe(name: str) -> Metric | None:
 
 
 def grouped(names: Iterable[str]) -> dict[Group, list[Metric]]:
-    """Return the metrics among `names` by group, in the catalogue's order; a name that no catalogue knows is left out."""
+    """Group the metrics among `names`, in the catalogue's order; unknown names are left out."""
     order = {name: at for at, name in enumerate(METRICS)}
     found = [metric for name in names if (metric := describe(name)) is not None]
     found.sort(key=lambda metric: (order[parted(metric.name)[0]], metric.name))

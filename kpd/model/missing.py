@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kpd.model.metrics import GROUPS, METRICS, parted
 
 MOST_NAMED = 8
-"""So many metrics of one reason are named one by one; of more only the groups are."""
+"""Up to so many metrics with one reason are named one by one; beyond that, only their groups are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class MissingMetrics:
 
 
 def missing_by_reason(missing: Mapping[str, str]) -> tuple[MissingMetrics, ...]:
-    """Return the reasons in `Profiled.missing`, the one with most metrics first. A metric of several cases counts once."""
+    """Group `Profiled.missing` by reason, the reason with most metrics first. A metric of several cases counts once."""
     names: dict[str, dict[str, None]] = {}
     for name, reason in missing.items():
         names.setdefault(reason, {})[parted(name)[0]] = None

@@ -10,37 +10,40 @@ Level = Literal["info", "warning", "error"]
 
 
 class Said(Kind, frozen=True):
-    """A line of the daemon's log, or an error that brings its own words."""
+    """A line of the daemon's log, or an error that comes with its own message."""
 
     text: str
 
 
 class SettingsRead(Kind, frozen=True):
-    """config.toml was read again."""
+    """A new reading of config.toml."""
 
     changed: bool
 
 
 class SettingsRefused(Kind, frozen=True):
-    """config.toml cannot be used; the former settings stay in force."""
+    """A config.toml that cannot be used; the former settings stay in force."""
 
     error: str
 
 
 class Finishing(Kind, frozen=True):
-    """The daemon ends once these are done."""
+    """An announced end of the daemon, once the work named in `left` is done."""
 
     left: tuple[str, ...]
 
 
 class EditsUnseen(Kind, frozen=True):
-    """Files that people edit are not watched any more."""
+    """A failure to watch the files that people edit: edits are not noticed any more."""
 
     error: str
 
 
 class NotifyFailed(Kind, frozen=True):
-    """The operator's command for notifications: not begun (`error`), ended after `limit_s`, or with `code`."""
+    """A failure of the operator's command for notifications.
+
+    It could not be started (`error`), did not end within `limit_s` seconds, or exited with `code`.
+    """
 
     command: str
     error: str = ""
@@ -49,7 +52,7 @@ class NotifyFailed(Kind, frozen=True):
 
 
 class ProtectedChanged(Kind, frozen=True):
-    """Protected files of the task are not those that the run goes on with."""
+    """Protected files of the task that differ from those that the run goes on with."""
 
     run: str
     task: str
@@ -57,7 +60,7 @@ class ProtectedChanged(Kind, frozen=True):
 
 
 class OwnBaseline(Kind, frozen=True):
-    """The run begins with files that are not those of `before`, with which the last one ended."""
+    """A run that begins with other files than `before`, the last run, ended with."""
 
     run: str
     before: str
@@ -70,7 +73,7 @@ class EditUnreadable(Kind, frozen=True):
 
 
 class NotWritten(Kind, frozen=True):
-    """The incumbent, or without an iteration what the run came to, cannot be written."""
+    """Files that cannot be written: those of an incumbent, or, without an iteration, the result of the run."""
 
     run: str
     error: str
@@ -78,7 +81,7 @@ class NotWritten(Kind, frozen=True):
 
 
 class CallUnseen(Kind, frozen=True):
-    """The daemon ended while the iteration asked a model; it counts with `most_usd` dollars, None where unknown."""
+    """A call to a model during which the daemon ended; it counts with `most_usd` dollars, None where unknown."""
 
     run: str
     iteration: int
@@ -86,7 +89,7 @@ class CallUnseen(Kind, frozen=True):
     most_usd: float | None
 
 
-# ── what stands still ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── idle and stalled ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class QueueIsHeld(Kind, frozen=True):
@@ -98,14 +101,14 @@ class NotBegun(Kind, frozen=True):
 
 
 class HasDevice(Kind, frozen=True):
-    """The run that has the device waits for something itself."""
+    """A run that has the device and itself waits for something."""
 
     run: str
     wait: Wait
 
 
 class HostDown(Kind, frozen=True):
-    """What the host's card says."""
+    """A host that is down, in the words of its card."""
 
     error: str
 
@@ -114,7 +117,7 @@ IdleReason = QueueIsHeld | NotBegun | HasDevice | HostDown | Wait | Pause
 
 
 class Idle(Kind, frozen=True):
-    """A device on which nothing has been measured for so long, although `runs` could (see `DeviceIdle`)."""
+    """A device on which nothing has been measured for `seconds`, although `runs` could (see `DeviceIdle`)."""
 
     host: str
     device: str

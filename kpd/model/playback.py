@@ -6,16 +6,16 @@ from typing import Literal
 from kpd.model.fact import Fact
 
 SPEEDS = (1, 2, 4, 8, 16, 32, 64)
-"""Recorded seconds in one."""
+"""Recorded seconds per second of playing."""
 PlaybackState = Literal["playing", "paused", "over"]
 
 
 @dataclass(frozen=True, slots=True)
 class Playback:
-    """All other facts in the log are a recording's: they happened on `device`, on the day `made` (2026-11-21, UTC).
+    """How a recording is played. All other facts in the log come from that recording.
 
-    `begins` and `ends` are the Unix times of its first and its last event. `speed` says how many recorded seconds pass
-    in one; long waits are cut short besides.
+    They happened on `device`, on the day `made` (2026-11-21, UTC). `begins` and `ends` are the Unix times of the first
+    and the last event. `speed` says how many recorded seconds pass in one; long waits are cut short besides.
     """
 
     device: str
@@ -32,6 +32,6 @@ class Playback:
 
 @dataclass(frozen=True, slots=True)
 class PlaybackChanged(Fact):
-    """What follows is a recording's; or somebody plays it in another way."""
+    """The start of a playback, or a change of how it is played."""
 
     playback: Playback

@@ -7,9 +7,9 @@ from kpd.model.kinds import Kind, Told
 
 Severity = Literal["high", "medium", "low"]
 Scope = Literal["global", "local", ""]
-"""What an estimate is of: a kernel's time, one unit of the hardware by itself, or nobody said."""
+"""What an estimate is about: a kernel's time, one unit of the hardware by itself, or not stated."""
 ESTIMATED: dict[Scope, str] = {"global": "up to {} less time", "local": "local: up to {}", "": "up to {}"}
-"""How a share is told, by what it is of: only a global estimate is of the time."""
+"""How an estimated share is worded, by its scope: only a global estimate is about the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a vendor's profiler says by itself: `rule` is its own name for it, `level` how it means it.
+    """What a vendor's profiler advises. `rule` is its own name for the advice, `level` how serious it takes it to be.
 
     OPT is something to gain, WRN something wrong, INF for information. `speedup_pct` is its estimate, None where it
-    gives none; `cases` those it was said of. `agrees` is the id of kpd's own finding that says the same, empty without
-    one. `scope` says of what the estimate is: only a global one is the share of the task's time that would be saved, a
-    local one is how much more efficient one unit would become, which may save nothing. Older logs do not tell.
+    gives none; `cases` are the cases it is about. `agrees` is the id of kpd's own finding that says the same, or empty.
+    `scope` says what the estimate is about: a global one is the share of the task's time that would be saved; a local
+    one is how much more efficient one unit would become, which may save nothing. Older logs have no scope.
     """
 
     rule: str

@@ -1,4 +1,4 @@
-"""Registers the reducers: the functions that fold a kind of fact into the state, and what they share."""
+"""Registers the reducers (the functions that fold one kind of fact into the state), and holds what they share."""
 
 from collections.abc import Callable
 from dataclasses import replace

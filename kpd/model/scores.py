@@ -7,17 +7,17 @@ Direction = Literal["lower", "higher"]
 
 
 def unit(score: str = "us") -> str:
-    """Return what the scores of a task are in, as its card names it."""
+    """Return the unit of a task's scores; `score` is the name on its card."""
     return "µs" if score == "us" else score
 
 
 def reached(score: float, stop: float, direction: Direction) -> bool:
-    """Return whether `score` is as good as `stop`."""
+    """Return whether `score` is as good as `stop`, or better."""
     return score <= stop if direction == "lower" else score >= stop
 
 
 def speedup(old: float | None, new: float | None, direction: Direction = "lower") -> float | None:
-    """Return how many times as good `new` is as `old`, above 1 where it is better; None where that cannot be said."""
+    """Compute how many times as good `new` is as `old`: above 1 is better. None where a score is missing or 0."""
     if not old or not new:
         return None
     return new / old if direction == "higher" else old / new

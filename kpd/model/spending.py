@@ -9,7 +9,7 @@ Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of calls to a model: `input` is what was neither written to its prompt cache nor read from it."""
+    """Tokens of calls to a model: `input` counts those neither written to the prompt cache nor read from it."""
 
     input: int = 0
     cache_write: int = 0
@@ -31,7 +31,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What calls to a model came to, in US dollars; `unpriced` counts those of models whose price is not known."""
+    """What calls to models came to, in US dollars; `unpriced` counts the calls whose price is not known."""
 
     calls: int = 0
     usage: Usage = Usage()
@@ -46,20 +46,20 @@ NOTHING = Spend()
 
 
 def dollars(usd: float) -> str:
-    """Return `$12.34`, and four decimals where cents would hide the most of it; what is less still is said to be less."""
+    """Format an amount as `$12.34`. Below 10 cents it has four decimals; what would round to zero is `<$0.0001`."""
     if 0 < usd < 0.00005:
         return "<$0.0001"
     return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
 
 
 def day_of(at: float) -> str:
-    """Return the day on which money is counted that is spent at the Unix time `at`: 2026-11-21, UTC."""
+    """Return the day (2026-11-21, UTC) to which money spent at the Unix time `at` is counted."""
     return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A call to a model that is under way, and what it can cost at most: so much is taken to be spent already.
+    """A call to a model that is under way; the most that it can cost counts as spent already.
 
     `number` counts the calls of its run from 1 on; `most_usd` is None where the model has no known price.
     """

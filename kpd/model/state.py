@@ -1,6 +1,6 @@
 """Defines the state: tasks, runs, iterations, hosts, notices, as frozen values.
 
-Everything here crosses the socket and the event log, so fields hold only JSON's own types, tuples and other nouns.
+Everything here crosses the socket and the event log, so fields hold only JSON's types, tuples and other such values.
 """
 
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
 COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
 """Outcomes that use up a run's budget; infrastructure trouble, skips and interruptions do not."""
 RuleSetting = Literal["pinned", "banned", "plain"]
-"""What an operator makes of a rule: agents hear of it first, never, or by its severity."""
+"""What an operator decided on a rule: agents hear of it first (pinned), never (banned), or by its severity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Steering:
 
 @dataclass(frozen=True, slots=True)
 class Remeasure:
-    """An operator's wish to see iteration `of` once more; `thorough`, with all processes that a verdict can use."""
+    """An operator's wish to measure iteration `of` once more; `thorough`: with all processes that a verdict can use."""
 
     of: int
     thorough: bool
@@ -85,7 +85,7 @@ class Remeasure:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A person has accepted an iteration against its verdict; `reason` is in that person's words, and may be empty."""
+    """A person's acceptance of an iteration against its verdict; `reason` is in that person's words, or empty."""
 
     by: str
     reason: str = ""
@@ -111,9 +111,10 @@ class Iteration:
     """One attempt inside a run, in brief; its metrics, findings and files are read on demand (see `detail`).
 
     `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `memo_given`: a person has
-    written its memo. `aims` are the rules that its agent meant to silence; `tune` are parameters of its files that the
+    written its memo. `aims` are the rules whose findings its agent meant to remedy; `tune` are parameters that the
     agent was unsure of, for a sweep to explore. `again` is the iteration whose files it measures once more, `thorough`
-    with all processes. `review` is what has become of a candidate that waited for a person; empty where none was asked.
+    with all processes. `review` says whether the candidate waits for a person, or what that person decided; empty
+    where none was asked.
     """
 
     number: int
@@ -142,7 +143,7 @@ class Iteration:
 
     @property
     def under_way(self) -> Stepping | None:
-        """Where it is; None once it has ended."""
+        """The step under way and its data; None once the iteration has ended."""
         return self.status if isinstance(self.status, Stepping) else None
 
     @property
@@ -170,7 +171,7 @@ class Iteration:
 
     @property
     def counts(self) -> bool:
-        """Whether it uses up its run's budget: what a person wanted to see once more does not."""
+        """Whether it uses up its run's budget: an iteration that was measured once more on request does not."""
         return self.outcome in COUNTED and self.again is None
 
 
@@ -178,14 +179,14 @@ class Iteration:
 class Run:
     """One attempt to improve a task under a budget.
 
-    `agent` may name several, with commas between them, that take turns. `incumbent` is the number of the accepted
+    `agent` can name several agents that take turns, separated by commas. `incumbent` is the number of the accepted
     iteration to beat (None before the baseline) and `files` its editable files (path → sha256). `folder` is what the
     task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
-    if any will do. `device` names what the run was begun on and `device_id` is its Device: it goes on nowhere else.
+    if any will do. `device` names the device that the run began on, `device_id` is its id: it goes on nowhere else.
     `asked` counts its calls to models, of which `calls` are those under way. `approve`: candidates wait for a person.
     `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
-    are iterations to be measured once more, the next one first. `traits` are those of its agents, also of former ones,
+    are iterations to be measured once more, the next one first. `traits` are the traits of its agents, former ones too,
     by name: see `trait`. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders
     the queue, the lowest first.
     """
@@ -222,7 +223,7 @@ class Run:
 
     @property
     def begun(self) -> bool:
-        """Whether it is bound to a device now: it runs, or is paused."""
+        """Whether it is bound to a device now: running or paused."""
         return isinstance(self.status, Running | Paused)
 
     @property
@@ -245,7 +246,7 @@ class Run:
 
     @property
     def measures(self) -> bool:
-        """Whether it measures now, unless the queue is held. Who waits for the device, or for its lease, does not."""
+        """Whether it measures now, unless the queue is held. A run that waits for the device or its lease does not."""
         if not self.begun or self.waiting or (isinstance(self.status, Paused) and self.status.infra):
             return False
         now = self.current.under_way if self.current is not None else None
@@ -253,16 +254,16 @@ class Run:
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """Those that take turns."""
+        """The agents that take turns."""
         return tuple(self.agent.split(","))
 
     def trait(self, agent: str) -> AgentTraits:
-        """Return what an agent of one of its iterations is."""
+        """Return the traits of an agent, also one of a former or a special iteration; `NONE` where they are unknown."""
         return self.traits.get(agent) or KNOWN.get(agent, NONE)
 
     @property
     def explorer(self) -> str:
-        """The one of its agents that searches what the others were unsure of; empty without one, or without others."""
+        """The agent that searches what the others were unsure of; empty without one, or without others."""
         explores = [agent for agent in self.agents if self.trait(agent).explores]
         return explores[0] if explores and len(explores) < len(self.agents) else ""
 
@@ -289,7 +290,7 @@ class Run:
 
     @property
     def without_gain(self) -> tuple["Iteration", ...]:
-        """Those that count since one was accepted."""
+        """The iterations that count since one was accepted."""
         since = takewhile(lambda it: it.outcome != "accepted", reversed(self.iterations))
         return tuple(it for it in since if it.counts)
 
@@ -310,9 +311,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All anyone sees: the fold of every event up to `seq`. `days` is what was spent on each day (2026-11-21, UTC).
+    """The fold of every event up to `seq`: all that a client sees.
 
-    `playback` is set where none of it happens now, because a recorded run is being played.
+    `days` is what was spent on each day (2026-11-21, UTC). `playback` is set where a recorded run is being played, so
+    that none of it happens now.
     """
 
     seq: int = 0
@@ -333,7 +335,7 @@ class State:
         return self.days.get(day_of(at), NOTHING)
 
     def direction(self, run: Run) -> Direction:
-        """Return which scores of the run are better; lower ones where its task is gone."""
+        """Return whether lower or higher scores of the run are better; "lower" where its task is gone."""
         card = self.tasks.get(run.task)
         return "lower" if card is None else card.direction
 

@@ -12,13 +12,13 @@ StepName = Literal[
 STEPS: tuple[StepName, ...] = get_args(StepName)
 
 DeviceUse = Literal["", "measures", "thinks"]
-"""What a step has to do with the run's device: it measures there, or leaves it to others while somebody thinks."""
+"""How a step uses the run's device: it measures there, or leaves it to other runs while a model or a person thinks."""
 Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra"]
 RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 
 
 class Queued(Kind, frozen=True):
-    """It is not bound to a device yet; `wait` says what none is free for."""
+    """Waiting to be bound to a device; `wait` says why none is free for it."""
 
     wait: Wait | None = None
 
@@ -28,7 +28,7 @@ class Running(Kind, frozen=True):
 
 
 class Paused(Kind, frozen=True):
-    """`infra`: trouble that is nobody's fault has paused it. A step that a person lets end may wait meanwhile."""
+    """Paused. `infra`: by trouble with a host, the disk, a service or money. A step that may still end can wait."""
 
     cause: Pause
     infra: bool = False
@@ -36,7 +36,7 @@ class Paused(Kind, frozen=True):
 
 
 class Ended(Kind, frozen=True):
-    """`at` is Unix time."""
+    """Over, since the Unix time `at`."""
 
     outcome: RunOutcome
     cause: RunCause
@@ -47,7 +47,7 @@ RunStatus = Queued | Running | Paused | Ended
 
 
 class Stepping(Kind, frozen=True):
-    """At `step` since the Unix time `since`, or before the first; `use` is the step's, empty once that is done."""
+    """At `step` since the Unix time `since`; None is before the first. `use` is the step's, empty once it is done."""
 
     step: StepName | None = None
     since: float = 0.0
@@ -56,7 +56,7 @@ class Stepping(Kind, frozen=True):
 
 
 class Done(Kind, frozen=True):
-    """`at` is Unix time. `exhausted`: its agent had nothing left to propose, for the rest of the run."""
+    """Over, since the Unix time `at`. `exhausted`: its agent had nothing left to propose, for the rest of the run."""
 
     outcome: Outcome
     cause: IterationCause

@@ -9,7 +9,7 @@ from kpd.model.state import Expectation, StepName, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Proposed(StepFact):
-    """Candidate files (path → sha256) are in the iteration's folder. `point` is a sweep's parameters.
+    """A candidate, whose files (path → sha256) are in the iteration's folder. `point` is a sweep's parameters.
 
     `aims` and `tune` are as in `Iteration`.
     """
@@ -24,14 +24,14 @@ class Proposed(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Screened(StepFact):
-    """Tripwires explain and flag; they do not reject."""
+    """The tripwires' flags. They explain; they do not reject a candidate."""
 
     flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewed(StepFact):
-    """A person has let the candidate pass."""
+    """The end of a review in which a person let the candidate pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Staged(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Built(StepFact):
-    """`job` names the build job on the host, whose `out/` folder holds the object."""
+    """A build. `job` names the build job on the host, whose `out/` folder holds the object."""
 
     job: str
     cached: bool
@@ -51,7 +51,7 @@ class Built(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Checked(StepFact):
-    """`worst` is the largest error as a multiple of the tolerance, at `where`."""
+    """A passed check. `worst` is the largest error as a multiple of the tolerance, at `where`."""
 
     comparisons: int
     worst: float
@@ -60,7 +60,7 @@ class Checked(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Timed(StepFact):
-    """`score` is the geometric mean of the cases' medians, `samples` the sha256 of timing.json with the raw samples."""
+    """The times. `score` is the geometric mean of the cases' medians; `samples` is the sha256 of timing.json."""
 
     score: float
     processes: int
@@ -77,7 +77,7 @@ class Judged(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Profiled(StepFact):
-    """`missing` says for each metric that could not be had, why; `advice` is a vendor's profiler's own, best first."""
+    """The profile. `missing` says why a metric could not be had; `advice` is a vendor's profiler's, best first."""
 
     metrics: dict[str, float]
     missing: dict[str, str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Profiled(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Explained(StepFact):
-    """`changes` are what moved against the incumbent, the largest change first."""
+    """The findings. `changes` are the metrics that differ from the incumbent's, the largest change first."""
 
     bottleneck: str
     findings: tuple[Finding, ...] = ()

@@ -1,7 +1,7 @@
 """Upgrades facts of older logs: one function per kind, from the old JSON body to the new one.
 
-Where an older kpd wrote a sentence, that sentence stays as a value of kind `told`, which is shown and never read; the
-data that stood beside it stays. An upgrade is asked for a body that today's fact does not take.
+Where an older kpd wrote a sentence, that sentence stays as a value of kind `told`, which is shown and never parsed;
+the data beside it stays. An upgrade is called only for a body that today's fact does not accept.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ def _told(text: str) -> Body:
 
 
 def _reason(body: Body, name: str) -> Body:
-    """Return `reason` as the value `name`."""
+    """Move the sentence `reason` into the value `name`."""
     rest = {key: value for key, value in body.items() if key != "reason"}
     return rest if name in body else {**rest, name: _told(body["reason"])}
 

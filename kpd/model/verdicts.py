@@ -1,4 +1,4 @@
-"""Defines a verdict, with all the data that it follows from."""
+"""Defines a verdict, with all the data from which it follows."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,13 +7,13 @@ VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
 Rule = Literal[
     "confirmed",  # faster by enough, at two looks in a row: accepted
     "unconfirmed",  # faster by enough at the last look alone
-    "too_little",  # faster, and by less than the least gain
+    "too_little",  # faster, but by less than the least gain
     "slower",
     "same",  # no difference of the least gain either way
     "no_gain",  # a gain is ruled out, a loss is not
-    "noisy",  # neither is
+    "noisy",  # neither a gain nor a loss is ruled out
     "held_out",  # slower on the held-out cases
-    "told",  # of an older kpd, in its own words
+    "told",  # by an older kpd: a sentence without data
 ]
 
 
@@ -29,7 +29,7 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What the held-out cases say: the score's name, the candidate's and the incumbent's (None: it is the baseline).
+    """The scores on the held-out cases: the candidate's and the incumbent's (None: the candidate is the baseline).
 
     `gain_pct` is in percent of time; `both` says that both halves of A B B A show a loss. A loss within `noise_pct`
     can be luck.
@@ -47,8 +47,8 @@ class HeldOut:
 class Verdict:
     """What the samples support, and the rule that decided.
 
-    `least_pct` is the gain that was asked for. `before` is the rule that the known cases alone gave, where the held-out
-    ones decided. `told` is an older kpd's sentence, and empty else.
+    `least_pct` is the gain that was asked for. Where the held-out cases decided, `before` is the rule that applied to
+    the known cases alone. `told` is the sentence of an older kpd, else empty.
     """
 
     word: VerdictWord

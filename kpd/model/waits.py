@@ -11,7 +11,7 @@ from kpd.model.kinds import Kind, Told
 
 
 class HostTrouble(Kind, frozen=True):
-    """A host's error: `trouble` is its kind (see `hosts.errors`), the rest is in that error's words."""
+    """An error of a host: `trouble` is its kind (see `hosts.errors`), the other fields are that error's own words."""
 
     trouble: str
     message: str
@@ -19,27 +19,27 @@ class HostTrouble(Kind, frozen=True):
 
 
 class DeviceBusy(Kind, frozen=True):
-    """Others use the device too much to measure on it, which is tried again in so many seconds."""
+    """A device that others use too much to measure on it; kpd tries again after `again_s` seconds."""
 
     trouble: HostTrouble
     again_s: float
 
 
 class ForLease(Kind, frozen=True):
-    """Another kpd has the device, in the words of its host and of its lock."""
+    """A device whose lease another kpd has, in the words of the host and of the lock."""
 
     said: str
 
 
 class ForTurn(Kind, frozen=True):
-    """Another run, or a person's job, measures on the device of the host."""
+    """A device on which another run, or a person's job, is measuring."""
 
     host: str
     who: str
 
 
 class AtHost(msgspec.Struct, frozen=True):
-    """Why a run cannot begin on a host. `said` is what the host's card says, or the device that is wanted.
+    """Why a run cannot begin on a host. `said` is the error on the host's card, or the device that is wanted.
 
     `moved`: the device that the run began on is `said`, and those there now are `devices`.
     """
@@ -51,14 +51,14 @@ class AtHost(msgspec.Struct, frozen=True):
 
 
 class ForDevice(Kind, frozen=True):
-    """No host has a device for the run now; no `hosts`: there is none at all."""
+    """A device: no host has one for the run now. Without `hosts`, there is no host at all."""
 
     run: str
     hosts: tuple[AtHost, ...] = ()
 
 
 class ForTask(Kind, frozen=True):
-    """Another run works on the task."""
+    """A task that another run works on."""
 
     run: str
     task: str
@@ -70,7 +70,10 @@ class ForApproval(Kind, frozen=True):
 
 
 class ForReply(Kind, frozen=True):
-    """Somebody is to write the file `path`, the answer to `prompt` beside it; `refused` says why the last is no use."""
+    """The file `path`, which somebody is to write: the answer to `prompt` beside it.
+
+    `refused` says why the last answer cannot be used.
+    """
 
     path: str
     prompt: str
@@ -78,20 +81,20 @@ class ForReply(Kind, frozen=True):
 
 
 class ForService(Kind, frozen=True):
-    """What the model service said, or that nothing could be reached; asked again in so many seconds."""
+    """A model service: `said` is its answer, or that it could not be reached. It is asked again in `again_s` s."""
 
     said: str
     again_s: float
 
 
 class Silent(Kind, frozen=True):
-    """Nothing of an answer has come for so many seconds."""
+    """An answer of which nothing has come for `seconds`."""
 
     seconds: float
 
 
 class ForEdit(Kind, frozen=True):
-    """The run's operator is to edit the task folder."""
+    """An edit of the task folder by the run's operator."""
 
 
 Wait = (
@@ -112,7 +115,7 @@ Wait = (
 
 
 class EditedDuring(Kind, frozen=True):
-    """The operator edited the kernel while that iteration was under way: the edit is measured next."""
+    """An edit of the kernel while an iteration was under way: the edit is measured next."""
 
     iteration: int
 
@@ -125,13 +128,13 @@ class PausedBy(Kind, frozen=True):
 
 
 class DiskTrouble(Kind, frozen=True):
-    """What the system said of a file."""
+    """An error with a file, in the words of the system."""
 
     message: str
 
 
 class ServiceTrouble(Kind, frozen=True):
-    """The model service will not answer until a person does something."""
+    """A model service that will not answer until a person does something."""
 
     message: str
     remedy: str
@@ -143,7 +146,10 @@ Pause = PausedBy | HostTrouble | DiskTrouble | ServiceTrouble | Overspent | Told
 
 
 class LeftAt(msgspec.Struct, frozen=True):
-    """Where a daemon left a run. `behind`: between that iteration and the next; no iteration: before the first."""
+    """The place where a daemon left a run.
+
+    `behind`: between that iteration and the next. Without an iteration: before the first.
+    """
 
     run: str
     queued: bool = False
@@ -153,20 +159,20 @@ class LeftAt(msgspec.Struct, frozen=True):
 
 
 class Unfinished(Kind, frozen=True):
-    """The daemon before this one ended in the middle of these runs."""
+    """The runs in the middle of which the previous daemon ended."""
 
     ended: Literal["crashed", "cut"]
     runs: tuple[LeftAt, ...]
 
 
 class LogTrouble(Kind, frozen=True):
-    """The event log cannot be written; the message is the store's."""
+    """An event log that cannot be written; the message is the store's."""
 
     message: str
 
 
 class OwnError(Kind, frozen=True):
-    """An error of kpd's own, in a run or outside of all (empty)."""
+    """An error of kpd's own, in a run or (empty) outside all runs."""
 
     error: str
     run: str = ""

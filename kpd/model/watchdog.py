@@ -9,7 +9,7 @@ from kpd.model.state import StepName
 
 @dataclass(frozen=True, slots=True)
 class DeviceIdle(Fact):
-    """Nothing has been measured on the device for so long, although `runs` could: `keeps` says what keeps them.
+    """A device on which nothing has been measured for `seconds`, although `runs` could; `keeps` says what prevents it.
 
     `device` is its name, `device_id` is that of its `Device`.
     """
@@ -24,7 +24,7 @@ class DeviceIdle(Fact):
 
 @dataclass(frozen=True, slots=True)
 class StepStalled(IterationFact):
-    """The step takes far longer than it does: `usual_s` is the median of the run's own, None where it has had none."""
+    """A step that takes far longer than usual. `usual_s` is the median of that step in this run, None without one."""
 
     step: StepName
     seconds: float

@@ -1,1 +1,1 @@
-"""Makes a task of a production kernel, from its source, its host wrapper and observed launches."""
+"""Makes a task from a production kernel: its source, its host wrapper and observed launches."""

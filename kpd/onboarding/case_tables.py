@@ -18,12 +18,12 @@ Use = Literal["both", "check", "time"]
 
 
 class UnreadableCases(Exception):
-    """The harness does not describe its cases in a way that can be read; the text says what to write."""
+    """A harness whose cases cannot be read; the text says what to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """A case as it stands in the table. `dims` has only those that are given, `grid` and `block` all three sizes."""
+    """A case as written in the table. `dims` has only the given ones, `grid` and `block` have all three sizes."""
 
     name: str
     dims: tuple[int, ...]
@@ -33,21 +33,21 @@ class CaseRow:
 
     @property
     def record(self) -> StructValue:
-        """What `const kpd_case *c` points to."""
+        """The value that `const kpd_case *c` points to."""
         dims = (*self.dims, *([0] * (MOST_DIMS - len(self.dims))))
         return StructValue({"dims": Array(dims), "grid": Array(self.grid), "block": Array(self.block)})
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The cases, and the names of the dims in kpd_task."""
+    """The cases of a harness, and the names of the dims in kpd_task."""
 
     cases: tuple[CaseRow, ...]
     dims: tuple[str, ...]
 
 
 def described(source: Source) -> Described:
-    """Raise UnreadableCases."""
+    """Read the cases and dims of a harness. Raises UnreadableCases."""
     return Described(tuple(_cases(source)), _dims(source))
 
 
@@ -68,14 +68,14 @@ def _cases(source: Source) -> Iterator[CaseRow]:
 
 
 def _tables(source: Source, type: str) -> Iterator[Binding]:
-    """The variables of this type that begin as a list in braces."""
+    """Yield the variables of this type whose value is a list in braces."""
     for scope in source.top.everything():
         for group in scope.bindings.values():
             yield from (one for one in group if kind_of(one.type) == type and one.value.startswith("{"))
 
 
 def _parts(text: str, otherwise: str) -> list[str]:
-    """Raise UnreadableCases for what is no list in braces."""
+    """Split a list in braces. Raises UnreadableCases for anything else."""
     try:
         return items(text)
     except Unknown as err:
@@ -111,13 +111,13 @@ def _fields(row: list[str]) -> dict[str, str]:
 
 
 def _size(names: SourceNames, text: str) -> tuple[int, int, int]:
-    """Raise Unknown."""
+    """Read a size, with 0 where one is left out. Raises Unknown."""
     x, y, z, *_ = (*_numbers(names, text, 3), 0, 0, 0)
     return x, y, z
 
 
 def _numbers(names: SourceNames, text: str, most: int) -> tuple[int, ...]:
-    """Raise Unknown."""
+    """Evaluate a list of at most `most` whole numbers. Raises Unknown."""
     parts = items(text) if text else []
     if len(parts) > most:
         raise Unknown(f"{text} has more than {most} numbers")

@@ -18,18 +18,21 @@ from kpd.workspace.task import Task
 
 USUAL = "/usr/local/cuda/bin/nvcc"
 ARCH = "sm_80"
-"""Where nobody says for which GPU: any toolkit that kpd meets builds for it."""
+"""The default architecture: every usual toolkit can build for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """nvcc on this machine. What it builds lies in a temporary folder, and is gone when the compiler is let go."""
+    """nvcc on this machine. It builds in a temporary folder, which is removed at the end."""
 
     host: Host
     tools: CudaToolchain
 
     async def alone(self, kernel: str) -> str:
-        """Return what nvcc says against the kernel's source as a file of its own; empty when it compiles. Raises HostError."""
+        """Compile the kernel's source as a file of its own.
+
+        Returns nvcc's error, empty where it compiles. Raises HostError.
+        """
         tree = await self.host.stage({"kernel.cu": kernel.encode()})
         command = jobs.words((self.tools.nvcc, *self.tools.flags(()), "-c", "kernel.cu"))
         script = f"cd {jobs.words([f'{self.host.root}/trees/{tree}'])} || exit {jobs.GONE}\n{command} -o /dev/null\n"
@@ -38,22 +41,22 @@ class Compiler:
             return ""
         log = readable(result.stderr)
         await refuse_no_compiler(self.host, result, log)
-        return useful(log) or "nvcc came to no end"
+        return useful(log) or "nvcc did not finish"
 
     async def task(self, task: Task) -> tuple[HarnessCase, ...]:
-        """Return the cases of the task as its compiled harness describes them. Raises BuildError, HostError."""
+        """Compile the task, and return its cases as the harness describes them. Raises BuildError, HostError."""
         return (await harness(self.host, self.tools, task)).cases
 
 
 def nvcc() -> str:
-    """Return the path of this machine's nvcc, empty without one."""
+    """Return the path of this machine's nvcc; empty without one."""
     found = shutil.which("nvcc")
     return found or (USUAL if Path(USUAL).exists() else "")
 
 
 @asynccontextmanager
 async def compiler(path: str, arch: str = ARCH) -> AsyncIterator[Compiler]:
-    """Raise HostError."""
+    """Run the block with the compiler at `path`. Raises HostError."""
     with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
         host = Host("local", PurePosixPath(folder), Local())
         await host.connect()
@@ -64,5 +67,5 @@ async def compiler(path: str, arch: str = ARCH) -> AsyncIterator[Compiler]:
 
 
 def said(err: BuildError) -> str:
-    """Return the compiler's words, as much of them as helps."""
+    """Return the helpful part of the compiler's messages."""
     return f"{err}\n{useful(err.log)}".strip()

@@ -17,7 +17,7 @@ from kpd.source.source import Source
 
 @dataclass(frozen=True, slots=True)
 class LaunchSite:
-    """A place where the wrapper launches the kernel, and what can be told of it without any launch's scalars."""
+    """A place where the wrapper launches the kernel, with the geometry as far as it is known without scalars."""
 
     launch: Launch
     grid: Extent
@@ -26,9 +26,10 @@ class LaunchSite:
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """`conflict` is a contradiction between wrapper and table, for which no harness is made; empty without one.
+    """The facts of a kernel that need no model.
 
-    `shown` is the wrapper as text.
+    `conflict` is a contradiction between wrapper and table, for which no harness is made; empty without one.
+    `wrapper` is the wrapper's text.
     """
 
     prepared: Prepared
@@ -44,7 +45,7 @@ class KernelFacts:
 
 
 def findings(source: Path, wrapper: Path, observed: Path, top: int) -> KernelFacts:
-    """Raise SourceError and ObservedError."""
+    """Collect the facts. Raises SourceError, ObservedError."""
     table = read_table(observed)
     prepared = preprocess(source)
     kernel_source = _read(prepared.text, source.name, None)
@@ -87,7 +88,7 @@ def _read(text: str, name: str, include: "_Beside | None") -> Source:
 
 
 def _chosen(path: Path, found: tuple[Kernel, ...], wanted: str) -> Kernel:
-    """Return the kernel that the table is of. Raises SourceError."""
+    """Return the kernel that the table names. Raises SourceError."""
     fitting = [kernel for kernel in found if wanted in (kernel.name, kernel.qualified)]
     if len(fitting) == 1:
         return fitting[0]
@@ -96,13 +97,13 @@ def _chosen(path: Path, found: tuple[Kernel, ...], wanted: str) -> Kernel:
         raise SourceError(f"{path}: there is more than one {wanted}: {places}", "leave only one of them in the source")
     known = ", ".join(kernel.qualified for kernel in found)
     raise SourceError(
-        f"{path}: has no kernel {wanted!r}, of which the table is",
+        f"{path}: has no kernel {wanted!r}, which the table is about",
         f"its kernels are {known}: correct 'kernel' in the table" if known else "give the source with the kernel in it",
     )
 
 
 class _Beside:
-    """The headers beside the wrapper or the kernel; the kernel's own source by whatever path it is included."""
+    """A lookup of headers beside the wrapper or the kernel; any path to the kernel's own source finds that."""
 
     def __init__(self, wrapper: Path, source: Path, text: str) -> None:
         self._folders = (wrapper.parent, source.parent)
@@ -117,7 +118,7 @@ class _Beside:
 
 
 def as_json(facts: KernelFacts) -> dict[str, Any]:
-    """Return the findings as plain values, for `--facts`."""
+    """Return the facts as plain JSON values, for `--facts`."""
     return {
         "kernel": {
             "name": facts.kernel.qualified,

@@ -25,22 +25,22 @@ quads = 20
 
 
 def files(name: str, facts: KernelFacts, whole: bytes) -> dict[str, bytes]:
-    """Return the task's files; `whole` is the one with both sections."""
+    """Build the task's files; `whole` is the file with both sections."""
     file = source_name(facts)
     toml = _TOML.format(name=name, kernel=facts.kernel.name, configs=len(facts.configs), file=file)
     return {TASK_FILE: toml.encode(), file: whole, "task.md": _statement(facts).encode()}
 
 
 def source_name(facts: KernelFacts) -> str:
-    """Named for its kernel; harness.cu would be the name of a harness alone."""
+    """Return the file's name, which is the kernel's; harness.cu is reserved for a separate harness."""
     return "kernel.cu" if facts.kernel.name == "harness" else f"{facts.kernel.name}.cu"
 
 
 @contextmanager
 def drafted(tasks: Path, name: str) -> Iterator["Draft"]:
-    """A place for the folder beside its later one. Whatever is left there at the end is removed.
+    """Run the block with a draft of the task's folder, beside its later place; what is left of it is removed.
 
-    Raises WorkspaceError when the name is taken, and OSError.
+    Raises WorkspaceError where the name is taken, and OSError.
     """
     if (tasks / name).exists() or (tasks / name).is_symlink():
         raise WorkspaceError(f"{tasks / name} is there already", "choose another name")
@@ -53,20 +53,20 @@ def drafted(tasks: Path, name: str) -> Iterator["Draft"]:
 
 
 class Draft:
-    """`folder` has the task's name already, in a hidden folder that neither kpd nor its watcher looks into."""
+    """A task's folder in the making. It is inside a hidden folder that neither kpd nor its watcher reads."""
 
     def __init__(self, folder: Path, place: Path) -> None:
         self.folder = folder
         self._place = place
 
     def write(self, content: Mapping[str, bytes]) -> None:
-        """These files instead of those that were there. Raises OSError."""
+        """Replace the folder's content by these files. Raises OSError."""
         shutil.rmtree(self.folder, ignore_errors=True)
         for path, data in content.items():
             write_atomic(self.folder / path, data)
 
     def keep(self) -> Path:
-        """Put the folder where it belongs, in one step. Raises WorkspaceError when something has come there."""
+        """Move the folder to its final place, in one step. Raises WorkspaceError where that is taken meanwhile."""
         try:
             self.folder.rename(self._place)
         except OSError as err:
@@ -75,7 +75,7 @@ class Draft:
 
 
 def _statement(facts: KernelFacts) -> str:
-    """Return what an agent that works on the kernel should know of its production."""
+    """Write the statement of the task: what an agent should know of the kernel's use in production."""
     rows = [
         f"| {one.name} | {_size(one.grid)} | {_size(one.block)} | {one.share:.1%} "
         f"| {', '.join(f'{name} {value}' for name, value in one.scalars.items())} |"

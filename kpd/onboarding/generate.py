@@ -27,22 +27,22 @@ _STOPS = {
     "context": "the sources and facts are longer than the model can read",
 }
 Accept = Callable[[Path], list[str]]
-"""What is wrong with the task in a folder, each as one line, apart from its code."""
+"""Returns what is wrong with the task in a folder, one line each, except for errors in its code."""
 
 
 class GivenUp(WorkspaceError):
-    """No harness could be made; `message` has the last reason. Nothing is left of the attempts."""
+    """A failure to make a harness; `message` has the last reason. Nothing is left of the attempts."""
 
 
 @dataclass(slots=True)
 class ModelSpending:
-    """What one generation has spent, and may spend in dollars; 0 is no limit. See `claude.question.Ledger`."""
+    """The money that one generation has spent and may spend, in US dollars; a limit of 0 is none."""
 
     limit_usd: float
     spend: Spend = field(default_factory=Spend)
 
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
-        """Raise OverBudget, and Unavailable where the limit cannot be held because a price is not known."""
+        """Number a call. Raises OverBudget, and Unavailable where a limit cannot be kept for want of a price."""
         if self.limit_usd and most_usd is None:
             raise Unavailable(
                 "the model's price is not known, so max_usd_per_run cannot be held",
@@ -59,7 +59,7 @@ class ModelSpending:
 
 @dataclass(frozen=True, slots=True)
 class HarnessMaker:
-    """Makes tasks in the folder `tasks`. Without a `compiler` nothing is compiled; `tell` hears what goes on."""
+    """A maker of tasks. Without a `compiler` nothing is compiled; `tell` is called with each step of the progress."""
 
     service: Service
     config: ClaudeConfig
@@ -69,10 +69,10 @@ class HarnessMaker:
     tell: Callable[[str], None]
 
     async def make(self, tasks: Path, name: str, facts: KernelFacts, tries: int = TRIES) -> Path:
-        """Return the folder of the new task.
+        """Make the task `name` in the folder `tasks`, and return the task's folder.
 
-        Raises GivenUp when no answer could be used, SourceError for what no harness can put right, Unavailable,
-        OverBudget, HostError, WorkspaceError and OSError.
+        Raises GivenUp where no answer could be used, SourceError where no harness can help, Unavailable, OverBudget,
+        HostError, WorkspaceError and OSError.
         """
         if facts.conflict:
             raise SourceError(facts.conflict, "the wrapper has changed since, or is another one: observe it again")
@@ -91,7 +91,7 @@ class HarnessMaker:
         )
 
     async def _alone(self, facts: KernelFacts) -> None:
-        """The kernel must compile by itself: a model could not put that right, and would be asked in vain."""
+        """Compile the kernel by itself. Raises SourceError where it fails: a model could not mend that."""
         if self.compiler is None:
             self.tell("nvcc is not on this machine: the task will be compiled when it first runs")
             return
@@ -101,7 +101,7 @@ class HarnessMaker:
             raise SourceError(f"the kernel does not compile on its own: {log.strip()}", remedy)
 
     async def _try(self, draft: Draft, name: str, facts: KernelFacts, section: str, wrong: str) -> tuple[str, str]:
-        """Return one question: the section that was answered, and what is wrong with it."""
+        """Ask the model once; return the section that it answered, and what is wrong with it (empty: nothing)."""
         text = prompt.again(facts, section, wrong) if wrong else prompt.user(facts)
         answer = await self._ask(text)
         if answer.stop in _STOPS:
@@ -123,7 +123,7 @@ class HarnessMaker:
         return await self.service.ask(question, self.hooks)
 
     async def _wrong(self, folder: Path, facts: KernelFacts) -> str:
-        """Return what the task's rules or the compiler have against the task in the folder."""
+        """Return what the task's rules or the compiler find wrong with the task in the folder."""
         if found := self.accept(folder):
             return "\n".join(found).replace(f"{folder}/", "")
         try:
@@ -144,7 +144,7 @@ class HarnessMaker:
 
 
 def _other_work(facts: KernelFacts, dims: dict[str, dict[str, int]]) -> list[str]:
-    """Return where the compiled harness has another value than was observed: what it says counts, not its text."""
+    """Return where the compiled harness has other values than were observed: its output counts, not its text."""
     return [
         f"case {name} has {scalar.name} = {dims[name].get(scalar.name)}, but {value} was observed"
         for scalar in facts.scalars

@@ -11,23 +11,23 @@ from kpd.source.values import Dim3
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A launch's whole geometry."""
+    """The grid and the block of a launch."""
 
     grid: Dim3
     block: Dim3
 
 
 class GeometryConflict(Exception):
-    """The wrapper and the observed launches contradict each other; the text says where."""
+    """A contradiction between the wrapper and the observed launches; the text says where."""
 
 
 def sites(wrapper: Source, kernel: str) -> tuple[Launch, ...]:
-    """Return where the wrapper launches this kernel, and where it may, for all that can be told."""
+    """Return the places where the wrapper launches this kernel, or launches one that is not known."""
     return tuple(one for one in launches(wrapper) if one.kernel == kernel or one.why)
 
 
 class Shapes:
-    """Completes the geometry of observed launches from the wrapper."""
+    """A lookup of the whole geometry of observed launches, completed from the wrapper."""
 
     def __init__(self, wrapper: Source, found: Sequence[Launch]) -> None:
         self._wrapper = wrapper
@@ -35,7 +35,7 @@ class Shapes:
         self._known: dict[object, Shape] = {}
 
     def of(self, launch: Observed) -> Shape:
-        """Return the shape of a launch: the wrapper's, where it says one, and else the table's. Raises GeometryConflict."""
+        """Return the shape of a launch: the wrapper's where it is known, else the table's. Raises GeometryConflict."""
         key = (launch.grid, launch.block, tuple(launch.scalars.items()))
         if key not in self._known:
             self._known[key] = self._shape(launch)
@@ -67,7 +67,7 @@ class Shapes:
 
 
 def check(table: LaunchTable, shapes: Shapes) -> str:
-    """Return the first contradiction between the wrapper and any observed launch; empty where there is none."""
+    """Return the first contradiction between the wrapper and an observed launch; empty where there is none."""
     for number, launch in enumerate(table.launches):
         try:
             shapes.of(launch)
@@ -77,7 +77,7 @@ def check(table: LaunchTable, shapes: Shapes) -> str:
 
 
 def _may_be(extent: Extent, seen: Dim3, axes: int, flat: bool) -> bool:
-    """Return whether a size in the source can be what was seen. The table may hold fewer axes than the launch has."""
+    """Return whether a size in the source can be the observed one. The table can hold fewer axes than the launch."""
     if extent.size is None:
         return True
     if flat and extent.threads == seen.x:

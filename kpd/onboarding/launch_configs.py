@@ -1,4 +1,4 @@
-"""Chooses representative launches: one geometry or more, slow and fast ones apart."""
+"""Chooses representative launches: one or two per geometry, with slow and fast ones apart."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -9,15 +9,15 @@ from kpd.source.values import Dim3
 
 TOP = 5
 SPREAD = 2.5
-"""p95 over p25 of the durations of one geometry from which on its fast and its slow launches are apart."""
+"""Ratio of p95 to p25 of a geometry's durations above which its fast and slow launches are separated."""
 LEAST_TO_SPLIT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchConfig:
-    """A launch that stands for `count` others of its geometry, with a `share` of all the time, or of all launches.
+    """A launch that represents `count` launches of its geometry, with their `share` of the whole time, or of launches.
 
-    Its scalars are those of one real launch, never a mixture. `target_us` is what such launches took, the middle one.
+    Its scalars are those of one real launch, never a mixture. `target_us` is the median duration of these launches.
     """
 
     name: str
@@ -36,7 +36,7 @@ def representative(
     shape: Callable[[Observed], tuple[Dim3, Dim3]] = lambda one: (one.grid, one.block),
     top: int = TOP,
 ) -> tuple[LaunchConfig, ...]:
-    """Return the `top` groups of launches with the largest shares; `shape` is a launch's whole grid and block."""
+    """Return the `top` groups of launches with the largest shares; `shape` returns a launch's whole grid and block."""
     groups: defaultdict[tuple[Dim3, Dim3], list[Observed]] = defaultdict(list)
     for launch in table.launches:
         groups[shape(launch)].append(launch)
@@ -50,7 +50,7 @@ def representative(
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:
-    """Of values in order, between the two nearest of them."""
+    """Interpolate between the two nearest of the values, which are in ascending order."""
     at = (len(ordered) - 1) * part
     low = int(at)
     high = min(low + 1, len(ordered) - 1)
@@ -58,7 +58,7 @@ def percentile(ordered: Sequence[float], part: float) -> float:
 
 
 def _apart(group: list[Observed]) -> list[tuple[str, list[Observed]]]:
-    """Return the fast and the slow launches of one geometry, where they differ much; else all of them."""
+    """Split the launches of one geometry into fast and slow ones, where they differ much."""
     times = sorted(launch.duration_us for launch in group if launch.duration_us is not None)
     if len(times) < LEAST_TO_SPLIT:
         return [("", group)]
@@ -86,7 +86,7 @@ def _config(name: str, grid: Dim3, block: Dim3, part: list[Observed], share: flo
 
 
 def _typical(part: list[Observed]) -> Observed:
-    """Return the launch nearest the middle of the durations; without any, the first with the scalars that are most common."""
+    """Return the launch with the median duration; without durations, the first one with the most common scalars."""
     times = sorted(launch.duration_us for launch in part if launch.duration_us is not None)
     if times:
         middle = percentile(times, 0.5)
@@ -95,7 +95,7 @@ def _typical(part: list[Observed]) -> Observed:
     return next(launch for launch in part if tuple(launch.scalars.items()) == common)
 
 
-# Nsight Compute's names. Instructions of warps are those of 32 threads each.
+# Nsight Compute's names. An instruction of a warp is one of each of its 32 threads.
 _BYTES = ("dram__bytes.sum",)
 _READ_AND_WRITTEN = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 _OF_THREADS = ("smsp__thread_inst_executed.sum", "sm__thread_inst_executed.sum")
@@ -105,7 +105,7 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Bytes of the device's memory, and instructions, for each thread of a launch; None where no counter says."""
+    """The bytes of device memory and the instructions of each thread of a launch; None without a counter for them."""
 
     threads: int
     bytes: float | None
@@ -113,7 +113,7 @@ class Workload:
 
 
 def workload(config: LaunchConfig) -> Workload:
-    """Of the launch whose counters the configuration has. Instructions of warps are spread over full warps."""
+    """Compute the workload of the configuration's launch. Instructions of warps are spread over full warps."""
     blocks = config.grid.x * config.grid.y * config.grid.z
     in_block = config.block.x * config.block.y * config.block.z
     threads = blocks * in_block

@@ -26,7 +26,7 @@ MOST_KEYS = 64
 LARGEST = 2**64
 NANOSECONDS = "gpu__time_duration.sum"
 DURATIONS = {"duration_us": 1.0, "duration_ns": 1e-3, NANOSECONDS: 1e-3}
-"""The keys that say how long a launch took, and what makes microseconds of them."""
+"""The keys that hold a launch's duration, each with its factor to microseconds."""
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _COUNTER = re.compile(r"\w{1,64}(\.\w{1,64}){1,4}", re.ASCII)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]{4,15}(Z|[+-]\d\d:?\d\d)?)?")
@@ -35,14 +35,14 @@ _FILE_KEYS = ("kernel", "captured_at", "launches")
 
 
 class ObservedError(WorkspaceError):
-    """The table cannot be used; the message names the key."""
+    """A table that cannot be used; the message names the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One real launch. `grid_axes` and `block_axes` say how many sizes were given, for a table may hold only x.
+    """One real launch. `grid_axes` and `block_axes` say how many sizes were given: a table can hold x alone.
 
-    `flat_block` holds the threads of a block that was given as one number; it may be those of a block of any shape.
+    `flat_block` says that the block was given as one number: the threads of a block of any shape.
     """
 
     grid: Dim3
@@ -57,7 +57,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class LaunchTable:
-    """All launches that were seen, in their order."""
+    """All observed launches, in their order."""
 
     kernel: str
     captured_at: str
@@ -69,7 +69,7 @@ class LaunchTable:
 
 
 def read_table(path: Path) -> LaunchTable:
-    """Raise ObservedError."""
+    """Read and check the table at `path`. Raises ObservedError."""
     try:
         raw = read_plain(path)
     except OSError as err:
@@ -83,11 +83,11 @@ def read_table(path: Path) -> LaunchTable:
 
 
 def parse_table(raw: bytes) -> LaunchTable:
-    """Return the same from the file's content. Raises ObservedError."""
+    """Parse and check a table. Raises ObservedError."""
     try:
         found = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as err:
-        what = "is nested too deeply" if isinstance(err, RecursionError) else f"is no JSON: {err}"
+        what = "is nested too deeply" if isinstance(err, RecursionError) else f"is not JSON: {err}"
         raise ObservedError(what, "write the table again, or capture it again") from err
     if not isinstance(found, dict):
         raise ObservedError("must be an object", 'write {"kernel": …, "captured_at": …, "launches": [ … ]}')
@@ -116,12 +116,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
-        raise ObservedError(f"the key {_shown(twice)} stands twice in one object", "keep one of them")
+        raise ObservedError(f"the key {_shown(twice)} appears twice in one object", "keep one of them")
     return found
 
 
 def _no_constant(text: str) -> float:
-    raise ObservedError(f"{text} is no number of JSON", "leave the key out where there is no value")
+    raise ObservedError(f"{text} is not a JSON number", "leave the key out where there is no value")
 
 
 def _same_keys(rows: Sequence[Any]) -> None:
@@ -143,7 +143,7 @@ def _launch(number: int, row: dict[str, Any]) -> Observed:
     block, block_axes, flat = _size(where, row, "block")
     for name, size in (("grid", grid), ("block", block)):
         if not fits(size, name == "block"):
-            raise ObservedError(f"{where}: a {name} of {size} is none that CUDA launches", "capture it again")
+            raise ObservedError(f"{where}: CUDA cannot launch a {name} of {size}", "capture it again")
     durations = [key for key in row if key in DURATIONS]
     if "duration" in row:
         raise ObservedError(f"{where}: 'duration' does not say its unit", "write duration_us or duration_ns")
@@ -164,12 +164,12 @@ def _launch(number: int, row: dict[str, Any]) -> Observed:
         elif _NAME.fullmatch(key):
             scalars[key] = _number(where, key, value)
         else:
-            raise ObservedError(f"{where}: {_shown(key)} is no name", "use the name that the host's code has for it")
+            raise ObservedError(f"{where}: {_shown(key)} is not a name", "use the name that the host's code has for it")
     return Observed(grid, block, grid_axes, block_axes, flat, scalars, duration, counters)
 
 
 def _size(where: str, row: Mapping[str, Any], name: str) -> tuple[Dim3, int, bool]:
-    """Return the size, how many axes were given, and whether as one number under the plain name."""
+    """Return the size, how many axes were given, and whether it was one number under the plain name."""
     axes = [f"{name}_{axis}" for axis in _AXES if f"{name}_{axis}" in row]
     if name in row and axes:
         raise ObservedError(f"{where}: has both {name!r} and {axes[0]!r}", "keep one of them")

@@ -12,10 +12,10 @@ from kpd.workspace.run_files import read_plain
 
 MOST_BYTES = 1 << 20
 DEEPEST = 20
-# What CUDA's own headers make of __device__ and so on, and what other compilers take. nvcc refuses some of these as
-# text: the words in them are macros of its own.
+# Attributes that CUDA's headers expand __device__ and so on to, and those of other compilers. nvcc refuses some of
+# them in a source, because their words are macros of its own.
 _SPACES = ("constant", "device", "global", "host", "managed", "shared")
-# Attributes of GCC for a host's CPU, which say nothing of a GPU, or which nvcc refuses or warns of.
+# Attributes of GCC for a host's CPU, which mean nothing on a GPU, or which nvcc refuses or warns about.
 _HOST_ONLY = frozenset((
     "artificial", "cold", "externally_visible", "flatten", "gnu_inline", "hot", "ifunc", "leaf", "no_icf",
     "no_instrument_function", "no_profile_instrument_function", "no_reorder", "no_sanitize", "no_sanitize_address",
@@ -26,7 +26,7 @@ _BALANCED = r"(?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))*+"
 _FOREIGN = re.compile(
     rf"\b__attribute(?:__)?\s*\(\s*\((?P<attributes>{_BALANCED})\)\s*\)"
     r"|\b__declspec\s*\(\s*(?P<declspec>\w+)\s*\)"
-    # A variable on the device that another file defines: alone, it is defined here.
+    # A device variable that another file defines: in a file of its own, it must be defined here.
     r"|\b(?:extern\s+)+(?P<variable>__constant__|__device__)\b(?=[^(;{=]*+[;{=])"
 )
 _INCLUDED = re.compile(
@@ -37,12 +37,12 @@ _MAIN = re.compile(r"^(?![ \t]*#).*\b(?:int|auto|void)\s+main\s*\(", re.MULTILIN
 
 
 class SourceError(WorkspaceError):
-    """A source cannot be used; the message names it, and the remedy says what to change."""
+    """A source that cannot be used; the message names it, and the remedy says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The text that becomes the kernel section, what was changed for it, and the headers that are the compiler's."""
+    """The text that becomes the kernel section, the changes made to it, and the headers left to the compiler."""
 
     text: str
     changes: tuple[str, ...]
@@ -50,7 +50,7 @@ class Prepared:
 
 
 def read_source(path: Path) -> str:
-    """Return the text of a source, its lines ended by newlines. Raises SourceError."""
+    """Read a source file, with newlines as line ends. Raises SourceError."""
     try:
         raw = read_plain(path)
     except OSError as err:
@@ -68,13 +68,13 @@ def read_source(path: Path) -> str:
 
 
 def beside(name: str, folders: Sequence[Path]) -> Path | None:
-    """Return the file that an include in quotes means: in one of these folders, or below it or above it as the name says."""
+    """Find the file of an include in quotes, relative to one of these folders; None where there is none."""
     found = (folder / name for folder in folders)
     return next((path for path in found if path.is_file()), None) if not Path(name).is_absolute() else None
 
 
 def preprocess(path: Path) -> Prepared:
-    """Return the source with the project's own headers in it, fit to stand alone. Raises SourceError."""
+    """Return the source with the project's own headers inserted, so that it compiles by itself. Raises SourceError."""
     flat = _Flat(path)
     flat.add(path, 0)
     text, changes = standalone("".join(flat.text))
@@ -89,7 +89,10 @@ def preprocess(path: Path) -> Prepared:
 
 
 def standalone(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text with CUDA's own words for memory and functions, and what was changed. Doing it again changes nothing."""
+    """Replace attributes by CUDA's own words for memory and functions; return the text and the changes.
+
+    Doing it again changes nothing.
+    """
     changes: list[str] = []
     out, at = [], 0
     for found in _FOREIGN.finditer(_masked(text)):
@@ -111,7 +114,7 @@ def line_of(text: str, at: int) -> int:
 
 
 def _masked(text: str) -> str:
-    """Return the text, as long and in the same lines, with blanks for its comments and quotes for all of its literals."""
+    """Return the text with blanks for its comments and quotes for its literals, of the same length and lines."""
     return "".join(
         part if kind == "code" else re.sub(r"[^\n]", " " if kind == "comment" else '"', part)
         for kind, part in parts("k.cu", text)
@@ -119,7 +122,7 @@ def _masked(text: str) -> str:
 
 
 def _own_words(found: re.Match[str], text: str) -> str | None:
-    """Return what stands for it in CUDA; None where it is to stay."""
+    """Return CUDA's words for an attribute; None where it stays as it is."""
     if found["variable"] or found["declspec"]:
         name = (found["variable"] or found["declspec"]).strip("_")
         return f"__{name}__" if name in _SPACES else None
@@ -178,6 +181,6 @@ class _Flat:
         if found.resolve() in self._seen:
             self.text.append(f"// {name} stands above")
             return
-        self.changes.append(f"{path.name}:{line_of(source, directive.start('directive'))}: {name} stands there as text")
+        self.changes.append(f"{path.name}:{line_of(source, directive.start('directive'))}: {name} is inserted as text")
         self.text.append(f"// from {name}\n")
         self.add(found, depth + 1)

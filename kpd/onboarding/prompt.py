@@ -10,19 +10,19 @@ from kpd.onboarding.launch_configs import LaunchConfig, Workload
 from kpd.onboarding.scalars import Scalar
 
 MOST_WRAPPER = 40_000
-"""Characters of the wrapper that are shown."""
+"""Characters of the wrapper that the prompt contains at most."""
 RULES = Path(__file__).parent / "rules.md"
-"""What a model is told of every harness; @HEADER@ stands for kpd_task.h."""
+"""The rules for every harness, for the model; @HEADER@ stands for kpd_task.h."""
 
 
 def system() -> tuple[PromptPart, ...]:
-    """Return the same for every task, and so cached."""
+    """Return the system prompt, which is the same for every task, and so cached."""
     text = RULES.read_text().replace("@HEADER@", native("kpd_task.h").decode())
     return (PromptPart(text, cached=True),)
 
 
 def user(facts: KernelFacts) -> str:
-    """Return all facts of one kernel, its source and its wrapper's."""
+    """Write the prompt with all facts of one kernel, its source and its wrapper."""
     kernel = facts.kernel
     bounds = ", ".join(f"{one.text} = {one.value}" if one.value else one.text for one in kernel.bounds)
     parts = [
@@ -48,14 +48,14 @@ def user(facts: KernelFacts) -> str:
 
 
 def again(facts: KernelFacts, section: str, wrong: str) -> str:
-    """Return the same, with an answer that could not be used and the reason."""
+    """Write the prompt again, with the answer that could not be used and the reason."""
     parts = [user(facts), "## Your last harness section", fenced(section) if section else "(none that could be read)"]
-    parts += ["It was refused:", fenced(wrong, ""), "Write the whole harness section again, with this put right."]
+    parts += ["It was refused:", fenced(wrong, ""), "Write the whole harness section again, with this corrected."]
     return "\n\n".join(parts)
 
 
 def fenced(text: str, language: str = "cuda") -> str:
-    """Return the text in a block that nothing in it can close."""
+    """Put the text into a code block that nothing in it can close."""
     longest = max((len(run) for run in re.findall("`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"

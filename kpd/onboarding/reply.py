@@ -17,7 +17,7 @@ HEADERS = frozenset((
 _DIRECTIVES = frozenset(("define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif"))
 _INCLUDE = re.compile(r'include\s*[<"]([^<>"]+)[>"]\s*')
 _MARK = re.compile(r"\s*//\s*={3,}\s*(END\s+)?HARNESS\s+SECTION\b.*")
-# The harness runs with kpd's rights, on this machine and on hosts: it computes, and asks nothing of the system.
+# The harness runs with kpd's rights, on this machine and on hosts: it may compute, but not use the system.
 _REFUSED = {
     **dict.fromkeys(
         ("asm", "__asm__", "__asm", "extern", "_Pragma", "__has_include", "__attribute__"), "a harness needs none"
@@ -41,11 +41,11 @@ _REFUSED = {
 
 
 class UnusableHarness(Exception):
-    """A reply, or the harness in it, cannot be used; the text tells the model why."""
+    """A reply or a harness that cannot be used; the text tells the model why."""
 
 
 def harness_section(text: str) -> str:
-    """Return the section in the reply, without its marks, its lines ended by newlines. Raises UnusableHarness."""
+    """Extract the section from the reply, without its marks, with newlines as line ends. Raises UnusableHarness."""
     if len(text) > 2 * LONGEST:
         raise UnusableHarness(f"the reply has {len(text)} characters, and a harness has at most {LONGEST}")
     try:

@@ -1,6 +1,6 @@
-"""Classifies scalar arguments: they set how many threads work (role A), or the work of each (role B).
+"""Classifies scalar arguments: they set how many threads work (role A), or the work of each thread (role B).
 
-Mixing them up makes a harness that measures nothing: threads that all return at once, or one that works for all.
+A harness that confuses them measures nothing useful: threads that all return at once, or one that works for all.
 """
 
 import re
@@ -25,12 +25,12 @@ _CAST_WORDS = frozenset(
 )
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 NEAR = 0.9
-"""From which part of the threads on a bound counts as one for all of them."""
+"""A bound of at least this share of the threads counts as a bound of all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """An argument that is no pointer, its role, and why. `values` are those of the configurations, by their names."""
+    """An argument that is no pointer, its role, and why. `values` maps configurations to its values."""
 
     name: str
     type: str
@@ -40,7 +40,7 @@ class Scalar:
 
 
 def scalars(source: Source, kernel: Kernel, configs: Sequence[LaunchConfig]) -> tuple[Scalar, ...]:
-    """Return every scalar of the kernel, in the order of its arguments. What the table does not hold has no values."""
+    """Classify every scalar of the kernel, in the order of its arguments. One that the table lacks has no values."""
     nodes = list(walk(kernel.scope.node))
     values = list(_values(source, nodes))
     indices = _thread_indices(values)
@@ -83,7 +83,10 @@ def _judged(kind: str, where: str, fits: tuple[bool, str] | None) -> tuple[Role,
 
 
 def _fits(name: str, configs: Sequence[LaunchConfig]) -> tuple[bool, str] | None:
-    """Return whether the observed values are about as many as the threads, in all or along an axis; None without values."""
+    """Return whether the observed values are about the number of threads, in all or along an axis, and a sentence.
+
+    None without observed values.
+    """
     found = [(config, config.scalars[name]) for config in configs if name in config.scalars]
     if not found:
         return None
@@ -103,7 +106,7 @@ def _about(value: int | float, threads: int) -> bool:
 
 
 def _values(source: Source, nodes: "Sequence[Node]") -> Iterator[tuple[str, list[str]]]:
-    """Each variable that is set, with the words of what it is set to."""
+    """Yield each variable that is set, with the words of its value."""
     for node in nodes:
         if node.type in ("init_declarator", "assignment_expression"):
             before, after = ("declarator", "value") if node.type == "init_declarator" else ("left", "right")
@@ -116,7 +119,7 @@ def _words(text: str) -> list[str]:
 
 
 def _thread_indices(values: Sequence[tuple[str, list[str]]]) -> set[str]:
-    """Return the variables that a thread computes from where it stands, directly or through others."""
+    """Return the variables that depend on a thread's position, directly or through others."""
     found = set(_INDEX)
     grown = True
     while grown:
@@ -127,7 +130,7 @@ def _thread_indices(values: Sequence[tuple[str, list[str]]]) -> set[str]:
 
 
 def _stand_ins(values: Sequence[tuple[str, list[str]]], name: str) -> set[str]:
-    """Return the scalar, and variables that are nothing but another name or type for it."""
+    """Return the scalar, and variables that only rename or cast it."""
     found = {name}
     for other, words in values:
         if words and words[-1] in found and len(set(words) - _CAST_WORDS) == 1:
@@ -138,7 +141,10 @@ def _stand_ins(values: Sequence[tuple[str, list[str]]], name: str) -> set[str]:
 def _bounds(
     source: Source, nodes: "Sequence[Node]", indices: set[str], names: set[str]
 ) -> Iterator[tuple[str, str, int]]:
-    """Where the scalar bounds threads ("guard"), a loop over threads ("stride"), or a loop of each thread ("loop")."""
+    """Yield each bound that the scalar sets: its kind, its text and its line.
+
+    The kind is "guard" for a bound of threads, "stride" for a loop over threads, "loop" for a loop of each thread.
+    """
     for node in nodes:
         if node.type != "if_statement" and node.type not in _LOOPS:
             continue
@@ -156,7 +162,7 @@ def _bounds(
 
 
 def _conditions(node: "Node | None") -> "Iterator[Node]":
-    """Return the parts of a condition between && and ||."""
+    """Yield the parts of a condition between && and ||."""
     waiting = [node] if node is not None else []
     while waiting:
         part = waiting.pop()
@@ -174,7 +180,7 @@ def _compares(source: Source, node: "Node") -> bool:
 
 
 def _inside(source: Source, loop: "Node") -> str:
-    """Return what stands in the brackets of a loop."""
+    """Return the text in the brackets of a loop."""
     body, condition = loop.child_by_field_name("body"), loop.child_by_field_name("condition")
     if loop.type != "for_statement" or body is None:
         return source.spelled(condition).removeprefix("(").removesuffix(")")

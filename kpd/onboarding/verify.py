@@ -18,18 +18,18 @@ _END_HARNESS = "// ===== END HARNESS SECTION =====\n"
 
 
 def assembled(kernel: str, section: str) -> bytes:
-    """Return the file of both sections."""
+    """Build the file of both sections."""
     return (_KERNEL_MARK + kernel + _END_KERNEL + _HARNESS_MARK + section + _END_HARNESS).encode()
 
 
 def problems(facts: KernelFacts, section: str) -> list[str]:
-    """Return what is wrong with the section, each as a sentence for the model; empty when nothing can be found."""
+    """Return what is wrong with the section, each as a sentence for the model; empty where nothing is found."""
     try:
         whole = sections.split(assembled(facts.prepared.text, section))
     except sections.SectionError as err:
-        return [f"with the section the file has its marks in disorder: {err}"]
+        return [f"with this section the file's section marks are wrong: {err}"]
     if whole.kernel != facts.prepared.text.encode():
-        return ["the kernel section would not be what it was, byte for byte"]
+        return ["the kernel section would not stay the same, byte for byte"]
     try:
         source = Source.of(section, HARNESS, before=(KERNEL, facts.prepared.text))
         found = described(source)
@@ -54,7 +54,7 @@ def _cases(facts: KernelFacts, found: Described) -> Iterator[str]:
 
 
 def _work(facts: KernelFacts, found: Described) -> Iterator[str]:
-    """The scalars that decide how much is done must be dims, with the observed values."""
+    """Yield a sentence for each scalar that sets the work and is not a dim with the observed values."""
     cases = {case.name: case for case in found.cases}
     for scalar in facts.scalars:
         whole = scalar.role != "other" and all(isinstance(value, int) for value in scalar.values.values())
@@ -96,7 +96,7 @@ def _through_its_own(facts: KernelFacts, source: Source, all_sites: Sequence[Lau
 
 
 def _site(facts: KernelFacts, source: Source, site: Launch, found: Described) -> Iterator[str]:
-    """One sentence for all cases in which the launch at `site` has another geometry than the wrapper's."""
+    """Yield one sentence for all cases in which the launch at `site` has another geometry than the wrapper's."""
     wrong = []
     for case in found.cases:
         grid, block = resolve(source, site, {}, case.record)
@@ -118,7 +118,7 @@ def _site(facts: KernelFacts, source: Source, site: Launch, found: Described) ->
 
 
 def _expected(facts: KernelFacts, case: CaseRow) -> list[tuple[Dim3, Dim3]]:
-    """Grid and block of the case's configuration; of a case that stands for none, of each."""
+    """Return grid and block of the case's configuration; of all configurations for a case that has none."""
     named = [(config.grid, config.block) for config in facts.configs if config.name == case.name]
     return named or [(config.grid, config.block) for config in facts.configs]
 

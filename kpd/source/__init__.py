@@ -1,1 +1,1 @@
-"""Reads C, C++, CUDA and Python source that need not compile: definitions, launches, values of expressions."""
+"""Reads C, C++, CUDA and Python source, even if it does not compile: definitions, launches, values of expressions."""

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from kpd.source.tree import Node
 
     Change = tuple[Node, str]
-    """Where the variable's name stands, and the field that is changed; "" for all of it."""
+    """The node of the variable's name, and the field that is changed there; "" for the whole variable."""
 
-# Functions that leave a variable which they are given by its name as it is.
+# Functions that do not change a variable that they get as an argument.
 _HARMLESS = frozenset((
     "min", "max", "memcpy", "memset", "malloc", "exit", "ceil", "ceilf", "floor", "abs", "sizeof", "dim3", "printf",
     "fprintf", "assert", "static_cast", "int", "unsigned", "long", "float", "double", "size_t", "uint32_t", "int32_t",
@@ -22,9 +22,9 @@ _HARMLESS = frozenset((
 
 
 def changes(source: Source, binding: Binding, here: int, step: Callable[[], None]) -> "list[Change]":
-    """Return every place from which the variable may come to `here` with another value than it had first.
+    """Find every place that may change the variable's value before control reaches the offset `here`.
 
-    `step` is called for each place that is looked at.
+    `step` is called for each place that is looked at, so that the caller can limit the work.
     """
     owner = source.owners[binding.at]
     end = min(here, owner.end) if _passed_once(source, binding, owner, here) else owner.end
@@ -40,7 +40,7 @@ def changes(source: Source, binding: Binding, here: int, step: Callable[[], None
 
 
 def _passed_once(source: Source, binding: Binding, owner: Scope, here: int) -> bool:
-    """Return whether what stands further down cannot have happened before: no loop, and no other call, comes back here."""
+    """Return whether code further down cannot run before `here`: no loop, and no second call of the function."""
     if owner.kind in ("file", "namespace", "struct") or "static" in binding.type.split():
         return False
     for scope in source.scope(here).outwards:
@@ -81,7 +81,7 @@ def _change(source: Source, node: "Node") -> str | None:
 
 
 def _part_of(node: "Node", around: "Node") -> bool:
-    """Return whether `around` is a field or an element of what `node` is."""
+    """Return whether `around` is a field or an element of `node`."""
     parts = ("field_expression", "subscript_expression")
     return around.type in parts and around.child_by_field_name("argument") == node
 
@@ -92,7 +92,7 @@ def _is_reference(declarator: "Node") -> bool:
 
 
 def _is_read_into(source: Source, node: "Node", around: "Node") -> bool:
-    """Return whether the variable takes what comes out of a stream: `in >> a >> b;`."""
+    """Return whether a stream reads into the variable: `in >> a >> b;`."""
     if around.child_by_field_name("right") != node:
         return False
     top: Node | None = around
@@ -104,7 +104,7 @@ def _is_read_into(source: Source, node: "Node", around: "Node") -> bool:
 
 
 def _by_value(source: Source, node: "Node", given: "Node") -> bool:
-    """Return whether the call that the variable is an argument of cannot change it."""
+    """Return whether a call cannot change this argument."""
     call = given.parent
     if call is None or call.type != "call_expression":
         return not (call is not None and _is_reference(call))

@@ -1,4 +1,4 @@
-"""Evaluates expressions: C's operators, casts, and what a `NameLookup` knows of names and calls."""
+"""Evaluates C expressions: operators and casts here, names and calls through a `NameLookup`."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,22 +16,22 @@ _BEFORE = "auto _ = "
 
 
 class NameLookup(Protocol):
-    """What an expression's names mean where it stands. All of it raises Unknown."""
+    """The meaning of an expression's names at its place. Every method raises Unknown where it cannot tell."""
 
     def word(self, path: Sequence[str]) -> Value:
-        """Return the variable, constant or enumerator of this name, the last part of `path` being its own."""
+        """Return the value of a variable, constant or enumerator; the last part of `path` is its own name."""
 
     def field(self, path: Sequence[str]) -> Value:
-        """Return what `a.b.c` or `a->b->c` is, when `a` itself is not known."""
+        """Return the value of `a.b.c` or `a->b->c` where `a` itself is not known."""
 
     def call(self, path: Sequence[str], template: Sequence[str], given: Sequence[Value]) -> Value:
-        """Return what a call of this function returns; `template` are its template arguments as they stand there."""
+        """Return the result of a call of the function `path`; `template` is the text of each template argument."""
 
 
 def evaluate(text: str, names: NameLookup) -> Value:
-    """Raise Unknown."""
+    """Evaluate the expression `text`. Raises Unknown where its value cannot be told."""
     if not text.strip():
-        raise Unknown("nothing stands there")
+        raise Unknown("there is no expression")
     root = _read(text)
     if root is None:
         raise Unknown(f"{one_line(text)} is not understood here")
@@ -39,14 +39,14 @@ def evaluate(text: str, names: NameLookup) -> Value:
 
 
 def arguments(text: str) -> list[str]:
-    """Return the expressions between the commas of `text`. Raises Unknown."""
+    """Split `text` at its commas into expressions. Raises Unknown where it is no such list."""
     if not text.strip():
         return []
     return items(f"{{{text}}}")
 
 
 def items(text: str) -> list[str]:
-    """Return the parts of a list in braces. Raises Unknown for anything else."""
+    """Split a list in braces into its parts. Raises Unknown for anything else."""
     root = _read(text)
     if root is None or root.type != "initializer_list":
         raise Unknown(f"{one_line(text)} is not in braces")
@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _read(text: str) -> "Node | None":
-    """Return the expression, or list in braces, that the whole text is; None for one with an error in it."""
+    """Parse an expression, or a list in braces, that is the whole text; None where it has an error."""
     root = parsed("cuda", f"{_BEFORE}{text};")
     if root.has_error or root.child_count != 1 or len(declared := root.children[0].named_children) != 2:
         return None
@@ -74,7 +74,7 @@ class _Worth:
 
     def of(self, node: "Node | None") -> Value:
         if node is None:
-            raise Unknown("nothing stands there")
+            raise Unknown("there is no expression")
         text = self._spelled(node)
         match node.type:
             case "number_literal":
@@ -135,7 +135,7 @@ class _Worth:
 
     def _cast(self, type: str, value: "Node | None") -> Value:
         if not values.plain(type):
-            raise Unknown(f"what a cast to {type} makes is not known here")
+            raise Unknown(f"the result of a cast to {type} is not known here")
         return values.converted(type, self.of(value))
 
     def _call(self, node: "Node") -> Value:
@@ -152,7 +152,7 @@ class _Worth:
         path, template = self._called(function)
         if path[-1] in _CASTS and len(template) == 1 and len(named) == 1:
             if values.kind_of(template[0]) not in (*values.SIZES, "dim3"):
-                raise Unknown(f"what a cast to {template[0]} makes is not known here")
+                raise Unknown(f"the result of a cast to {template[0]} is not known here")
             return values.converted(template[0], self.of(named[0]))
         return self._names.call(path, template, [self.of(each) for each in named])
 
@@ -190,7 +190,7 @@ class _Worth:
         return values.SIZES[kind]
 
     def _place(self, node: "Node | None") -> tuple[list[str], Value | Unknown]:
-        """Return the path to a variable or a part of one, and what is there."""
+        """Return the path to a variable or to a part of one, and its value, or why that is unknown."""
         if node is not None and node.type in ("identifier", "qualified_identifier"):
             path = self._called(node)[0]
             try:

@@ -1,6 +1,6 @@
 """Finds the functions of a C, C++ or CUDA text: position, parameters, and whether the body is empty.
 
-No preprocessor: all branches of an #if are seen, macros are not, and what cannot be made out is left out.
+No preprocessor runs: all branches of an #if are read, macros are not, and what cannot be parsed is left out.
 """
 
 import re
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)(?:[^\n\\]|\\[\s\S])*+", re.MULTILINE)
 MOST = 16
-"""Readings of a text, and so branches of one #if that are seen."""
+"""The most readings of a text, and so the most branches of one #if that are read."""
 MOST_CHARACTERS = 1 << 20
-"""In all readings but the first, so that a reply of many branches takes no time without end."""
+"""The most characters in all readings but the first, so that a reply with many branches takes bounded time."""
 
 
 @dataclass(slots=True)
 class _Branch:
-    """One branch of the #if number `chain`; `unseen` where a reading with it, or with one in it, is still to come."""
+    """One branch of the #if number `chain`; `unseen` while no reading has included it."""
 
     parent: int
     chain: int
@@ -36,7 +36,7 @@ class _Branch:
 
 
 def readings(text: str) -> Iterator[str]:
-    """The text with each branch of its #ifs in one reading at least. All are as long, and have the same lines."""
+    """Yield up to MOST readings of the text, so that each branch of its #ifs is in one; offsets and lines stay."""
     directives = [(found.start(), found.end(), found[1]) for found in _DIRECTIVE.finditer(text)]
     branches, owners = _branches([word for _, _, word in directives])
     for _ in range(min(MOST, 1 + MOST_CHARACTERS // max(len(text), 1))):
@@ -52,7 +52,7 @@ def readings(text: str) -> Iterator[str]:
 
 
 def _branches(words: list[str]) -> tuple[list[_Branch], list[int]]:
-    """Return all branches, each behind the one around it, and in which of them stands what follows each directive."""
+    """Return all branches, each after the one around it, and the branch of the text after each directive."""
     branches = [_Branch(0, 0)]
     owners, open_ = [], [0]
     for word in words:
@@ -70,7 +70,7 @@ def _branches(words: list[str]) -> tuple[list[_Branch], list[int]]:
 
 
 def _choose(branches: list[_Branch]) -> None:
-    """Of each #if the first branch with something unseen in it, else its first."""
+    """Choose a branch of each #if: the first one with something unread in it, else the first."""
     for branch in branches:
         branch.needed = branch.unseen
     for branch in reversed(branches[1:]):
@@ -89,7 +89,7 @@ _DOES_NOTHING = re.compile(r"\{(?:\s|;|\(void\)\s*\w+\s*;|return\s*;)*+\}")
 _MACRO = re.compile(
     r"^[ \t]*[A-Z][A-Z0-9_]{2,}[ \t]*\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\)[ \t]*$", re.MULTILINE
 )
-"""A macro that has its line for itself, and no semicolon."""
+"""A macro call alone on its line, without a semicolon."""
 _CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
 _HEADS = ("function_definition", "declaration", "field_declaration", "template_instantiation")
 _AROUND = (
@@ -100,11 +100,11 @@ _AROUND = (
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`scope` are the namespaces and classes around it; an unnamed one is an empty word.
+    """A function. `scope` are the namespaces and classes around it; an unnamed one is an empty string.
 
-    `template` are the parameters of its template, None without one; `before` is what stands before the name; `instance`
-    is the whole of an explicit instantiation. Where what is around it is `broken` nobody knows the scope, and of a head
-    whose body never ends not even the type.
+    `template` are the parameters of its template, None without one; `before` is the text before the name; `instance` is
+    the whole text of an explicit instantiation. Where the code around it is `broken`, its scope is not reliable; where
+    its body never ends, its type is None.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What is around a node."""
+    """The code around a node."""
 
     scope: tuple[str, ...] = ()
     member: bool = False
@@ -140,7 +140,10 @@ class _Place:
 
 @lru_cache(maxsize=32)
 def functions(path: str, text: str) -> tuple[Function, ...]:
-    """Return those defined, declared and explicitly instantiated, in their order. The gate asks several times for a text."""
+    """Find all functions that are defined, declared or explicitly instantiated, in the order of the text.
+
+    The result is cached, because the gate asks several times for the same text.
+    """
     found: dict[int, Function] = {}
     bare = _MACRO.sub(lambda alone: blank(alone[0]), code(path, text, literals=True))
     for reading in readings(bare):
@@ -177,7 +180,7 @@ def _found(text: str, root: "Node") -> "Iterator[tuple[int, Function]]":
 
 
 def _swallowed(node: "Node") -> "Iterator[Node]":
-    """Return functions that seem to stand in the body of another, because that never ends."""
+    """Yield functions that seem to be inside the body of another one, because that body never ends."""
     if node.type == "function_definition" and node.has_error:
         into = ("function_definition", *_CLASSES)
         found = walk(node, lambda each: each == node or each.type not in into)
@@ -185,13 +188,13 @@ def _swallowed(node: "Node") -> "Iterator[Node]":
 
 
 def _names(text: str, node: "Node") -> tuple[str, ...]:
-    """Return the names of a namespace, or of a class; an empty one where there is none."""
+    """Return the names of a namespace, or the name of a class; one empty name where there is none."""
     name = node.child_by_field_name("name")
     return tuple(part.strip() for part in _text(text, name).split("::")) if name is not None else ("",)
 
 
 def _heads(text: str, node: "Node", here: _Place) -> "Iterator[tuple[int, Function]]":
-    """Return the functions that a definition or a declaration has, or the one whose body never ends."""
+    """Yield the functions of a definition or a declaration, or the one whose body never ends."""
     loose = node.type == "function_declarator"
     for declarator in [node] if loose else node.children_by_field_name("declarator"):
         head = function_part(declarator)

@@ -30,7 +30,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """One value of `__launch_bounds__`: as it stands there, and the number where it is known."""
+    """One value of `__launch_bounds__`: its text, and the number where that is known, else `why` it is not."""
 
     text: str
     value: int | None
@@ -48,7 +48,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A `__global__` function. `namespaces` has an empty name for one that has none."""
+    """A `__global__` function. A namespace without a name is an empty string in `namespaces`."""
 
     name: str
     place: str
@@ -71,13 +71,16 @@ class Kernel:
 
 
 def kernels(source: Source) -> tuple[Kernel, ...]:
-    """Return every kernel that the source defines, in its order."""
+    """Find every kernel that the source defines, in its order."""
     functions = (scope for scope in source.top.everything() if scope.kind == "function")
     return tuple(_kernel(source, scope) for scope in functions if "__global__" in _head(source, scope))
 
 
 def dependencies(source: Source, kernel: Kernel) -> tuple[Dependency, ...]:
-    """Return what the source declares and the kernel uses, directly or not, by kind and name; of macros all that are used."""
+    """Find what the source declares and the kernel uses, directly or not, sorted by kind and name.
+
+    Of macros, all that the source uses are included.
+    """
     found: set[Dependency] = set()
     seen = {kernel.scope.start}
     waiting = [_words(_whole(source, kernel.scope))]
@@ -93,7 +96,7 @@ def dependencies(source: Source, kernel: Kernel) -> tuple[Dependency, ...]:
 
 
 def _declared(source: Source, name: str) -> Iterator[tuple[int, Dependency, set[str]]]:
-    """What `name` may be outside all functions: its place, what it is, and the words in it."""
+    """Yield each declaration of `name` outside functions: its offset, what it is, and the words in it."""
     for scope in source.top.everything():
         if scope.kind in ("struct", "enum", "function") and scope.name == name and _outside(scope):
             place = source.place(_body(scope))
@@ -121,7 +124,7 @@ def _body(scope: Scope) -> int:
 
 
 def _around(scope: Scope) -> "Iterator[Node]":
-    """Return the node of a function, and the template and linkage around it."""
+    """Yield the node of a function, then the nodes around it, such as its template and linkage."""
     node: Node | None = scope.node
     while node is not None:
         yield node
@@ -129,7 +132,7 @@ def _around(scope: Scope) -> "Iterator[Node]":
 
 
 def _whole(source: Source, scope: Scope) -> str:
-    """Return its text, with that of its template."""
+    """Return the text of a function or type, with the head of its template."""
     above = scope.node.parent
     return source.spelled(above if above is not None and above.type == "template_declaration" else scope.node)
 
@@ -163,7 +166,7 @@ def _kernel(source: Source, scope: Scope) -> Kernel:
 
 
 def _parameters(source: Source, given: "Node | None") -> Iterator[Parameter]:
-    """What is declared there, without what it is by default."""
+    """Yield the declared parameters, without their default values."""
     for each in given.named_children if given is not None else ():
         if each.type.endswith("parameter_declaration"):
             name = parameter_name(each)

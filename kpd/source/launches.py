@@ -24,7 +24,7 @@ _BY_CONFIG = ("cudaLaunchKernelEx", "cudaLaunchKernelExC")
 _NAME = re.compile(r"(?:::\s*)?(?:\w+\s*::\s*)*(?:template\s+)?([A-Za-z_]\w*)\s*(?:<(.*)>)?")
 _NOT_UNDERSTOOD = "what is launched is not understood here"
 Callee = tuple[str, tuple[str, ...], str]
-"""The kernel, its template arguments, and why it is not known."""
+"""The kernel's name, its template arguments, and why the kernel is not known (empty if it is)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Extent:
 class Launch:
     """A place where `kernel` is launched; `why` says why the kernel is not known, and is empty when it is.
 
-    All else is as people wrote it, on one line.
+    The other texts are as in the source, on one line.
     """
 
     kernel: str
@@ -59,7 +59,7 @@ class Launch:
 
 
 def launches(source: Source) -> tuple[Launch, ...]:
-    """Return every launch of the source, in its order."""
+    """Find every launch in the source, in its order."""
     found = []
     for node in source.nodes:
         if node.type == "kernel_call_syntax":
@@ -79,13 +79,16 @@ def launches(source: Source) -> tuple[Launch, ...]:
 def resolve(
     source: Source, launch: Launch, known: Mapping[str, int | float], record: StructValue | None = None
 ) -> tuple[Extent, Extent]:
-    """Grid and block of a launch whose scalars are `known`, or whose case is `record`. Nothing is guessed."""
+    """Compute grid and block of a launch whose scalars are `known`, or whose case is `record`.
+
+    Nothing is guessed: an Extent without a size says why.
+    """
     names = SourceNames(source, launch.at, known, record)
     return _extent(names, launch.grid, MOST_GRID, "grid"), _extent(names, launch.block, MOST_BLOCK, "block")
 
 
 def fits(size: Dim3, block: bool) -> bool:
-    """Return whether CUDA launches a grid, or a block, of this size."""
+    """Return whether CUDA accepts a grid, or a block, of this size."""
     most = MOST_BLOCK if block else MOST_GRID
     few = not block or size.x * size.y * size.z <= MOST_THREADS
     return few and all(1 <= one <= limit for one, limit in zip(size, most, strict=True))
@@ -97,7 +100,7 @@ def _launches(macro: Macro | None) -> bool:
 
 def _extent(names: SourceNames, text: str, most: tuple[int, int, int], what: str) -> Extent:
     if not text:
-        return Extent(None, f"no {what} stands there")
+        return Extent(None, f"there is no {what}")
     try:
         size = values.dim3([names.value(text)])
     except Unknown as err:
@@ -114,7 +117,7 @@ def _launch(source: Source, at: int, callee: Callee, *config: str, arguments: Se
 
 
 def _chevrons(source: Source, node: "Node") -> Launch:
-    call, function = node.parent, node.prev_sibling  # of two names, as after a macro without a semicolon, the second
+    call, function = node.parent, node.prev_sibling  # after a macro without a semicolon, the second of two names
     odd = node.has_error or source.text[node.start_byte - 1] == "<"
     if odd or call is None or call.type != "call_expression" or function is None:
         return _launch(source, node.start_byte, ("", (), _NOT_UNDERSTOOD))
@@ -142,13 +145,13 @@ def _given(source: Source, call: "Node") -> list[str]:
 
 
 def _name(text: str) -> tuple[str, str | None]:
-    """Return the last part of a name and the text of its template arguments; empty for what is no name."""
+    """Split a name into its last part and the text of its template arguments; the part is empty where it is no name."""
     found = _NAME.fullmatch(text)
     return (found[1], found[2]) if found else ("", None)
 
 
 def _uncast(text: str) -> str:
-    """Return what an argument names, past casts to a pointer."""
+    """Return the name in an argument, without casts to a pointer."""
     while found := re.match(
         r"\((?:[^()]|\([^()]*\))*\)\s*(?=[\w(&*:])|[&*]\s*|(?:reinterpret|static)_cast\s*<.*?>\s*", text
     ):
@@ -157,7 +160,7 @@ def _uncast(text: str) -> str:
 
 
 def _named(source: Source, text: str, at: int) -> Callee:
-    """Return the kernel that a name stands for, through variables that hold it."""
+    """Find the kernel that a name stands for, also through variables that hold it."""
     name, given = _name(text)
     if not name:
         return "", (), "what is launched is computed"
@@ -177,7 +180,7 @@ def _named(source: Source, text: str, at: int) -> Callee:
 
 
 def _template(text: str | None) -> tuple[str, ...]:
-    """Return the template arguments of which the text is."""
+    """Split the text of template arguments."""
     if not text:
         return ()
     whole = f"auto _ = f<{text}>();"

@@ -1,4 +1,4 @@
-"""Expands directives and macros to the tokens that a compiler would see, as far as the source alone decides."""
+"""Expands directives and macros into the tokens that a compiler would see, as far as the source alone decides."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -15,16 +15,16 @@ KNOWN = frozenset(("__CUDACC__", "__NVCC__", "__cplusplus"))
 """Macros that nvcc itself defines."""
 
 Include = Callable[[str, str], tuple[str, str] | None]
-"""From an included name and the file it stands in to (file, text), or None for a header that is not the project's."""
+"""Maps an included name and the file that includes it to (file, text), or None for a header outside the project."""
 
 
 class UnreadableDirective(Exception):
-    """The source is larger than any source, or nested beyond all measure."""
+    """A source that is too large, or nested too deeply, to be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """`params` is None for a macro without parentheses. `why` says why it cannot be expanded; empty when it can."""
+    """A macro. `params` is None without parentheses. `why` says why it cannot be expanded; empty when it can."""
 
     name: str
     params: tuple[str, ...] | None
@@ -36,10 +36,10 @@ class Macro:
 
 @dataclass(slots=True)
 class Preprocessed:
-    """The tokens after macros; `macros` as they stand at the end, `used` those that were expanded.
+    """The tokens after expansion; `macros` as defined at the end, `used` those that were expanded.
 
-    `opaque` are those that were used and could not be expanded, with the reason. `parents` are the conditional parts,
-    each with the one around it.
+    `opaque` maps macros that were used and could not be expanded to the reason. `parents` maps each conditional part to
+    the one around it.
     """
 
     tokens: list[Token] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Preprocessed:
     parents: dict[int, int] = field(default_factory=dict)
 
     def certain(self, branch: int, within: int) -> bool:
-        """Return whether what stands in one conditional part is there whenever the other is."""
+        """Return whether the conditional part `branch` is there whenever the part `within` is."""
         while within and within != branch:
             within = self.parents[within]
         return branch == within
@@ -58,9 +58,9 @@ class Preprocessed:
 def read(
     text: str, file: str = "", include: Include | None = None, before: tuple[str, str] | None = None
 ) -> Preprocessed:
-    """Return the file's text after that of the file `before` it, as (name, text). Raises UnreadableDirective.
+    """Read a file after the file `before` it, given as (name, text). Raises UnreadableDirective.
 
-    Of a condition that only a build can answer, every branch is read.
+    Where only a build can decide a condition, every branch is read.
     """
     reader = _Reader(include or (lambda name, of: None))
     if before is not None:
@@ -70,20 +70,20 @@ def read(
 
 
 class _NoNames:
-    """What is no macro is not known to a directive."""
+    """A lookup for directives, where only macros have a meaning: every other name is unknown."""
 
     def word(self, path: Sequence[str]) -> Value:
-        raise Unknown(f"{path[-1]} is no macro")
+        raise Unknown(f"{path[-1]} is not a macro")
 
     field = word
 
     def call(self, path: Sequence[str], template: Sequence[str], given: Sequence[Value]) -> Value:
-        raise Unknown(f"{path[-1]} is no macro")
+        raise Unknown(f"{path[-1]} is not a macro")
 
 
 @dataclass(slots=True)
 class _Branch:
-    """One #if: whether it is read now, whether a build decides that, and whether a branch of it was surely taken."""
+    """One #if: whether it is read now, whether only a build decides that, and whether a branch was certainly taken."""
 
     reads: bool
     unsure: bool
@@ -119,11 +119,11 @@ class _Reader:
 
     @property
     def _branch(self) -> int:
-        """The innermost part of which a build decides whether it is there."""
+        """The innermost conditional part that only a build decides, 0 outside all of them."""
         return next((branch.number for branch in reversed(self._branches) if branch.unsure), 0)
 
     def _number(self, branch: _Branch) -> None:
-        """A part of its own, inside those around it."""
+        """Give the branch a number of its own, inside the parts around it."""
         branch.number, around = len(self.out.parents) + 1, self._branch
         self.out.parents[branch.number] = around
 
@@ -174,13 +174,13 @@ class _Reader:
             sure = self._worth(rest)
             return _Branch(True, True, False) if sure is None else _Branch(sure, False, sure)
         known = text in KNOWN or (text in self.out.macros and not self.out.macros[text].why)
-        if known or word == "ifndef":  # what nobody has defined so far is the build's to define: not the usual case
+        if known or word == "ifndef":  # an undefined name is rarely one that the build defines
             reads = known == (word == "ifdef")
             return _Branch(reads, False, reads)
         return _Branch(True, True, False)
 
     def _worth(self, condition: Sequence[Token]) -> bool | None:
-        """Return whether a condition of constants and known macros holds; None for one that only a build can answer."""
+        """Evaluate a condition of constants and known macros; None where only a build can decide it."""
         try:
             return bool(numeric(evaluate(spelled(self._expand(condition, frozenset(), 0)), _NoNames())))
         except (Unknown, RecursionError):
@@ -260,7 +260,7 @@ class _Reader:
 
 
 def _given(params: Sequence[str], given: list[list[Token]]) -> list[list[Token]]:
-    """Return the arguments, those from `...` on as one, with their commas."""
+    """Join the arguments from `...` on into one, with their commas."""
     if not given and len(params) == 1:
         return [[]]
     if not params or params[-1] != REST or len(given) < len(params) - 1:

@@ -1,7 +1,4 @@
-"""Finds what a task's other files import from an editable Python module, and what a candidate lacks.
-
-A module with an error in it is left to the task's own commands: they may run another Python than any grammar knows.
-"""
+"""Finds what a task's other files import from an editable Python module, and what a candidate no longer offers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +16,7 @@ _TARGETS = {
     "assignment": "left", "augmented_assignment": "left", "for_statement": "left", "for_in_clause": "left",
     "named_expression": "name", "as_pattern": "alias", "type_alias_statement": "left",
 }  # fmt: skip
-"""Where a statement has the names that it binds."""
+"""The field of a statement that holds the names it binds."""
 _WORDS = ("string", "concatenated_string", "ellipsis", "integer", "float", "true", "false", "none")
 
 
@@ -40,7 +37,10 @@ class _Module:
 
 @dataclass(slots=True)
 class _Arguments:
-    """Names in order, each with whether it has a default; the words after a star, and whether any more are taken."""
+    """The parameters of a function, each a name and whether it has a default.
+
+    `rest` is the name after `*`, `more` the name after `**`; both are empty without one.
+    """
 
     positional: list[tuple[str, bool]] = field(default_factory=list)
     keywords: list[tuple[str, bool]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class _Arguments:
 
 
 def broken(incumbent: Texts, candidate: Texts, protected: Texts) -> Iterator[str]:
-    """What the candidate no longer offers as the incumbent did, a sentence each."""
+    """Yield a sentence for each import of a protected file that the candidate breaks."""
     for path, text in incumbent.items():
         before, after = _read(path, text), _read(path, candidate.get(path, ""))
         if before is None or after is None:
@@ -70,7 +70,7 @@ def broken(incumbent: Texts, candidate: Texts, protected: Texts) -> Iterator[str
 
 
 def emptied(incumbent: Texts, candidate: Texts) -> Iterator[str]:
-    """Functions whose body was not empty, and is now."""
+    """Yield a sentence for each function whose body was not empty and now is."""
     for path, text in candidate.items():
         before, after = _read(path, incumbent.get(path, "")), _read(path, text)
         if before is None or after is None:
@@ -90,7 +90,7 @@ def _read(path: str, text: str) -> _Module | None:
 
 
 def _taken(path: str, protected: Texts) -> Iterator[tuple[str, str]]:
-    """Each name that a protected file takes from the module `path`, and which file that is."""
+    """Yield each name that a protected file imports from the module `path`, and that file."""
     module = PurePosixPath(path).with_suffix("")
     names = {".".join(module.parts[at:]) for at in range(len(module.parts))}
     for where, text in protected.items():
@@ -111,14 +111,14 @@ def _taken(path: str, protected: Texts) -> Iterator[tuple[str, str]]:
 
 
 def _imported(read: _Module, statement: "Node") -> Iterator[tuple[str, str]]:
-    """Each name that is imported, and what it is called from then on."""
+    """Yield each imported name, and the name that it has from then on."""
     for each in statement.children_by_field_name("name"):
         aliased = each.type == "aliased_import"
         yield (read.name(each), read.of(each.child_by_field_name("alias"))) if aliased else (read.of(each),) * 2
 
 
 def _imports(read: _Module, node: "Node") -> str | None:
-    """Return the module that `import_module("…")` names."""
+    """Return the module that `import_module("…")` names; None for any other call."""
     function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if function is None or given is None or not given.named_children:
         return None
@@ -127,7 +127,7 @@ def _imports(read: _Module, node: "Node") -> str | None:
 
 
 def _bound(read: _Module) -> dict[str, "Node"]:
-    """Return the names that the module has once it is imported, as far as can be seen, each with what binds it last."""
+    """Return the names that an import of the module defines, as far as can be seen, each with its last binding."""
     found: dict[str, Node] = {}
     for node in walk(read.root, lambda node: node.type not in (_FUNCTION, _CLASS)):
         if node.type in (_FUNCTION, _CLASS):
@@ -159,7 +159,7 @@ def _arguments(read: _Module, function: "Node") -> _Arguments:
 
 
 def _takes_the_same(old: _Arguments, new: _Arguments) -> bool:
-    """Return whether every call that suits `old` suits `new`: further arguments need a default."""
+    """Return whether every call that fits `old` fits `new`, too: further parameters need a default."""
     for at, (name, optional) in enumerate(old.positional):
         if at >= len(new.positional):
             return bool(new.rest and new.more)
@@ -173,7 +173,7 @@ def _takes_the_same(old: _Arguments, new: _Arguments) -> bool:
 
 
 def _head(name: str, given: _Arguments) -> str:
-    """Return names alone: an annotation or a default of a candidate may be anything."""
+    """Format a signature by its names alone: annotations and defaults of a candidate can be anything."""
     words = [f"{each}=…" if optional else each for each, optional in given.positional]
     words += [f"*{given.rest}"] if given.rest else []
     words += [f"{each}=…" for each, _ in given.keywords]
@@ -182,7 +182,7 @@ def _head(name: str, given: _Arguments) -> str:
 
 
 def _empty(read: _Module, function: "Node") -> bool:
-    """Return whether it holds but words, `pass`, `...`, or an error that says that there is nothing."""
+    """Return whether the body is empty: only literals, `pass`, `...`, or a NotImplementedError."""
     body = function.child_by_field_name("body")
     nodes = body.named_children if body is not None else []
     for node in nodes:

@@ -26,9 +26,10 @@ class _Steps:
 
 @dataclass(frozen=True, slots=True)
 class SourceNames:
-    """Names as they are at the offset `at` of `source`, in a launch whose scalars are `known`.
+    """The names at the offset `at` of `source`, in a launch whose scalars are `known`.
 
-    `frame` holds what the parameters of functions under way are, `record` the value of every `const kpd_case *`.
+    `frame` holds the values of the parameters of functions that are being evaluated, `record` the value of every
+    `const kpd_case *`.
     """
 
     source: Source
@@ -39,7 +40,7 @@ class SourceNames:
     steps: _Steps = field(default_factory=_Steps)
 
     def value(self, text: str) -> Value:
-        """Return what the expression is worth there. Raises Unknown."""
+        """Evaluate an expression at this place. Raises Unknown."""
         try:
             return evaluate(text, self)
         except RecursionError:
@@ -100,7 +101,7 @@ class SourceNames:
         return frame
 
     def _returns(self, function: Scope) -> str:
-        """Return the type that the function returns, where its head says which."""
+        """Return the type that the function's head declares it to return."""
         return self.source.spelled(function.node.child_by_field_name("type"))
 
     def _bound(self, binding: Binding) -> Value:
@@ -111,7 +112,7 @@ class SourceNames:
         if binding.kind == "parameter":
             return self._parameter(binding)
         if binding.kind in ("function", "type"):
-            raise Unknown(f"{binding.name} is no value")
+            raise Unknown(f"{binding.name} is not a value")
         try:
             return self._variable(binding)
         except Unknown:
@@ -153,7 +154,7 @@ class SourceNames:
         return value
 
     def _refuse_errors(self, binding: Binding) -> None:
-        """Raise Unknown where something that cannot be read stands between a variable and here."""
+        """Raise Unknown where code between a variable and this place cannot be parsed: it may change the variable."""
         if self.source.owners[binding.at].kind in ("file", "namespace", "struct"):
             return
         for node in self.source.errors:
@@ -176,7 +177,7 @@ class SourceNames:
         return values.converted(binding.type, here.value(binding.value[1:-1] if listed else binding.value))
 
     def _refuse_reference(self, binding: Binding, name: str) -> None:
-        """Raise Unknown for another name of a variable that may change under it."""
+        """Raise Unknown for a reference to a variable that may change."""
         if any(one.kind == "variable" and not one.constant for one in self.source.find(name, binding.at)):
             raise Unknown(f"{binding.name} is another name for {name}, which may change")
 
@@ -184,7 +185,7 @@ class SourceNames:
         return ", ".join(self.source.place(node.start_byte) for node in changes[:4])
 
     def _straight(self, changes: "Sequence[Node]", name: str) -> Value:
-        """Return what the one assignment sets that all pass before they come here. Raises Unknown for any other case."""
+        """Evaluate the one assignment that always runs before this place. Raises Unknown for any other case."""
         places = self._places(changes)
         if len(changes) > 1:
             raise Unknown(f"{name} is set more than once, at {places}")
@@ -210,7 +211,7 @@ class SourceNames:
         return changes(self.source, binding, self.at, self._step)
 
     def _instantiated(self, binding: Binding) -> Value:
-        """Return a template's parameter, where all uses of the template in this source give the same value."""
+        """Return a template parameter's value, where all uses in this source give the same one. Raises Unknown."""
         owner = self.source.owners[binding.at]
         if binding.type.startswith(("typename", "class")):
             raise Unknown(f"{binding.name} is a template parameter")
@@ -235,7 +236,7 @@ class SourceNames:
         return found.pop()
 
     def _template(self, name: "Node") -> list[str] | None:
-        """Return the template arguments of a use of the function; none where it is called without; None for no use."""
+        """Return the template arguments of a use of the function, [] for a call without any, None for no use."""
         around = name.parent
         if around is not None and around.type == "template_function":
             given = around.child_by_field_name("arguments")

@@ -24,7 +24,7 @@ _TEMPLATE = ("type_parameter_declaration", "optional_type_parameter_declaration"
 
 
 def scan(text: str, root: "Node") -> Scope:
-    """Return the file's scope, with all that is in it."""
+    """Build the file's scope, with all scopes and declarations in it."""
     return _Scanner(text).scan(root)
 
 
@@ -32,7 +32,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lambdas: dict[int, Binding] = {}
-        """The variables that hold functions without a name, by where these begin."""
+        """The variables that hold lambdas, by the offsets of the lambdas."""
 
     def scan(self, root: "Node") -> Scope:
         top = Scope("file", "", None, root, 0, len(self._text))
@@ -58,7 +58,7 @@ class _Scanner:
         return inner
 
     def _opened(self, node: "Node", scope: Scope) -> Scope | None:
-        """Return the scope that the node is, with the names that its head gives."""
+        """Open the scope that the node is, with the names in its head; None where it is no scope."""
         kind = _KINDS.get(node.type)
         body = node.child_by_field_name("body")
         if kind is None or (kind in ("struct", "enum") and body is None):
@@ -110,7 +110,7 @@ class _Scanner:
                 scope.bind(Binding(self._spelled(name), "parameter", type, name.start_byte, constant=constant))
 
     def _parameter(self, node: "Node") -> "tuple[str, Node] | None":
-        """Type and name of a parameter; None for one without a name."""
+        """Return type and name of a parameter; None for one without a name."""
         name = parameter_name(node)
         return (parameter_type(self._text, node, name), name) if name is not None else None
 
@@ -130,7 +130,7 @@ class _Scanner:
             before = f"{found.name} + 1"
 
     def _declared(self, node: "Node", scope: Scope) -> None:
-        """Bind what the node itself declares."""
+        """Bind the names that the node itself declares."""
         match node.type:
             case "declaration" | "field_declaration" | "for_range_loop":
                 self._variables(node, scope)
@@ -204,7 +204,7 @@ class _Scanner:
 
 
 def parameter_name(node: "Node") -> "Node | None":
-    """Return the node of the name that a parameter, also a template's, gives."""
+    """Return the node of a parameter's name, also of a template's parameter; None where it has no name."""
     if "type_parameter" in node.type:
         return node.child_by_field_name("name") or (node.named_children[0] if node.named_children else None)
     declarator = node.child_by_field_name("declarator")
@@ -216,7 +216,7 @@ def parameter_name(node: "Node") -> "Node | None":
 
 
 def parameter_type(text: str, node: "Node", name: "Node | None") -> str:
-    """Return what the parameter is declared as, without its name and what it is by default."""
+    """Return the declared type of a parameter, without its name and default."""
     default = node.child_by_field_name("default_value") or node.child_by_field_name("default_type")
     end = default.start_byte if default is not None else node.end_byte
     cut = (name.start_byte, name.end_byte) if name is not None else (end, end)

@@ -14,9 +14,9 @@ LOOPS = ("for_statement", "for_range_loop", "while_statement", "do_statement")
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A name, at the offset `at`, and what is said of it. `value` is the text that it begins as.
+    """A name declared at the offset `at`. `value` is the text of its initial value.
 
-    `style` is how that stands there: after `=`, in `(` or `{`, or not at all.
+    `style` says how that is given: after `=`, in `(` or `{`, or not at all.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Binding:
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A region of the source, and the node that it is."""
+    """A region of the source, and its node."""
 
     kind: ScopeKind
     name: str

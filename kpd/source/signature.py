@@ -25,7 +25,7 @@ _GLOBAL = "__global__"
 
 
 class FunctionType(NamedTuple):
-    """A function's type, in a form in which equal ones are equal. `template` has only what every call must give."""
+    """A function's type, normalised so that equal types compare equal. `template` omits parameters with a default."""
 
     returns: str
     parameters: tuple[str, ...]
@@ -33,9 +33,9 @@ class FunctionType(NamedTuple):
 
 
 def type_of(text: str, before: str, parameters: "Node", template: "Node | None") -> FunctionType:
-    """Return names, defaults, `restrict`, attributes and macros in capitals make no difference; `__global__` does.
+    """Build the type of a function; `before` is the text before its name.
 
-    `before` is what stands before the function's name.
+    Names, defaults, `restrict`, attributes and macros in capitals make no difference; `__global__` does.
     """
     returns = " ".join(_based([word for word in _words(_without_groups(before)) if not _is_macro(word)]))
     taken = tuple(
@@ -51,14 +51,14 @@ def type_of(text: str, before: str, parameters: "Node", template: "Node | None")
 
 
 def template_type(text: str, template: "Node") -> Iterator[str]:
-    """The kinds of the parameters without a default: `int`, `typename`."""
+    """Yield the kinds of a template's parameters that have no default: `int`, `typename`."""
     for each in template.named_children:
         if each.type in _NO_DEFAULT:
             yield _NO_DEFAULT[each.type] or _parameter(text, each)
 
 
 def _parameter(text: str, node: "Node") -> str:
-    """Return a parameter's type, without its name, its default, and the const that is only the parameter's own."""
+    """Return a parameter's type, without its name, its default, and a const of the parameter itself."""
     default = node.child_by_field_name("default_value")
     end = default.start_byte if default is not None else node.end_byte
     words = []
@@ -78,7 +78,7 @@ def _parameter(text: str, node: "Node") -> str:
 
 
 def _declares(node: "Node") -> bool:
-    """Return whether the identifier is the name that a declaration gives."""
+    """Return whether the identifier is the name that a declaration introduces."""
     around = node.parent
     if around is None or around.child_by_field_name("size") == node:
         return False
@@ -99,7 +99,7 @@ def _is_macro(word: str) -> bool:
 
 
 def _without_groups(text: str) -> str:
-    """Without attributes and the like, whose parentheses do not nest deeper than this."""
+    """Remove attributes and the like, with parentheses up to four deep."""
     text = re.sub(r"\[\[[^\[\]]*\]\]", " ", text)
     for _ in range(4):
         text = re.sub(r"(?:\b\w+\s*)?\([^()]*\)", " ", text)
@@ -111,7 +111,7 @@ def _depth(words: list[str]) -> int:
 
 
 def _based(words: list[str]) -> list[str]:
-    """With the words before the first star in one order: `unsigned long int const` is `const unsigned long`."""
+    """Sort the words before the first star, so that `unsigned long int const` becomes `const unsigned long`."""
     at = next((at for at, word in enumerate(words) if word in "*&" and _depth(words[:at]) == 0), len(words))
     base, rest = words[:at], words[at:]
     if not all(word.isidentifier() for word in base):

@@ -19,10 +19,10 @@ _NOWHERE = Token("mark", "", 0, 1)
 
 @dataclass(slots=True)
 class Source:
-    """A source that was read: all offsets are those of its `text` after macros, where `starts` has each token's.
+    """A source that was read. All offsets are in its `text` after macros; `starts` has each token's.
 
-    `words` are the nodes of each name, `errors` those that no grammar can place; `seen` are the names in a namespace:
-    of all its parts, and of namespaces without a name in them.
+    `words` maps each name to its nodes; `errors` are the nodes that cannot be parsed. `seen` are the names in a
+    namespace: those of all its parts, and of unnamed namespaces in it.
     """
 
     read: Preprocessed
@@ -39,7 +39,7 @@ class Source:
     def of(
         cls, text: str, file: str = "", include: Include | None = None, before: tuple[str, str] | None = None
     ) -> "Source":
-        """As `macros.read` reads it. Raises Unreadable."""
+        """Read a source as `macros.read` does, and parse it. Raises UnreadableDirective."""
         found = read(text, file, include, before)
         laid, starts = laid_out(found.tokens)
         root = parsed("cuda", laid)
@@ -64,7 +64,7 @@ class Source:
                     seen.setdefault(name, []).extend(group)
 
     def token(self, at: int) -> Token:
-        """Return the token that stands at an offset: it knows file and line."""
+        """Return the token at an offset; it knows its file and line."""
         index = bisect_right(self.starts, at) - 1
         return self.read.tokens[index] if index >= 0 else _NOWHERE
 
@@ -85,7 +85,7 @@ class Source:
             scope = scope.inner[index - 1]
 
     def find(self, name: str, at: int) -> list[Binding]:
-        """Return what `name` may mean there: the bindings of the innermost scope that has any before it."""
+        """Return what `name` can mean at an offset: the bindings of the innermost scope that has any before it."""
         for scope in self.scope(at).outwards:
             reach = len(self.text) + 1 if scope.kind in ("struct", "enum") else at
             seen = self.seen.get(scope, scope.bindings)
@@ -94,11 +94,11 @@ class Source:
         return []
 
     def functions(self, name: str, at: int) -> list[Scope]:
-        """Return the functions of this name that are defined here and can be called there."""
+        """Return the functions of this name that are defined in this source and can be called at an offset."""
         return [binding.function for binding in self.find(name, at) if binding.function is not None]
 
     def qualified(self, path: Sequence[str]) -> list[Binding]:
-        """Return the bindings of a name in the namespaces or structs that its path names."""
+        """Return the bindings of a name in the namespaces or structs of its path."""
         wanted = [part for part in path[:-1] if part not in ("", "std")]
         found: list[Binding] = []
         for scope in self.top.everything():
@@ -111,10 +111,10 @@ class Source:
         return found
 
     def certain(self, at: int, here: int) -> bool:
-        """Return whether what stands at `at` is there in every build that has what stands at `here`."""
+        """Return whether the code at `at` is in every build that has the code at `here`."""
         return self.read.certain(self.token(at).branch, self.token(here).branch)
 
 
 def _only_calls(node: "Node") -> bool:
-    """Return whether nothing is wrong there but a missing semicolon, as after a macro that has its own."""
+    """Return whether only a semicolon is missing there, as after a macro that contains one."""
     return all(child.type in ("call_expression", "identifier") for child in node.children)

@@ -1,6 +1,6 @@
 """Splits source text into code, comments and literals, without a grammar.
 
-Lexing is all that it takes, and all that can be had of text that need not compile. Every character is looked at once.
+It only lexes, so it also works on text that does not compile. Every character is looked at once.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Literal
 Kind = Literal["code", "comment", "literal"]
 Language = Literal["c", "python", ""]
 C_SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".cu", ".cuh", ".cl", ".hip")
-# What is never closed lasts to the end of its line, or of the text, as a compiler would have it.
+# An unclosed comment or literal lasts to the end of its line, or of the text, as for a compiler.
 LEXEMES = re.compile(
     r"""
     (?P<end>\r?\n)
@@ -25,7 +25,7 @@ LEXEMES = re.compile(
     """,
     re.VERBOSE,
 )
-"""The lexemes of C, C++ and CUDA: any text is a row of them."""
+"""The lexemes of C, C++ and CUDA; any text is a sequence of them."""
 _PYTHON = re.compile(
     r"(?P<comment>\#[^\n]*)"
     r'|(?P<string>"""(?:[^"\\]|\\[\s\S]|"(?!""))*+(?:""")?' r"|'''(?:[^'\\]|\\[\s\S]|'(?!''))*+(?:''')?"
@@ -35,14 +35,14 @@ _KINDS: dict[str | None, Kind] = {"comment": "comment", "string": "literal"}
 
 
 def language(path: str) -> Language:
-    """Return what the file is written in, "c" for all that has C's lexemes; empty for what is never looked into."""
+    """Return the language of a file, "c" for all that has C's lexemes; empty for files that are never analysed."""
     if path.endswith(C_SUFFIXES):
         return "c"
     return "python" if path.endswith(".py") else ""
 
 
 def parts(path: str, text: str) -> Iterator[tuple[Kind, str]]:
-    """The text in order, all of it. A file in another language is one literal."""
+    """Yield the whole text in order, in parts. A file in another language is one literal."""
     here = language(path)
     if not here:
         yield "literal", text
@@ -57,14 +57,14 @@ def parts(path: str, text: str) -> Iterator[tuple[Kind, str]]:
 
 
 def code(path: str, text: str, literals: bool = False) -> str:
-    """Return the code where it stands, as long and in the same lines: blanks stand for comments, and for `literals` or not."""
+    """Return the text with blanks for comments, and for literals unless `literals`; offsets and lines stay the same."""
     return "".join(
         part if kind == "code" or (literals and kind == "literal") else blank(part) for kind, part in parts(path, text)
     )
 
 
 def blank(text: str) -> str:
-    """As many blanks, in as many lines."""
+    """Replace every character but line ends by a blank."""
     return re.sub(r"[^\n]", " ", text)
 
 
@@ -80,10 +80,10 @@ _UNSEEN = dict.fromkeys((0xAD, 0x061C, *range(0x200B, 0x2010), *range(0x202A, 0x
 
 
 def plain_code(path: str, text: str) -> str:
-    """Return `text` with ASCII punctuation in its code; comments and literals keep theirs, where it does no harm.
+    """Return `text` with ASCII punctuation in its code; comments and literals keep theirs.
 
-    Characters that cannot be seen, or that turn the direction of what can, go everywhere: with them a person reads
-    another text than is compiled.
+    Invisible characters, and those that change the direction of text, are removed everywhere: with them a person would
+    read another text than is compiled.
     """
     seen = text.translate(_UNSEEN)
     if seen.isascii():

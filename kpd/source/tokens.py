@@ -1,4 +1,4 @@
-"""Splits C into tokens with positions. Comments are left out, a directive is one token."""
+"""Splits C into tokens with positions. Comments are dropped; a directive is one token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 class Token:
     """A piece of `file`, from the offset `start` on; `line` counts from 1.
 
-    What a macro stands for keeps the offsets of its definition, and has the line of its use. `branch` is the number of
-    the conditional part that it stands in, where a build decides whether it is there; 0 outside of all.
+    A token from a macro keeps its offset in the macro's definition, and has the line of the macro's use. `branch` is
+    the number of the conditional part around it, where only a build decides whether that is there; 0 outside all.
     """
 
     kind: Kind
@@ -35,9 +35,9 @@ class Token:
 
 
 def tokenize(text: str, file: str = "", start: int = 0, line: int = 1, directives: bool = True) -> list[Token]:
-    """Return the tokens of `text` from `start` on, which stands on `line`."""
+    """Split `text` from the offset `start` on, which is on `line`, into tokens."""
     found: list[Token] = []
-    fresh = True  # nothing but blanks since the line began
+    fresh = True  # only blanks since the line began
     matches = LEXEMES.finditer(text, start)
     for match in matches:
         kind, begun, now = match.lastgroup, match.start(), line
@@ -59,7 +59,7 @@ def tokenize(text: str, file: str = "", start: int = 0, line: int = 1, directive
 
 
 def closing(tokens: Sequence[Token], at: int) -> int:
-    """Return the index of what closes the bracket at `at`; the number of tokens when nothing does."""
+    """Return the index of the token that closes the bracket at `at`; the number of tokens when none does."""
     waiting: list[str] = []
     for index in range(at, len(tokens)):
         text = tokens[index].text
@@ -76,7 +76,7 @@ def closing(tokens: Sequence[Token], at: int) -> int:
 
 
 def split(tokens: Sequence[Token]) -> list[list[Token]]:
-    """Return the parts between commas, none of them within brackets, as macros see them. No tokens, no parts."""
+    """Split tokens at commas outside brackets, as macros do. Without tokens there are no parts."""
     parts: list[list[Token]] = [[]]
     index = 0
     while index < len(tokens):
@@ -93,12 +93,12 @@ def split(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def spelled(tokens: Sequence[Token]) -> str:
-    """Return the tokens as people would write them on one line."""
+    """Format the tokens as text on one line."""
     return laid_out(tokens, " ")[0]
 
 
 def laid_out(tokens: Sequence[Token], newline: str = "\n") -> tuple[str, list[int]]:
-    """Return the tokens as text, in lines as they stand, and the offset of each in it."""
+    """Format the tokens as text, with line breaks between tokens of different lines, and return each token's offset."""
     out, starts, at = [], [], 0
     before: Token | None = None
     for token in tokens:

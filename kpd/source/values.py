@@ -1,4 +1,4 @@
-"""Computes with numbers as C does, and never guesses: an uncertain value is Unknown, with the reason."""
+"""Computes with numbers as C does, and never guesses: an uncertain value raises Unknown, with the reason."""
 
 import math
 import re
@@ -9,11 +9,11 @@ LARGEST = 2**63 - 1
 
 
 class Unknown(Exception):
-    """What an expression is worth cannot be told; the text says why."""
+    """A value that cannot be told; the text says why."""
 
 
 class Dim3(NamedTuple):
-    """A size of a grid or of a block."""
+    """The size of a grid or of a block."""
 
     x: int
     y: int = 1
@@ -24,7 +24,7 @@ class Dim3(NamedTuple):
 
 
 class Array(NamedTuple):
-    """Elements by their index."""
+    """An array, its elements by their index."""
 
     items: tuple["Value", ...]
 
@@ -62,7 +62,7 @@ _WORDS = frozenset(word for name in (*SIZES, "auto") for word in name.split()) |
 
 
 def number(text: str) -> int | float:
-    """Return a literal. Raises Unknown."""
+    """Parse a literal. Raises Unknown for one that kpd does not follow."""
     plain = text.replace("'", "")
     if match := _INTEGER.fullmatch(plain):
         digits = match[1]
@@ -72,7 +72,7 @@ def number(text: str) -> int | float:
         return float(plain)
     if plain[-1:] in "fF" and _DOUBLE.fullmatch(plain[:-1]):
         raise Unknown(f"{text} is in single precision, whose rounding is not followed here")
-    raise Unknown(f"{text} is no number that is understood here")
+    raise Unknown(f"{text} is not a number that is understood here")
 
 
 def checked(value: int) -> int:
@@ -90,24 +90,24 @@ def numeric(value: Value) -> int | float:
 def integer(value: Value) -> int:
     found = numeric(value)
     if isinstance(found, float):
-        raise Unknown(f"{found} is no integer")
+        raise Unknown(f"{found} is not an integer")
     return int(found)
 
 
 def kind_of(type: str) -> str:
-    """Return the type without what makes no difference to a value."""
+    """Return the type without the words that make no difference to a value."""
     words = [word for word in re.findall(r"::|\w+|[^\w\s]", type) if word not in _NO_MEANING]
     return " ".join(words).removesuffix(" &").strip()
 
 
 def plain(type: str) -> bool:
-    """Return whether the text is made of words of types alone, so that a cast may name it."""
+    """Return whether the text consists only of words of types, so that a cast can name it."""
     words = re.findall(r"::|\w+|[^\w\s]", type)
     return bool(words) and all(word in _WORDS for word in words)
 
 
 def converted(type: str, value: Value) -> Value:
-    """Return what a variable of this type holds after it was given `value`. Raises Unknown where that is not plain."""
+    """Convert `value` to a type, as C does on assignment. Raises Unknown where the result is not certain."""
     kind = kind_of(type)
     if kind == "dim3":
         return dim3((value,)) if isinstance(value, int | float) else value
@@ -122,7 +122,7 @@ def converted(type: str, value: Value) -> Value:
     if kind not in _BITS:
         return value
     if isinstance(value, float) and not math.isfinite(value):
-        raise Unknown(f"{value} is no integer")
+        raise Unknown(f"{value} is not an integer")
     signed, bits = _BITS[kind]
     least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     whole = math.trunc(value)
@@ -132,7 +132,7 @@ def converted(type: str, value: Value) -> Value:
 
 
 def dim3(given: Sequence[Value]) -> Dim3:
-    """Raise Unknown."""
+    """Build the size of a grid or block from up to three values. Raises Unknown."""
     if len(given) == 1 and isinstance(given[0], Dim3):
         return given[0]
     if len(given) > 3:
@@ -155,7 +155,7 @@ def _left_over(a: int | float, b: int | float) -> int:
 
 
 def _less(a: int | float, b: int | float) -> int | float:
-    """Below zero C goes on from the largest number of the type, if it has no sign: and the types are not known here."""
+    """Subtract. Raises Unknown below zero: for unsigned types C wraps there, and the types are not known here."""
     if a < b:
         raise Unknown(f"{a} - {b} is below zero, which means another number in some types")
     return a - b
@@ -188,11 +188,11 @@ BINARY: dict[str, tuple[int, Callable[[int | float, int | float], int | float]]]
     "/": (10, _divided),
     "%": (10, _left_over),
 }
-"""Operators by how closely they bind, and what they make."""
+"""Operators, with their precedence and their function."""
 
 
 def combine(operator: str, a: Value, b: Value) -> int | float:
-    """Raise Unknown."""
+    """Apply a binary operator. Raises Unknown."""
     found = BINARY[operator][1](numeric(a), numeric(b))
     return checked(found) if isinstance(found, int) else found
 
@@ -224,11 +224,11 @@ _FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
     "dim3": (0, 3, lambda *sizes: dim3(sizes)),
     "kpd_dim3": (1, 1, _kpd_dim3),
 }
-"""What is known of functions that no source defines, by the number of their arguments; kpd_dim3 is of kpd_task.h."""
+"""Known functions that no source defines: least and most arguments, and the result; kpd_dim3 is in kpd_task.h."""
 
 
 def builtin(name: str, given: Sequence[Value]) -> Value:
-    """Return what one of these functions returns. Raises Unknown for any other."""
+    """Call a known function. Raises Unknown for any other, and for a wrong number of arguments."""
     least, most, function = _FUNCTIONS.get(name, (0, 0, None))
     if function is None:
         raise Unknown(f"what {name}() returns is not known here")

@@ -6,7 +6,7 @@ from kpd.model.profiles import Change
 
 
 def change(found: Change) -> str:
-    """Return `DRAM traffic: down from 8 to 6 MB (-25 %)`."""
+    """Format a change of a metric, as in `DRAM traffic: down from 8 to 6 MB (-25 %)`."""
     if isinstance(found, Told):
         return found.text
     metric, old, new = describe(found.metric), found.before, found.after

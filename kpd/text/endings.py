@@ -10,7 +10,7 @@ from kpd.text.waits import exhausted, pause
 
 
 def iteration_ended(cause: c.IterationCause | None) -> str:
-    """Return why an iteration ended; empty while it goes on."""
+    """Say why an iteration ended; empty while it goes on."""
     match cause:
         case None:
             return ""
@@ -33,7 +33,7 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
 
 
 def run_ended(cause: c.RunCause) -> str:
-    """Return why a run ended."""
+    """Say why a run ended."""
     match cause:
         case c.IterationsUsed():
             return f"budget of {cause.iterations} iterations used"
@@ -56,17 +56,17 @@ def run_ended(cause: c.RunCause) -> str:
 
 
 def of_iteration(it: Iteration) -> str:
-    """Return why the iteration ended; empty while it goes on."""
+    """Say why the iteration ended; empty while it goes on."""
     return iteration_ended(it.cause)
 
 
 def override(found: Override) -> str:
-    """Return why a person has accepted an iteration against its verdict."""
+    """Say why a person accepted an iteration against its verdict."""
     return found.reason or f"accepted by {found.by} against the verdict"
 
 
 def of_run(run: Run) -> str:
-    """Return why the run ended, or is paused; empty while it goes on."""
+    """Say why the run ended, or why it is paused; empty while it goes on."""
     match run.status:
         case Ended(cause=cause):
             return run_ended(cause)

@@ -8,7 +8,7 @@ from kpd.text.waits import exhausted
 
 
 def fault(found: f.CandidateFault) -> str:
-    """On one line, with the kind of fault in front."""
+    """Describe a fault on one line, with its kind in front."""
     match found:
         case f.NotMended(fault=f.UnusableReply() as reply, why=why):
             return f"{fault(reply)}; not asked again: {exhausted(why)}"
@@ -40,19 +40,19 @@ def fault(found: f.CandidateFault) -> str:
 
 
 def impossible(found: f.Impossible) -> str:
-    """Return which case is too fast, and what it needs at the least."""
+    """Say which case is too fast, and the time it needs at the least."""
     needs = (
         f"{found.bytes / 1e6:.4g} MB" if found.bytes else "",
         f"{found.flops / 1e6:.4g} million operations" if found.flops else "",
     )
     return (
         f"{found.case} in {found.us:.3g} us is faster than this machine can be: "
-        f"it needs {found.least_us:.3g} us at the least for {' and '.join(filter(None, needs))}"
+        f"it needs at least {found.least_us:.3g} us for {' and '.join(filter(None, needs))}"
     )
 
 
 def wrong(found: f.WrongResult) -> str:
-    """Return what a kernel did, in which case, and the worst element where values are wrong."""
+    """Say what a kernel did wrong, in which case, and the worst element where values are wrong."""
     where = ", ".join(part for part in (found.case, found.distribution) if part)
     whose = "the incumbent, sharing a process with the candidate, " if found.by_incumbent else ""
     moment = f" ({found.moment})" if found.moment else ""

@@ -1,6 +1,6 @@
 """Makes text of others safe to show: programs, hosts, models and people may write anything.
 
-Which cleaning it takes depends on where the words go: one line of a message (`plain`), a terminal (`visible`), a grid
+How a text is cleaned depends on where it is shown: one line of a message (`plain`), a terminal (`visible`), a grid
 of cells (`clean`), or a markdown file (`escaped`, and `bare` for the way back). None of it changes plain ASCII words.
 """
 
@@ -9,7 +9,7 @@ import unicodedata
 
 LONGEST = 200
 LONGEST_LINE = 2_000
-"""Characters of one line of cells that are looked at at all: a 10 MB line costs no more than a long one."""
+"""Characters of a line of cells that are read at all, so that a line of 10 MB costs no more than a long one."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _PRINTABLE_ASCII = re.compile(r"[ -~]*\Z")
@@ -22,16 +22,16 @@ _MARK, _ESCAPED = re.compile(f"({_MARKS})"), re.compile(rf"\\({_MARKS})")
 
 
 def plain(text: str, most: int = LONGEST) -> str:
-    """Return `text` on one line of printable characters, not longer than `most`."""
+    """Return `text` on one line of printable characters, cut to at most `most` characters."""
     words = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * most]).split())
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def visible(text: str) -> str:
-    """Return `text` without anything that could drive a terminal; newlines and tabs stay.
+    """Return `text` without anything that could control a terminal; newlines and tabs stay.
 
-    Other control characters turn into their visible pictures, and characters that reorder text (a diff could be made to
-    read as another one) into U+FFFD.
+    Other control characters become their visible pictures, and characters that reorder text (they could make a diff
+    read as another one) become U+FFFD.
     """
     return text if text.isascii() and text.isprintable() else "".join(map(_pictured, text))
 
@@ -46,7 +46,7 @@ def _pictured(char: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return `text` as one line of characters that each take the cells we count for them; control sequences are gone."""
+    """Return `text` as one line whose characters are as wide as kpd counts them, without control sequences."""
     head = text[:LONGEST_LINE]
     if _PRINTABLE_ASCII.match(head):
         return head
@@ -62,10 +62,10 @@ def _cell(char: str) -> str:
 
 
 def escaped(text: str, most: int = 400) -> str:
-    """Return `text` as one line of harmless markdown."""
+    """Return `text` as one line of markdown that has no markup, cut to at most `most` characters."""
     return _MARK.sub(r"\\\1", plain(text, most))
 
 
 def bare(text: str) -> str:
-    """Return what `escaped` was given, where it is about a line of words: without the escapes."""
+    """Remove the escapes that `escaped` added."""
     return _ESCAPED.sub(r"\1", text)

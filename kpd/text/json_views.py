@@ -21,10 +21,10 @@ _LEFT_OUT = {"iterations", "files", "folder", "pending_edit"}
 
 
 def run(found: Run) -> Json:
-    """Return a run in brief: `count` of its iterations, and of these the one under way, the best and the baseline.
+    """Return a run in brief, with `count`, the number of its iterations, and its current, best and baseline iteration.
 
-    `reason`: why it ended or is paused, `waits`: for what, `edited`: what an edit got in the
-    way of, in words. Without the files of its folders.
+    `reason` says why it ended or is paused, `waits` what it waits for, `edited` which iteration was under way when the
+    operator edited the kernel: all in words. The files of its folders are left out.
     """
     body = codec.jsonable(replace(found, iterations=()))
     kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
@@ -36,7 +36,10 @@ def run(found: Run) -> Json:
 
 
 def _status(found: Run) -> Json:
-    """Return the status as a word, and beside it whatever one can have: `pause` and `cause` say why it is paused, or ended."""
+    """Return the status as a word, and the data of every status beside it.
+
+    `pause` and `cause` say why the run is paused or ended. A field that its status does not have is None or False.
+    """
     body: Json = dict.fromkeys(("pause", "outcome", "cause", "ended")) | {"infra": False}
     match found.status:
         case Paused(cause=cause, infra=infra):
@@ -47,7 +50,7 @@ def _status(found: Run) -> Json:
 
 
 def iteration(found: Iteration) -> Json:
-    """Return `reason`: why it ended, in words; so has an `override` its `text`."""
+    """Return an iteration with `reason`, why it ended, in words; an `override` has its `text`, too."""
     body = codec.jsonable(found) | _stands(found)
     if found.override is not None:
         body["override"]["text"] = override(found.override)
@@ -69,7 +72,7 @@ def _stands(found: Iteration) -> Json:
 
 
 def event(found: e.Event) -> Json:
-    """As in the log; in its `body` also `reason`, or the `message` of a fault, in words."""
+    """Return an event as it is in the log; its `body` also has `reason`, or the `message` of a fault, in words."""
     return {"seq": found.seq, "at": found.at, "kind": found.fact.kind(), "body": _told(found.fact)}
 
 
@@ -100,7 +103,7 @@ def _told(fact: e.Fact) -> Json:
 
 
 def found(steps: Detail) -> Json:
-    """Return what an iteration's steps found. `message`: what a fault was, in words; so has each change its `text`."""
+    """Return what an iteration's steps found. A fault has its `message` in words, and each change its `text`."""
     body = codec.jsonable(steps)
     if steps.explained is not None:
         body["explained"]["changes"] = _changes(steps.explained)
@@ -113,10 +116,10 @@ def _changes(fact: e.Explained) -> list[Json]:
 
 
 def judged(found: Verdict) -> Json:
-    """Return `reason`: why it was accepted or not, in words."""
+    """Return a verdict with `reason`: why the candidate was accepted or not, in words."""
     return {**codec.jsonable(found), "reason": verdict(found)}
 
 
 def noticed(found: Notice) -> Json:
-    """Return `text` is never empty."""
+    """Return a notice with `text`: the same in words, never empty."""
     return {**codec.jsonable(found), "text": notice(found)}

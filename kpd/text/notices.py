@@ -10,7 +10,7 @@ def notice(found: n.Notice) -> str:
 
 
 def told(found: n.Subject) -> str:
-    """On one line; never empty."""
+    """Say on one line what a notice is about; never empty."""
     match found:
         case n.Idle():
             return _idle(found)
@@ -35,9 +35,9 @@ def told(found: n.Subject) -> str:
             other = f"{found.before}, with which the last run ended, has another {', '.join(found.files)}"
             return f"{found.run} takes your edit as its baseline: {other}; kpd rollback {found.before} brings it back"
         case n.EditUnreadable():
-            return f"an edit of {found.task} cannot be looked at: {found.error}"
+            return f"an edit of {found.task} cannot be read: {found.error}"
         case n.NotWritten(iteration=None):
-            return f"what {found.run} came to cannot be written: {found.error}"
+            return f"the result of {found.run} cannot be written: {found.error}"
         case n.NotWritten():
             return f"{found.run}.{found.iteration} is the incumbent but not written: {found.error}"
         case n.CallUnseen():
@@ -49,7 +49,7 @@ def told(found: n.Subject) -> str:
 
 
 def watchdog_notice(fact: e.DeviceIdle | e.StepStalled) -> str:
-    """Return what does not go on although it could."""
+    """Say what does not go on although it could."""
     return _idle(fact) if isinstance(fact, e.DeviceIdle) else _stalled(fact)
 
 

@@ -4,7 +4,7 @@ from kpd.model.verdicts import HeldOut, Rule, Verdict
 
 
 def verdict(found: Verdict) -> str:
-    """Return why it was accepted, or not."""
+    """Say why a candidate was accepted, or not."""
     if found.rule == "told":
         return found.told
     if found.held_out is None:
@@ -17,13 +17,13 @@ def verdict(found: Verdict) -> str:
 
 
 def interval(found: Verdict) -> str:
-    """Return `+3.1 % [+2.4, +3.8] over 5 processes`."""
+    """Format the gain as `+3.1 % [+2.4, +3.8] over 5 processes`."""
     gain = found.gain
     return f"{gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}] over {found.processes} processes"
 
 
 def _known(found: Verdict, rule: Rule) -> str:
-    """Return what the known cases say, under one of the rules."""
+    """Say what the known cases show, under one of the rules."""
     measured, asked = interval(found), f"{found.least_pct:g} %"
     match rule:
         case "confirmed":

@@ -6,7 +6,7 @@ from kpd.model.kinds import Told
 
 
 def wait(found: s.Wait | None) -> str:
-    """Return what a run waits for; empty where it waits for nothing."""
+    """Say what a run waits for; empty where it waits for nothing."""
     match found:
         case None:
             return ""
@@ -38,7 +38,7 @@ def wait(found: s.Wait | None) -> str:
 
 
 def conflict(found: s.EditedDuring | Told | None) -> str:
-    """Return what an edit of the operator's has got into the way of; empty where nothing."""
+    """Say which iteration was under way when the operator edited the kernel; empty without such an edit."""
     match found:
         case None:
             return ""
@@ -49,7 +49,7 @@ def conflict(found: s.EditedDuring | Told | None) -> str:
 
 
 def pause(found: s.Pause | None) -> str:
-    """Return why a run is paused; empty where it is not."""
+    """Say why a run is paused; empty where it is not."""
     match found:
         case None:
             return ""
@@ -68,7 +68,7 @@ def pause(found: s.Pause | None) -> str:
 
 
 def hold(found: s.Hold | None) -> str:
-    """Return why the queue is held, and what helps; empty where it is not."""
+    """Say why the queue is held, and what helps; empty where it is not held."""
     match found:
         case None:
             return ""
@@ -87,7 +87,7 @@ def hold(found: s.Hold | None) -> str:
 
 
 def idle_reason(found: n.IdleReason) -> str:
-    """Return what keeps a device idle."""
+    """Say what keeps a device idle."""
     match found:
         case n.QueueIsHeld():
             return f"the queue is held: {hold(found.hold)}"
@@ -104,7 +104,7 @@ def idle_reason(found: n.IdleReason) -> str:
 
 
 def approval(run: str, number: int) -> str:
-    """That the candidate of an iteration waits for a person, and how to let it go on."""
+    """Say that an iteration's candidate waits for a person, and how to let it go on."""
     name = f"{run}.{number}"
     return f"{name} needs your approval: kpd diff {name}, then kpd approve {name} or kpd decline {name}"
 
@@ -114,14 +114,14 @@ def trouble(found: s.HostTrouble) -> str:
 
 
 def exhausted(found: ExhaustionReason) -> str:
-    """Return why an agent proposes no more."""
+    """Say why an agent proposes no more."""
     return overspent(found) if isinstance(found, Overspent) else found.text
 
 
 def overspent(found: Overspent) -> str:
     whose = "the run" if found.scope == "run" else "today"
     text = (
-        f"of ${found.limit_usd:.2f} for {whose} ${found.spent_usd:.2f} are spent on models, "
+        f"${found.spent_usd:.2f} of the ${found.limit_usd:.2f} for {whose} are spent on models, "
         f"and the next call could cost ${found.next_usd:.2f}"
     )
     return text if found.scope == "run" else f"{text}; resume after midnight (UTC), or once max_usd_per_day is higher"

@@ -157,7 +157,7 @@ async def test_a_refusal_is_not_asked_again(tmp_path: Path) -> None:
 
 async def test_the_limit_holds(tmp_path: Path) -> None:
     async with workshop(tmp_path, [Reply(fenced(FLAT))] * 3, limit_usd=0.001) as shop:
-        with pytest.raises(OverBudget, match=r"\$0.00 are spent"):
+        with pytest.raises(OverBudget, match=r"\$0.00 of the \$0.00 for the run are spent"):
             await shop.make()
         assert shop.server.asked == []
     assert shop.left == []

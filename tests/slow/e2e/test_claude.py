@@ -106,7 +106,7 @@ def test_a_call_that_could_cost_too_much_is_not_made(daemon: RealDaemon, workspa
         daemon.command("run", task="scale", agent="claude", iterations=1)
         ended = daemon.until_event("run_ended")["body"]
         assert ended["outcome"] == "no_gain"
-        assert "of $0.00" in ended["reason"]
+        assert "of the $0.00" in ended["reason"]
         assert not server.asked
         daemon.command("run", task="scale", agent="claude", iterations=1, usd=5.0)
         assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] == "improved"

@@ -163,7 +163,7 @@ def test_without_money_for_a_repair_the_fault_stands(daemon: RealDaemon, workspa
     failed = iteration(daemon, 1)
     assert failed["outcome"] == "failed"
     assert failed["reason"].startswith("does not build: ")
-    assert "not mended: of $5.00" in failed["reason"]
+    assert "not mended: $100.01 of the $5.00 for the run" in failed["reason"]
     assert "once is enough" in (workspace.memory / "scale.md").read_text()
     assert begun(daemon).count(agents.split(",")[1]) == 3, "the others go on, to their end"
-    assert "of $5.00" in ended["reason"]
+    assert "of the $5.00" in ended["reason"]

@@ -59,7 +59,7 @@ def test_a_file_that_is_not_a_runs_is_refused(tmp_path: Path, name: str) -> None
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
 def test_anything_but_plain_files_is_refused(tmp_path: Path, kind: bytes) -> None:
-    with pytest.raises(BadRecording, match="no plain file"):
+    with pytest.raises(BadRecording, match="not a plain file"):
         load(archive(tmp_path / "bad", {"workspace/runs/t/r1/link": b""}, kind))
 
 

@@ -46,7 +46,7 @@ def test_a_call_is_in_the_log_before_it_is_made_and_when_it_has_ended(journal: E
 def test_a_run_may_not_spend_more_than_its_own_limit(journal: EventJournal) -> None:
     of_run = ledger(journal)
     of_run.billed(of_run.begin("propose", MODEL, 0.9), USED, 0.7, False)
-    with pytest.raises(OverBudget, match=r"of \$1.00 for the run \$0.70 are spent") as caught:
+    with pytest.raises(OverBudget, match=r"\$0.70 of the \$1.00 for the run are spent") as caught:
         of_run.begin("again", MODEL, 0.4)
     assert caught.value.over.scope == "run"
     assert of_run.begin("again", MODEL, 0.3) == 2

@@ -60,7 +60,7 @@ def test_what_no_machine_can_do_is_impossible() -> None:
     times = case_times(SAMPLES, work)
     found = impossible(times, work)
     assert found is not None and told(found) == (
-        "small in 1 us is faster than this machine can be: it needs 1.25 us at the least for 0.004096 MB and 2 million "
+        "small in 1 us is faster than this machine can be: it needs at least 1.25 us for 0.004096 MB and 2 million "
         "operations"
     )
     assert impossible(times[1:], work) is None

@@ -112,7 +112,7 @@ def test_an_iteration_without_a_prompt_says_so(ws: Workspace, capsys: pytest.Cap
     of.keep(RECORD, '{"version": 1}')
     code, _, err = show(ws, capsys, "r1.1", "--prompt")
     assert code == 1
-    assert "is not as it should be" in err
+    assert "cannot be read" in err
 
 
 def test_nothing_in_a_text_drives_the_terminal(ws: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
