@@ -28,7 +28,7 @@ from kpd.model import codec, events as e
 from kpd.model.faults import IsIncorrect, NotBuilt
 from kpd.model.fold import fold_all
 from kpd.model.hosts import HostCard, Telemetry
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.model.waits import ForLease
 from kpd.workspace.paths import Workspace
 from tests.support.cassette.scrub import LEAST, REPLAYED_GPU, Scrub

@@ -22,7 +22,8 @@ from kpd.model import codec, events as e
 from kpd.model.causes import ByVerdict, IterationCause, Noise
 from kpd.model.faults import Complaint, Incorrect, NotBuilt, WrongResult
 from kpd.model.fold import fold
-from kpd.model.state import Iteration, State
+from kpd.model.iteration import Iteration
+from kpd.model.state import State
 from kpd.profile.changes import changes
 
 

@@ -33,7 +33,8 @@ from kpd.agents.prompt.record import RECORD, PromptRecord
 from kpd.claude.prices import known
 from kpd.claude.tokens import BYTES_A_TOKEN, tokens
 from kpd.model.codec import decode
-from kpd.model.state import Budget, Iteration
+from kpd.model.iteration import Iteration
+from kpd.model.run import Budget
 from kpd.profile.changes import changes
 from kpd.workspace.config import ClaudeConfig
 from tests.support.agents.prompted import attempt, context, measured as profile_of, proposed, rules

@@ -27,7 +27,7 @@ from kpd.measure.catalogue import prepare
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
 from kpd.model.hosts import Device
-from kpd.model.state import Verdict
+from kpd.model.verdicts import Verdict
 from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task

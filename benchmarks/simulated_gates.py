@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from kpd.measure.judge import decide, judge
 from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.model.state import Verdict
+from kpd.model.verdicts import Verdict
 
 CASES, QUADS, CALL_NS = 2, 6, 1_000_000
 GAINS = (0.0, 1.0, 2.0, 3.0, 5.0)

@@ -32,7 +32,9 @@ from kpd.daemon.server import Server
 from kpd.daemon.store import EventStore
 from kpd.model import events as e
 from kpd.model.fold import fold_all
-from kpd.model.state import STEPS, Budget, State
+from kpd.model.run import Budget
+from kpd.model.state import State
+from kpd.model.status import STEPS
 from kpd.subscription import Live
 from kpd.workspace.paths import Workspace
 

@@ -30,7 +30,7 @@ from kpd.measure.contest import contest
 from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
 from kpd.model.hosts import Device
-from kpd.model.state import Verdict
+from kpd.model.verdicts import Verdict
 from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task

@@ -27,7 +27,9 @@ from kpd.model import codec, events as e
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.profiles import CaseTime, Finding
-from kpd.model.state import Budget, Gain, State, Verdict
+from kpd.model.run import Budget
+from kpd.model.state import State
+from kpd.model.verdicts import Gain, Verdict
 from kpd.subscription import Client
 
 ITERATIONS_A_RUN = 100

@@ -24,7 +24,7 @@ from tui.actions.keymap import keymap
 from tui.actions.table import ACTIONS, BY_ID, key, reason
 from tui.format.operator_acts import OperatorAct, operator_act
 from tui.format.text import clean
-from tui.model.details import DetailQuery
+from tui.model.answers import DetailQuery
 from tui.model.device_status import DeviceStatusPoller
 from tui.model.feed import FIRST_WAIT_S, Connect, Feed, LinkState, follow
 from tui.model.outline import newest

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kpd.model.state import RuleSetting
+from kpd.model.run import RuleSetting
 from kpd.operations.iterations import RollBack
 from kpd.operations.operation import Operation
 from kpd.operations.runs import SetRule, SteerRun
@@ -13,7 +13,7 @@ from tui.actions import confirm
 from tui.actions.action import Action, no_link
 from tui.actions.table import BY_ID
 from tui.format.text import clean
-from tui.model.details import Diff, Problem
+from tui.model.answers import Diff, Problem
 from tui.model.selected import findings
 from tui.model.view import StatusMessage, View
 from tui.screens.dialog import Modal

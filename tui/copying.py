@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kpd.workspace.paths import Workspace
 from tui.commands import asked
 from tui.format.numbers import count
-from tui.model.details import Diff
+from tui.model.answers import Diff
 from tui.model.selected import folder_of, path_of, source_of
 from tui.model.view import View
 from tui.widgets.lines import Lines

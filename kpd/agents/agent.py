@@ -8,8 +8,10 @@ from typing import Protocol
 from kpd.claude.question import Ledger
 from kpd.model.agents import AgentTraits
 from kpd.model.exhaustion import AgentSays, ExhaustionReason
+from kpd.model.iteration import Expectation, Iteration
 from kpd.model.profiles import Advice, Change, Finding
-from kpd.model.state import Expectation, Iteration, Run, Steering, StepName
+from kpd.model.run import Run, Steering
+from kpd.model.status import StepName
 from kpd.model.waits import Wait
 from kpd.text.waits import exhausted
 from kpd.workspace.config import Config

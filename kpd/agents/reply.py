@@ -11,7 +11,7 @@ from kpd.agents.agent import BadReply
 from kpd.agents.block_paths import guess_paths, named_path, without_path_comment
 from kpd.agents.fences import FencedBlock, split_fences
 from kpd.agents.reply_notes import begins, is_tune, read_notes, tune, unfenced_tune
-from kpd.model.state import Expectation
+from kpd.model.iteration import Expectation
 from kpd.source.text import plain_code
 from kpd.text.foreign import plain
 from kpd.workspace.sections import SectionError, marked, split

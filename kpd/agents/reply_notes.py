@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpd.agents.agent import BadReply
-from kpd.model.state import Expectation
+from kpd.model.iteration import Expectation
 from kpd.profile.catalogue import rule_ids
 from kpd.text.foreign import plain
 

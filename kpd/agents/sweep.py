@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from kpd.agents import space
 from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal, SweepBase
-from kpd.model.state import Iteration, Run
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
 from kpd.workspace.environment import child_environment
 
 Tune = dict[str, tuple[str, ...]]

@@ -14,7 +14,8 @@ from kpd.cli.terminal_text import columns, cut, line, narrate, out, out_json, pa
 from kpd.model import codec
 from kpd.model.events import Event, IterationEnded, RunEnded
 from kpd.model.fold import fold
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.subscription import Client
 from kpd.text import json_views
 from kpd.text.endings import of_run, run_ended

@@ -8,7 +8,8 @@ from kpd.cli.log import follow, recorded
 from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
 from kpd.model.fold import fold
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.text.endings import iteration_ended, of_run
 from kpd.text.waits import hold, pause, wait

@@ -11,8 +11,9 @@ from kpd.measure.judge import FINAL, BadSamples, HeldOutResult, held_out, judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
 from kpd.model.events import Billed, BudgetChanged, Event, Judged, RunQueued
+from kpd.model.run import Run
 from kpd.model.spending import Spend
-from kpd.model.state import Run, Verdict
+from kpd.model.verdicts import Verdict
 from kpd.wire import DaemonError
 from kpd.workspace.run_files import IterationFolder
 

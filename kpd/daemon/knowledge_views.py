@@ -6,7 +6,7 @@ Modules are imported only when a query needs them: `kpd status` without a daemon
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kpd.model.state import RuleSetting, Run
+from kpd.model.run import RuleSetting, Run
 from kpd.wire import DaemonError
 from kpd.workspace.config import load_config
 from kpd.workspace.entry_points import PlugInError

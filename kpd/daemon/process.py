@@ -23,7 +23,8 @@ from kpd.engine.journal import holding
 from kpd.messages import Live
 from kpd.model import events as e
 from kpd.model.notices import EditsUnseen, Finishing, Level, Said, SettingsRead, SettingsRefused, Subject
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.model.status import Queued
 from kpd.model.waits import Hold, LeftAt, Unfinished
 from kpd.operations.checking import checked

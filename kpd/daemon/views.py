@@ -46,7 +46,9 @@ from kpd.daemon.store import EventStore
 from kpd.model import codec
 from kpd.model.detail import Detail, detail
 from kpd.model.events import Billed
-from kpd.model.state import Iteration, Run, State
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import json_views
 from kpd.text.waits import hold

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kpd.demo.recording import Recording
 from kpd.messages import Live
 from kpd.model import events as e
-from kpd.model.state import StepName
+from kpd.model.status import StepName
 
 WRITTEN_BY: dict[str, StepName] = {
     "build.log": "build", "check.json": "check", "timing.json": "time", "verdict.json": "judge", "final.json": "judge",

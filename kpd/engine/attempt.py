@@ -15,7 +15,8 @@ from kpd.measure.bench import Bench
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
 from kpd.model.faults import CandidateFault
-from kpd.model.state import Iteration, Run
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder

@@ -6,7 +6,8 @@ from pathlib import Path
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
 from kpd.model.notices import EditUnreadable, NotWritten, OwnBaseline, ProtectedChanged
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.model.waits import EditedDuring
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import digest, read_plain, write_atomic

@@ -20,7 +20,7 @@ from kpd.hosts.preflight.counter_trial import try_counters
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.model.status import Paused, Running
 from kpd.model.waits import Wait
 from kpd.workspace.config import HostConfig

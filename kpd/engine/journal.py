@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from kpd.model.events import Event, Fact
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.model.waits import Hold, LogTrouble
 
 

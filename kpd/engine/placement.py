@@ -10,7 +10,8 @@ from typing import Literal
 
 from kpd.engine import plan
 from kpd.model.hosts import Device, DeviceRef, HostCard, Need
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.model.status import Running
 from kpd.model.waits import AtHost, ForDevice
 from kpd.workspace.config import ANY

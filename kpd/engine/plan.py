@@ -16,9 +16,10 @@ from kpd.model.causes import (
 )
 from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import CandidateFault
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
+from kpd.model.run import Run
 from kpd.model.scores import Direction
-from kpd.model.state import Iteration, Run
 from kpd.model.status import Done, RunOutcome
 from kpd.model.waits import ForEdit
 

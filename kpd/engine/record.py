@@ -8,9 +8,10 @@ from kpd.model.causes import AgainstItself, ByVerdict, IterationCause, Noise, Su
 from kpd.model.codec import encode
 from kpd.model.detail import Detail
 from kpd.model.faults import outcome_of
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
 from kpd.model.scores import Direction, speedup
-from kpd.model.state import Iteration, Outcome, Run
-from kpd.model.status import Ended
+from kpd.model.status import Ended, Outcome
 from kpd.text.endings import of_run, override
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic

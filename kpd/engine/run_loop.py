@@ -28,7 +28,7 @@ from kpd.model import events as e
 from kpd.model.agents import EDIT
 from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
 from kpd.model.notices import NotWritten
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.model.status import RunOutcome
 from kpd.workspace.config import Config
 from kpd.workspace.entry_points import PlugInError

@@ -15,7 +15,7 @@ from kpd.measure.catalogue import device_of
 from kpd.model import events as e
 from kpd.model.causes import NotMeasurable, PlugInTrouble
 from kpd.model.hosts import Need
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.model.status import Queued
 from kpd.model.waits import ForTask, OwnError, Wait
 from kpd.workspace.config import Config

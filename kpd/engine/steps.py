@@ -23,7 +23,8 @@ from kpd.measure.screen import tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
-from kpd.model.state import DeviceUse, StepName, Verdict
+from kpd.model.status import DeviceUse, StepName
+from kpd.model.verdicts import Verdict
 from kpd.profile.catalogue import profiler_of
 from kpd.profile.changes import changes
 from kpd.profile.profile import Profile

@@ -2,7 +2,7 @@
 
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.model import events as e
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.model.waits import Wait
 
 

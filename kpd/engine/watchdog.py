@@ -14,8 +14,9 @@ from kpd.measure.catalogue import device_of
 from kpd.model import events as e
 from kpd.model.hosts import DeviceRef
 from kpd.model.notices import HostDown, IdleReason, NotBegun, QueueIsHeld
-from kpd.model.state import Run, State, StepName
-from kpd.model.status import Paused, Running
+from kpd.model.run import Run
+from kpd.model.state import State
+from kpd.model.status import Paused, Running, StepName
 from kpd.model.waits import PausedBy
 
 STALL_TIMES = 10.0

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from kpd.model.iteration import Expectation, Iteration
 from kpd.model.profiles import Finding
-from kpd.model.state import Expectation, Iteration, Run
+from kpd.model.run import Run
 from kpd.profile.catalogue import rule_ids, rules
 from kpd.profile.rules import ORDER
 

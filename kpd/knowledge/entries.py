@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 
 from kpd.knowledge.efficacy import aimed_at
 from kpd.model.causes import IterationCause
+from kpd.model.iteration import Expectation, Iteration
 from kpd.model.metrics import describe
-from kpd.model.state import Expectation, Iteration, Outcome, Run
+from kpd.model.run import Run
+from kpd.model.status import Outcome
 from kpd.text.endings import iteration_ended, override
 from kpd.text.foreign import escaped
 

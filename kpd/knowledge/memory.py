@@ -14,7 +14,9 @@ from kpd.knowledge.markdown import cut
 from kpd.knowledge.memory_file import MemoryEntry, MemoryFile, read_notebook
 from kpd.knowledge.summary import read_summary
 from kpd.model.causes import IterationCause
-from kpd.model.state import Iteration, Outcome, Run
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.status import Outcome
 from kpd.text.foreign import escaped
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import read_words

@@ -4,8 +4,10 @@ from dataclasses import dataclass, field, replace
 
 from kpd.model.agents import AgentTraits
 from kpd.model.fact import Fact, IterationFact, RunFact
+from kpd.model.iteration import Remeasure
 from kpd.model.reducers import on_iteration, on_run, reduces
-from kpd.model.state import Budget, Remeasure, RuleSetting, State, Steering
+from kpd.model.run import Budget, RuleSetting, Steering
+from kpd.model.state import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kpd.model import events as e
-from kpd.model.state import StepName
+from kpd.model.status import StepName
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,12 +28,14 @@ from kpd.model.causes import IterationCause, RunCause
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
 from kpd.model.hosts import HostCard
+from kpd.model.iteration import Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
+from kpd.model.run import Budget
 from kpd.model.spending import Purpose, Usage
-from kpd.model.state import Budget, DeviceUse, Outcome, Override, StepName, TaskCard
-from kpd.model.status import RunOutcome
+from kpd.model.state import TaskCard
+from kpd.model.status import DeviceUse, Outcome, RunOutcome, StepName
 from kpd.model.steps import (
     STEP_OF as STEP_OF,
     Built as Built,

@@ -7,10 +7,12 @@ from typing import Any
 from msgspec import structs
 
 from kpd.model import acts, events as e
+from kpd.model.iteration import Iteration
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_iteration, on_run, reduces
+from kpd.model.run import Run
 from kpd.model.spending import OpenCall, day_of
-from kpd.model.state import Iteration, Run, State
+from kpd.model.state import State
 from kpd.model.status import Done, Ended, Paused, Running, Stepping
 from kpd.model.waits import Wait
 

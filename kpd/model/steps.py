@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 
 from kpd.model.fact import StepFact
+from kpd.model.iteration import Expectation
 from kpd.model.profiles import Advice, CaseTime, Change, Finding
-from kpd.model.state import Expectation, StepName, Verdict
+from kpd.model.status import StepName
+from kpd.model.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kpd.model.fact import Fact, IterationFact
 from kpd.model.notices import IdleReason
-from kpd.model.state import StepName
+from kpd.model.status import StepName
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from kpd.operations.operation import Key, OnIteration, OnRun, Operation, Refused
 from kpd.operations.references import iteration_ref
 
 if TYPE_CHECKING:
-    from kpd.model.state import Iteration, Run, State
+    from kpd.model.iteration import Iteration
+    from kpd.model.run import Run
+    from kpd.model.state import State
 
 # ── before it is built ────────────────────────────────────────────────────────────────────────────────────────────
 

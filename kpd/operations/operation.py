@@ -28,7 +28,9 @@ from kpd.operations.references import iteration_ref, run_ref
 from kpd.wire import DaemonError
 
 if TYPE_CHECKING:
-    from kpd.model.state import Iteration, Run, State
+    from kpd.model.iteration import Iteration
+    from kpd.model.run import Run
+    from kpd.model.state import State
 
 Group = Literal["Run", "Review", "Iteration", "Compare", "Host", "Look", "Keep", "Recording", "kpd"]
 T = TypeVar("T")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from kpd.wire import DaemonError
 
 if TYPE_CHECKING:
-    from kpd.model.state import Iteration, Run, State
+    from kpd.model.iteration import Iteration
+    from kpd.model.run import Run
+    from kpd.model.state import State
 
 _RUN = re.compile(r"r[1-9][0-9]{0,8}")
 _ITERATION = re.compile(r"(?:(r[1-9][0-9]{0,8})\.)?([0-9]{1,9})")

@@ -10,7 +10,8 @@ from kpd.operations.operation import RUN, Key, OnDaemon, OnRun, Operation, Refus
 from kpd.operations.references import run_ref
 
 if TYPE_CHECKING:
-    from kpd.model.state import Run, State
+    from kpd.model.run import Run
+    from kpd.model.state import State
 
 WHO = "who proposes: {agents}; claude,sweep take turns, script:FOLDER has its candidates in a folder"
 """`{agents}` are the installed ones."""

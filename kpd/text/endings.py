@@ -1,8 +1,9 @@
 """Renders why an iteration or a run ended."""
 
 from kpd.model import causes as c
+from kpd.model.iteration import Iteration, Override
 from kpd.model.kinds import Told
-from kpd.model.state import Iteration, Override, Run
+from kpd.model.run import Run
 from kpd.model.status import Ended, Paused
 from kpd.text.faults import fault
 from kpd.text.verdicts import verdict

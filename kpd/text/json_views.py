@@ -5,8 +5,9 @@ from typing import Any
 
 from kpd.model import codec, events as e
 from kpd.model.detail import Detail
+from kpd.model.iteration import Iteration
 from kpd.model.notices import Notice
-from kpd.model.state import Iteration, Run
+from kpd.model.run import Run
 from kpd.model.status import Done, Ended, Paused, Stepping
 from kpd.model.verdicts import Verdict
 from kpd.text.changes import change

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from kpd.model.state import Budget
+from kpd.model.run import Budget
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
 from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text, nearest

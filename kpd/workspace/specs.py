@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from kpd.model.hosts import Need
+from kpd.model.run import Budget
 from kpd.model.scores import Direction
-from kpd.model.state import Budget
 from kpd.workspace import expr
 from kpd.workspace.strict import Count, Document, Few, Filled, NotNegative, Percent, Positive, Seconds, Text
 

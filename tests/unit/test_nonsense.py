@@ -25,7 +25,8 @@ from kpd.model.causes import Skipped, Stopped
 from kpd.model.detail import detail
 from kpd.model.faults import DeclinedBy
 from kpd.model.fold import fold
-from kpd.model.state import Override, State
+from kpd.model.iteration import Override
+from kpd.model.state import State
 from kpd.model.status import Ended
 from kpd.model.waits import DiskTrouble, ForApproval, PausedBy
 from kpd.workspace.paths import Workspace
@@ -35,7 +36,7 @@ from tui.actions import confirm
 from tui.actions.table import ACTIONS, reason
 from tui.format import marks
 from tui.format.operator_acts import operator_act
-from tui.model.details import LoadedDetails, Show
+from tui.model.answers import LoadedDetails, Show
 from tui.model.filtering import parsed
 from tui.model.outline import TreePosition
 from tui.panes import bars, hosts, memo, metrics, overview, rules

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpd.model.agents import EDIT
-from kpd.model.state import Iteration, Run
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
 from kpd.operations.iterations import waiting
 from kpd.operations.operation import Key, OnIteration, Operation, fields, spoken, words_of
 from kpd.text.endings import of_iteration

@@ -5,8 +5,9 @@ from typing import Literal
 
 from kpd.model.faults import IsIncorrect, NotMended
 from kpd.model.hosts import Check, HostCard
+from kpd.model.iteration import Iteration
 from kpd.model.profiles import Severity
-from kpd.model.state import Iteration, Run
+from kpd.model.run import Run
 from kpd.model.status import Ended, Queued
 from tui.format.numbers import change
 

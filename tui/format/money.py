@@ -1,7 +1,7 @@
 """Formats costs of models: dollars and tokens, and a `?` where the price is unknown."""
 
+from kpd.model.run import Run
 from kpd.model.spending import Spend, dollars
-from kpd.model.state import Run
 from tui.format.numbers import compact, percent
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from kpd.model import acts, events as e
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
+from kpd.model.iteration import Override
+from kpd.model.run import Budget
 from kpd.model.spending import dollars
-from kpd.model.state import Budget, Override
 from tui.format.numbers import change, count, figure
 from tui.format.text import clean, clip
 

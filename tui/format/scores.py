@@ -3,7 +3,8 @@
 import math
 
 from kpd.model import scores
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from tui.format.text import clean
 
 

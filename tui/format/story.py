@@ -2,7 +2,7 @@
 
 from kpd.model import events as e
 from kpd.model.spending import Spend, dollars
-from kpd.model.state import Verdict
+from kpd.model.verdicts import Verdict
 from kpd.text.endings import iteration_ended, override
 from kpd.text.faults import fault
 from tui.format import money

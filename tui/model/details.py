@@ -1,19 +1,17 @@
 """Caches answers of the daemon beyond the state, mostly of one iteration: asked when shown, kept until they change."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from kpd.messages import Push
 from kpd.model.codec import CodecError, decode, encode, event_from_json
-from kpd.model.detail import Detail
 from kpd.model.events import Billed, Event, IterationEnded, IterationFact, RunFact
 from kpd.model.notices import Notice
-from kpd.model.profiles import Severity
-from kpd.model.spending import Spend
-from kpd.model.state import Iteration, State
+from kpd.model.state import State
 from kpd.subscription import DaemonError, Live
 from kpd.wire import DAEMON_LOG
 from tui.format.operator_acts import operator_act
+from tui.model.answers import Answer, Cost, DetailQuery, Diff, LoadedDetails, Problem, RuleRecord, Show, Text
 from tui.model.feed import Feed
 from tui.model.outline import TreePosition
 from tui.model.output import AGENT
@@ -25,109 +23,11 @@ MOST_ACTED = 500
 LOST = ("infra", "no_daemon")
 """Error codes that do not concern the question itself: a lost connection, a disk."""
 
-What = Literal["show", "diff", "events", "cost", "rules", "acts", "diary", "texts"]
 TEXTS = {"reply.md": AGENT, "build.log": "build"}
 """Files of an iteration with output that was printed while nobody watched, and its channel."""
 LONGEST_TEXT = 40_000
 BILLS, ACTS = -1, -2
 """Keys in place of an iteration's number: the bills of a run, and what operators did in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class DetailQuery:
-    """A question about a place; `against` is what a diff compares it with, None for its parent."""
-
-    what: What
-    at: TreePosition
-    against: TreePosition | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """The reason why there is no answer."""
-
-    message: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Show:
-    """One iteration in full, beside the one it had to beat and the baseline."""
-
-    iteration: Iteration
-    detail: Detail
-    parent: Detail | None = None
-    baseline: Detail | None = None
-    folder: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A file of an iteration; `cut` says that this is only its beginning."""
-
-    name: str
-    text: str
-    cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Diff:
-    """A unified diff and what it compares."""
-
-    text: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The money spent on models, by purpose and by model; `cut` counts the calls that broke off."""
-
-    purposes: dict[str, Spend]
-    models: dict[str, Spend]
-    cut: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RuleRecord:
-    """A rule and its record in all runs: candidates it fired on, iterations that aimed at it, and their gains."""
-
-    id: str
-    fired: int
-    tried: int
-    accepted: int
-    median_gain_pct: float | None = None
-    severity: Severity = "low"
-    finding: str = ""
-    action: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedDetails:
-    """The answers for one iteration, and `cost` for the run; None where there is no answer yet.
-
-    `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events; `diary`
-    are the newest lines of the daemon's own log; `texts` are those files in TEXTS that the iteration has.
-    """
-
-    show: Show | Problem | None = None
-    diff: Diff | Problem | None = None
-    events: tuple[Event, ...] | Problem | None = None
-    cost: Cost | Problem | None = None
-    rules: tuple[RuleRecord, ...] | Problem | None = None
-    acts: tuple[Event, ...] | Problem | None = None
-    marked: Show | Problem | None = None
-    diary: tuple[Notice, ...] | Problem | None = None
-    texts: tuple[Text, ...] | Problem | None = None
-
-    @property
-    def detail(self) -> Detail:
-        return self.show.detail if isinstance(self.show, Show) else Detail()
-
-
-Answer = (
-    Show | Diff | Cost | Problem | tuple[Event, ...] | tuple[RuleRecord, ...] | tuple[Notice, ...] | tuple[Text, ...]
-)
 
 
 @dataclass(slots=True)

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kpd.model.faults import CandidateFault, IsIncorrect, first
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.state import Iteration, Run
+from kpd.model.run import Run
 from tui.format import marks
 
 Matches = Callable[[Run, Iteration, str], bool]

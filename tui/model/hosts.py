@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.workspace.config import ANY
 from tui.format.numbers import count
 from tui.format.text import clean

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, overload
 
-from kpd.model.state import Iteration, Run, State, TaskCard
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.state import State, TaskCard
 from tui.model.filtering import EVERYTHING, Filter
 
 Order = Literal["newest", "gain", "score"]

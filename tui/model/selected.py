@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from kpd.model.iteration import Iteration
 from kpd.model.profiles import Finding
-from kpd.model.state import Iteration
 from kpd.workspace.paths import Workspace
-from tui.model.details import RuleRecord
+from tui.model.answers import RuleRecord
 from tui.model.outline import TreePosition
 from tui.model.view import View
 from tui.model.waits import waits

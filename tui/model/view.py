@@ -6,8 +6,10 @@ from datetime import tzinfo
 from typing import Literal
 
 from kpd.model.hosts import HostCard, HostStatus
-from kpd.model.state import Iteration, Run, State, TaskCard
-from tui.model.details import LoadedDetails
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.state import State, TaskCard
+from tui.model.answers import LoadedDetails
 from tui.model.feed import LinkState
 from tui.model.outline import Order, Outline, TreePosition
 from tui.model.output import OutputLine

@@ -10,7 +10,8 @@ from kpd.model.state import State
 from kpd.subscription import Dropped, Heartbeat, Live
 from kpd.wire import DAEMON_LOG
 from tui.model import hosts
-from tui.model.details import DetailQuery, Details, What
+from tui.model.answers import DetailQuery, What
+from tui.model.details import Details
 from tui.model.feed import Feed, LinkState
 from tui.model.filtering import parsed
 from tui.model.outline import TreePosition, exists, newest, outline

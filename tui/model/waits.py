@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import structs
 from rich.cells import cell_len
 
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.model.waits import ForReply
 from kpd.text.waits import wait
 from tui.format.text import clean, first_line

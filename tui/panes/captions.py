@@ -1,7 +1,9 @@
 """Explains to a newcomer what happens in a recording, in one sentence."""
 
 from kpd.model.faults import Impossible, Incorrect, IncorrectHeldOut, IncorrectTimed, NotBuilt, NotMended
-from kpd.model.state import Iteration, Run, StepName
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.status import StepName
 from tui.actions.table import key
 from tui.format.scores import won
 from tui.format.text import clean, first_line

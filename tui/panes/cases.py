@@ -3,8 +3,8 @@
 from textual.content import Content
 
 from kpd.model.detail import Detail
+from kpd.model.iteration import Iteration
 from kpd.model.profiles import CaseTime
-from kpd.model.state import Iteration
 from tui.format.numbers import change, count, figure, percent
 from tui.format.table import Cell, Column, table
 from tui.format.text import clean

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
+from kpd.model.run import Run
 from kpd.model.scores import Direction
-from kpd.model.state import Run
 from tui.format.numbers import figure
 from tui.format.text import fit
 

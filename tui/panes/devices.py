@@ -9,7 +9,7 @@ from textual.content import Content
 
 from kpd.model import clocks
 from kpd.model.hosts import Device, GpuProcess, HostCard, Telemetry
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.text.waits import wait
 from tui.format import marks
 from tui.format.gauge import gauge

@@ -9,7 +9,7 @@ from tui.actions.table import key
 from tui.format.lazy_rows import LazyRows
 from tui.format.numbers import MINUS, count
 from tui.format.text import BLANK, Part, clean, line, wrapped
-from tui.model.details import Diff, Problem
+from tui.model.answers import Diff, Problem
 from tui.model.selected import nothing_to_compare
 from tui.model.view import View
 from tui.panes.hunks import laid_out

@@ -7,7 +7,7 @@ from textual.content import Content
 
 from kpd.model import scores
 from kpd.model.detail import Detail
-from kpd.model.state import Run
+from kpd.model.run import Run
 from tui.format.gauge import gauge
 from tui.format.numbers import figure, percent
 from tui.format.text import clip, line

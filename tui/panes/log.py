@@ -15,7 +15,8 @@ from tui.format.lazy_rows import LazyRows
 from tui.format.numbers import clock, count
 from tui.format.story import sentence as told
 from tui.format.text import BLANK, clean, clip, line, wrapped
-from tui.model.details import TEXTS, Problem, Show
+from tui.model.answers import Problem, Show
+from tui.model.details import TEXTS
 from tui.model.output import AGENT, OutputLine, shortened
 from tui.model.view import View
 from tui.panes import output_rows

@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from kpd.model import events as e
+from kpd.model.iteration import Iteration
 from kpd.model.metrics import describe
-from kpd.model.state import Iteration, Run, Steering
+from kpd.model.run import Run, Steering
 from kpd.text.endings import of_iteration, override
 from tui.actions.table import key
 from tui.format import marks, money
 from tui.format.numbers import change, clock, count, figure, moved
 from tui.format.story import sentence as told, verdict_text
 from tui.format.text import BLANK, clean, line, wrapped
-from tui.model.details import Problem, Show
+from tui.model.answers import Problem, Show
 from tui.model.view import View
 from tui.panes.next_step import left_open
 from tui.panes.parts import heading, labelled, nothing_selected, sentence

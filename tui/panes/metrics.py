@@ -7,9 +7,9 @@ from textual.content import Content
 from kpd.model.detail import Detail
 from kpd.model.metrics import METRICS
 from kpd.model.missing import MOST_NAMED, MissingMetrics, missing_by_reason
-from kpd.model.state import Run
+from kpd.model.run import Run
 from tui.format.text import BLANK, line, wrapped
-from tui.model.details import Problem, Show
+from tui.model.answers import Problem, Show
 from tui.model.view import View
 from tui.panes.cases import cases
 from tui.panes.comparison import compared, moved_most

@@ -3,13 +3,13 @@
 from rich.cells import cell_len
 from textual.content import Content
 
+from kpd.model.run import Run
 from kpd.model.spending import Spend
-from kpd.model.state import Run
 from tui.format import money
 from tui.format.numbers import compact, count
 from tui.format.table import Cell, Column, table
 from tui.format.text import BLANK, clean
-from tui.model.details import Cost
+from tui.model.answers import Cost
 from tui.model.view import View
 from tui.panes.parts import heading, sentence
 

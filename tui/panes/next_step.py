@@ -5,7 +5,8 @@ from statistics import median
 from textual.content import Content
 
 from kpd.model.agents import BASELINE
-from kpd.model.state import Iteration, Run
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
 from kpd.model.status import Ended, Paused, Queued
 from kpd.model.waits import PausedBy
 from kpd.text.endings import of_run

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from kpd.model.state import Iteration, Run
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
 from kpd.text.endings import of_iteration
 from tui.format import marks
 from tui.format.numbers import figure

@@ -6,7 +6,8 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.detail import Detail
-from kpd.model.state import Iteration, Run
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
@@ -15,7 +16,7 @@ from tui.format import marks, money
 from tui.format.numbers import figure
 from tui.format.scores import unit, won
 from tui.format.text import BLANK, Part, as_fits, beside, clean, clip, line, wrapped
-from tui.model.details import Problem
+from tui.model.answers import Problem
 from tui.model.view import View
 from tui.panes.cases import cases
 from tui.panes.chart import chart

@@ -2,14 +2,14 @@
 
 from textual.content import Content
 
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.model.status import Queued
 from kpd.text.endings import of_run
 from kpd.text.waits import wait
 from kpd.workspace.config import ANY
 from tui.actions.table import key
 from tui.format.text import BLANK, Part, clean, clip, line, wrapped
-from tui.model.details import Problem
+from tui.model.answers import Problem
 from tui.model.view import View
 
 NARROW = 16

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from kpd.model.metrics import of_case
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from tui.format.gauge import gauge
 from tui.format.numbers import compact, percent
 from tui.format.table import Cell, Column, table

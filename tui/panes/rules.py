@@ -11,7 +11,7 @@ from tui.actions.table import key
 from tui.format import marks
 from tui.format.numbers import change, compact, count, percent
 from tui.format.text import BLANK, Part, clean, line, wrapped
-from tui.model.details import Problem, Show
+from tui.model.answers import Problem, Show
 from tui.model.selected import fired, known_rules, not_fired
 from tui.model.view import View
 from tui.panes.parts import heading, nothing_selected, problem, sentence, told

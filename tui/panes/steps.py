@@ -7,11 +7,13 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.events import STEP_OF
-from kpd.model.state import STEPS, Iteration, Run, StepName
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.status import STEPS, StepName
 from tui.format import marks
 from tui.format.numbers import seconds
 from tui.format.text import Part, as_fits, line
-from tui.model.details import Show
+from tui.model.answers import Show
 from tui.model.view import View
 from tui.panes.parts import heading
 

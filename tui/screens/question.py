@@ -8,7 +8,7 @@ from textual.content import Content
 
 from tui.actions.confirm import Confirmation
 from tui.format.text import BLANK, wrapped
-from tui.model.details import Diff, Problem
+from tui.model.answers import Diff, Problem
 from tui.panes.hunks import laid_out
 from tui.panes.parts import heading, problem
 from tui.screens.dialog import Dialog, TextEntry

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
 
-from kpd.model.state import Steering
+from kpd.model.run import Steering
 from tui.format.text import BLANK, Part, clean, fit, line, wrapped
 from tui.screens.dialog import Dialog, TextEntry
 

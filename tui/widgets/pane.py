@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import var
 
-from tui.model.details import Diff
+from tui.model.answers import Diff
 from tui.model.outline import TreePosition
 from tui.model.selected import findings
 from tui.model.view import Tab, View

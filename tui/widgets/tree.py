@@ -9,7 +9,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import var
 
-from kpd.model.state import Iteration, Run, TaskCard
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.state import TaskCard
 from kpd.model.status import Queued
 from tui.format import marks
 from tui.format.lazy_rows import LazyRows

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from kpd.knowledge.efficacy import Efficacy
 from kpd.knowledge.skills import Skills
-from kpd.model.state import Run
+from kpd.model.run import Run
 
 
 @dataclass(frozen=True, slots=True)

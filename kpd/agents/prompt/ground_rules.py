@@ -1,7 +1,7 @@
 """Holds the fixed beginning of every prompt: the role, how a candidate is judged, and what is not allowed."""
 
 from kpd.agents.prompt.machine import Kind
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.workspace.task import Task
 
 TRUST = """\

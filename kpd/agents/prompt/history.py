@@ -6,8 +6,9 @@ from itertools import islice
 from kpd.agents.agent import Context
 from kpd.agents.prompt.blocks import PromptBlock
 from kpd.agents.prompt.quoting import fenced
+from kpd.model.iteration import Iteration
 from kpd.model.profiles import Change
-from kpd.model.state import Iteration, Run
+from kpd.model.run import Run
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.text.foreign import plain

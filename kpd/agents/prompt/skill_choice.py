@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kpd.agents.prompt.background import pinned
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.profile.catalogue import rules as known_rules
 
 MOST = 5

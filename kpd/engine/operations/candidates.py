@@ -5,7 +5,7 @@ from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
 from kpd.engine.waiting import set_waiting
 from kpd.model import events as e
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.operations.iterations import (
     ApproveCandidate,
     DeclineCandidate,

@@ -6,7 +6,8 @@ from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.knowledge import memory
 from kpd.model import events as e
-from kpd.model.state import Iteration, Override, Run
+from kpd.model.iteration import Iteration, Override
+from kpd.model.run import Run
 from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, was_accepted
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import override as told

@@ -9,7 +9,7 @@ from kpd.engine.journal import run_of
 from kpd.engine.run_loop import end_run
 from kpd.model import acts, events as e
 from kpd.model.causes import Stopped
-from kpd.model.state import Run
+from kpd.model.run import Run
 from kpd.model.waits import PausedBy
 from kpd.operations.operation import Refused, UnknownName
 from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun

@@ -14,7 +14,7 @@ from kpd.engine.engine import Engine
 from kpd.engine.operations.runs import refuse_agents
 from kpd.knowledge.skills import load_skills
 from kpd.model import events as e
-from kpd.model.state import Budget, Run
+from kpd.model.run import Budget, Run
 from kpd.operations.operation import Refused
 from kpd.operations.runs import ChangeAgent, ChangeBudget, MoveRun, SetRule
 from kpd.profile.catalogue import rule_ids

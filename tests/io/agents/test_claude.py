@@ -15,8 +15,9 @@ from kpd.claude.backoff import Backoff
 from kpd.claude.tokens import tokens
 from kpd.knowledge import memory
 from kpd.knowledge.summary import summary_path
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.state import Budget, Iteration, Run
+from kpd.model.run import Budget, Run
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import Workspace
 from tests.support.agents.asked import asked, shipped

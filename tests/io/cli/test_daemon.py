@@ -23,8 +23,9 @@ from kpd.model.codec import encode
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.state import Budget, Gain, Verdict
+from kpd.model.run import Budget
 from kpd.model.status import Running
+from kpd.model.verdicts import Gain, Verdict
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT

@@ -11,7 +11,8 @@ from kpd.agents.agent import Context, Exhausted
 from kpd.hosts.errors import HostError
 from kpd.hosts.preflight.cards import host_card
 from kpd.hosts.transports import host_of
-from kpd.model.state import Budget, Iteration, Run
+from kpd.model.iteration import Iteration
+from kpd.model.run import Budget, Run
 from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError

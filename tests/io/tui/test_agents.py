@@ -12,9 +12,10 @@ from kpd.engine.plan import Iterate, next_action
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
 from kpd.model.faults import NotBuilt
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
+from kpd.model.run import Budget
 from kpd.model.spending import Spend, Usage, dollars
-from kpd.model.state import Budget, Iteration
 from kpd.model.waits import ForReply
 from kpd.subscription import DaemonError, Live
 from tests.support.model.samples import done, run_of
@@ -24,7 +25,7 @@ from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
 from tui.format import money
 from tui.format.story import sentence
-from tui.model.details import LoadedDetails, RuleRecord, Show
+from tui.model.answers import LoadedDetails, RuleRecord, Show
 from tui.model.outline import TreePosition
 from tui.model.output import Output
 from tui.model.view import View

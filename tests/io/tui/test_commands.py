@@ -6,7 +6,7 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.notices import Said
-from kpd.model.state import Budget
+from kpd.model.run import Budget
 from kpd.model.waits import PausedBy
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.checking import checked

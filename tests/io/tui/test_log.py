@@ -7,7 +7,7 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.notices import Notice, Said
-from kpd.model.state import Budget
+from kpd.model.run import Budget
 from kpd.subscription import Live
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
@@ -15,7 +15,7 @@ from tests.support.tui.opened_log import open_log
 from tests.support.tui.views import plain, view_of
 from tui.app import KpdApp
 from tui.format.text import LONGEST_LINE
-from tui.model.details import LoadedDetails
+from tui.model.answers import LoadedDetails
 from tui.model.outline import TreePosition
 from tui.model.output import MOST_CHARACTERS, MOST_LINES, Output
 from tui.panes import log

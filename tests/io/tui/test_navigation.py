@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.model import events as e
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.state import Iteration
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.pressing import type_keys

@@ -7,14 +7,15 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.kinds import Told
-from kpd.model.state import Budget
+from kpd.model.run import Budget
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
 from tui.format import story
 from tui.format.operator_acts import operator_act
-from tui.model.details import DetailQuery, Details, LoadedDetails, Problem, RuleRecord, Show
+from tui.model.answers import DetailQuery, LoadedDetails, Problem, RuleRecord, Show
+from tui.model.details import Details
 from tui.model.outline import TreePosition
 from tui.model.selected import findings
 from tui.model.view import View

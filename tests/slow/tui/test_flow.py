@@ -10,7 +10,8 @@ from kpd.model.hosts import Check, Device, HostCard
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.profiles import Finding
-from kpd.model.state import Budget, TaskCard
+from kpd.model.run import Budget
+from kpd.model.state import TaskCard
 from kpd.subscription import Live
 from tests.support.tui import logs
 from tests.support.tui.boards import board

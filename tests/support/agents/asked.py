@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from kpd.agents.agent import Context
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
 from kpd.model.spending import Purpose, Usage
-from kpd.model.state import Iteration, Run
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder
 from kpd.workspace.task import Task, load_task

@@ -10,9 +10,10 @@ from kpd.agents.agent import Context
 from kpd.agents.prompt.background import Background
 from kpd.agents.reply import FORMAT
 from kpd.knowledge.skills import load_skills
+from kpd.model.iteration import Iteration
 from kpd.model.metrics import of_case
 from kpd.model.profiles import Advice
-from kpd.model.state import Gain, Iteration, Verdict
+from kpd.model.verdicts import Gain, Verdict
 from kpd.profile import gpu
 from kpd.workspace.run_files import IterationFolder
 from tests.places import DATA

@@ -3,7 +3,10 @@
 from dataclasses import replace
 
 from kpd.agents.agent import Context
-from kpd.model.state import Gain, Iteration, Outcome, Run, Verdict
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.status import Outcome
+from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.task import Task
 from tests.support.agents.asked import asked
 from tests.support.model.samples import done

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kpd.agents.reply_notes import ReplyNotes, read_notes
-from kpd.model.state import Outcome, StepName
+from kpd.model.status import Outcome, StepName
 from tests.places import DATA
 from tests.support.agents.prompted import TRANSPOSE
 from tests.support.cassette.cassette import load

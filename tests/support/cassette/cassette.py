@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from kpd.model.codec import CodecError, decode
-from kpd.model.state import Expectation
+from kpd.model.iteration import Expectation
 from tests.support.cassette.answers import ANSWERS, Answers, Damaged
 
 VERSION = 1

@@ -21,7 +21,7 @@ from kpd.hosts.link import Channel, Reader, Transport, Writer
 from kpd.measure.bench import Bench
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from kpd.model.state import Budget
+from kpd.model.run import Budget
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task

@@ -15,7 +15,7 @@ from kpd.measure.c.bench import prepare
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
-from kpd.model.state import Verdict
+from kpd.model.verdicts import Verdict
 from kpd.workspace.task import load_task
 from tests.support.hosts.remote_part import Counted, Iterations, remote_part
 from tests.support.measure.measured import HARNESS, LOOP, THIS_CPU, kernel

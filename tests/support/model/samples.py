@@ -4,9 +4,10 @@ from pathlib import Path
 
 from kpd.model.causes import IterationCause
 from kpd.model.hosts import Need
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.state import Budget, Iteration, Outcome, Run
-from kpd.model.status import Done, IterationStatus, Running, Stepping
+from kpd.model.run import Budget, Run
+from kpd.model.status import Done, IterationStatus, Outcome, Running, Stepping
 from kpd.workspace.specs import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec
 from kpd.workspace.task import Task
 

@@ -3,8 +3,9 @@
 from kpd.model import events as e
 from kpd.model.causes import ByVerdict
 from kpd.model.faults import NotBuilt
+from kpd.model.iteration import Expectation
+from kpd.model.run import Budget
 from kpd.model.spending import Purpose, Usage
-from kpd.model.state import Budget, Expectation
 from kpd.model.waits import ForReply, ForService
 from tests.support.tui.logs import FINDINGS, TASK, Log, files, measured, proposed, verdict_of
 

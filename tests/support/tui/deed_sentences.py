@@ -2,7 +2,8 @@
 
 from kpd.model import acts, events as e
 from kpd.model.causes import Skipped, Stopped
-from kpd.model.state import Budget, Override
+from kpd.model.iteration import Override
+from kpd.model.run import Budget
 from kpd.model.waits import PausedBy
 
 ADA = "ada@laptop:pts/3"

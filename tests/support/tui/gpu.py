@@ -14,7 +14,9 @@ from kpd.model.causes import ByVerdict
 from kpd.model.codec import decode, encode
 from kpd.model.metrics import of_case
 from kpd.model.profiles import Advice, CaseTime, Finding
-from kpd.model.state import Budget, Gain, TaskCard, Verdict
+from kpd.model.run import Budget
+from kpd.model.state import TaskCard
+from kpd.model.verdicts import Gain, Verdict
 from kpd.profile.changes import changes
 from kpd.profile.ncu.metrics import NAMES
 from tests.places import DATA

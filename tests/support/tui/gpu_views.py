@@ -4,7 +4,7 @@ from textual.content import Content
 
 from kpd.model.detail import Detail, detail
 from tests.support.tui import gpu, logs
-from tui.model.details import LoadedDetails, Show
+from tui.model.answers import LoadedDetails, Show
 from tui.model.feed import LinkState
 from tui.model.outline import TreePosition, outline
 from tui.model.view import View

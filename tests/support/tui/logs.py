@@ -5,9 +5,12 @@ from kpd.model.causes import ByVerdict, IterationCause, Noise, PatienceUsed
 from kpd.model.faults import Incorrect, WrongResult, WrongValue
 from kpd.model.fold import fold_all
 from kpd.model.hosts import HostCard
+from kpd.model.iteration import Expectation
 from kpd.model.profiles import CaseTime, Finding
-from kpd.model.state import Budget, Expectation, Gain, Outcome, State, StepName, TaskCard, Verdict
-from kpd.model.verdicts import Rule, VerdictWord
+from kpd.model.run import Budget
+from kpd.model.state import State, TaskCard
+from kpd.model.status import Outcome, StepName
+from kpd.model.verdicts import Gain, Rule, Verdict, VerdictWord
 from kpd.model.waits import LeftAt, PausedBy, Unfinished
 
 BEGIN = 1_767_261_600.0  # 2026-01-01 10:00:00 UTC

@@ -6,7 +6,7 @@ from kpd.hosts import errors
 from kpd.model import events as e
 from kpd.model.hosts import Check, Device, GpuProcess, HostCard, Telemetry
 from kpd.model.kinds import Told
-from kpd.model.state import Budget
+from kpd.model.run import Budget
 from kpd.model.waits import PausedBy
 from tests.support.tui.logs import BEGIN, TASK, Log
 

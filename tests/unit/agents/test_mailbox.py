@@ -10,7 +10,7 @@ import pytest
 from kpd.agents.agent import BadReply, Context, Failure, Proposal
 from kpd.agents.mailbox import Mailbox
 from kpd.agents.prompting import proposal_of
-from kpd.model.state import Iteration
+from kpd.model.iteration import Iteration
 from kpd.model.waits import ForReply
 from kpd.text.waits import wait
 from tests.support.agents.asked import Heard, asked, shipped

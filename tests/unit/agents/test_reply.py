@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from kpd.agents.agent import BadReply
 from kpd.agents.fences import split_fences
 from kpd.agents.reply import FORMAT, LARGEST, LONGEST, SEARCH, ParsedReply, parse
-from kpd.model.state import Expectation
+from kpd.model.iteration import Expectation
 from kpd.profile.catalogue import rules
 from kpd.source.text import plain_code
 from tests.support.agents.asked import made, shipped

@@ -7,7 +7,7 @@ import pytest
 
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.agents.script import Script
-from kpd.model.state import Expectation, Iteration
+from kpd.model.iteration import Expectation, Iteration
 from tests.support.agents.asked import asked, made
 
 KERNEL = "#define TILE 8\nint f(void) { return TILE; }\n"

@@ -9,7 +9,7 @@ import pytest
 from kpd.agents.agent import Exhausted
 from kpd.agents.suggest import suggest
 from kpd.agents.sweep import Sweep, Tune, history, steered
-from kpd.model.state import Steering
+from kpd.model.run import Steering
 from tests.support.agents.sweeps import context, iteration
 from tests.support.model.samples import run_of, task_of
 

@@ -12,10 +12,11 @@ from kpd.cli.terminal_text import width
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.hosts import Device, HostCard
+from kpd.model.iteration import Iteration, Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Notice, Said
 from kpd.model.profiles import Advice, Scope
-from kpd.model.state import Iteration, Override, TaskCard
+from kpd.model.state import TaskCard
 from kpd.model.status import Paused, Queued, Stepping
 from kpd.model.waits import DiskTrouble
 from kpd.text import json_views

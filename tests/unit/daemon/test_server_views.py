@@ -19,8 +19,10 @@ from kpd.model.codec import decode, encode
 from kpd.model.detail import Detail
 from kpd.model.fold import fold_all
 from kpd.model.hosts import HostCard
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.state import Budget, Iteration, State, TaskCard
+from kpd.model.run import Budget
+from kpd.model.state import State, TaskCard
 from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import json_views
 from kpd.wire import DaemonError

@@ -13,7 +13,7 @@ from kpd.model import codec, events as e
 from kpd.model.faults import Complaint, Incorrect, NotBuilt, WrongResult
 from kpd.model.hosts import GpuProcess, Telemetry
 from kpd.model.kinds import Told
-from kpd.model.state import Gain, Verdict
+from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.paths import Workspace
 from tests.support.cassette.scrub import REPLAYED_GPU
 from tests.support.demo.recordings import FOLDER, TASK, canned

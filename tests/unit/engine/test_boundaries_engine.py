@@ -14,9 +14,11 @@ from kpd.engine.plan import End, Iterate, next_action
 from kpd.engine.steps import feedback
 from kpd.engine.watchdog import Watchdog
 from kpd.model import events as e
+from kpd.model.iteration import Iteration
+from kpd.model.run import Budget, Run
 from kpd.model.spending import Usage
-from kpd.model.state import Budget, Iteration, Outcome, Run, State
-from kpd.model.status import Running, Stepping
+from kpd.model.state import State
+from kpd.model.status import Outcome, Running, Stepping
 from kpd.model.waits import Wait
 from kpd.workspace.config import ClaudeConfig
 from tests.support.model.samples import done, run_of

@@ -10,8 +10,8 @@ from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.engine.ledger import RunLedger, settle
 from kpd.model import events as e
+from kpd.model.run import Budget
 from kpd.model.spending import Usage
-from kpd.model.state import Budget
 from kpd.text.notices import notice
 from kpd.workspace.config import ClaudeConfig
 

@@ -11,7 +11,9 @@ from kpd.engine.placement import GRACE_S, MOST_SHARING, Placement, devices_in_us
 from kpd.model import events as e
 from kpd.model.fold import fold_all
 from kpd.model.hosts import Device, HostCard, Need
-from kpd.model.state import Budget, Iteration, Run, State
+from kpd.model.iteration import Iteration
+from kpd.model.run import Budget, Run
+from kpd.model.state import State
 from kpd.model.status import Paused, Running, Stepping
 from kpd.model.waits import AtHost, ForDevice, ForService, ForTurn, PausedBy
 from kpd.text.waits import wait

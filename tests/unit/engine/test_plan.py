@@ -7,8 +7,9 @@ from kpd.model.agents import AgentTraits
 from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
 from kpd.model.exhaustion import AgentSays
 from kpd.model.faults import NotBuilt
-from kpd.model.state import Budget, Iteration, Outcome, Override, Run
-from kpd.model.status import Done
+from kpd.model.iteration import Iteration, Override
+from kpd.model.run import Budget, Run
+from kpd.model.status import Done, Outcome
 from tests.support.model.samples import done, run_of
 
 

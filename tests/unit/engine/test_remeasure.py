@@ -10,7 +10,10 @@ from kpd.measure.contest import contest
 from kpd.measure.judge import LOOKS, decide
 from kpd.model import events as e
 from kpd.model.fold import fold, fold_all
-from kpd.model.state import Budget, Iteration, Outcome, Override, Remeasure, Run, State
+from kpd.model.iteration import Iteration, Override, Remeasure
+from kpd.model.run import Budget, Run
+from kpd.model.state import State
+from kpd.model.status import Outcome
 from tests.support.measure.canned import Canned
 from tests.support.model.samples import done, run_of
 

@@ -8,7 +8,8 @@ import pytest
 from kpd.engine import edits
 from kpd.model.causes import IterationsUsed
 from kpd.model.notices import OwnBaseline
-from kpd.model.state import Run, State
+from kpd.model.run import Run
+from kpd.model.state import State
 from kpd.model.status import Ended, Running
 from kpd.text.notices import told
 from kpd.workspace.paths import Workspace

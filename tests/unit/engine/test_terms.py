@@ -22,7 +22,8 @@ from kpd.model import events as e
 from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationsUsed, Stopped
 from kpd.model.kinds import Told
-from kpd.model.state import Budget, Gain, Verdict
+from kpd.model.run import Budget
+from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 

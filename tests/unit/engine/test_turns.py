@@ -14,7 +14,8 @@ from kpd.daemon.store import EventStore
 from kpd.engine.turns import SHORT_S, DeviceClaim, Turns, claim_of, next_to_measure
 from kpd.model import events as e
 from kpd.model.kinds import Told
-from kpd.model.state import Budget, Run, State
+from kpd.model.run import Budget, Run
+from kpd.model.state import State
 from kpd.model.status import Paused, Running
 from kpd.model.waits import ForLease, ForTurn, PausedBy, Wait
 

@@ -17,9 +17,11 @@ from kpd.model import events as e
 from kpd.model.causes import Stopped
 from kpd.model.fold import fold_all
 from kpd.model.hosts import Device, HostCard
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
 from kpd.model.notices import QueueIsHeld, Said
-from kpd.model.state import Budget, Iteration, Run, State, TaskCard
+from kpd.model.run import Budget, Run
+from kpd.model.state import State, TaskCard
 from kpd.model.status import Paused, Queued, Running, Stepping
 from kpd.model.waits import DiskTrouble, ForApproval, ForTurn, PausedBy
 from kpd.text.notices import notice, watchdog_notice

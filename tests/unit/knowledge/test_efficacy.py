@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.knowledge.efficacy import Efficacy, aimed_at, by_efficacy, efficacy
+from kpd.model.iteration import Expectation, Iteration, Override
 from kpd.model.profiles import Finding, Severity
-from kpd.model.state import Budget, Expectation, Gain, Iteration, Outcome, Override, Run, Verdict
+from kpd.model.run import Budget, Run
+from kpd.model.status import Outcome
+from kpd.model.verdicts import Gain, Verdict
 from kpd.profile.catalogue import rules
 from tests.support.model.samples import done
 

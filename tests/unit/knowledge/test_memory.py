@@ -10,8 +10,10 @@ from hypothesis import given, strategies as st
 
 from kpd.knowledge import memory
 from kpd.knowledge.patterns import tried
+from kpd.model.iteration import Expectation, Iteration, Override
 from kpd.model.kinds import Told
-from kpd.model.state import Budget, Expectation, Gain, Iteration, Override, Run, Verdict
+from kpd.model.run import Budget, Run
+from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.paths import Workspace
 from tests.support.model.samples import done
 

@@ -9,8 +9,11 @@ from hypothesis import given, strategies as st
 
 from kpd.knowledge import memory
 from kpd.knowledge.patterns import MARK, matching, regenerate, tried
+from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.state import Budget, Gain, Iteration, Outcome, Run, Verdict
+from kpd.model.run import Budget, Run
+from kpd.model.status import Outcome
+from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.paths import Workspace
 from tests.support.model.samples import done
 

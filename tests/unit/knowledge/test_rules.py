@@ -9,9 +9,11 @@ from kpd.cli.main import main
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.model import events as e
+from kpd.model.iteration import Expectation
 from kpd.model.kinds import Told
 from kpd.model.profiles import Finding
-from kpd.model.state import Budget, Expectation, Gain, Verdict
+from kpd.model.run import Budget
+from kpd.model.verdicts import Gain, Verdict
 from kpd.profile import catalogue
 from kpd.workspace.paths import Workspace
 

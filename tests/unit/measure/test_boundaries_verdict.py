@@ -11,7 +11,7 @@ from kpd.measure.contest import contest
 from kpd.measure.interval import half_width
 from kpd.measure.judge import BadSamples, HeldOutResult, decide, held_out, judge, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.model.state import Gain, Verdict
+from kpd.model.verdicts import Gain, Verdict
 
 CALL_NS = 1e9
 NOISY = [9, -9, 3, -4, 1] * 3

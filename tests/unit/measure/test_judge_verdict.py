@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from kpd.measure.judge import FEWEST, LOOKS, BadSamples, decide, judge
 from kpd.measure.samples import CaseSample, ProcessSample, samples_from_json, samples_to_json
-from kpd.model.state import Verdict
+from kpd.model.verdicts import Verdict
 
 CALL_NS = 1_000_000_000
 

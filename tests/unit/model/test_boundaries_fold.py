@@ -10,25 +10,15 @@ from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
 from kpd.model.fold import fold
 from kpd.model.hosts import HostCard
+from kpd.model.iteration import Expectation, Iteration, Override, Remeasure
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.profiles import Finding
+from kpd.model.run import Budget, Run, Steering
 from kpd.model.spending import OpenCall, Spend, Usage
-from kpd.model.state import (
-    Budget,
-    Expectation,
-    Gain,
-    Iteration,
-    Notice,
-    Override,
-    Remeasure,
-    Run,
-    State,
-    Steering,
-    TaskCard,
-    Verdict,
-)
+from kpd.model.state import Notice, State, TaskCard
 from kpd.model.status import Done, Ended, Paused, Queued, Running, RunStatus, Stepping
+from kpd.model.verdicts import Gain, Verdict
 from kpd.model.waits import DiskTrouble, EditedDuring, ForTask, ForTurn, PausedBy
 from tests.support.model.samples import done
 

@@ -14,7 +14,7 @@ from kpd.model.faults import (
     NotMended,
     WrongResult,
 )
-from kpd.model.state import Iteration
+from kpd.model.iteration import Iteration
 from tests.support.model.samples import done
 from tui.panes.captions import _outcome
 

@@ -12,7 +12,7 @@ from tests.support.tui.views import plain, view_of
 from tui.actions import confirm
 from tui.actions.action import reason
 from tui.actions.table import BY_ID
-from tui.model.details import LoadedDetails, Show
+from tui.model.answers import LoadedDetails, Show
 from tui.panes import log as log_pane
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from tests.support.tui import logs
 from tests.support.tui.feed import DIFF, CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
-from tui.model.details import Diff, LoadedDetails
+from tui.model.answers import Diff, LoadedDetails
 from tui.model.outline import TreePosition
 from tui.model.selected import compared_with, nothing_to_compare
 from tui.model.view import View

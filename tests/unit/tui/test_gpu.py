@@ -19,7 +19,7 @@ from tui.format import numbers
 from tui.format.gauge import gauge
 from tui.format.short_names import LONGEST, SHORT, short
 from tui.format.text import squeezed
-from tui.model.details import LoadedDetails, Show
+from tui.model.answers import LoadedDetails, Show
 from tui.model.outline import TreePosition
 from tui.model.selected import findings
 from tui.panes import metrics, overview, rules

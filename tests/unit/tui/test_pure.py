@@ -9,14 +9,16 @@ from kpd.model import events as e
 from kpd.model.causes import Skipped
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.state import Budget, State
+from kpd.model.run import Budget
+from kpd.model.state import State
 from kpd.subscription import DaemonError, Live
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed
 from tests.support.tui.views import ENDED, plain, view_of
 from tui.actions import confirm
 from tui.actions.table import ACTIONS, BY_ID, reason
-from tui.model.details import DetailQuery, Details, Problem, Show
+from tui.model.answers import DetailQuery, Problem, Show
+from tui.model.details import Details
 from tui.model.feed import LinkState
 from tui.model.outline import Outline, TreePosition, exists, outline
 from tui.model.output import Output

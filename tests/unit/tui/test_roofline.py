@@ -14,7 +14,7 @@ from kpd.model.profiles import CaseTime
 from tests.support.tui import gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.gpu_views import heading, plain, view_of
-from tui.model.details import LoadedDetails, Show
+from tui.model.answers import LoadedDetails, Show
 from tui.model.outline import TreePosition
 from tui.model.view import View
 from tui.panes import metrics

@@ -20,9 +20,10 @@ from kpd.agents.prompting import whole_prompt
 from kpd.claude.question import MOST_BREAKPOINTS
 from kpd.knowledge.efficacy import Efficacy
 from kpd.knowledge.skills import Skill, Skills
+from kpd.model.iteration import Expectation
 from kpd.model.kinds import Told
 from kpd.model.profiles import Advice
-from kpd.model.state import Expectation, Steering
+from kpd.model.run import Steering
 from tests.support.agents.asked import asked, shipped
 from tests.support.agents.prompted import BASELINE, attempt, context, known, proposed, rules
 

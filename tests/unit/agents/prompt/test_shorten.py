@@ -10,7 +10,7 @@ from kpd.agents.agent import Failure
 from kpd.agents.prompt.blocks import ORDER, Prompt, PromptBlock, shorter
 from kpd.agents.prompt.compose import compose
 from kpd.model.kinds import Told
-from kpd.model.state import Steering
+from kpd.model.run import Steering
 from tests.support.agents.prompted import attempt, context, known, rules
 
 STAYS = {

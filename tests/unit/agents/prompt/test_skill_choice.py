@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.agents.prompt.skill_choice import MOST, ROOM, ShownSkills, following, shown_skills, wanted
-from kpd.model.state import Iteration
+from kpd.model.iteration import Iteration
 from tests.support.agents.prompted import BASELINE, attempt, rules
 from tests.support.model.samples import done, run_of
 

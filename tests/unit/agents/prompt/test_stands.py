@@ -12,7 +12,7 @@ from kpd.agents.prompt.blocks import Prompt, shorter
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompt.skill_choice import MOST, ROOM, shown_skills
 from kpd.agents.prompting import gather_background, whole_prompt
-from kpd.model.state import RuleSetting
+from kpd.model.run import RuleSetting
 from tests.support.agents.prompted import attempt, context, rules
 from tests.support.model.samples import run_of
 

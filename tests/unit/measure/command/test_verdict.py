@@ -15,7 +15,7 @@ from kpd.measure.judge import CONFIDENCE, BadSamples, HeldOutResult, held_out, j
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import case_times, score
 from kpd.model.scores import Direction
-from kpd.model.state import Gain, Verdict
+from kpd.model.verdicts import Gain, Verdict
 from kpd.text.verdicts import verdict as told
 
 SCORES = st.floats(1e-6, 1e6)

@@ -1,0 +1,107 @@
+"""Defines an iteration, one attempt inside a run, as a frozen value."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kpd.model.causes import IterationCause
+from kpd.model.spending import NOTHING, Spend
+from kpd.model.status import STEPS, Done, IterationStatus, Outcome, StepName, Stepping
+from kpd.model.verdicts import Verdict
+
+COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
+"""Outcomes that use up a run's budget; infrastructure trouble, skips and interruptions do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the agent expects before anything is measured: a metric, its direction, a gain in percent."""
+
+    metric: str
+    direction: Literal["up", "down"]
+    gain_pct: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remeasure:
+    """An operator's wish to measure iteration `of` once more; `thorough`: with all processes that a verdict can use."""
+
+    of: int
+    thorough: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A person's acceptance of an iteration against its verdict; `reason` is in that person's words, or empty."""
+
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One attempt inside a run, in brief; its metrics, findings and files are read on demand (see `detail`).
+
+    `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `memo_given`: a person has
+    written its memo. `aims` are the rules whose findings its agent meant to remedy; `tune` are parameters that the
+    agent was unsure of, for a sweep to explore. `again` is the iteration whose files it measures once more, `thorough`
+    with all processes. `review` says whether the candidate waits for a person, or what that person decided; empty
+    where none was asked.
+    """
+
+    number: int
+    agent: str
+    parent: int
+    started: float
+    status: IterationStatus = field(default_factory=Stepping)
+    memo: str = ""
+    memo_given: bool = False
+    edit: str = ""
+    point: dict[str, str] = field(default_factory=dict)
+    expected: Expectation | None = None
+    aims: tuple[str, ...] = ()
+    tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    spend: Spend = NOTHING
+    score: float | None = None
+    verdict: Verdict | None = None
+    override: Override | None = None
+    roofline_pct: float | None = None
+    bottleneck: str = ""
+    rules: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    again: int | None = None
+    thorough: bool = False
+    review: Literal["", "waits", "approved", "declined"] = ""
+
+    @property
+    def under_way(self) -> Stepping | None:
+        """The step under way and its data; None once the iteration has ended."""
+        return self.status if isinstance(self.status, Stepping) else None
+
+    @property
+    def step(self) -> StepName | None:
+        """The step under way; None before the first one, and once it has ended."""
+        return self.status.step if isinstance(self.status, Stepping) else None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.status.outcome if isinstance(self.status, Done) else None
+
+    @property
+    def cause(self) -> IterationCause | None:
+        """Why it ended; None while it is under way."""
+        return self.status.cause if isinstance(self.status, Done) else None
+
+    @property
+    def ended(self) -> float | None:
+        return self.status.at if isinstance(self.status, Done) else None
+
+    @property
+    def steps(self) -> tuple[StepName, ...]:
+        """The steps it goes through: a review only where a person is asked for one."""
+        return STEPS if self.review or self.step == "review" else tuple(step for step in STEPS if step != "review")
+
+    @property
+    def counts(self) -> bool:
+        """Whether it uses up its run's budget: an iteration that was measured once more on request does not."""
+        return self.outcome in COUNTED and self.again is None

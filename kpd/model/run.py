@@ -1,0 +1,176 @@
+"""Defines a run, an attempt to improve a task under a budget, as a frozen value."""
+
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Literal
+
+from kpd.model.agents import KNOWN, NONE, AgentTraits
+from kpd.model.hosts import DeviceRef
+from kpd.model.iteration import Iteration, Remeasure
+from kpd.model.kinds import Told
+from kpd.model.spending import NOTHING, OpenCall, Spend
+from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
+from kpd.model.waits import EditedDuring, Wait
+
+RuleSetting = Literal["pinned", "banned", "plain"]
+"""What an operator decided on a rule: agents hear of it first (pinned), never (banned), or by its severity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may spend. `patience` counts iterations in a row without an accepted one.
+
+    `usd` is dollars for calls to models; 0 is no limit.
+    """
+
+    iterations: int = 6
+    patience: int = 4
+    min_gain_pct: float = 2.0
+    stop_score: float | None = None
+    fix_attempts: int = 8
+    usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """A line from the operator to the agent, queued until an iteration consumes it."""
+
+    note: int
+    text: str
+    by: str
+    at: float
+    consumed_by: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One attempt to improve a task under a budget.
+
+    `agent` can name several agents that take turns, separated by commas. `incumbent` is the number of the accepted
+    iteration to beat (None before the baseline) and `files` its editable files (path → sha256). `folder` is what the
+    task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
+    iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
+    if any will do. `device` names the device that the run began on, `device_id` is its id: it goes on nowhere else.
+    `asked` counts its calls to models, of which `calls` are those under way. `approve`: candidates wait for a person.
+    `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
+    are iterations to be measured once more, the next one first. `traits` are the traits of its agents, former ones too,
+    by name: see `trait`. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders
+    the queue, the lowest first.
+    """
+
+    id: str
+    task: str
+    agent: str
+    host: str
+    budget: Budget
+    queued: float
+    status: RunStatus = field(default_factory=Queued)
+    device: str = ""
+    device_id: str = ""
+    incumbent: int | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    folder: dict[str, str] = field(default_factory=dict)
+    pinned: dict[str, str] = field(default_factory=dict)
+    steering: tuple[Steering, ...] = ()
+    pending_edit: dict[str, str] = field(default_factory=dict)
+    conflict: EditedDuring | Told | None = None
+    stale: tuple[str, ...] = ()
+    iterations: tuple[Iteration, ...] = ()
+    spend: Spend = NOTHING
+    asked: int = 0
+    calls: tuple[OpenCall, ...] = ()
+    approve: bool = False
+    model: str = ""
+    stands: dict[str, RuleSetting] = field(default_factory=dict)
+    again: tuple[Remeasure, ...] = ()
+    traits: dict[str, AgentTraits] = field(default_factory=dict)
+    before: int | None = None
+    turn: int = 0
+    started: float | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is bound to a device now: running or paused."""
+        return isinstance(self.status, Running | Paused)
+
+    @property
+    def paused(self) -> bool:
+        return isinstance(self.status, Paused)
+
+    @property
+    def over(self) -> bool:
+        return isinstance(self.status, Ended)
+
+    @property
+    def waiting(self) -> Wait | None:
+        """What it waits for, beside a pause or without one."""
+        return None if isinstance(self.status, Ended) else self.status.wait
+
+    @property
+    def place(self) -> DeviceRef:
+        """The host and the device that a run which has begun is bound to."""
+        return self.host, self.device_id or "cpu"
+
+    @property
+    def measures(self) -> bool:
+        """Whether it measures now, unless the queue is held. A run that waits for the device or its lease does not."""
+        if not self.begun or self.waiting or (isinstance(self.status, Paused) and self.status.infra):
+            return False
+        now = self.current.under_way if self.current is not None else None
+        return now is not None and now.use == "measures"
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents that take turns."""
+        return tuple(self.agent.split(","))
+
+    def trait(self, agent: str) -> AgentTraits:
+        """Return the traits of an agent, also one of a former or a special iteration; `NONE` where they are unknown."""
+        return self.traits.get(agent) or KNOWN.get(agent, NONE)
+
+    @property
+    def explorer(self) -> str:
+        """The agent that searches what the others were unsure of; empty without one, or without others."""
+        explores = [agent for agent in self.agents if self.trait(agent).explores]
+        return explores[0] if explores and len(explores) < len(self.agents) else ""
+
+    @property
+    def waits_for_edits(self) -> bool:
+        """Whether none of its agents proposes anything."""
+        return all(self.trait(agent).waits for agent in self.agents)
+
+    @property
+    def reserved_usd(self) -> float:
+        """What the calls under way can cost at most."""
+        return sum(call.most_usd or 0.0 for call in self.calls)
+
+    @property
+    def current(self) -> Iteration | None:
+        """The iteration under way, or None between iterations."""
+        last = self.iterations[-1] if self.iterations else None
+        return last if last is not None and last.outcome is None else None
+
+    @property
+    def counted(self) -> tuple[Iteration, ...]:
+        """The iterations that count against the budget."""
+        return tuple(it for it in self.iterations if it.counts)
+
+    @property
+    def without_gain(self) -> tuple["Iteration", ...]:
+        """The iterations that count since one was accepted."""
+        since = takewhile(lambda it: it.outcome != "accepted", reversed(self.iterations))
+        return tuple(it for it in since if it.counts)
+
+    @property
+    def baseline(self) -> Iteration | None:
+        return next((it for it in self.iterations if it.outcome == "baseline"), None)
+
+    @property
+    def best(self) -> Iteration | None:
+        """The incumbent's iteration."""
+        return None if self.incumbent is None else self.iteration(self.incumbent)
+
+    def iteration(self, number: int) -> Iteration | None:
+        if 0 <= number < len(self.iterations) and self.iterations[number].number == number:
+            return self.iterations[number]
+        return next((it for it in self.iterations if it.number == number), None)
