@@ -42,7 +42,7 @@ class ModelSpending:
     spend: Spend = field(default_factory=Spend)
 
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
-        """Give a call its number. Raises OverBudget; Unavailable where a limit cannot be kept because a price is unknown."""
+        """Give a call its number. Raises OverBudget; Unavailable without a price for a limit."""
         if self.limit_usd and most_usd is None:
             raise Unavailable(
                 "the model's price is not known, so max_usd_per_run cannot be held",
