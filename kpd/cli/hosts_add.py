@@ -36,7 +36,7 @@ def add(ws: Workspace, args: Namespace) -> int:
         Address.parse(host.address)
     except ValueError as err:
         remedy = "write [user@]host[:port], or an alias of ~/.ssh/config"
-        raise CliError(f"{host.address!r} is no address", remedy) from err
+        raise CliError(f"{host.address!r} is not an address", remedy) from err
     taken = next((name for name, other in config.hosts.items() if other.address == host.address), None)
     if taken is not None:
         raise CliError(f"{host.address} is there already, as {taken}", f"kpd doctor {taken} looks at it")

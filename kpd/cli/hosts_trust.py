@@ -57,7 +57,7 @@ def known(ws: Workspace, *names: str) -> dict[str, HostConfig]:
 def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure: bool = False) -> None:
     """Have the host's key trusted if a person agrees. Raises Refusal, HostError, DaemonError."""
     if not sure:
-        narrate(f"nobody has said yet that this is the key of {name} ({visible(host.address)}):")
+        narrate(f"nobody has confirmed yet that this is the key of {name} ({visible(host.address)}):")
         narrate(f"  {visible(offered)}")
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             narrate(f"compare it with the host's own, then kpd hosts trust {name} --fingerprint {visible(offered)}")

@@ -84,7 +84,7 @@ class RemoteDaemon:
     def _down(self, err: HostError | None = None) -> DaemonError:
         trouble = err or self._host.trouble
         if trouble is None:
-            return DaemonError("infra", f"{self._address}: connecting again", "nothing is lost: kpd goes on trying")
+            return DaemonError("infra", f"{self._address}: connecting again", "nothing is lost: kpd keeps trying")
         return DaemonError("infra", trouble.message, trouble.remedy)
 
 

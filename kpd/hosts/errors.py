@@ -25,7 +25,7 @@ HostErrorKind = Literal[
 ]
 
 REMEDIES: dict[HostErrorKind, str] = {
-    "unreachable": "check the network and that the host is up; kpd goes on trying",
+    "unreachable": "check the network and that the host is up; kpd keeps trying",
     "auth": "check the user and the key with `ssh -v`; is the key in the agent?",
     "host_key": "compare the fingerprint, then `kpd hosts trust` it",
     "no_python": "install python3 (3.6 or later) on the host",

@@ -28,5 +28,5 @@ class Address:
         port = int(found[2] or found[4] or 0) if found else 0
         named = text.isprintable() and HOST.fullmatch(host) and (not at or USER.fullmatch(user))
         if not named or port > 65535:
-            raise ValueError(f"{text!r} is no address: [user@]host[:port]")
+            raise ValueError(f"{text!r} is not an address: [user@]host[:port]")
         return cls(host, user, port)

@@ -30,7 +30,9 @@ def needs_address(host: "HostConfig") -> None:
     try:
         Address.parse(host.address)
     except ValueError as err:
-        raise BadKey("address", f"is no address: {host.address!r}", "write [user@]host[:port], or an alias") from err
+        raise BadKey(
+            "address", f"is not an address: {host.address!r}", "write [user@]host[:port], or an alias"
+        ) from err
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def reason(action: Action, view: View) -> str:
         return action.why_not(view)
     if action.group == "Recording":
         if view.state.playback is None:
-            return "this is no recording: `kpd demo` plays one"
+            return "this is not a recording: `kpd demo` plays one"
     elif view.state.playback is not None:
         return "this is a recording: it cannot be changed"
     if view.read_only:

@@ -166,7 +166,7 @@ def _notes(view: View, seen: Telemetry, width: int, which: str = "") -> list[Con
         held = f" for {seconds(view_age(view, seen) + seen.at - seen.since)}" if seen.since else ""
         found.append((f"lease: {seen.holder}{held}", ".muted"))
     if seen.unlocked:
-        found.append((f"! nobody knows who has the lease: {seen.unlocked}", ".warn"))
+        found.append((f"! unknown who has the lease: {seen.unlocked}", ".warn"))
     if lowered := [reason for reason in seen.slowed if reason in LOWERED]:
         found.append((f"! the clock is lowered: {', '.join(lowered)}", ".warn"))
     elif seen.slowed:

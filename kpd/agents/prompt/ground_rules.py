@@ -57,7 +57,7 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
         return (
             f"It must pass the task's own check; `{task.bench.score}`, the score of the task's own benchmark"
             f" ({task.bench.direction} is better), is measured in turns with the incumbent's{held_out}. It is kept if"
-            f" that is better by at least {least}, beyond doubt."
+            f" that is better by at least {least}, with 99 % confidence."
         )
     exact = not task.check.atol and not task.check.rtol
     near = "exactly" if exact else f"within {task.check.atol:g} + {task.check.rtol:g}·|y|"
@@ -65,5 +65,5 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
     return (
         f"In every shape it is compared {near} with a double-precision oracle, on secret inputs (normal, constant,"
         f" heavy-tailed, denormal, large), then timed in turns with the incumbent{cold}. It is kept if the geometric"
-        f" mean over the timed cases is at least {least} faster, beyond doubt."
+        f" mean over the timed cases is at least {least} faster, with 99 % confidence."
     )

@@ -63,7 +63,7 @@ def _remedy(kind: HostErrorKind, said: str, by_hand: ManualCommands) -> str:
             f"`{by_hand.master}` and kpd uses it at its next try; otherwise check the user and the key with `ssh -v`"
         )
     if "Session open refused" in said:
-        return "the server allows no more sessions in this connection (MaxSessions); kpd goes on trying"
+        return "the server allows no more sessions in this connection (MaxSessions); kpd keeps trying"
     return ""
 
 

@@ -108,7 +108,7 @@ class ControlMaster:
     The operator's is `control_path`, or the one that ssh's configuration names for `address`; kpd never ends it. kpd's
     own is found again by its socket in `folder` (short, private), so that it outlives a daemon that was killed; no two
     `owner`s share one. A person may open it for kpd, and kpd ends it all the same. `config_file` is read instead of
-    ~/.ssh/config. Raises ValueError for a text that is no address.
+    ~/.ssh/config. Raises ValueError for a text that is not an address.
     """
 
     kind: ClassVar[str] = "controlmaster"

@@ -136,7 +136,7 @@ def free(card: HostCard) -> tuple[Check, ...]:
 
 def _check(host: str, which: str, seen: Telemetry) -> Check:
     if seen.trouble:
-        return Check(NAME, "off", f"{which}nobody knows: {seen.trouble}")
+        return Check(NAME, "off", f"{which}unknown: {seen.trouble}")
     memory = [] if seen.memory_used_mib is None else [f"{seen.memory_used_mib:.0f} MiB in use"]
     lease = [f"leased by {seen.holder}"] if seen.holder else []
     who = [_process(one) for one in seen.computes] or lease or ["free"]

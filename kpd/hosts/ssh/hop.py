@@ -125,7 +125,9 @@ class Hop:
         known = self.known.keys(names[:1])
         if not known:
             offered = HostKey(names[0], key, fingerprint)
-            return UnknownHostKey(f"{self.name}: nobody has said yet that {kind} {fingerprint} is its key", offered)
+            return UnknownHostKey(
+                f"{self.name}: nobody has confirmed yet that {kind} {fingerprint} is its key", offered
+            )
         told = ", ".join(
             f"{entry.path} line {entry.line}: {entry.key.split()[0]} {known_hosts.fingerprint(entry.key)}"
             for entry in known

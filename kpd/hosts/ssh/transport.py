@@ -28,7 +28,7 @@ class Ssh:
 
     `accept_new` trusts the key of a host, or jump host, that nobody has seen before. `config_files` replace the user's
     and the system's ssh_config. A host silent for `keepalive_s` seconds is asked for a sign of life, and each hop has
-    `patience_s` seconds to let us in. Raises ValueError for a text that is no address.
+    `patience_s` seconds to let us in. Raises ValueError for a text that is not an address.
     """
 
     kind: ClassVar[str] = "ssh"

@@ -146,7 +146,7 @@ async def test_a_live_daemon_has_no_such_line_and_its_keys_say_so() -> None:
         assert "recording" not in "\n".join(board(app))
         await pilot.press("space")
         await settled(pilot)
-        assert "this is no recording: `kpd demo` plays one" in "\n".join(board(app))
+        assert "this is not a recording: `kpd demo` plays one" in "\n".join(board(app))
 
 
 def test_the_label_stands_at_any_width_before_all_else() -> None:

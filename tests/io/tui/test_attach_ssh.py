@@ -127,7 +127,7 @@ async def test_nobody_is_let_in_or_there_at_all(gate: Box, tmp_path: Path) -> No
     said = await refused("/")
     assert "check the address" in said
     for wrong in ("", "-oProxyCommand=x", "a b", "host:port"):
-        assert "is no address" in await refused("/", address=wrong)
+        assert "is not an address" in await refused("/", address=wrong)
 
 
 def test_the_ui_over_ssh(gate: Box, there: RealDaemon) -> None:
@@ -146,7 +146,7 @@ def test_what_is_wrong_is_said_before_the_ui_takes_the_screen(gate: Box, there: 
     terminal = at_terminal(gate, there)
     terminal.until("--accept-new")
     assert terminal.code() == 3
-    assert "kpd: box: nobody has said yet that" in terminal.said
+    assert "kpd: box: nobody has confirmed yet that" in terminal.said
     assert "\x1b[" not in terminal.said
 
 

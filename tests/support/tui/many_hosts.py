@@ -50,7 +50,7 @@ def down(card: HostCard, kind: str, found: str, remedy: str, offered: str = "") 
 
 LOST = down(
     gpu_host("gpu2"), "unreachable", "connect to gpu2.lab port 22: no route to host",
-    "check the network and that the host is up; kpd goes on trying",
+    "check the network and that the host is up; kpd keeps trying",
 )  # fmt: skip
 REFUSED = down(
     HostCard("gpu4", "ssh", address="op@gpu4.lab"), "auth", "permission denied (publickey)",

@@ -29,7 +29,7 @@ def test_of_several_gpus_each_is_told_by_its_bus() -> None:
     assert [(check.state, check.found) for check in found] == [
         ("ok", "00:00.0: runner (pid 7, 300 MiB): kpd's own"),
         ("ok", "01:00.0: leased by op@lab, r9.1"),
-        ("off", "02:00.0: nobody knows: is lost"),
+        ("off", "02:00.0: unknown: is lost"),
     ]
 
 

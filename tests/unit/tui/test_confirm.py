@@ -42,7 +42,7 @@ def test_a_new_run_says_when_it_begins(log: Callable[[], logs.Log], begins: str)
 
 def test_without_a_recording_playing_is_refused_for_that_reason_on_a_read_only_screen_too() -> None:
     view = replace(view_of(logs.running()), read_only=True)
-    assert reason(BY_ID["play"], view).startswith("this is no recording")
+    assert reason(BY_ID["play"], view).startswith("this is not a recording")
     assert "read-only" in reason(BY_ID["pause"], view)
 
 

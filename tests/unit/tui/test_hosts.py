@@ -157,7 +157,7 @@ def test_a_host_that_is_down_says_why_and_what_to_do() -> None:
         view_of(many_hosts.begin().hosts(replace(card("x", "down"), error="just an error; with a remedy")), host="x")
     )
     assert "not connected yet" in drawn(view_of(many_hosts.begin().hosts(card("x", "down")), host="x"))
-    assert lost.count("kpd goes on trying") == 1
+    assert lost.count("kpd keeps trying") == 1
 
 
 @pytest.mark.parametrize("width", [48, 80])

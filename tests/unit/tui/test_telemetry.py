@@ -74,7 +74,7 @@ def test_figures_say_how_old_they_are() -> None:
         (many_hosts.TAKEN, "! the clock is lowered: too hot", ".warn"),
         (many_hosts.TAKEN, "· Xorg (812), 4 MiB: tolerated", ".muted"),
         (replace(many_hosts.IDLE, slowed=("power limit",)), "clock held by: power limit", ".muted"),
-        (replace(many_hosts.IDLE, unlocked="denied"), "! nobody knows who has the lease: denied", ".warn"),
+        (replace(many_hosts.IDLE, unlocked="denied"), "! unknown who has the lease: denied", ".warn"),
         (
             replace(many_hosts.IDLE, computes=(GpuProcess(9, "x", None, "unseen"),)),
             "? x (9): of another container",

@@ -32,7 +32,7 @@ def test_addresses(text: str, address: Address) -> None:
      "box:", "a|b", "a'b", "x\ny", "ssh://", "[]:22", "box/path\x00", "b\u202eox", "x" * 300],
 )  # fmt: skip
 def test_what_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no address"):
+    with pytest.raises(ValueError, match="is not an address"):
         Address.parse(text)
 
 

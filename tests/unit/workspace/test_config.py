@@ -62,7 +62,7 @@ def test_the_local_host_is_always_there(tmp_path: Path) -> None:
     ("text", "line", "message"),
     [
         ('[hosts.a]\ntransport = "ssh"\n', 1, "'address' in [hosts.a] is missing"),
-        ('[hosts.a]\ntransport = "ssh"\naddress = "-oProxyCommand=x"\n', 3, "is no address"),
+        ('[hosts.a]\ntransport = "ssh"\naddress = "-oProxyCommand=x"\n', 3, "is not an address"),
         ('[hosts.local]\ntransport = "ssh"\naddress = "b"\n', 2, "[hosts.local] is this machine"),
         ("[hosts.any]\n", 1, "'any' cannot be a host's name; it is reserved for whichever host is free"),
         ('[hosts."a b"]\n', 1, "'a b' cannot be a host's name; use letters, digits"),

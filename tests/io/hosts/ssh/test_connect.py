@@ -195,7 +195,7 @@ async def test_nothing_of_a_login_reaches_the_log_below_a_warning(
         ("Ciphers", "Ciphers"),
         ('User "half', "line 2"),
         ("HostName " + "x" * 70, "label"),
-        ("ProxyJump gate,-oProxyCommand=id", "'-oProxyCommand=id' is no address"),
+        ("ProxyJump gate,-oProxyCommand=id", "'-oProxyCommand=id' is not an address"),
     ],
 )
 async def test_a_broken_configuration(line: str, says: str, box: Sshd, tmp_path: Path) -> None:
