@@ -8,6 +8,7 @@ from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table, wrapped
 from kpd.text.foreign import visible
+from kpd.text.gains import brief
 
 
 def skills_arguments(parser: ArgumentParser) -> None:
@@ -94,5 +95,5 @@ def _so_far(rule: dict[str, Any]) -> list[str]:
     if rule["tried"]:
         parts.append(f"accepted {rule['accepted']}")
     if rule["median_gain_pct"] is not None:
-        parts.append(f"median gain {rule['median_gain_pct']:+.1f} %")
+        parts.append(f"median gain {brief(rule['median_gain_pct'])}")
     return ["so far: " + ", ".join(parts)]

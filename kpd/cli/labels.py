@@ -4,29 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from kpd.model import scores
+from kpd.model.verdicts import ratio_of
+from kpd.text.gains import column
 
-OUTCOMES = {
-    "baseline": ("◆ baseline", "cyan"),
-    "accepted": ("✓ accepted", "green"),
-    "rejected": ("✗ rejected", "red"),
-    "failed": ("✗ failed", "red"),
-    "skipped": ("– skipped", "dim"),
-    "interrupted": ("– interrupted", "yellow"),
-    "infra": ("! infra", "yellow"),
-}
-RUN_OUTCOMES = {
-    "improved": ("✓ improved", "green"),
-    "no_gain": ("≈ no gain", "dim"),
-    "failed": ("✗ failed", "red"),
-    "stopped": ("■ stopped", "yellow"),
-    "infra": ("! infra", "yellow"),
-}
-HELD = "⏸ held"
-STATUSES = {"queued": ("… queued", "dim"), "running": ("● running", "green"), "paused": ("⏸ paused", "yellow")}
-WAITING = "◔ waiting"
+HELD = "‖ held"
+COLOURS = {"strong": "cyan", "good": "green", "warn": "yellow", "bad": "red", "accent": "green", "muted": "dim"}
+"""The colour of each tone of a sign."""
 NO_DAEMON = "○ no daemon; kpd start, or kpd daemon to keep it in the foreground"
 LEVELS = {"info": "i", "warning": "!", "error": "✗"}
-MINUS = "−"
 
 
 def unit(card: Mapping[str, Any]) -> str:
@@ -34,23 +19,18 @@ def unit(card: Mapping[str, Any]) -> str:
     return scores.unit(card.get("score", "us"))
 
 
-def speedup(card: Mapping[str, Any], old: float | None, new: float | None) -> float | None:
-    """Compute how many times as good `new` is as `old` for that task; None where that cannot be told."""
-    return scores.speedup(old, new, card.get("direction", "lower"))
-
-
-def signed(pct: float) -> str:
-    """Format percent with a sign and a real minus: +3.1, −0.4."""
-    return f"{pct:+.1f}".replace("-", MINUS)
+def sign(shown: Mapping[str, Any]) -> str:
+    """Return the sign and the word of a run's or an iteration's outcome: `▲ accepted`."""
+    return f"{shown['sign']['glyph']} {shown['sign']['word']}"
 
 
 def gain(verdict: dict[str, Any] | None) -> str:
-    """Format ▲ +3.1 % [+2.4, +3.8]; the sign follows the verdict's word, not the number."""
-    if verdict is None:
-        return ""
-    found = verdict["gain"]
-    sign = {"faster": "▲", "slower": "▼", "same": "≈", "inconclusive": "?"}.get(verdict["word"], "?")
-    return f"{sign} {signed(found['pct'])} % [{signed(found['low'])}, {signed(found['high'])}]"
+    """Format a gain as a factor with its interval, for a column: `1.034× [1.025, 1.043]`."""
+    return "" if verdict is None else column(ratio_of(verdict["gain"]["pct"]), *_ends(verdict["gain"]))
+
+
+def _ends(found: Mapping[str, float]) -> tuple[float, float]:
+    return ratio_of(found["low"]), ratio_of(found["high"])
 
 
 def number(value: float | None) -> str:
@@ -84,8 +64,8 @@ def duration(seconds: float) -> str:
 def outcome(iteration: dict[str, Any]) -> str:
     """Return the iteration's outcome as a word with its sign, or the step it is at."""
     if iteration["outcome"] is None:
-        return f"● {iteration['step'] or 'starting'}"
-    return "✓ accepted by hand" if iteration["override"] else OUTCOMES[iteration["outcome"]][0]
+        return f"{iteration['sign']['glyph']} {iteration['step'] or 'starting'}"
+    return sign(iteration)
 
 
 def now(run: dict[str, Any], at: float, held: bool = False) -> str:
@@ -121,10 +101,4 @@ def approval(run_id: str, iteration: dict[str, Any]) -> str:
 
 def run_state(run: dict[str, Any], held: bool = False) -> str:
     """Return the run's state as a word with its sign; `held` means that the whole queue is held."""
-    if run["status"] == "ended":
-        return RUN_OUTCOMES.get(run["outcome"] or "", ("ended", ""))[0]
-    if run["status"] == "running" and run["waiting"] is not None:
-        return WAITING
-    if run["status"] == "running" and held:
-        return HELD
-    return STATUSES[run["status"]][0]
+    return HELD if held and run["status"] == "running" and run["waiting"] is None else sign(run)

@@ -23,7 +23,7 @@ from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
 
 WIDTHS = (8, 18, 12, 26, 9)
-HEAD = ("ITER", "OUTCOME", "SCORE", "GAIN", "AGENT", "MEMO")
+HEAD = ("ITER", "OUTCOME", "SCORE", "SPEED-UP", "AGENT", "MEMO")
 
 
 def arguments(parser: ArgumentParser) -> None:

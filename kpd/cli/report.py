@@ -9,15 +9,17 @@ from kpd.model.metrics import describe, parted
 from kpd.model.missing import missing_by_reason
 from kpd.model.profiles import ESTIMATED
 from kpd.model.spending import dollars
+from kpd.model.verdicts import ratio_of
 from kpd.profile.changes import changes
+from kpd.text.gains import brief, times
 
 Answer = dict[str, Any]
 LABEL = 12  # cells of the left column
 MOST_MOVED = 12
 MOST_ADVICE = 8
 SHORT_ADVICE = 160  # characters of a piece, then to the end of the sentence: the rest is general explanation
-ON_CPU = ("CASE", "µs", "INCUMBENT µs", "GAIN", "ROOFLINE µs", "OF ROOFLINE")
-ON_GPU = ("CASE", "EVENT µs", "DEVICE µs", "LAUNCH", "WARM µs", "INCUMBENT", "GAIN", "ROOF")
+ON_CPU = ("CASE", "µs", "INCUMBENT µs", "SPEED-UP", "ROOFLINE µs", "OF ROOFLINE")
+ON_GPU = ("CASE", "EVENT µs", "DEVICE µs", "LAUNCH", "WARM µs", "INCUMBENT", "SPEED-UP", "ROOF")
 SEVERITIES = {"high": "‼", "medium": "!", "low": "·"}
 
 
@@ -49,7 +51,7 @@ def _field(label: str, text: str, limit: int | None) -> list[str]:
 
 def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     run, it, detail = shown["run"], shown["iteration"], shown["detail"]
-    tint = "green" if it["override"] else labels.OUTCOMES.get(it["outcome"] or "", ("", "bold"))[1]
+    tint = labels.COLOURS[it["sign"]["tone"]]
     yield f"{run['id']}.{it['number']}  {paint(labels.outcome(it), tint, colour)}"
     against = "" if it["parent"] == it["number"] else f", against {run['id']}.{it['parent']}"
     yield from _field("task", f"{run['task']} on {run['host']}, proposed by {it['agent']}{against}", limit)
@@ -74,15 +76,17 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if it["spend"]["calls"]:
         yield from _field("cost", _cost(it["spend"]), limit)
     if verdict := it["verdict"]:
-        confidence = f"{100 * verdict['gain']['confidence']:g} %, {verdict['processes']} processes"
-        yield from _field("verdict", f"{verdict['word']}: {labels.gain(verdict)} at {confidence}", limit)
-        yield from _field("", verdict["reason"], limit)
+        yield from _field("verdict", verdict["reason"], limit)
+        confidence = f"{100 * verdict['gain']['confidence']:g} % interval, {verdict['processes']} processes"
+        yield from _field("", f"{labels.gain(verdict)} the incumbent's speed ({confidence})", limit)
     if it["override"]:
         yield from _field("override", it["override"]["text"], limit)
     if it["score"] is not None:
-        roofline = f", {it['roofline_pct']:.0f} % of the roofline" if it["roofline_pct"] is not None else ""
         score = f"{labels.number(it['score'])} {labels.unit(_card(shown))}"
-        yield from _field("score", f"{score}{roofline}{_since_baseline(shown)}", limit)
+        yield from _field("score", f"{score}{_share(shown)}, as measured then", limit)
+    if headline := shown["headline"]:
+        why = f": {headline['reason']}" if headline["reason"] else ""
+        yield from _field("speed-up", f"{headline['text']}, over the baseline{why}", limit)
     if it["cause"] and it["cause"]["kind"] != "verdict":
         yield from _field("reason", it["reason"], limit)
     if it["bottleneck"]:
@@ -97,22 +101,21 @@ def _cost(spend: Answer) -> str:
     return f"{dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {labels.counted(spend['calls'], 'call')}"
 
 
-def _since_baseline(shown: Answer) -> str:
-    baseline = _score(shown["baseline"])
-    unit = labels.unit(_card(shown))
-    factor = labels.speedup(_card(shown), baseline, shown["iteration"]["score"])
-    if baseline is None or factor is None or shown["iteration"]["outcome"] == "baseline":
+def _share(shown: Answer) -> str:
+    """Format the share of the roofline, beside that of the incumbent in the same contest."""
+    it, timed = shown["iteration"], shown["detail"]["timed"]
+    if it["roofline_pct"] is None:
         return ""
-    better = "fast" if unit == labels.unit({}) else "good"
-    return f", the baseline's was {labels.number(baseline)} {unit} ({factor:.2f} times as {better})"
+    found = f", {it['roofline_pct']:.0f} % of the roofline"
+    floors = [case for case in timed["cases"] if case["roofline_us"]] if timed else []
+    if not floors or it["parent"] == it["number"]:
+        return found
+    before = sum(case["roofline_us"] for case in floors) / sum(case["incumbent_us"] for case in floors)
+    return f"{found} (the incumbent {100 * before:.0f} % in the same contest)"
 
 
 def _card(shown: Answer) -> Answer:
     return shown.get("card") or {}
-
-
-def _score(detail: Answer | None) -> float | None:
-    return detail["timed"]["score"] if detail and detail["timed"] else None
 
 
 def _expected(shown: Answer) -> str:
@@ -121,7 +124,7 @@ def _expected(shown: Answer) -> str:
     name = expected["metric"]
     text = f"{_label(name)} {expected['direction']}"
     if expected["gain_pct"] is not None:
-        text += f", gain {labels.signed(expected['gain_pct'])} %"
+        text += f", {brief(expected['gain_pct'])}"
     before, after = _metrics(shown["parent"]).get(name), _metrics(shown["detail"]).get(name)
     if before is None or after is None:
         return f"{text}: not measured"
@@ -160,8 +163,7 @@ def _launching(case: Answer) -> str:
 
 
 def _gain(case: Answer) -> str:
-    sign = "▲" if case["gain_pct"] > 0 else "▼" if case["gain_pct"] < 0 else "="
-    return f"{sign} {labels.signed(case['gain_pct'])} %"
+    return times(ratio_of(case["gain_pct"]))
 
 
 def _of_roofline(case: Answer) -> str:

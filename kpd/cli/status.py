@@ -49,7 +49,7 @@ def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) 
     """Yield the answer of `status` as lines; `now` is Unix time."""
     yield whose(status, colour)
     if status["held"]:
-        yield from wrapped(f"⏸ held: {status['held']}; kpd resume releases the queue", limit)
+        yield from wrapped(f"‖ held: {status['held']}; kpd resume releases the queue", limit)
     for host in status["hosts"].values():
         link = "●" if host["link"] == "up" and status["pid"] is not None else "○"
         facts = [host["device"], host["compiler"], host["error"]]
@@ -92,15 +92,11 @@ def runs_table(
 
 
 def best(run: dict[str, Any], card: Mapping[str, Any]) -> str:
-    """Format the incumbent's score, and how many times as good it is as the baseline's."""
-    found, baseline = run["best"], run["baseline"]
-    if found is None or not found["score"]:
-        return ""
-    score = f"{labels.number(found['score'])} {labels.unit(card)}"
-    if baseline is None or found["number"] == baseline["number"]:
-        return score
-    factor = labels.speedup(card, baseline["score"], found["score"])
-    return score if factor is None else f"{score}, {factor:.2f}x"
+    """Format how many times as fast the incumbent is as the baseline; the baseline's score where nothing was faster."""
+    found = run["best"]
+    if run["headline"] is not None:
+        return str(run["headline"]["text"])
+    return "" if found is None or not found["score"] else f"{labels.number(found['score'])} {labels.unit(card)}"
 
 
 def queue_arguments(parser: ArgumentParser) -> None:
@@ -115,7 +111,7 @@ def queue(args: Namespace) -> int:
     if answer["pid"] is None or answer.get("playback"):
         narrate(whose(answer, colour=False))
     if answer["held"]:
-        out(*wrapped(f"⏸ held: {answer['held']}; kpd resume releases the queue", columns()))
+        out(*wrapped(f"‖ held: {answer['held']}; kpd resume releases the queue", columns()))
     runs = [*answer["begun"], *answer["queued"]]
     if runs:
         out(*runs_table(runs, answer["tasks"], clock(answer), columns(), bool(answer["held"])))

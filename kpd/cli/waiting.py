@@ -2,16 +2,18 @@
 
 from collections.abc import AsyncIterator
 
-from kpd.cli import labels
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, CliError
 from kpd.cli.log import follow, recorded
 from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
 from kpd.model.fold import fold
+from kpd.model.headline import headline
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.text.endings import iteration_ended, of_run
+from kpd.text.headlines import headline as told_headline
+from kpd.text.signs import OUTCOMES, RUN_OUTCOMES
 from kpd.text.waits import hold, pause, wait
 from kpd.workspace.paths import Workspace
 
@@ -58,7 +60,9 @@ def _rolled_back(fact: e.Fact, run_id: str, before: bool) -> bool:
 
 
 def _verdict(run: Run, outcome: RunOutcome, rolled_back: bool) -> int:
-    narrate(f"{run.id} {labels.RUN_OUTCOMES[outcome][0]}: {line(of_run(run))}")
+    sign, best = RUN_OUTCOMES[outcome], headline(run)
+    told = f"{run.id} {sign.glyph} {sign.word}: {line(of_run(run))}"
+    narrate(f"{told}; {run.id}.{best.of} is {told_headline(best)}" if best is not None else told)
     return FAILED if rolled_back and outcome == "no_gain" else CODES[outcome]
 
 
@@ -75,4 +79,5 @@ def _narrate(fact: e.Fact, run_id: str) -> None:
         case e.RunResumed(run=run) if run == run_id:
             narrate(f"{run} goes on")
         case e.IterationEnded(run=run, iteration=number, outcome=outcome, cause=ended) if run == run_id:
-            narrate(f"{run}.{number}  {labels.OUTCOMES[outcome][0]}  {line(iteration_ended(ended))}")
+            sign = OUTCOMES[outcome]
+            narrate(f"{run}.{number}  {sign.glyph} {sign.word}  {line(iteration_ended(ended))}")

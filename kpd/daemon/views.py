@@ -11,7 +11,8 @@ The environment is that of the process that answers.
     queue     {held, hold, active, begun, queued}            active: the newest of those begun, or null
     log       [{seq, at, kind, body}]                  limit=200, run: the newest events, oldest first
     events    [{seq, at, kind, body}]                  after=0, limit=1000, run, iteration: the next events
-    show      {run: Run, iteration: Iteration, detail: Detail, parent, baseline: Detail or null, folder}  iteration
+    show      {run: Run, iteration: Iteration, detail: Detail, parent, baseline: Detail or null, headline, folder}
+                                                       iteration; headline: its speed-up over the baseline, or null
     diff      {text, from, to}                         iteration, against=its parent
     file      {text, truncated}                        iteration, name
     rederive  {recorded, rederived}                    iteration: the verdict as judged, and from timing.json again
@@ -46,6 +47,7 @@ from kpd.daemon.store import EventStore
 from kpd.model import codec
 from kpd.model.detail import Detail, detail
 from kpd.model.events import Billed
+from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.state import State
@@ -188,6 +190,7 @@ def _show(sources: Sources, iteration: str) -> Any:
         "detail": json_views.found(sources.detail(run, it.number)),
         "parent": None if parent is None else json_views.found(sources.detail(run, parent.number)),
         "baseline": None if baseline is None else json_views.found(sources.detail(run, baseline.number)),
+        "headline": json_views.headlined(headline(run, it.number)),
         "folder": str(sources.folder(run, it.number).folder),
     }
 

@@ -8,11 +8,13 @@ from kpd.model.causes import AgainstItself, ByVerdict, IterationCause, Noise, Su
 from kpd.model.codec import encode
 from kpd.model.detail import Detail
 from kpd.model.faults import outcome_of
+from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
-from kpd.model.scores import Direction, speedup
 from kpd.model.status import Ended, Outcome
 from kpd.text.endings import of_run, override
+from kpd.text.gains import gain
+from kpd.text.headlines import headline as told_headline, unconfirmed
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic
 
@@ -39,7 +41,7 @@ async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
             found.profiled.metrics if found.profiled else {},
             attempt.bench.device.arch,
         )
-    write_report(attempt.workspace, attempt.run, attempt.task.bench.direction)
+    write_report(attempt.workspace, attempt.run)
     return e.IterationEnded(attempt.run_id, attempt.number, outcome, cause)
 
 
@@ -57,36 +59,38 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
     return "accepted" if verdict.accepted else "rejected", ByVerdict(verdict)
 
 
-def write_report(workspace: Workspace, run: Run, direction: Direction) -> None:
-    """Write the run's report files as it stands now; `direction` is that of its scores. Raises OSError."""
+def write_report(workspace: Workspace, run: Run) -> None:
+    """Write the run's report files as it stands now. Raises OSError."""
     folder = workspace.run_folder(run.task, run.id)
     write_atomic(folder / "run.json", encode(run))
-    write_atomic(folder / "report.md", report(run, direction))
+    write_atomic(folder / "report.md", report(run))
     if run.incumbent is not None:
         for path in run.files:
             candidate = workspace.iteration_folder(run.task, run.id, run.incumbent) / "candidate" / path
             write_atomic(folder / "best" / path, candidate.read_bytes())
 
 
-def report(run: Run, direction: Direction) -> str:
+def report(run: Run) -> str:
     """Render the run in Markdown: how it ended, and a row per iteration."""
-    best, baseline = run.best, run.baseline
+    best = run.best
     word = run.status.outcome if isinstance(run.status, Ended) else run.status.name
     lines = [f"# {run.task} · {run.id}", "", f"{word.replace('_', ' ')}: {of_run(run)}", ""]
     if run.device:
         lines += [f"Measured on {run.device} of host {run.host}.", ""]
-    factor = None if best is None or baseline is None else speedup(baseline.score, best.score, direction)
-    if best is not None and factor is not None:
-        lines += [f"Best: iteration {best.number}, {best.score:.4g}, {factor:.2f} times the baseline's speed.", ""]
+    if best is not None and (won := headline(run)) is not None:
+        lines += [f"Best: iteration {best.number}, {told_headline(won)}, over the baseline.", ""]
+        lines += [f"It could not be measured against the baseline: {unconfirmed(won)}", ""] if won.cause else []
         lines += [f"Its bottleneck: {best.bottleneck}", ""] if best.bottleneck else []
         lines += [f"Rules that fire on it: {', '.join(best.rules)}", ""] if best.rules else []
-    lines += ["| iteration | outcome | gain | score | memo |", "|---|---|---|---|---|"]
+    lines += [
+        "| iteration | outcome | against its incumbent | score as measured then | memo |",
+        "|---|---|---|---|---|",
+    ]
     return "\n".join([*lines, *map(_row, run.iterations)]) + "\n"
 
 
 def _row(it: Iteration) -> str:
-    gain = it.verdict.gain if it.verdict else None
-    interval = f"{gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}]" if gain else ""
+    interval = gain(it.verdict.gain) if it.verdict else ""
     score = f"{it.score:.4g}" if it.score is not None else ""
     memo = " ".join(it.memo.split()).replace("|", "\\|")
     outcome = override(it.override) if it.override else it.outcome or "under way"

@@ -209,7 +209,7 @@ class RunLoop:
     def _end(self, outcome: RunOutcome, cause: RunCause) -> None:
         end_run(self.journal, self.run_id, outcome, cause)
         try:
-            write_report(self.workspace, self.run, self.journal.state.direction(self.run))
+            write_report(self.workspace, self.run)
             patterns.regenerate(self.workspace)
         except OSError as err:  # the run has ended anyway; its events hold everything
             self.journal.emit(e.Noticed("warning", NotWritten(self.run_id, str(err))))

@@ -11,6 +11,7 @@ from kpd.model.run import Run
 from kpd.model.status import Outcome
 from kpd.text.endings import iteration_ended, override
 from kpd.text.foreign import escaped
+from kpd.text.gains import brief, gain as gain_of
 
 
 def heading(run: Run, arch: str = "") -> str:
@@ -46,8 +47,7 @@ def measured(
     reason = "" if iteration.override else escaped(iteration_ended(cause))
     yield f"- outcome: {marked}" + (f": {reason}" if reason else "")
     if iteration.verdict is not None:
-        gain = iteration.verdict.gain
-        yield f"- verdict: {iteration.verdict.word}, gain {gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}]"
+        yield f"- verdict: {iteration.verdict.word}, {gain_of(iteration.verdict.gain)}"
     parent = run.iteration(iteration.parent)
     if aimed := aimed_at(iteration, parent.rules if parent else ()):
         yield f"- aimed at: {', '.join(aimed)}"
@@ -67,7 +67,7 @@ def lineage(run: Run, number: int | None) -> set[int]:
 
 
 def _expected(expected: Expectation) -> str:
-    gain = "" if expected.gain_pct is None else f", gain {expected.gain_pct:+.1f} %"
+    gain = "" if expected.gain_pct is None else f", {brief(expected.gain_pct)}"
     name = expected.metric if describe(expected.metric) else escaped(expected.metric)
     return f"{name} {expected.direction}{gain}"
 
@@ -81,5 +81,5 @@ def _became(iteration: Iteration, before: Mapping[str, float], after: Mapping[st
         unit = f" {metric.unit}" if metric and metric.unit else ""
         parts.append(f"{before[name]:.4g} → {after[name]:.4g}{unit}")
     if iteration.verdict is not None:
-        parts.append(f"gain {iteration.verdict.gain.pct:+.1f} %")
+        parts.append(brief(iteration.verdict.gain.pct))
     return ", ".join(parts) or "nothing"

@@ -12,7 +12,10 @@ _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 ENTRY = re.compile(rf"### (r\d+)\.(\d+) · ({_TIME})(?: · (rolled back|chosen) ({_TIME}))?")
 _OWN = re.compile(f"(?:{RUN.pattern})|(?:{ENTRY.pattern})")
 _OUTCOME = re.compile(r"(\w+)( by hand)?(?:: .*)?")
-_GAIN = re.compile(r"\w+, gain ([+-]\d+(?:\.\d+)?) %.*")
+_GAIN = re.compile(
+    r"\w+, (?:gain (?P<old>[+-]\d+(?:\.\d+)?) %|(?P<pct>\d+(?:\.\d+)?) % (?P<way>less|more) time|(?P<times>[\d,.]+)×).*"
+)
+"""The gain in a line `verdict`, also as kpd wrote it before it told factors."""
 _GUIDANCE = re.compile(r"(avoid|try)\s*:?", re.IGNORECASE)
 _TITLE = re.compile(r"# What was tried on .*")
 
@@ -49,7 +52,13 @@ class MemoryEntry:
     def gain(self) -> float | None:
         """The gain in its line `verdict`, in percent of time saved; None when there is none."""
         found = _GAIN.fullmatch(self.line("verdict"))
-        return float(found[1]) if found else None
+        if found is None:
+            return None
+        if found["old"]:
+            return float(found["old"])
+        if found["pct"]:
+            return float(found["pct"]) if found["way"] == "less" else -float(found["pct"])
+        return _saved(found["times"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +131,15 @@ class _Reader:
         self._close()
         notes = (line for line in self._notes if not _TITLE.fullmatch(line))
         return MemoryFile(tuple(self._entries), _joined(self._avoid), _joined(self._wanted), _joined(notes))
+
+
+def _saved(times: str) -> float | None:
+    """Convert a factor, as it is written, to the share of time saved in percent; None where it is none."""
+    try:
+        ratio = float(times.replace(",", ""))
+    except ValueError:
+        return None
+    return round(100 * (1 - 1 / ratio), 1) if ratio else None
 
 
 def _joined(found: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from kpd.knowledge.memory import notebook
 from kpd.knowledge.memory_file import MemoryEntry
 from kpd.text.foreign import bare, escaped
+from kpd.text.gains import brief
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import read_words, write_atomic
 from kpd.workspace.task import NAME
@@ -40,7 +41,7 @@ class TriedIteration:
     at: str
 
     def line(self) -> str:
-        gain = "" if self.gain is None else f" {self.gain:+.1f} %"
+        gain = "" if self.gain is None else f", {brief(self.gain)}"
         return f"- {self.word}{gain}: {escaped(self.memo, LONGEST_MEMO)} ({escaped(self.name)})"
 
 

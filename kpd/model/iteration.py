@@ -21,13 +21,21 @@ class Expectation:
     gain_pct: float | None = None
 
 
+Confirming = Literal["", "end", "decision"]
+"""Why an accepted candidate is measured against the baseline: its run ends, or a person brought it back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remeasure:
-    """An operator's wish to measure iteration `of` once more; `thorough`: with all processes that a verdict can use."""
+    """A wish to measure iteration `of` once more; `thorough`: with all processes that a verdict can use.
+
+    It is measured against the incumbent, or, where `confirming` says why, against the baseline.
+    """
 
     of: int
     thorough: bool
     by: str
+    confirming: Confirming = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +53,8 @@ class Iteration:
     `edit` names the operator's edit that it measures, a folder in the run's `edits/`. `memo_given`: a person has
     written its memo. `aims` are the rules whose findings its agent meant to remedy; `tune` are parameters that the
     agent was unsure of, for a sweep to explore. `again` is the iteration whose files it measures once more, `thorough`
-    with all processes. `review` says whether the candidate waits for a person, or what that person decided; empty
-    where none was asked.
+    with all processes; `confirming` says why it does so against the baseline. `review` says whether the candidate waits
+    for a person, or what that person decided; empty where none was asked.
     """
 
     number: int
@@ -71,6 +79,7 @@ class Iteration:
     flags: tuple[str, ...] = ()
     again: int | None = None
     thorough: bool = False
+    confirming: Confirming = ""
     review: Literal["", "waits", "approved", "declined"] = ""
 
     @property
@@ -100,6 +109,11 @@ class Iteration:
     def steps(self) -> tuple[StepName, ...]:
         """The steps it goes through: a review only where a person is asked for one."""
         return STEPS if self.review or self.step == "review" else tuple(step for step in STEPS if step != "review")
+
+    @property
+    def confirms(self) -> int | None:
+        """The iteration that it measures against the baseline; None where it does something else."""
+        return self.again if self.confirming else None
 
     @property
     def counts(self) -> bool:

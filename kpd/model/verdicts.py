@@ -1,6 +1,7 @@
 """Defines a verdict, with all the data from which it follows."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
@@ -18,6 +19,15 @@ Rule = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class Speedup:
+    """How many times as fast one program is as another, with the ends of its interval; above 1 is faster."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Gain:
     """How much less time the candidate needs than the incumbent, in percent; positive is faster."""
 
@@ -25,6 +35,11 @@ class Gain:
     low: float
     high: float
     confidence: float = 0.99
+
+    @property
+    def speedup(self) -> Speedup:
+        """The same as a speed-up: how many times as fast the candidate is as the incumbent."""
+        return Speedup(ratio_of(self.pct), ratio_of(self.low), ratio_of(self.high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +75,8 @@ class Verdict:
     held_out: HeldOut | None = None
     before: Rule | None = None
     told: str = ""
+
+
+def ratio_of(pct: float) -> float:
+    """Convert a share of time saved, in percent, to a speed-up; all of it is infinitely fast."""
+    return inf if pct >= 100 else 1 / (1 - pct / 100)

@@ -6,6 +6,7 @@ from kpd.model.kinds import Told
 from kpd.model.run import Run
 from kpd.model.status import Ended, Paused
 from kpd.text.faults import fault
+from kpd.text.gains import gain
 from kpd.text.verdicts import verdict
 from kpd.text.waits import exhausted, pause
 
@@ -16,7 +17,7 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
         case None:
             return ""
         case c.Noise():
-            return f"against itself: {cause.gain.low:+.2f} … {cause.gain.high:+.2f} %"
+            return f"against itself: {gain(cause.gain)}"
         case c.ByVerdict():
             return verdict(cause.verdict)
         case c.AgainstItself():

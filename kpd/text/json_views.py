@@ -5,14 +5,17 @@ from typing import Any
 
 from kpd.model import codec, events as e
 from kpd.model.detail import Detail
+from kpd.model.headline import Headline, headline
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Notice
 from kpd.model.run import Run
 from kpd.model.status import Done, Ended, Paused, Stepping
 from kpd.model.verdicts import Verdict
+from kpd.text import signs
 from kpd.text.changes import change
 from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
 from kpd.text.faults import fault
+from kpd.text.headlines import headline as told_headline, unconfirmed
 from kpd.text.notices import notice, told
 from kpd.text.verdicts import verdict
 from kpd.text.waits import conflict, hold, idle_reason, pause, wait
@@ -25,13 +28,15 @@ def run(found: Run) -> Json:
     """Return a run in brief, with `count`, the number of its iterations, and its current, best and baseline iteration.
 
     `reason` says why it ended or is paused, `waits` what it waits for, `edited` which iteration was under way when the
-    operator edited the kernel: all in words. The files of its folders are left out.
+    operator edited the kernel: all in words. `headline` is how many times as fast the best iteration is as the
+    baseline. The files of its folders are left out.
     """
     body = codec.jsonable(replace(found, iterations=()))
     kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
     named = {"current": found.current, "best": found.best, "baseline": found.baseline}
     its = {name: None if it is None else iteration(it) for name, it in named.items()}
     kept |= _status(found)
+    kept |= {"headline": headlined(headline(found)), "sign": codec.jsonable(signs.of_run(found))}
     words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
     return {**kept, **words, "count": len(found.iterations), **its}
 
@@ -51,13 +56,21 @@ def _status(found: Run) -> Json:
 
 
 def iteration(found: Iteration) -> Json:
-    """Return an iteration with `reason`, why it ended, in words; an `override` has its `text`, too."""
+    """Return an iteration with `reason`, why it ended, in words, and its `sign`; an `override` has its `text`, too."""
     body = codec.jsonable(found) | _stands(found)
+    body["sign"] = codec.jsonable(signs.of_iteration(found))
     if found.override is not None:
         body["override"]["text"] = override(found.override)
     if found.verdict is not None:
         body["verdict"] = judged(found.verdict)
     return {**body, "reason": of_iteration(found)}
+
+
+def headlined(found: Headline | None) -> Json | None:
+    """Return a headline with its `text`; `how` and `cause` say where it comes from. None for none."""
+    if found is None:
+        return None
+    return {**codec.jsonable(found), "text": told_headline(found), "reason": unconfirmed(found)}
 
 
 def _stands(found: Iteration) -> Json:

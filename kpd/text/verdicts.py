@@ -1,6 +1,7 @@
 """Renders a verdict."""
 
 from kpd.model.verdicts import HeldOut, Rule, Verdict
+from kpd.text.gains import brief, gain
 
 
 def verdict(found: Verdict) -> str:
@@ -17,9 +18,8 @@ def verdict(found: Verdict) -> str:
 
 
 def interval(found: Verdict) -> str:
-    """Format the gain as `+3.1 % [+2.4, +3.8] over 5 processes`."""
-    gain = found.gain
-    return f"{gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}] over {found.processes} processes"
+    """Format the gain as `3.1 % less time [2.4, 3.8] over 5 processes`."""
+    return f"{gain(found.gain)} over {found.processes} processes"
 
 
 def _known(found: Verdict, rule: Rule) -> str:
@@ -27,9 +27,9 @@ def _known(found: Verdict, rule: Rule) -> str:
     measured, asked = interval(found), f"{found.least_pct:g} %"
     match rule:
         case "confirmed":
-            return f"faster by {measured}, confirmed by a second look"
+            return f"faster: {measured}, confirmed by a second look"
         case "unconfirmed":
-            return f"faster by {measured}, but the look before did not agree; two in a row are needed"
+            return f"faster: {measured}, but the look before did not agree; two in a row are needed"
         case "too_little":
             return f"faster, but by less than the {asked} asked for: {measured}"
         case "slower":
@@ -57,4 +57,4 @@ def _held_out(final: HeldOut, least_pct: float) -> str:
 
 
 def _compared(final: HeldOut) -> str:
-    return f"{final.score_name} {final.score:.4g} against {final.incumbent:.4g} ({final.gain_pct:+.1f} %)"
+    return f"{final.score_name} {final.score:.4g} against {final.incumbent:.4g} ({brief(final.gain_pct)})"

@@ -42,6 +42,8 @@ from tui.model.outline import TreePosition
 from tui.panes import bars, hosts, memo, metrics, overview, rules
 from tui.panes.next_step import next_lines
 
+NO_SENTENCES = {"kpd.text.json_views", "kpd.text.foreign", "kpd.text.signs", "kpd.text.gains"}
+"""Data, signs, and figures in the form in which memory reads them again."""
 PANES: tuple[Callable[[Any], Any], ...] = (
     lambda view: bars.header(view, 160),
     lambda view: bars.banner(view, 160),
@@ -81,10 +83,7 @@ def review() -> logs.Log:
 
 def talk_nonsense(patch: pytest.MonkeyPatch) -> int:
     """Put a function that says something else in the place of every renderer, wherever it has been imported to."""
-    written = {f"kpd.text.{found.name}" for found in pkgutil.iter_modules(kpd.text.__path__)} - {
-        "kpd.text.json_views",
-        "kpd.text.foreign",
-    }
+    written = {f"kpd.text.{found.name}" for found in pkgutil.iter_modules(kpd.text.__path__)} - NO_SENTENCES
     replaced = 0
     for module in [found for name, found in sys.modules.items() if name.startswith(("kpd.", "tui."))]:
         for name, value in list(vars(module).items()):

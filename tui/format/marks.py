@@ -1,15 +1,16 @@
 """Defines a glyph, a word and a style for everything that has an outcome: never colour alone."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
-from kpd.model.faults import IsIncorrect, NotMended
 from kpd.model.hosts import Check, HostCard
 from kpd.model.iteration import Iteration
 from kpd.model.profiles import Severity
 from kpd.model.run import Run
-from kpd.model.status import Ended, Queued
-from tui.format.numbers import change
+from kpd.text import signs
+from kpd.text.gains import brief
+from kpd.text.signs import Sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +20,20 @@ class Mark:
     style: str = ""
 
 
-RUNNING = Mark("…", "running", ".accent")
-WAITING = Mark("◔", "waiting", ".warn")
-REVIEW = Mark("◔", "your review", ".warn")
-PAUSED = Mark("‖", "paused", ".warn")
-HELD = Mark("‖", "held", ".warn")
+@cache
+def _mark(sign: Sign) -> Mark:
+    return Mark(sign.glyph, sign.word, f".{sign.tone}")
+
+
+RUNNING = _mark(signs.RUNNING)
+WAITING = _mark(signs.WAITING)
+REVIEW = _mark(signs.REVIEW)
+PAUSED = _mark(signs.PAUSED)
+HELD = _mark(signs.HELD)
+QUEUED = _mark(signs.QUEUED)
+FAILED = _mark(signs.FAILED)
 DONE = Mark("✓", "done", ".good")
-FAILED = Mark("✗", "failed", ".bad")
 NOT_YET = Mark("·", "not yet", ".muted")
-QUEUED = Mark("○", "queued", ".muted")
 UP = Mark("●", "up", ".good")
 DOWN = Mark("○", "down", ".bad")
 OFFERED = Mark("!", "new key", ".warn")
@@ -35,20 +41,8 @@ FREE = Mark("·", "free", ".muted")
 TAKEN = Mark("■", "taken", ".warn")
 FOREIGN = Mark("✗", "in use", ".bad")
 
-_OUTCOMES = {
-    "baseline": Mark("◆", "baseline", ".strong"),
-    "accepted": Mark("▲", "accepted", ".good"),
-    "failed": FAILED,
-    "skipped": Mark("»", "skipped", ".muted"),
-    "interrupted": Mark("■", "interrupted", ".warn"),
-    "infra": Mark("!", "host trouble", ".warn"),
-}
-_VERDICTS = {
-    "faster": Mark("△", "not enough", ".warn"),
-    "slower": Mark("▼", "slower", ".bad"),
-    "same": Mark("≈", "same", ".muted"),
-    "inconclusive": Mark("?", "inconclusive", ".warn"),
-}
+_OUTCOMES = {outcome: _mark(sign) for outcome, sign in signs.OUTCOMES.items()}
+_VERDICTS = {word: _mark(sign) for word, sign in signs.VERDICTS.items()}
 _SEVERITIES: dict[Severity, Mark] = {
     "high": Mark("‼", "high", ".bad"),
     "medium": Mark("!", "medium", ".warn"),
@@ -66,7 +60,7 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (_VERDICTS["same"], "no difference that matters"),
     (_VERDICTS["slower"], "significantly slower"),
     (_VERDICTS["inconclusive"], "the samples do not say, even after more of them"),
-    (Mark("✗", "incorrect", ".bad"), "wrong results, or it did not build or run"),
+    (_mark(signs.INCORRECT), "wrong results, or it did not build or run"),
     (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
     (RUNNING, "under way"),
     (WAITING, "for a device, a host, the model service or a reply"),
@@ -86,56 +80,19 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
 
 def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:
     """Return the mark for an iteration's outcome, or for what it is doing."""
-    if iteration.outcome is None:
-        if held:
-            return HELD
-        return of_run(run)
-    if iteration.override:
-        return Mark("▲", "by hand", ".good")
-    if iteration.outcome != "rejected":
-        return _OUTCOMES[iteration.outcome]
-    if iteration.verdict is None:
-        word = "incorrect" if _is_incorrect(iteration) else "rejected"
-        return Mark("✗", word, ".bad")
-    return _VERDICTS[iteration.verdict.word]
-
-
-def _is_incorrect(iteration: Iteration) -> bool:
-    cause = iteration.cause
-    return isinstance(cause.fault if isinstance(cause, NotMended) else cause, IsIncorrect)
+    return _mark(signs.of_iteration(iteration, run, held))
 
 
 def gain_of(iteration: Iteration) -> str:
-    """Return `+3.1 %` when the iteration was judged against another one, else an empty text."""
+    """Return `3.1 % less time` when the iteration was judged against another one, else an empty text."""
     if iteration.verdict is None or iteration.outcome == "baseline":
         return ""
-    return change(iteration.verdict.gain.pct)
+    return brief(iteration.verdict.gain.pct)
 
 
 def of_run(run: Run, held: bool = False) -> Mark:
     """Return the mark for a run's outcome, or for what it is doing; one that has begun is `held` while the queue is."""
-    if isinstance(run.status, Ended):
-        match run.status.outcome:
-            case "improved":
-                return Mark("▲", "improved", ".good")
-            case "no_gain":
-                return Mark("≈", "no gain", ".muted")
-            case "stopped":
-                return Mark("■", "stopped", ".warn")
-            case "infra":
-                return Mark("!", "host trouble", ".warn")
-            case _:
-                return Mark("✗", "failed", ".bad")
-    if isinstance(run.status, Queued):
-        # In a queue it is normal to wait.
-        return replace(WAITING, style=QUEUED.style) if run.waiting else QUEUED
-    if held:
-        return HELD
-    if run.paused:
-        return PAUSED
-    if run.current is not None and run.current.review == "waits":
-        return REVIEW
-    return WAITING if run.waiting else RUNNING
+    return _mark(signs.of_run(run, held))
 
 
 def of_host(host: HostCard) -> Mark:

@@ -1,10 +1,10 @@
 """Formats a run's scores: their unit, and the gain so far."""
 
-import math
-
 from kpd.model import scores
+from kpd.model.headline import headline
 from kpd.model.run import Run
 from kpd.model.state import State
+from kpd.text.gains import times
 from tui.format.text import clean
 
 
@@ -14,10 +14,7 @@ def unit(state: State, run: Run) -> str:
     return scores.unit() if card is None else clean(scores.unit(card.score))
 
 
-def won(state: State, run: Run) -> str:
-    """Format how many times as good as the baseline the incumbent is: `1.37×`; empty where it is the baseline."""
-    best, baseline = run.best, run.baseline
-    if best is None or baseline is None or best is baseline:
-        return ""
-    factor = scores.speedup(baseline.score, best.score, state.direction(run))
-    return "" if factor is None or not math.isfinite(factor) else f"{factor:.2f}×"
+def won(run: Run) -> str:
+    """Format how many times as fast as the baseline the incumbent is: `1.37×`; empty where it is the baseline."""
+    found = headline(run)
+    return "" if found is None else times(found.speedup.ratio)

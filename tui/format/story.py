@@ -5,9 +5,10 @@ from kpd.model.spending import Spend, dollars
 from kpd.model.verdicts import Verdict
 from kpd.text.endings import iteration_ended, override
 from kpd.text.faults import fault
+from kpd.text.verdicts import interval
 from tui.format import money
 from tui.format.marks import Mark
-from tui.format.numbers import change, count, figure, seconds
+from tui.format.numbers import count, figure, seconds
 from tui.format.operator_acts import operator_act
 from tui.format.text import clean
 
@@ -17,10 +18,8 @@ _WAITS = Mark("◔", "", ".warn")
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Format a verdict: `faster, +3.1 % (99 %: +2.4 … +3.8) over 5 processes`."""
-    gain = verdict.gain
-    span = f"{gain.confidence * 100:g} %: {_plain(gain.low)} … {_plain(gain.high)}"
-    return f"{verdict.word}, {change(gain.pct)} ({span}) over {count(verdict.processes, 'process', 'processes')}"
+    """Format a verdict: `faster, 3.1 % less time [2.4, 3.8] over 5 processes`."""
+    return f"{verdict.word}, {interval(verdict)}"
 
 
 def sentence(fact: e.Fact) -> tuple[Mark, str]:
@@ -87,7 +86,3 @@ def _found(fact: e.StepFact) -> str:
             rules = count(len(fact.findings), "rule")
             return f"{rules} fired" + (f", {clean(fact.bottleneck)}" if fact.bottleneck else "")
     return ""
-
-
-def _plain(value: float) -> str:
-    return change(value).removesuffix(" %")

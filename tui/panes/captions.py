@@ -73,6 +73,6 @@ def _unjudged(it: Iteration) -> str:
 
 
 def _end(view: View, run: Run) -> str:
-    factor = won(view.state, run)
-    came = f"{factor} the baseline" if factor else "nothing was faster"
+    factor = won(run)
+    came = f"{factor} the baseline's speed" if factor else "nothing was faster"
     return f"The run has ended: {came}. {key(view, 'play')} plays it again, {key(view, 'detach')} leaves."

@@ -5,7 +5,9 @@ from textual.content import Content
 from kpd.model.detail import Detail
 from kpd.model.iteration import Iteration
 from kpd.model.profiles import CaseTime
-from tui.format.numbers import change, count, figure, percent
+from kpd.model.verdicts import ratio_of
+from kpd.text.gains import times
+from tui.format.numbers import count, figure, percent
 from tui.format.table import Cell, Column, table
 from tui.format.text import clean
 from tui.panes.parts import heading
@@ -18,12 +20,12 @@ _CPU = (
     Column("case", right=False),
     Column("candidate µs", keep=8),
     Column("incumbent µs", keep=5),
-    Column("gain", keep=7),
+    Column("speed-up", keep=7),
     Column("roofline", keep=6),
 )
 _CPU_SHORT = tuple(
     Column(title, column.right, column.keep)
-    for title, column in zip(("case, µs", "cand.", "inc.", "gain", "roof"), _CPU, strict=True)
+    for title, column in zip(("case, µs", "cand.", "inc.", "×", "roof"), _CPU, strict=True)
 )
 _GPU = (
     Column("case, µs", right=False, least=11),
@@ -32,7 +34,7 @@ _GPU = (
     Column("launch", keep=7),
     Column("warm", keep=3),
     Column("inc.", keep=2),
-    Column("gain", keep=6),
+    Column("speed-up", keep=6),
     Column("roof", keep=4),
 )
 
@@ -82,7 +84,7 @@ def _on_a_gpu(case: CaseTime) -> list[Cell]:
 
 def _gain(case: CaseTime) -> Cell:
     style = ".good" if case.gain_pct > 0.5 else ".bad" if case.gain_pct < -0.5 else ".muted"
-    return change(case.gain_pct), style
+    return times(ratio_of(case.gain_pct)), style
 
 
 def _roofline(case: CaseTime) -> str:

@@ -9,9 +9,10 @@ from kpd.model.iteration import Iteration
 from kpd.model.metrics import describe
 from kpd.model.run import Run, Steering
 from kpd.text.endings import of_iteration, override
+from kpd.text.gains import brief, gain as told_gain
 from tui.actions.table import key
 from tui.format import marks, money
-from tui.format.numbers import change, clock, count, figure, moved
+from tui.format.numbers import clock, count, figure, moved
 from tui.format.story import sentence as told, verdict_text
 from tui.format.text import BLANK, clean, line, wrapped
 from tui.model.answers import Problem, Show
@@ -189,7 +190,7 @@ def _particulars(run: Run, it: Iteration) -> Iterator[tuple[str, str]]:
         yield "unsure of", names + explores
     if it.expected is not None:
         metric = describe(it.expected.metric)
-        gain = f", gain {change(it.expected.gain_pct)}" if it.expected.gain_pct is not None else ""
+        gain = f", {brief(it.expected.gain_pct)}" if it.expected.gain_pct is not None else ""
         yield "expects", f"{metric.label if metric else clean(it.expected.metric)} {it.expected.direction}{gain}"
 
 
@@ -221,7 +222,7 @@ def _came(view: View, it: Iteration) -> Iterator[Came]:
         gain = it.verdict.gain
         wanted = expected.gain_pct if expected.gain_pct is not None else 0.0
         # An expectation that lies in the interval has been met.
-        yield gain.high >= wanted and gain.pct > 0, f"gain {change(gain.pct)} [{change(gain.low)}, {change(gain.high)}]"
+        yield gain.high >= wanted and gain.pct > 0, told_gain(gain)
 
 
 def _review(view: View, it: Iteration, width: int) -> list[Content]:

@@ -155,7 +155,7 @@ def budget(view: View, run: Run, width: int) -> list[Content]:
     if money.costs(run):
         parts.append(("models", money.left(run, width - LABEL)))
     parts += _time(view, run, left)
-    parts.append(("accepts", f"from +{limits.min_gain_pct:g} % on"))
+    parts.append(("accepts", f"{limits.min_gain_pct:g} % less time or more"))
     if limits.stop_score is not None:
         parts.append(("stops", f"at a score of {figure(limits.stop_score)}"))
     if run.approve:

@@ -37,7 +37,7 @@ def _run(view: View, run: Run, ids: int, width: int) -> Content:
         tail.append((f"  {now.number}: {now.step}", mark.style))
     else:
         tail.append((f"  {mark.word}", mark.style))
-    if factor := won(view.state, run):
+    if factor := won(run):
         tail.append((f"  {factor}", ".good"))
     return as_fits(head.truncate(width, ellipsis=True), tail, width)
 

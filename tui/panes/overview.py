@@ -6,15 +6,18 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.detail import Detail
+from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
+from kpd.text.gains import speedup
+from kpd.text.headlines import HOW, unconfirmed
 from kpd.text.verdicts import verdict
 from tui.format import marks, money
 from tui.format.numbers import figure
-from tui.format.scores import unit, won
+from tui.format.scores import unit
 from tui.format.text import BLANK, Part, as_fits, beside, clean, clip, line, wrapped
 from tui.model.answers import Problem
 from tui.model.view import View
@@ -175,10 +178,15 @@ def _best(view: View, run: Run, width: int) -> list[Content]:
     best = run.best
     if best is None or best.score is None:
         return [*found, heading("Best so far", ("appears when the baseline is timed", ".muted"))]
-    factor = won(view.state, run)
-    more: list[Part] = [(f"  {factor} the baseline", ".good")] if factor else []
-    score = f"{figure(best.score)} {unit(view.state, run)}"
-    return [*found, as_fits(heading("Best so far", (score, ".strong")), more, width)]
+    won = headline(run)
+    if won is None:
+        score = f"{figure(best.score)} {unit(view.state, run)}"
+        return [*found, as_fits(heading("Baseline", (score, ".strong")), [("  nothing faster yet", ".muted")], width)]
+    aside = f": {clean(unconfirmed(won))}" if won.cause is not None else ""
+    parts: list[Part] = [
+        (f"  {run.id}.{won.of} against the baseline", ".muted"), (f", {HOW[won.how]}", ".muted"), (aside, ".warn"),
+    ]  # fmt: skip
+    return [*found, as_fits(heading("Speed-up", (speedup(won.speedup), ".good")), parts, width)]
 
 
 def _cost(view: View, run: Run, width: int) -> Content:

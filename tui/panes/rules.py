@@ -7,9 +7,10 @@ from textual.content import Content
 
 from kpd.model.metrics import describe
 from kpd.model.profiles import ESTIMATED, Advice, Finding
+from kpd.text.gains import brief
 from tui.actions.table import key
 from tui.format import marks
-from tui.format.numbers import change, compact, count, percent
+from tui.format.numbers import compact, count, percent
 from tui.format.text import BLANK, Part, clean, line, wrapped
 from tui.model.answers import Problem, Show
 from tui.model.selected import fired, known_rules, not_fired
@@ -117,7 +118,7 @@ def _so_far(view: View, rule: str) -> str:
         return ""
     if not found.tried:
         return f"so far: fired on {count(found.fired, 'candidate')}, none that came after aimed at it"
-    gain = f", median gain {change(found.median_gain_pct)}" if found.median_gain_pct is not None else ""
+    gain = f", median gain {brief(found.median_gain_pct)}" if found.median_gain_pct is not None else ""
     return f"so far: fired on {found.fired:,}, aimed at by {found.tried:,}, accepted {found.accepted:,}{gain}"
 
 

@@ -13,9 +13,10 @@ from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.state import TaskCard
 from kpd.model.status import Queued
+from kpd.text.gains import cell, times
 from tui.format import marks
 from tui.format.lazy_rows import LazyRows
-from tui.format.numbers import change, count, figure
+from tui.format.numbers import count, figure
 from tui.format.scores import won
 from tui.format.text import Part, clean, clip, fit, line, wrapped
 from tui.model.outline import OutlineRow, TreePosition
@@ -49,7 +50,7 @@ def _task(card: TaskCard, row: OutlineRow, width: int) -> Content:
 
 def _run(view: View, run: Run, row: OutlineRow, width: int) -> Content:
     mark = marks.of_run(run, bool(view.state.held))
-    factor = won(view.state, run)
+    factor = won(run)
     left = f" {'▾' if row.open else '▸'} "
     room = max(0, width - len(left) - len(factor) - 1)
     word = f" {mark.glyph} {mark.word}"
@@ -87,19 +88,17 @@ def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
 
 
 def _what(it: Iteration, mark: marks.Mark, room: int) -> str:
-    """Return `+3.1 ±0.4 %` for a judged iteration, with its word where there is room; else the word for its state."""
+    """Return `1.034× ±0.004` for a judged iteration, with its word where there is room; else the word for its state."""
     word = mark.word
     if it.outcome is None and it.step is not None and mark is not marks.REVIEW:
         word = it.step
     if it.verdict is None or it.outcome == "baseline":
         return word
-    gain = it.verdict.gain
-    half = (gain.high - gain.low) / 2
-    text = f"{change(gain.pct).removesuffix(' %'):>5} ±{half:.1f} %" if half < 99.95 else change(gain.pct)
+    text = cell(it.verdict.gain)
     for longer in (f"{fit(word, WORD)} {text}", text):
         if cell_len(longer) <= room:
             return longer
-    return change(gain.pct)
+    return times(it.verdict.gain.speedup.ratio)
 
 
 def _age(view: View, it: Iteration) -> str:

@@ -6,13 +6,14 @@ from itertools import islice
 from kpd.agents.agent import Context
 from kpd.agents.prompt.blocks import PromptBlock
 from kpd.agents.prompt.quoting import fenced
+from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.profiles import Change
 from kpd.model.run import Run
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.text.foreign import plain
-from kpd.workspace.task import Task
+from kpd.text.gains import brief, gain as gain_of, speedup
 
 LONGEST_MEMO = 160
 LONGEST_REASON = 100
@@ -37,11 +38,11 @@ def so_far(run: Run, number: int) -> Iterator[PromptBlock]:
 
 def standing(context: Context) -> str:
     """Return how far the run has come, and how many iterations are left."""
-    run, best, baseline = context.run, context.run.best, context.run.baseline
+    run = context.run
     left = max(run.budget.iterations - len(run.counted), 1)
     text = f"Iteration {context.number}; with this one at most {left} {'is' if left == 1 else 'are'} left."
-    if best and baseline and best.number != baseline.number and best.score and baseline.score:
-        text += f" So far {baseline.score:.4g} → {best.score:.4g}{_unit(context.task)}."
+    if (won := headline(run)) is not None:
+        text += f" So far {speedup(won.speedup)} the baseline's speed."
     if (vain := len(run.without_gain)) >= 2:
         text += f" The last {vain} gained nothing: leave their direction."
     return text
@@ -50,11 +51,6 @@ def standing(context: Context) -> str:
 def moved(changes: Iterable[Change]) -> str:
     """Return how the counters changed, one per line."""
     return fenced("\n".join(plain(change(one)) for one in islice(changes, MOST_CHANGES)))
-
-
-def _unit(task: Task) -> str:
-    """Return the unit of a score: kpd's own score is the geometric mean of the cases' times."""
-    return f" {plain(task.bench.score)}" if task.bench.command is not None else " µs (geometric mean)"
 
 
 def _parts(it: Iteration, agent: str) -> Iterator[str]:
@@ -66,10 +62,9 @@ def _parts(it: Iteration, agent: str) -> Iterator[str]:
         yield f"[{', '.join(plain(rule, 40) for rule in it.aims)}]"
     yield plain(it.memo, LONGEST_MEMO) or "no memo"
     if it.expected is not None:
-        gain = "" if it.expected.gain_pct is None else f", {it.expected.gain_pct:+.3g} %"
+        gain = "" if it.expected.gain_pct is None else f", {brief(it.expected.gain_pct)}"
         yield f"expected {plain(it.expected.metric, 60)} {it.expected.direction}{gain}"
     if it.verdict is not None:
-        measured = it.verdict.gain
-        yield f"gain {measured.pct:+.1f} % [{measured.low:+.1f}, {measured.high:+.1f}]"
+        yield gain_of(it.verdict.gain)
     elif it.cause is not None:
         yield plain(of_iteration(it), LONGEST_REASON)

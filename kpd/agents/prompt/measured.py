@@ -8,6 +8,7 @@ from kpd.knowledge.efficacy import NEVER, Efficacy, by_efficacy
 from kpd.model.metrics import METRICS, grouped, of_case, parted
 from kpd.model.profiles import Advice, Finding
 from kpd.text.foreign import plain
+from kpd.text.gains import brief
 
 ALWAYS = (
     "sm_pct", "dram_pct", "l2_pct", "sectors_per_load", "sectors_per_store", "shared_conflict_pct", "occupancy_pct",
@@ -108,7 +109,7 @@ def _name(case: str) -> str:
 def _tried(found: Efficacy) -> str:
     if not found.tried:
         return ""
-    gain = "" if found.median_pct is None else f", median gain {found.median_pct:+.1f} %"
+    gain = "" if found.median_pct is None else f", median gain {brief(found.median_pct)}"
     return f" (attempts at it: {found.tried}, accepted {found.accepted}{gain})"
 
 

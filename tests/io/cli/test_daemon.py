@@ -128,14 +128,14 @@ async def test_questions_as_text_and_as_json(served: Served) -> None:
     assert (code, err) == (0, "")
     assert f"● kpd 0.1.0, process {os.getpid()}" in out
     assert "● local: Some CPU, gcc 12" in out
-    assert "1.05x" in out
+    assert "1.053×" in out
     code, out, _ = await served.kpd("log")
-    assert out.splitlines()[2].startswith("r1.1*     ✓ accepted")
+    assert out.splitlines()[2].startswith("r1.1*     ▲ accepted")
     assert "wider␛[2J tiles" in out
     code, out, _ = await served.kpd("log", "--json", "r1")
     assert [it["number"] for it in json.loads(out)["iterations"]] == [0, 1]
     code, out, _ = await served.kpd("show", "1")
-    assert out.splitlines()[0] == "r1.1  ✓ accepted"
+    assert out.splitlines()[0] == "r1.1  ▲ accepted"
     assert (await served.kpd("show"))[1] == out
     code, out, _ = await served.kpd("show", "r1.1", "--json")
     assert json.loads(out)["iteration"]["memo"] == "wider\x1b[2J tiles"

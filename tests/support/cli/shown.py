@@ -6,6 +6,7 @@ from typing import Any
 from kpd.cli.terminal_text import clean
 from kpd.model import codec, events as e
 from kpd.model.detail import Detail
+from kpd.model.headline import headline
 from kpd.model.iteration import Expectation, Iteration
 from kpd.model.kinds import Told
 from kpd.model.profiles import CaseTime, Finding
@@ -62,5 +63,7 @@ def shown(iteration: Iteration = ACCEPTED, detail: Detail = DETAIL) -> dict[str,
     return {
         "run": brief_run(RUN), "iteration": as_json(json_views.iteration(iteration)),
         "detail": as_json(json_views.found(detail)),
-        "parent": as_json(PARENT), "baseline": as_json(PARENT), "folder": "/ws/runs/transpose_cpu/r3/iter_0003",
+        "parent": as_json(PARENT), "baseline": as_json(PARENT),
+        "headline": as_json(json_views.headlined(headline(RUN, iteration.number))),
+        "folder": "/ws/runs/transpose_cpu/r3/iter_0003",
     }  # fmt: skip

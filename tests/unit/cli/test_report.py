@@ -29,20 +29,22 @@ def test_an_accepted_iteration_in_full() -> None:
     assert (
         "\n".join(report(shown(), 100, colour=False))
         == """\
-r3.3  ✓ accepted
+r3.3  ▲ accepted
 task        transpose_cpu on local, proposed by sweep, against r3.0
 memo        wider tiles ␛[2J
-expected    memory traffic up, gain +5.0 %: it went up, 8 → 12, as expected
+expected    memory traffic up, 5.0 % less time: it went up, 8 → 12, as expected
 point       TILE = 32
-verdict     faster: ▲ +3.1 % [+2.4, +3.8] at 99 %, 7 processes
-            faster beyond doubt, by at least 2 %
-score       12.50 µs, 78 % of the roofline, the baseline's was 20 µs (1.60 times as fast)
+verdict     faster beyond doubt, by at least 2 %
+            1.032× [1.025, 1.040] the incumbent's speed (99 % interval, 7 processes)
+score       12.50 µs, 78 % of the roofline (the incumbent 67 % in the same contest), as measured
+            then
+speed-up    1.032× [1.025, 1.040], chained, over the baseline
 bottleneck  memory
 flagged     a removed loop
 
-CASE     µs  INCUMBENT µs       GAIN  ROOFLINE µs  OF ROOFLINE
-wide     10            12  ▲ +16.7 %            8         80 %
-tall  15.60         15.50   ▼ −0.6 %
+CASE     µs  INCUMBENT µs  SPEED-UP  ROOFLINE µs  OF ROOFLINE
+wide     10            12     1.20×            8         80 %
+tall  15.60         15.50    0.994×
 
 ‼ far-from-roofline (high): far below bandwidth
     → block it
@@ -71,8 +73,8 @@ def test_an_iteration_on_a_gpu() -> None:
     lines = report(of_a_gpu(), 80, colour=False)
     assert "device      NVIDIA H100 80GB HBM3 (recorded)" in lines
     assert "bottleneck  launch bound: a call takes 9.8 µs" in lines
-    at = lines.index("CASE         EVENT µs  DEVICE µs  LAUNCH  WARM µs  INCUMBENT       GAIN  ROOF")
-    assert lines[at + 4] == "wide            51.07      48.90     4 %    51.10      330.3  ▲ +84.5 %  93 %"
+    at = lines.index("CASE         EVENT µs  DEVICE µs  LAUNCH  WARM µs  INCUMBENT  SPEED-UP  ROOF")
+    assert lines[at + 4] == "wide            51.07      48.90     4 %    51.10      330.3     6.47×  93 %"
     at = lines.index("NVIDIA's advice; ✓ where a rule says the same")
     assert lines[at + 1] == "  OPT TheoreticalOccupancy up to 62 % ✓ register_limited"
     assert "  OPT SOLBottleneck ✓ severe_memory_bound [wide]" in lines[at:]
@@ -114,13 +116,13 @@ def test_no_line_is_wider_than_the_terminal_but_paths(limit: int) -> None:
 
 def test_colour_only_where_it_is_wanted_and_never_alone() -> None:
     assert not any("\x1b" in text for text in report(shown(), 80, colour=False))
-    assert report(shown(), 80, colour=True)[0] == "r3.3  \x1b[32m✓ accepted\x1b[0m"
+    assert report(shown(), 80, colour=True)[0] == "r3.3  \x1b[32m▲ accepted\x1b[0m"
 
 
 def test_an_iteration_that_has_only_begun() -> None:
     begun = Iteration(4, "sweep", 3, AT, status=Stepping("build"))
     lines = report(shown(begun, Detail()), 80, colour=False)
-    assert lines[0] == "r3.4  ● build"
+    assert lines[0] == "r3.4  … build"
     assert lines[2] == "memo        none"
     assert not any(text.startswith(("verdict", "score", "CASE")) for text in lines)
 
@@ -131,7 +133,7 @@ def test_a_rejected_one_and_one_by_hand() -> None:
     assert lines[0] == "r3.3  ✗ rejected"
     assert "reason      incorrect: out[3] is nan" in lines
     by_hand = replace(ACCEPTED, status=done("rejected"), override=Override("ada", "reads better"))
-    assert report(shown(by_hand), 80, colour=False)[0] == "r3.3  ✓ accepted by hand"
+    assert report(shown(by_hand), 80, colour=False)[0] == "r3.3  ▲ by hand"
 
 
 def canned_status(**changes: Any) -> dict[str, Any]:
@@ -153,9 +155,9 @@ def test_status() -> None:
 ● kpd 0.1.0, process 4242, /ws
 ● local: Some CPU, gcc 12
 
-RUN  STATE      TASK           AGENT  HOST   ITER  BEST             NOW
-r3   ● running  transpose_cpu  sweep  local   1/6  12.50 µs, 1.60x  between iterations
-r4   … queued   transpose_cpu  sweep  local   0/6
+RUN  STATE      TASK           AGENT  HOST   ITER  BEST                            NOW
+r3   … running  transpose_cpu  sweep  local   1/6  1.032× [1.025, 1.040], chained  between iterations
+r4   ○ queued   transpose_cpu  sweep  local   0/6
 
 ✗ task bad: tasks/bad/task.toml:3: unknown key
 ! r2 lost its host (1 min ago)"""
@@ -168,7 +170,7 @@ def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
     told = "\n".join(status.report(canned_status(runs={"r3": brief_run(running)}), AT, None, colour=False))
     assert "iteration 4: time for 12 s, attempt 2" in told
     held = "\n".join(status.report(canned_status(held="the daemon was killed"), AT, 50, colour=False))
-    assert "⏸ held: the daemon was killed; kpd resume releases\nthe queue" in held
+    assert "‖ held: the daemon was killed; kpd resume releases\nthe queue" in held
     gone = list(status.report(canned_status(pid=None, runs={}), AT, None, colour=False))
     assert gone[0].startswith("○ no daemon; kpd start")
     assert "no runs; kpd run TASK queues one" in gone
@@ -179,8 +181,8 @@ def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
 def test_a_row_of_the_log_lines_up_with_its_head() -> None:
     head = log.row(log.HEAD, None)
     made = log.row(log.cells("r3", as_json(json_views.iteration(ACCEPTED)), True), None)
-    assert made == "r3.3*     ✓ accepted                 12.50  ▲ +3.1 % [+2.4, +3.8]       sweep      wider tiles ␛[2J"
-    assert head.index("GAIN") == made.index("▲")
+    assert made == "r3.3*     ▲ accepted                 12.50  1.032× [1.025, 1.040]       sweep      wider tiles ␛[2J"
+    assert head.index("SPEED-UP") == made.index("1.032×")
     assert width(log.row(log.cells("r3", as_json(json_views.iteration(ACCEPTED)), True), 50)) == 50
     broken = replace(ACCEPTED, status=done("failed", Told("does not build")), verdict=None, score=None)
     assert log.row(log.cells("r3", as_json(json_views.iteration(broken)), False), None).endswith("does not build")

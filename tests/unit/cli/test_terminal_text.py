@@ -89,13 +89,11 @@ def test_numbers(value: float | None, text: str) -> None:
     assert labels.number(value) == text
 
 
-def test_a_gain_goes_by_the_verdict_and_not_by_the_bare_number() -> None:
+def test_a_gain_is_told_as_a_factor() -> None:
     def verdict(word: str, pct: float) -> dict[str, object]:
         return {"word": word, "gain": {"pct": pct, "low": pct - 1, "high": pct + 1}}
 
-    assert labels.gain(verdict("faster", 3.14)) == "▲ +3.1 % [+2.1, +4.1]"
-    assert labels.gain(verdict("slower", -3.0)) == "▼ −3.0 % [−4.0, −2.0]"
-    assert labels.gain(verdict("inconclusive", 3.0)).startswith("? ")
-    assert labels.gain(verdict("same", 0.04)).startswith("≈ +0.0 %")
+    assert labels.gain(verdict("faster", 3.14)) == "1.032× [1.022, 1.043]"
+    assert labels.gain(verdict("slower", -3.0)) == "0.971× [0.962, 0.980]"
     assert labels.gain(None) == ""
     assert not re.search("[\x00-\x1f]", labels.gain(verdict("faster", 1.0)))

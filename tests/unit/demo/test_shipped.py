@@ -159,6 +159,6 @@ def test_what_happens_is_told_in_sentences_that_fit(recording: Recording) -> Non
         assert len(said) < WIDTH, said
         told += [said] if said not in told else []
     assert told[0].startswith("kpd makes kernels faster")
-    assert told[-1].startswith("The run has ended: 5.45× the baseline")
+    assert told[-1].startswith("The run has ended: 5.30× the baseline")
     for word in ("accepted", "did not build", "wrong results", "slower", "not by enough", "baseline", "profiler"):
         assert any(word in said for said in told), word

@@ -60,12 +60,12 @@ def test_by_rule_and_architecture_with_what_became_of_it(workspace: Workspace) -
     assert regenerate(workspace)
     assert written(workspace) == (
         f"{MARK}\n\n# What was tried, by the finding it aimed at\n\n"
-        "## low\\_l2\\_hit\n\naccepted 1\n\n### sm\\_90\n\n- accepted +20.0 %: idea 1 (transpose r3.1)\n\n"
+        "## low\\_l2\\_hit\n\naccepted 1\n\n### sm\\_90\n\n- accepted, 1.25×: idea 1 (transpose r3.1)\n\n"
         "## poor\\_coalescing\n\naccepted 3, no gain 1, failed 1\n\n"
-        "### sm\\_80\n\n- accepted +5.0 %: tile\\_32 \\| \\#1 (row\\_sum r3.1)\n\n"
-        "### sm\\_90\n\n- accepted +31.4 %: idea 5 (transpose r3.5)\n"
-        "- accepted +20.0 %: idea 1 (transpose r3.1)\n"
-        "- failed: idea 3 (transpose r3.3)\n- no gain +0.3 %: idea 2 (transpose r3.2)\n"
+        "### sm\\_80\n\n- accepted, 5.0 % less time: tile\\_32 \\| \\#1 (row\\_sum r3.1)\n\n"
+        "### sm\\_90\n\n- accepted, 1.46×: idea 5 (transpose r3.5)\n"
+        "- accepted, 1.25×: idea 1 (transpose r3.1)\n"
+        "- failed: idea 3 (transpose r3.3)\n- no gain, 0.3 % less time: idea 2 (transpose r3.2)\n"
     )
     inode = (workspace.memory / "PATTERNS.md").stat().st_ino
     assert not regenerate(workspace)
@@ -152,12 +152,12 @@ def test_the_own_architecture_first_and_in_the_order_of_the_rules(workspace: Wor
     remember(workspace, 4, "accepted", 9.0, "near_roofline", task="a", arch="sm_90")
     regenerate(workspace)
     assert matching(workspace, ["tail_effect", "low_ipc", "launch_bound", "low_ipc"], "sm_90", 3000) == (
-        "tail_effect:\n- no gain +0.0 %: idea 3 (a r3.3)\n"
-        "low_ipc:\n- accepted +3.0 %: idea 2 (b\\_c r3.2)\n"
-        "- accepted +50.0 %: idea 1 (a r3.1) on sm\\_80"
+        "tail_effect:\n- no gain, 0.0 % less time: idea 3 (a r3.3)\n"
+        "low_ipc:\n- accepted, 3.0 % less time: idea 2 (b\\_c r3.2)\n"
+        "- accepted, 2.00×: idea 1 (a r3.1) on sm\\_80"
     )
     assert matching(workspace, ["low_ipc", "tail_effect"], "sm_90", 3000, besides="a") == (
-        "low_ipc:\n- accepted +3.0 %: idea 2 (b\\_c r3.2)"
+        "low_ipc:\n- accepted, 3.0 % less time: idea 2 (b\\_c r3.2)"
     )
     assert "b\\_c" not in matching(workspace, ["low_ipc"], "sm_90", 3000, besides="b_c")
 

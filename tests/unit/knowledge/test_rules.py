@@ -67,7 +67,7 @@ def test_what_has_come_of_a_rule(workspace: Workspace, capsys: pytest.CaptureFix
     told = capsys.readouterr().out
     assert told.count("so far:") == 2
     after = told.partition("poor_coalescing (high)\n")[2].partition("uncoalesced_store")[0]
-    assert "    so far: fired on 1, aimed at by 2, accepted 1, median gain +6.0 %\n" in after
+    assert "    so far: fired on 1, aimed at by 2, accepted 1, median gain 6.0 % less time\n" in after
     assert "    so far: fired on 1, aimed at by 0\n" in told.partition("low_l2_hit (")[2]
     assert rules(workspace, "--json") == 0
     by_id = {rule["id"]: rule for rule in json.loads(capsys.readouterr().out)}

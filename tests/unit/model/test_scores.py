@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 from kpd.cli import status
 from kpd.cli.report import report
 from kpd.engine.record import report as markdown
-from kpd.model.scores import reached, speedup, unit
-from tests.support.cli.shown import AT, RUN, brief_run, shown
+from kpd.model.scores import Direction, reached, speedup, unit
+from tests.support.cli.shown import RUN, brief_run, shown
 from tests.support.tui.stopping import stopping
 from tests.support.tui.views import plain
 from tui.format.scores import unit as unit_of, won
@@ -41,32 +41,24 @@ def test_the_units_are_those_of_the_task() -> None:
     assert (unit(), unit("us"), unit("tflops")) == ("µs", "µs", "tflops")
 
 
-@pytest.mark.parametrize(("direction", "factor"), [("lower", "1.09×"), ("higher", "0.92×")])
-def test_the_cockpit_goes_by_the_tasks_direction(direction: str, factor: str) -> None:
+@pytest.mark.parametrize("direction", ["lower", "higher"])
+def test_scores_of_different_contests_are_not_divided(direction: Direction) -> None:
+    """Whatever the scores are, and which of them are better: the factor is that of the verdicts."""
     view = stopping(300.0, direction)
-    assert view.run is not None and view.run.best is not None and view.run.baseline is not None
-    assert won(view.state, view.run) == factor
+    assert view.run is not None and view.run.best is not None and view.run.best.verdict is not None
+    factor = f"{view.run.best.verdict.gain.speedup.ratio:.3f}×"
+    assert won(view.run) == factor
+    changed = replace(view.run, iterations=tuple(replace(it, score=7.0) for it in view.run.iterations))
+    assert won(changed) == factor
     card = replace(view.state.tasks[view.run.task], score="tflops")
     view = replace(view, state=replace(view.state, tasks={view.run.task: card}))
-    assert view.run is not None
     assert unit_of(view.state, view.run) == "tflops"
-    assert f"tflops  {factor} the baseline" in plain(overview._best(view, view.run, 80))
+    assert f"Speed-up  {factor}" in plain(overview._best(view, view.run, 80))
 
 
-def test_the_command_line_goes_by_it_too() -> None:
-    run = brief_run(RUN)
-    best, baseline = run["best"]["score"], run["baseline"]["score"]
-    assert status.best(run, {}).endswith(f"µs, {baseline / best:.2f}x")
-    assert status.best(run, HIGHER).endswith(f"tflops, {best / baseline:.2f}x")
-    (table,) = list(status.runs_table([run], {RUN.task: HIGHER}, AT, None))[1:]
-    assert "tflops" in table
-    told = "\n".join(report({**shown(), "card": HIGHER}, 100, colour=False))
-    assert "tflops" in told and "times as good)" in told
-    assert "times as fast)" in "\n".join(report(shown(), 100, colour=False))
-
-
-def test_the_report_in_the_run_folder_goes_by_it() -> None:
-    best, baseline = RUN.best, RUN.baseline
-    assert best is not None and best.score and baseline is not None and baseline.score
-    assert f"{baseline.score / best.score:.2f} times" in markdown(RUN, "lower")
-    assert f"{best.score / baseline.score:.2f} times" in markdown(RUN, "higher")
+def test_the_command_line_and_the_report_tell_the_same_number() -> None:
+    told = "1.032× [1.025, 1.040], chained"
+    assert status.best(brief_run(RUN), {}) == told
+    assert told in "\n".join(report(shown(), 100, colour=False))
+    assert "tflops" in "\n".join(report({**shown(), "card": HIGHER}, 100, colour=False))
+    assert f"Best: iteration 3, {told}, over the baseline." in markdown(RUN)

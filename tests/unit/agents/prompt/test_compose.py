@@ -84,9 +84,15 @@ def test_what_an_engineer_needs_stands_in_the_first_prompt(tmp_path: Path) -> No
 
 def test_a_later_prompt_says_what_became_of_the_earlier_ones(tmp_path: Path) -> None:
     said = texts(compose(later(tmp_path), known()))
-    assert "Iteration 3; with this one at most 4 are left. So far 160 → 36 µs (geometric mean)." in said["standing"]
-    assert "1 accepted · [uncoalesced_store] · a tile · gain +76.7 % [+75.4, +78.0]" in said["run:1"]
-    assert "2 rejected (same) · wider · expected dram_pct up, +15 % · gain -0.3 % [-1.2, +0.6]" in said["run:2"]
+    assert (
+        "Iteration 3; with this one at most 4 are left. So far 4.29× [4.07, 4.55] the baseline's speed."
+        in said["standing"]
+    )
+    assert "1 accepted · [uncoalesced_store] · a tile · 4.29× [4.07, 4.55]" in said["run:1"]
+    assert (
+        "2 rejected (same) · wider · expected dram_pct up, 15.0 % less time · 0.3 % more time [−0.6, 1.2]"
+        in said["run:2"]
+    )
     assert said["changes"] == "## What moved in iteration 2, against what it began with\n```\nDRAM: up\n```"
     vain = [attempt(number, outcome="rejected") for number in (1, 2, 3)]
     assert "The last 3 gained nothing" in texts(compose(context(tmp_path, *vain, attempt(4)), known()))["standing"]
@@ -101,7 +107,7 @@ def test_what_helped_before_comes_first_within_a_severity(tmp_path: Path) -> Non
     found = texts(compose(of, helped))["findings"]
     line = next(line for line in found.splitlines() if f"[{medium[-1]}]" in line)
     assert line.startswith("2. "), "after what is severe"
-    assert "(attempts at it: 3, accepted 2, median gain +8.0 %)" in line
+    assert "(attempts at it: 3, accepted 2, median gain 8.0 % less time)" in line
 
 
 def test_the_order_of_efficacy_does_not_touch_what_is_cached(tmp_path: Path) -> None:

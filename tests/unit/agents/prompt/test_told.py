@@ -130,7 +130,7 @@ def test_a_run_of_several_agents_says_whose_an_iteration_was() -> None:
     failed = attempt(2, outcome="failed", cause=NotBuilt("x " + "y" * 300))
     _, *blocks = history.so_far(run_of(swept, failed, attempt(3)), 3)
     lines = [block.text.split("\n")[1] for block in blocks]
-    assert lines[0] == "1 rejected (same) · sweep · TILE 0 → 16 · gain -0.3 % [-1.2, +0.6]"
+    assert lines[0] == "1 rejected (same) · sweep · TILE 0 → 16 · 0.3 % more time [−0.6, 1.2]"
     assert lines[1].startswith("2 failed · no memo · does not build: x yyy")
     assert len(lines[1]) < 160
 

@@ -82,18 +82,22 @@ def test_two_runs_with_other_cases_are_no_pair() -> None:
     ("final", "accepted", "reason"),
     [
         (HeldOutResult("best_us", 50.0, None, 0.0), True, f"{KNOWN}; held out: best_us 50"),
-        (HeldOutResult("best_us", 40.0, 50.0, 20.0), True, f"{KNOWN}; held out: best_us 40 against 50 (+20.0 %)"),
-        (HeldOutResult("best_us", 50.9, 50.0, -1.8), True, f"{KNOWN}; held out: best_us 50.9 against 50 (-1.8 %)"),
+        (HeldOutResult("best_us", 40.0, 50.0, 20.0), True, f"{KNOWN}; held out: best_us 40 against 50 (1.25×)"),
+        (
+            HeldOutResult("best_us", 50.9, 50.0, -1.8),
+            True,
+            f"{KNOWN}; held out: best_us 50.9 against 50 (1.8 % more time)",
+        ),
         (
             HeldOutResult("best_us", 60.0, 50.0, -20.0, (-19.0, -21.0)),
             False,
-            "slower on the held-out cases: best_us 60 against 50 (-20.0 %), both times and by more than the 2.0 % "
+            "slower on the held-out cases: best_us 60 against 50 (0.83×), both times and by more than the 2.0 % "
             "of the noise; on the known ones " + KNOWN,
         ),
         (
             HeldOutResult("best_us", 60.0, 50.0, -20.0, (1.0, -41.0)),
             True,
-            f"{KNOWN}; held out: best_us 60 against 50 (-20.0 %), but not both times",
+            f"{KNOWN}; held out: best_us 60 against 50 (0.83×), but not both times",
         ),
     ],
 )
@@ -107,7 +111,7 @@ def test_a_loss_within_the_noise_of_the_run_is_none() -> None:
     lost = HeldOutResult("best_us", 52.5, 50.0, -5.0, (-4.0, -6.0))
     found = held_out(noisy, lost, 2.0)
     assert found.accepted
-    assert told(found).endswith("(-5.0 %), within the 6.0 % of the noise")
+    assert told(found).endswith("(5.0 % more time), within the 6.0 % of the noise")
     assert not held_out(FAST, lost, 2.0).accepted
 
 

@@ -1,0 +1,81 @@
+"""Defines the headline of a run: the speed-up of its incumbent over its baseline, from paired contests alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, fsum, isfinite, log, sqrt
+from typing import Literal
+
+from kpd.model.causes import IterationCause
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.verdicts import Speedup
+
+How = Literal["measured", "chained", "unconfirmed"]
+"""Where a headline comes from: one contest against the baseline; the contests of all accepted candidates; the same,
+after a contest against the baseline that came to no result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """How many times as fast the incumbent, iteration `of`, is as the baseline.
+
+    `by` is the iteration that measured it against the baseline; None where it is chained. `cause` says why an
+    unconfirmed one could not be measured.
+    """
+
+    of: int
+    speedup: Speedup
+    how: How
+    by: int | None = None
+    cause: IterationCause | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the incumbent is faster than the baseline beyond doubt."""
+        return self.speedup.low > 1
+
+
+def headline(run: Run, of: int | None = None) -> Headline | None:
+    """Compute the headline of iteration `of`, by default the incumbent; None for the baseline, or where it is unknown.
+
+    The newest contest of it against the baseline counts. Without one, the speed-ups along its line are multiplied: each
+    was measured against its predecessor in one contest, so scores of different contests are never compared.
+    """
+    number = run.incumbent if of is None else of
+    baseline = run.baseline
+    if number is None or baseline is None or number == baseline.number:
+        return None
+    last = next((it for it in reversed(run.iterations) if it.confirms == number and it.outcome is not None), None)
+    if last is not None and last.verdict is not None:
+        return Headline(number, last.verdict.gain.speedup, "measured", last.number)
+    speedup = chained(run, number)
+    if speedup is None:
+        return None
+    return Headline(number, speedup, "unconfirmed" if last else "chained", cause=last.cause if last else None)
+
+
+def chained(run: Run, number: int) -> Speedup | None:
+    """Multiply the speed-ups from the baseline to iteration `number`; None where a contest of the line is missing.
+
+    Errors of separate contests are independent: the half-widths of the logarithms add up as the root of their squares.
+    """
+    line = tuple(lineage(run, number))
+    if not line or line[-1].outcome != "baseline":
+        return None
+    steps = [it.verdict.gain.speedup for it in line[:-1] if it.verdict is not None]
+    if len(steps) < len(line) - 1 or not all(one.low > 0 and isfinite(one.high) for one in steps):
+        return None
+    middle = fsum(log(one.ratio) for one in steps)
+    below = sqrt(fsum(log(one.ratio / one.low) ** 2 for one in steps))
+    above = sqrt(fsum(log(one.high / one.ratio) ** 2 for one in steps))
+    return Speedup(exp(middle), exp(middle - below), exp(middle + above))
+
+
+def lineage(run: Run, number: int) -> Iterator[Iteration]:
+    """Yield iteration `number` and those that it was built on, each judged against the next, down to the baseline."""
+    seen: set[int] = set()
+    it = run.iteration(number)
+    while it is not None and it.number not in seen:
+        yield it
+        seen.add(it.number)
+        it = run.iteration(it.parent)

@@ -1,0 +1,17 @@
+"""Renders the headline of a run: how many times as fast its incumbent is as its baseline, and how that is known."""
+
+from kpd.model.headline import Headline, How
+from kpd.text.endings import iteration_ended
+from kpd.text.gains import speedup
+
+HOW: dict[How, str] = {"measured": "measured", "chained": "chained", "unconfirmed": "not confirmed"}
+
+
+def headline(found: Headline) -> str:
+    """Format a headline with its interval and where it comes from: `8.11× [8.01, 8.20], chained`."""
+    return f"{speedup(found.speedup)}, {HOW[found.how]}"
+
+
+def unconfirmed(found: Headline) -> str:
+    """Say why a headline could not be measured; empty for one that was, or that nobody has measured yet."""
+    return iteration_ended(found.cause)

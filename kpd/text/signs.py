@@ -1,0 +1,90 @@
+"""Defines the sign, word and tone of each outcome: the same in the terminal UI and on the command line."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kpd.model.faults import IsIncorrect, NotMended
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.status import Ended, Outcome, Queued, RunOutcome
+from kpd.model.verdicts import VerdictWord
+
+Tone = Literal["strong", "good", "warn", "bad", "accent", "muted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A sign and its word; `tone` becomes a colour where there are colours."""
+
+    glyph: str
+    word: str
+    tone: Tone
+
+
+RUNNING = Sign("…", "running", "accent")
+WAITING = Sign("◔", "waiting", "warn")
+REVIEW = Sign("◔", "your review", "warn")
+PAUSED = Sign("‖", "paused", "warn")
+HELD = Sign("‖", "held", "warn")
+QUEUED = Sign("○", "queued", "muted")
+FAILED = Sign("✗", "failed", "bad")
+INCORRECT = Sign("✗", "incorrect", "bad")
+REJECTED = Sign("✗", "rejected", "bad")
+BY_HAND = Sign("▲", "by hand", "good")
+
+OUTCOMES: dict[Outcome, Sign] = {
+    "baseline": Sign("◆", "baseline", "strong"),
+    "accepted": Sign("▲", "accepted", "good"),
+    "rejected": REJECTED,
+    "failed": FAILED,
+    "skipped": Sign("»", "skipped", "muted"),
+    "interrupted": Sign("■", "interrupted", "warn"),
+    "infra": Sign("!", "host trouble", "warn"),
+    "measured": Sign("◇", "measured", "strong"),
+}
+VERDICTS: dict[VerdictWord, Sign] = {
+    "faster": Sign("△", "not enough", "warn"),
+    "slower": Sign("▼", "slower", "bad"),
+    "same": Sign("≈", "same", "muted"),
+    "inconclusive": Sign("?", "inconclusive", "warn"),
+}
+RUN_OUTCOMES: dict[RunOutcome, Sign] = {
+    "improved": Sign("▲", "improved", "good"),
+    "no_gain": Sign("≈", "no gain", "muted"),
+    "failed": FAILED,
+    "stopped": Sign("■", "stopped", "warn"),
+    "infra": Sign("!", "host trouble", "warn"),
+}
+
+
+def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> Sign:
+    """Return the sign of an iteration's outcome, or of what it is doing; `held`: the queue is."""
+    if it.outcome is None:
+        return HELD if held else RUNNING if run is None else of_run(run)
+    if it.override:
+        return BY_HAND
+    if it.outcome != "rejected":
+        return OUTCOMES[it.outcome]
+    if it.verdict is None:
+        return INCORRECT if _is_incorrect(it) else REJECTED
+    return VERDICTS[it.verdict.word]
+
+
+def of_run(run: Run, held: bool = False) -> Sign:
+    """Return the sign of a run's outcome, or of what it is doing; one that has begun is held while the queue is."""
+    if isinstance(run.status, Ended):
+        return RUN_OUTCOMES[run.status.outcome]
+    if isinstance(run.status, Queued):
+        # In a queue it is normal to wait.
+        return replace(WAITING, tone=QUEUED.tone) if run.waiting else QUEUED
+    if held:
+        return HELD
+    if run.paused:
+        return PAUSED
+    if run.current is not None and run.current.review == "waits":
+        return REVIEW
+    return WAITING if run.waiting else RUNNING
+
+
+def _is_incorrect(it: Iteration) -> bool:
+    return isinstance(it.cause.fault if isinstance(it.cause, NotMended) else it.cause, IsIncorrect)
