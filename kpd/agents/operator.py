@@ -50,4 +50,5 @@ class RemeasureAgent(Agent):
             assert found is not None
             first = found
         files = read_files(context.folder, context.task.editable)
-        return Proposal(files, f"again: {first.memo}", first.expected, first.point)
+        how = "against the baseline" if own.confirming else "again"
+        return Proposal(files, f"{how}: {first.memo}", first.expected, first.point)

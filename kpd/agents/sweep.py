@@ -116,7 +116,7 @@ def history(run: Run, since: int = 0) -> list[tuple[space.Point, float | None]]:
         value = _log_time(it, chained)
         if value is not None:
             chained[it.number] = value
-        if it.point and it.outcome is not None and it.number >= since:
+        if it.point and it.outcome is not None and it.number >= since and not it.confirming:
             tried.append((it.point, value))
     return tried
 

@@ -62,6 +62,7 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("waits", asks, limit)
     if it["again"] is not None:
         thorough = ", with as many processes as a verdict can use" if it["thorough"] else ""
+        thorough = ", against the baseline" if it["confirming"] else thorough
         yield from _field("again", f"what {run['id']}.{it['again']} proposed{thorough}", limit)
     if it["aims"]:
         yield from _field("aims at", ", ".join(it["aims"]), limit)

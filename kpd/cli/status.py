@@ -83,7 +83,7 @@ def runs_table(
     """
     rows = []
     for run in runs:
-        spent = f"{max(run['count'] - 1, 0)}/{run['budget']['iterations']}"
+        spent = f"{run['counted']}/{run['budget']['iterations']}"
         doing = run["reason"] if run["status"] == "ended" else labels.now(run, now, held)
         won = best(run, tasks.get(run["task"], {}))
         rows.append((run["id"], labels.run_state(run, held), run["task"], run["agent"], run["host"], spent, won, doing))

@@ -36,6 +36,10 @@ class CandidateFailed(Exception):
         self.final = final
 
 
+class Unconfirmed(Exception):
+    """The machine is too busy to measure a candidate against the baseline, which the run does not wait for."""
+
+
 @dataclass(slots=True)
 class Attempt:
     """One iteration under way. `task` is the run's own snapshot, `live` the operator's task folder.

@@ -16,7 +16,8 @@ from kpd.model.causes import (
 )
 from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import CandidateFault
-from kpd.model.iteration import Iteration
+from kpd.model.headline import headline
+from kpd.model.iteration import Confirming, Iteration
 from kpd.model.kinds import Told
 from kpd.model.run import Run
 from kpd.model.scores import Direction
@@ -28,7 +29,7 @@ from kpd.model.waits import ForEdit
 class Iterate:
     """Begin (or, after a restart, go on with) iteration `number` by `agent`.
 
-    With `of` it proposes the candidate of that iteration again; `thorough` is as in `Iteration`.
+    With `of` it proposes the candidate of that iteration again; `thorough` and `confirming` are as in `Iteration`.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Iterate:
     resumed: bool = False
     of: int | None = None
     thorough: bool = False
+    confirming: Confirming = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | En
     """Decide what the run does next.
 
     First comes an unfinished iteration, then the baseline, then what the operator asked for (an edit, or to measure
-    something again), then, within the budget, the next agent's turn.
+    something again), then, within the budget, the next agent's turn. Before the end the incumbent is measured against
+    the baseline.
     """
     if (current := run.current) is not None:
         return Iterate(current.number, current.agent, resumed=True)
@@ -73,14 +76,25 @@ def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | En
     if run.pending_edit:
         return Iterate(number, EDIT)
     if run.again:
-        return Iterate(number, AGAIN, of=run.again[0].of, thorough=run.again[0].thorough)
+        wish = run.again[0]
+        return Iterate(number, AGAIN, of=wish.of, thorough=wish.thorough, confirming=wish.confirming)
     if (cause := _spent(run, direction)) is not None:
-        return End(result(run), cause)
+        return _confirmed(run, number, cause)
     if run.waits_for_edits:
         return Wait(ForEdit())
     if (agent := _turn(run)) is None:
-        return End(result(run), AgentsDone(tuple(_left(it) for it in run.iterations if _exhausted(it))))
+        return _confirmed(run, number, AgentsDone(tuple(_left(it) for it in run.iterations if _exhausted(it))))
     return Iterate(number, agent)
+
+
+def _confirmed(run: Run, number: int, cause: RunCause) -> Iterate | End:
+    """End the run, once a contest against the baseline has ended for its incumbent: with a result or without."""
+    best = run.incumbent
+    if best == (run.baseline.number if run.baseline is not None else None):
+        return End(result(run), cause)
+    if any(it.confirms == best and it.outcome is not None for it in run.iterations):
+        return End(result(run), cause)
+    return Iterate(number, AGAIN, of=best, confirming="end")
 
 
 def _fault_of(it: Iteration) -> CandidateFault:
@@ -150,11 +164,13 @@ def _exploring(run: Run) -> bool:
 
 
 def result(run: Run) -> RunOutcome:
-    """Return the run's outcome: `improved` when the incumbent is better than the baseline."""
+    """Return the run's outcome: `improved` unless the incumbent is the baseline, or measured to be no faster."""
     baseline = run.baseline
     if run.incumbent is None or baseline is None:
         return "failed"
-    return "no_gain" if run.incumbent == baseline.number else "improved"
+    found = headline(run)
+    unheld = found is not None and found.how == "measured" and not found.holds
+    return "no_gain" if unheld or run.incumbent == baseline.number else "improved"
 
 
 def _spent(run: Run, direction: Direction) -> RunCause | None:

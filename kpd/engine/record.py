@@ -2,6 +2,7 @@
 
 from kpd.engine import edits
 from kpd.engine.attempt import Attempt
+from kpd.engine.confirm import confirm
 from kpd.knowledge import memory
 from kpd.model import events as e
 from kpd.model.causes import AgainstItself, ByVerdict, IterationCause, Noise, Superseded
@@ -25,6 +26,10 @@ async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
     outcome, cause = (
         _outcome(attempt, found) if attempt.fault is None else (outcome_of(attempt.fault.what), attempt.fault.what)
     )
+    if attempt.iteration.confirming:
+        confirm(attempt, found)
+        write_report(attempt.workspace, attempt.run)
+        return e.IterationEnded(attempt.run_id, attempt.number, outcome, cause)
     if outcome in ("baseline", "accepted") and found.accepted is None:
         attempt.journal.emit(e.Accepted(attempt.run_id, attempt.number, edits.hashes(attempt.candidate())))
     if attempt.run.incumbent == attempt.number:
@@ -51,6 +56,8 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
     verdict = found.judged.verdict
     if attempt.is_baseline:
         return "baseline", Noise(verdict.gain)
+    if attempt.iteration.confirming:
+        return "measured", ByVerdict(verdict)
     if attempt.iteration.again is not None and attempt.candidate() == attempt.files_of(attempt.parent):
         return "rejected", AgainstItself(verdict)
     now = attempt.run.incumbent

@@ -9,7 +9,7 @@ from pathlib import Path
 from kpd.agents.agent import Agent, Exhausted
 from kpd.agents.catalogue import make_agent
 from kpd.engine import edits, plan
-from kpd.engine.attempt import Attempt
+from kpd.engine.attempt import Attempt, Unconfirmed
 from kpd.engine.control import Control, Interrupted
 from kpd.engine.host_pool import HostPool
 from kpd.engine.host_trouble import RunRestart, handle_trouble, note_peaks
@@ -26,7 +26,7 @@ from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.agents import EDIT
-from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
+from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped, TooBusy
 from kpd.model.notices import NotWritten
 from kpd.model.run import Run
 from kpd.model.status import RunOutcome
@@ -185,6 +185,8 @@ class RunLoop:
         except Exhausted as err:
             for_good = not plan.explores(self.run, step.agent)
             self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", NothingLeft(err.why), for_good))
+        except Unconfirmed as err:
+            self.journal.emit(e.IterationEnded(self.run_id, step.number, "infra", TooBusy(str(err))))
         except Interrupted as interrupted:
             if interrupted.how != "skip":
                 raise
@@ -193,8 +195,12 @@ class RunLoop:
     def _begin(self, step: plan.Iterate, held: Agent) -> None:
         run = self.run
         parent = step.number if run.incumbent is None else run.incumbent
+        if step.confirming and run.baseline is not None:
+            parent = run.baseline.number
         edit = edits.edit_name(run.pending_edit) if step.agent == EDIT else ""
-        begun = e.IterationStarted(self.run_id, step.number, step.agent, parent, edit, step.of, step.thorough)
+        begun = e.IterationStarted(
+            self.run_id, step.number, step.agent, parent, edit, step.of, step.thorough, step.confirming
+        )
         self.journal.emit(begun)
         waiting = tuple(line.note for line in run.steering if line.consumed_by is None)
         reads = held.reads_steering and not plan.explores(run, step.agent)

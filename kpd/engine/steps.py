@@ -9,10 +9,11 @@ from msgspec import structs
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
 from kpd.engine import review
-from kpd.engine.attempt import Attempt, CandidateFailed
+from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
 from kpd.engine.waiting import set_waiting
+from kpd.hosts.errors import HostError
 from kpd.measure import bench, judge as verdicts, score
 from kpd.measure.bench import BuiltObject
 from kpd.measure.compiling import BuildError
@@ -126,6 +127,10 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
         )
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong)) from err
+    except HostError as err:
+        if err.kind == "busy" and attempt.iteration.confirming:
+            raise Unconfirmed(str(err)) from err
+        raise
     cases = score.case_times(samples, attempt.bench.work)
     if score.impossible(cases, attempt.bench.work):
         await attempt.bench.remeasure()
@@ -164,7 +169,7 @@ def _is_confirmed(attempt: Attempt, found: Detail) -> bool:
     Raises OSError.
     """
     wanted = attempt.task.check.sanitizer or attempt.task.final.command is not None
-    return wanted and (attempt.is_baseline or _verdict(attempt, found).accepted)
+    return wanted and not attempt.iteration.confirming and (attempt.is_baseline or _verdict(attempt, found).accepted)
 
 
 async def _confirmed(attempt: Attempt, verdict: Verdict) -> Verdict:
@@ -260,8 +265,8 @@ STEPS = (
     Step("check", check, measures=lambda at, found: at.bench.checks_alone),
     Step("time", time, measures=lambda at, found: True),
     Step("judge", judge, measures=_is_confirmed),
-    Step("profile", profile, measures=_is_counted),
-    Step("explain", explain),
+    Step("profile", profile, measures=_is_counted, wanted=lambda at: not at.iteration.confirming),
+    Step("explain", explain, wanted=lambda at: not at.iteration.confirming),
     Step("record", record),
 )
 

@@ -48,8 +48,10 @@ def append(
     _add(workspace, run.task, entries.heading(run, arch), entries.title(run, iteration), lines)
 
 
-def overruled(workspace: Workspace, run: Run, chosen: Iteration, reason: str, at: float, arch: str = "") -> None:
-    """Record that a person made `chosen` the incumbent at `at` (Unix time), in place of the incumbent of `run`.
+def overruled(
+    workspace: Workspace, run: Run, chosen: Iteration, reason: str, at: float, arch: str = "", by_hand: bool = True
+) -> None:
+    """Record that a person, or kpd itself, made `chosen` the incumbent at `at` (Unix time), in place of that of `run`.
 
     Each iteration that this undoes or brings back gets an entry: rolled back, or chosen. Doing it again adds nothing.
     Raises OSError.
@@ -61,7 +63,13 @@ def overruled(workspace: Workspace, run: Run, chosen: Iteration, reason: str, at
         if iteration is None or iteration.outcome == "baseline":
             continue
         title = f"{entries.title(run, iteration)} · {word} {entries.when(at)}"
-        _add(workspace, run.task, entries.heading(run, arch), title, (f"- {word} by hand: {escaped(reason) or '-'}",))
+        _add(
+            workspace,
+            run.task,
+            entries.heading(run, arch),
+            title,
+            (f"- {word}{' by hand' if by_hand else ''}: {escaped(reason) or '-'}",),
+        )
 
 
 def read(workspace: Workspace, task: str, limit: int) -> str:

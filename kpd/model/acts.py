@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from kpd.model.agents import AgentTraits
 from kpd.model.fact import Fact, IterationFact, RunFact
-from kpd.model.iteration import Remeasure
+from kpd.model.iteration import Confirming, Remeasure
 from kpd.model.reducers import on_iteration, on_run, reduces
 from kpd.model.run import Budget, RuleSetting, Steering
 from kpd.model.state import State
@@ -62,11 +62,12 @@ class RuleSet(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class AgainAsked(RunFact):
-    """A request to measure iteration `of` once more; `thorough`: with all the processes that a verdict can use."""
+    """A request to measure iteration `of` once more; the fields are those of `Remeasure`."""
 
     of: int
     thorough: bool = False
     by: str = ""
+    confirming: Confirming = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,10 @@ def _rule_set(state: State, at: float, fact: RuleSet) -> State:
 @reduces(AgainAsked)
 def _again_asked(state: State, at: float, fact: AgainAsked) -> State:
     run = state.runs.get(fact.run)
-    again = () if run is None else (*run.again, Remeasure(fact.of, fact.thorough, fact.by))
+    waiting = () if run is None else run.again
+    if fact.confirming:  # only the incumbent's number is asked for, whatever it was when somebody decided before
+        waiting = tuple(wish for wish in waiting if not wish.confirming)
+    again = (*waiting, Remeasure(fact.of, fact.thorough, fact.by, fact.confirming))
     return on_run(state, fact.run, again=again)
 
 

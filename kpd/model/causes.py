@@ -91,6 +91,12 @@ class Superseded(Kind, frozen=True):
     by: int
 
 
+class TooBusy(Kind, frozen=True):
+    """The machine was too busy to measure it against the baseline, in the words of its host."""
+
+    error: str
+
+
 class Skipped(Kind, frozen=True):
     by: str
 
@@ -107,4 +113,6 @@ class RunOver(Kind, frozen=True):
     cause: RunCause
 
 
-IterationCause = Noise | ByVerdict | AgainstItself | Superseded | Skipped | NothingLeft | RunOver | CandidateFault
+IterationCause = (
+    Noise | ByVerdict | AgainstItself | Superseded | TooBusy | Skipped | NothingLeft | RunOver | CandidateFault
+)

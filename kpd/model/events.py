@@ -28,7 +28,7 @@ from kpd.model.causes import IterationCause, RunCause
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
 from kpd.model.hosts import HostCard
-from kpd.model.iteration import Override
+from kpd.model.iteration import Confirming, Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
@@ -203,13 +203,14 @@ class BaselineStale(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class IterationStarted(IterationFact):
-    """The start of an iteration. `again` and `thorough` are as in `Iteration`."""
+    """The start of an iteration. `again`, `thorough` and `confirming` are as in `Iteration`."""
 
     agent: str
     parent: int
     edit: str = ""
     again: int | None = None
     thorough: bool = False
+    confirming: Confirming = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +291,14 @@ class Accepted(IterationFact):
 
     files: dict[str, str]
     override: Override | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GaveWay(IterationFact):
+    """A return to iteration `iteration` as the incumbent: `unheld`, the one before, was no faster than the baseline."""
+
+    files: dict[str, str]
+    unheld: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,10 +192,11 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
     if run is None:
         return state
     begun = Iteration(
-        fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit, again=fact.again, thorough=fact.thorough
-    )
+        fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit, again=fact.again, thorough=fact.thorough,
+        confirming=fact.confirming,
+    )  # fmt: skip
     edit: dict[str, Any] = {"pending_edit": {}, "conflict": None} if fact.edit else {}
-    again = run.again if fact.again is None else run.again[1:]
+    again = run.again if fact.again is None or fact.confirming == "end" else run.again[1:]
     return on_run(state, fact.run, iterations=(*run.iterations, begun), again=again, **edit)
 
 
@@ -269,6 +270,11 @@ def _accepted(state: State, at: float, fact: e.Accepted) -> State:
     before = run.incumbent if run is not None and fact.override else None
     state = on_iteration(state, fact, override=fact.override)
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
+
+
+@reduces(e.GaveWay)
+def _gave_way(state: State, at: float, fact: e.GaveWay) -> State:
+    return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=None)
 
 
 @reduces(e.Asked)

@@ -107,8 +107,10 @@ class Iteration:
 
     @property
     def steps(self) -> tuple[StepName, ...]:
-        """The steps it goes through: a review only where a person is asked for one."""
-        return STEPS if self.review or self.step == "review" else tuple(step for step in STEPS if step != "review")
+        """The steps it goes through: a review only where a person is asked, no profile of what was profiled before."""
+        left_out: tuple[StepName, ...] = () if self.review or self.step == "review" else ("review",)
+        left_out += ("profile", "explain") if self.confirming else ()
+        return tuple(step for step in STEPS if step not in left_out)
 
     @property
     def confirms(self) -> int | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kpd.model.kinds import Kind, Told
+from kpd.model.verdicts import Speedup
 from kpd.model.waits import Hold, Pause, Wait
 
 Level = Literal["info", "warning", "error"]
@@ -80,6 +81,20 @@ class NotWritten(Kind, frozen=True):
     iteration: int | None = None
 
 
+class DoesNotHold(Kind, frozen=True):
+    """An accepted iteration whose number a contest against the baseline does not bear out.
+
+    `before` is the number until then, `measured` the contest's; None where there is none. `instead` is the iteration
+    that became the incumbent in its place.
+    """
+
+    run: str
+    iteration: int
+    measured: Speedup | None = None
+    before: Speedup | None = None
+    instead: int | None = None
+
+
 class CallUnseen(Kind, frozen=True):
     """A call to a model during which the daemon ended; it counts with `most_usd` dollars, None where unknown."""
 
@@ -148,6 +163,7 @@ Subject = (
     | EditUnreadable
     | NotWritten
     | CallUnseen
+    | DoesNotHold
     | Idle
     | Stalled
     | Told

@@ -121,7 +121,7 @@ class RollBack(OnIteration):
 
     name = "rollback"
     keys = (Key("rollback", "b", "roll back", "Iteration", rank=12),)
-    emits = ("rolled_back",)
+    emits = ("rolled_back", "again_asked")
     done = "{of} is the incumbent again; its files are in the task folder"
 
     force: Annotated[
@@ -143,7 +143,7 @@ class UndoDecision(OnRun):
 
     name = "undo"
     keys = (Key("undo", "u", "undo", "Iteration", 9, True),)
-    emits = ("rolled_back",)
+    emits = ("rolled_back", "again_asked")
     done = "{of} is the incumbent again"
     then = "kpd undo {run} takes that back"
 
@@ -182,7 +182,8 @@ class MeasureAgain(OnIteration):
     def why_not(self, state: State, target: RunIteration) -> Refused | None:
         if (why := ended(target.run) or under_way(target)) is not None:
             return why
-        if any((wish.of, wish.thorough) == (target.it.number, self.thorough) for wish in target.run.again):
+        wish = (target.it.number, self.thorough, "")
+        if any((waiting.of, waiting.thorough, waiting.confirming) == wish for waiting in target.run.again):
             return Refused(f"{target.ref} is to be measured again already")
         return None
 

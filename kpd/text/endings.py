@@ -24,6 +24,8 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
             return f"the incumbent against itself: {verdict(cause.verdict)}"
         case c.Superseded():
             return f"{verdict(cause.verdict)}, but {cause.run}.{cause.by} became the incumbent meanwhile"
+        case c.TooBusy():
+            return cause.error
         case c.Skipped():
             return f"skipped by {cause.by}" if cause.by else "skipped"
         case c.NothingLeft():

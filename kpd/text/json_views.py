@@ -25,11 +25,12 @@ _LEFT_OUT = {"iterations", "files", "folder", "pending_edit"}
 
 
 def run(found: Run) -> Json:
-    """Return a run in brief, with `count`, the number of its iterations, and its current, best and baseline iteration.
+    """Return a run in brief, with its current, best and baseline iteration.
 
-    `reason` says why it ended or is paused, `waits` what it waits for, `edited` which iteration was under way when the
-    operator edited the kernel: all in words. `headline` is how many times as fast the best iteration is as the
-    baseline. The files of its folders are left out.
+    `count` is the number of its iterations, `counted` of those that use up its budget. `headline` is how many times as
+    fast the best iteration is as the baseline. `reason` says why it ended or is paused, `waits` what it waits for,
+    `edited` which iteration was under way when the operator edited the kernel: all in words. The files of its folders
+    are left out.
     """
     body = codec.jsonable(replace(found, iterations=()))
     kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
@@ -38,7 +39,7 @@ def run(found: Run) -> Json:
     kept |= _status(found)
     kept |= {"headline": headlined(headline(found)), "sign": codec.jsonable(signs.of_run(found))}
     words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
-    return {**kept, **words, "count": len(found.iterations), **its}
+    return {**kept, **words, "count": len(found.iterations), "counted": len(found.counted), **its}
 
 
 def _status(found: Run) -> Json:

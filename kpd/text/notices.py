@@ -2,6 +2,7 @@
 
 from kpd.model import events as e, notices as n
 from kpd.model.kinds import Told
+from kpd.text.gains import speedup
 from kpd.text.waits import idle_reason
 
 
@@ -44,8 +45,18 @@ def told(found: n.Subject) -> str:
             usd = found.most_usd
             most = "" if usd is None else f", and counts with the most that it could cost, ${usd:.2f}"
             return f"{found.run}.{found.iteration} was asking {found.model} when the daemon ended{most}"
+        case n.DoesNotHold():
+            return _unheld(found)
         case n.Said() | Told():
             return found.text
+
+
+def _unheld(found: n.DoesNotHold) -> str:
+    name = f"{found.run}.{found.iteration}"
+    now = "does not hold" if found.measured is None else f"is {speedup(found.measured)}"
+    before = "" if found.before is None else f", not {speedup(found.before)}"
+    instead = "" if found.instead is None else f"; {found.run}.{found.instead} is the incumbent instead"
+    return f"measured against the baseline once more, {name} {now}{before}{instead}"
 
 
 def watchdog_notice(fact: e.DeviceIdle | e.StepStalled) -> str:

@@ -35,13 +35,15 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
         case e.Faulted():
             return _BAD, f"{fact.step}  attempt {fact.attempt} goes back to the agent: {clean(fault(fact.fault))}"
         case e.IterationEnded():
-            good = fact.outcome in ("accepted", "baseline")
+            good = fact.outcome in ("accepted", "baseline", "measured")
             return (
                 _DONE if good else _BAD if fact.outcome == "failed" else _NOTE
             ), f"{fact.outcome}: {clean(iteration_ended(fact.cause))}"
         case e.Accepted():
             by_hand = f" by hand, {clean(override(fact.override))}" if fact.override else ""
             return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"
+        case e.GaveWay():
+            return _NOTE, f"{fact.run}.{fact.iteration} is the incumbent instead of {fact.unheld}, which did not hold"
         case e.ReviewAsked():
             return _WAITS, f"{fact.run}.{fact.iteration} waits for a person: it is built once somebody approves it"
         case e.Asked():

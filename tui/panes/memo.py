@@ -180,7 +180,7 @@ def _memo(view: View, it: Iteration, width: int) -> list[Content]:
 def _particulars(run: Run, it: Iteration) -> Iterator[tuple[str, str]]:
     """Yield what the agent aimed at and expected before anything was measured, each with a label."""
     if it.again is not None:
-        more = ", with all processes" if it.thorough else ""
+        more = ", against the baseline" if it.confirming else ", with all processes" if it.thorough else ""
         yield "again", f"the files of {run.id}.{it.again} once more{more}"
     if it.aims:
         yield "aims at", ", ".join(map(clean, it.aims))

@@ -88,6 +88,8 @@ def _iteration(run: Run) -> str:
     if run.pending_edit:
         return "your edit of the task folder is measured as an operator iteration"
     if run.again and run.incumbent is not None:
+        if run.again[0].confirming:
+            return f"{run.id}.{run.again[0].of} is measured against the baseline"
         thorough = ", with all processes that a verdict can use" if run.again[0].thorough else ""
         return f"{run.id}.{run.again[0].of} is measured once more{thorough}"
     queued = sum(note.consumed_by is None for note in run.steering)
@@ -155,7 +157,7 @@ def budget(view: View, run: Run, width: int) -> list[Content]:
     if money.costs(run):
         parts.append(("models", money.left(run, width - LABEL)))
     parts += _time(view, run, left)
-    parts.append(("accepts", f"{limits.min_gain_pct:g} % less time or more"))
+    parts.append(("accepts", f"from {limits.min_gain_pct:g} % less time"))
     if limits.stop_score is not None:
         parts.append(("stops", f"at a score of {figure(limits.stop_score)}"))
     if run.approve:

@@ -184,7 +184,7 @@ def _best(view: View, run: Run, width: int) -> list[Content]:
         return [*found, as_fits(heading("Baseline", (score, ".strong")), [("  nothing faster yet", ".muted")], width)]
     aside = f": {clean(unconfirmed(won))}" if won.cause is not None else ""
     parts: list[Part] = [
-        (f"  {run.id}.{won.of} against the baseline", ".muted"), (f", {HOW[won.how]}", ".muted"), (aside, ".warn"),
+        (f"  {HOW[won.how]}", ".muted"), (f"  {run.id}.{won.of} against the baseline", ".muted"), (aside, ".warn"),
     ]  # fmt: skip
     return [*found, as_fits(heading("Speed-up", (speedup(won.speedup), ".good")), parts, width)]
 

@@ -28,7 +28,9 @@ def so_far(run: Run, number: int) -> Iterator[PromptBlock]:
     The block of an iteration never changes, so that the service can cache it.
     """
     now = run.iteration(number)
-    tried = [it for it in run.iterations if it.number < number and it.outcome not in (None, "baseline")]
+    tried = [
+        it for it in run.iterations if it.number < number and it.outcome not in (None, "baseline") and not it.confirming
+    ]
     if tried:
         yield PromptBlock("run", "## What this run has tried")
     for it in tried:

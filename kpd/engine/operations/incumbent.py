@@ -45,6 +45,8 @@ def _go_back(engine: Engine, run: Run, it: Iteration, force: bool, by: str, undo
     engine.journal.emit(e.RolledBack(run.id, it.number, edits.hashes(files), by, undo))
     edits.show_incumbent(engine.workspace, engine.journal, run.id, files)
     _remember(engine, run, it, f"{'undone ' if undo else ''}by {by}")
+    if run.begun and it.outcome != "baseline":  # its number is measured anew; an ended run has no device any more
+        engine.journal.emit(e.AgainAsked(run.id, it.number, by=by, confirming="decision"))
     engine.wake()
 
 

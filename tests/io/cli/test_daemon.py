@@ -273,7 +273,7 @@ async def test_a_followed_log_tells_each_iteration_until_the_run_ends(served: Se
     served.journal.emit(e.RunEnded("r1", "improved", Told("budget used")))
     code, out, err = await ended(following)
     assert (code, out) == (0, "")
-    assert "r1 ✓ improved: budget used" in err
+    assert "r1 ▲ improved: budget used" in err
 
 
 async def test_followed_events_catch_up_whole_and_in_order(served: Served) -> None:
@@ -329,4 +329,6 @@ async def test_status_imports_only_what_it_needs(served: Served) -> None:
     heavy = {"asyncio", "msgspec", "tomli", "textual", "optuna", "sqlite3", "logging", "subprocess", "tui"}
     assert not loaded & heavy
     rooms = {name for name in loaded if name.startswith(("kpd.model", "kpd.daemon", "kpd.engine"))}
-    assert rooms == {"kpd.model", "kpd.model.scores"}, "how scores are read, and not what they are of"
+    assert rooms == {"kpd.model", "kpd.model.scores", "kpd.model.verdicts"}, (
+        "how scores are read, and not what they are of"
+    )

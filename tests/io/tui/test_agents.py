@@ -177,9 +177,9 @@ def test_the_memo_tells_aims_expectation_measurement_parameters_and_cost() -> No
     drawn = memo.lines(shown(agents.claude(), 1), 90, 40)
     rows = [line.plain.strip() for line in drawn]
     assert "aims at    far_below_bandwidth, not_vectorised" in rows
-    assert "expects    memory traffic up, gain +12.0 %" in rows
+    assert "expects    memory traffic up, 12.0 % less time" in rows
     assert "measured   ✓ memory traffic 7.910 → 9.219 GB/s (+16.6 %)" in rows
-    assert "✓ gain +14.2 % [+13.5 %, +14.8 %]" in rows
+    assert "✓ 14.2 % less time [13.5, 14.8]" in rows
     assert "unsure of  UNROLL = 4, 8, 16; TILE = 32, 64 (left to the sweep)" in rows
     assert "cost       $0.0700 for 15,170 tokens in 2 calls, 32 % from cache" in rows
     columns = {line.plain.index(row[11:]) for line, row in zip(drawn, rows, strict=True) if row[:8] in LABELS}
@@ -191,13 +191,13 @@ LABELS = ("aims at ", "expects ", "measured", "unsure o", "cost    ")
 
 def test_before_it_is_measured_there_is_only_the_expectation() -> None:
     text = plain(memo.lines(shown(agents.repairing(), 4), 90, 40)).split("\n\n")[1]
-    assert "expects    memory traffic up, gain +9.0 %" in text
+    assert "expects    memory traffic up, 9.0 % less time" in text
     assert "measured" not in text
 
 
 def test_without_metrics_or_a_sweep_the_gain_and_the_parameters_are_still_told() -> None:
     text = plain(memo.lines(view_of(agents.claude("claude"), at(1)), 90, 40))
-    assert "measured   ✓ gain +14.2 %" in text
+    assert "measured   ✓ 14.2 % less time" in text
     assert "unsure of  UNROLL = 4, 8, 16; TILE = 32, 64\n" in text
 
 
@@ -206,7 +206,7 @@ def test_nothing_of_a_memo_is_lost_in_a_narrow_pane(width: int) -> None:
     drawn = memo.lines(shown(agents.claude(), 1), width, 20)
     assert all(line.cell_length <= width for line in drawn)
     text = unfolded(drawn).replace(" ", "")
-    came = ("7.910→9.219GB/s(+16.6%)", "gain+14.2%[+13.5%,+14.8%]")
+    came = ("7.910→9.219GB/s(+16.6%)", "14.2%lesstime[13.5,14.8]")
     for told in ("far_below_bandwidth,not_vectorised", *came, "TILE=32,64"):
         assert told in text
 
@@ -440,8 +440,8 @@ async def test_the_rules_say_what_has_come_of_them_so_far() -> None:
         await pilot.press("3")
         await settled(pilot)
         text = screen(app)
-        assert "so far: fired on 4, aimed at by 3, accepted 1, median gain +0.4 %" in text
-        assert "so far: fired on 4, aimed at by 1, accepted 1, median gain +14.2 %" in text
+        assert "so far: fired on 4, aimed at by 3, accepted 1, median gain 0.4 % less time" in text
+        assert "so far: fired on 4, aimed at by 1, accepted 1, median gain 14.2 % less time" in text
         await pilot.press("down", "up", "2", "3")
         await settled(pilot)
         assert [what for what, _ in feed.queries].count("rules") == 1, "the answer holds for all iterations"

@@ -118,8 +118,8 @@ def test_every_row_is_found_where_it_stands(runs: list[int], folded: set[int], t
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (28, " ★ 4 ▲ +14.2 ±0.6 %        2m"),
-        (36, " ★ 4 ▲ +14.2 ±0.6 %     324.5   2m"),
+        (28, " ★ 4 ▲ 1.166× ±0.009        2m"),
+        (36, " ★ 4 ▲ 1.166× ±0.009     324.5   2m"),
         (50, "sweep"),
         (60, "accepted"),
     ],
@@ -131,7 +131,7 @@ def test_a_row_has_as_many_columns_as_there_is_room_for(width: int, shown: str) 
     text = row_line(view, row, width).plain
     assert len(text) == width
     assert " ".join(shown.split()) in " ".join(text.split())
-    assert "+14.2 ±0.6 %" in text
+    assert "1.166× ±0.009" in text
 
 
 def test_every_row_fits_whatever_it_shows() -> None:

@@ -166,7 +166,7 @@ def test_what_is_measured_once_more_comes_before_the_agents() -> None:
 def test_other_runs_stand_with_where_they_are_and_what_they_have_won() -> None:
     view = view_of(many_hosts.two(), TreePosition("transpose_cpu", "r2", 1))
     assert view.run is not None
-    assert "… r1 rmsnorm_silu_cpu  gpu1  2: check  1.09×" in plain(others(view, view.run, 80))
+    assert "… r1 rmsnorm_silu_cpu  gpu1  2: check  1.091×" in plain(others(view, view.run, 80))
     alone = view_of(logs.running())
     assert alone.run is not None
     assert others(alone, alone.run, 80) == []
@@ -181,7 +181,7 @@ def test_the_newest_iterations_say_what_became_of_them_and_why() -> None:
     assert view.run is not None
     rows = [line.plain.rstrip() for line in lately(view, view.run, 80, 3)]
     assert rows[0] == "Lately"
-    assert rows[1].startswith("≈ r1.5   +0.3 %  323.5  PREFETCH=256")
+    assert rows[1].startswith("≈ r1.5   0.3 % less time  323.5  PREFETCH=256")
     assert len(rows) == 4, "the one under way has nothing to tell yet"
 
 

@@ -93,10 +93,10 @@ def test_expectation_and_outcome_are_compared() -> None:
     assert it is not None
     text = plain(memo.lines(view_of(log, shown=LoadedDetails(Show(it, of[5], of[4]))), 100, 40))
     fifth, fourth = text.split("\n\n")[1:3]
-    assert "expects    memory traffic up, gain +5.0 %" in fifth
+    assert "expects    memory traffic up, 5.0 % less time" in fifth
     assert "measured   ✓ memory traffic 10.05 → 10.08 GB/s (+0.3 %)" in fifth
     assert "           ✗ gain +0.3 % [−0.4 %, +0.9 %]" in fifth
-    assert "measured   ✓ gain +14.2 %" in fourth, "of others the gain is known"
+    assert "measured   ✓ 14.2 % less time" in fourth, "of others the gain is known"
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_what_has_come_of_a_rule_is_told_also_when_nothing_has() -> None:
     view = view_of(log, shown=LoadedDetails(Show(it, of), rules=known))
     text = plain(rules.lines(view, 110, 50))
     assert "so far: fired on 12 candidates, none that came after aimed at it" in text
-    assert "so far: fired on 9, aimed at by 4, accepted 2, median gain +3.1 %" in text
+    assert "so far: fired on 9, aimed at by 4, accepted 2, median gain 3.1 % less time" in text
 
 
 @pytest.mark.parametrize("width", [40, 47, 110])

@@ -186,7 +186,7 @@ def test_event_and_device_time_stand_side_by_side_with_what_launching_costs() ->
     drawn = cases(view.iteration, view.shown.detail, 75)
     assert plain(drawn)[1].split() == ["case,", "µs", "event", "device", "launch", "warm", "inc.", "speed-up", "roof"]
     assert row(drawn, "wide").split() == [
-        "wide", "51.07", "48.90", "4.3", "%", "51.10", "330.3", "+84.5", "%", "93", "%",
+        "wide", "51.07", "48.90", "4.3", "%", "51.10", "330.3", "6.47×", "93", "%",
     ]  # fmt: skip
     narrow = plain(cases(view.iteration, view.shown.detail, 47))
     assert narrow[1].split() == ["case,", "µs", "event", "device", "launch", "speed-up"]
