@@ -25,7 +25,7 @@ from kpd.hosts.local import Local
 from kpd.hosts.preflight.probe import measuring_cpu, spare_cpus
 from kpd.measure.bench import Bench
 from kpd.measure.c import build, toolchain
-from kpd.measure.catalogue import prepare
+from kpd.measure.c.bench import prepare
 from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import ProcessSample
 from kpd.model.hosts import Device
@@ -66,7 +66,7 @@ async def main() -> None:
                     if state == "beside":
                         await bench.build(tree, candidate, silent)
                     else:
-                        await build.build(host, tools, tree, task.build.flags, task.build.limit_s)
+                        await build.build(host, tools, tree, bench.harness.symbol, task.build.flags, task.build.limit_s)
                     built[state] += 1
 
             kernel = (await bench.build(await bench.stage(files), files, silent)).job

@@ -75,12 +75,15 @@ def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
 
 
 def log_ratio(case: CaseSample) -> float:
-    """Compute the logarithm of the incumbent's time over the candidate's: the median over the A B B A quads.
+    """Compute the logarithm of the incumbent's time over the candidate's.
 
-    It is positive when the candidate, B, is quicker.
+    It is the mean over the layouts of the median over the A B B A quads of each; positive when the candidate, B, is
+    quicker.
     """
     a, b = case.a_ns, case.b_ns
-    return median(log(sum(a[at : at + 2])) - log(sum(b[at : at + 2])) for at in range(0, len(a), 2))
+    quads = [log(sum(a[at : at + 2])) - log(sum(b[at : at + 2])) for at in range(0, len(a), 2)]
+    bounds = [part * len(quads) // case.layouts for part in range(case.layouts + 1)]
+    return fmean(median(quads[start:end]) for start, end in pairwise(bounds))
 
 
 def percent(ratio: float) -> float:
@@ -91,6 +94,8 @@ def percent(ratio: float) -> float:
 def _check(where: str, case: CaseSample) -> None:
     if not case.whole:
         raise BadSamples(f"{where}: batches are not whole A B B A quads")
+    if not 1 <= case.layouts <= max(1, len(case.a_ns) // 2):
+        raise BadSamples(f"{where}: {case.layouts} layouts in {len(case.a_ns)} batches")
     if not all(0 < time < float("inf") for time in (*case.a_ns, *case.b_ns)):
         raise BadSamples(f"{where}: a batch took a time that is not positive and finite")
 

@@ -7,7 +7,7 @@ from functools import partial
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
-from kpd.measure.c import build
+from kpd.measure.c import build, layout
 from kpd.measure.c.toolchain import CToolchain, choose
 from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.driver.bench import DriverBench
@@ -89,7 +89,12 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         own = build.candidate_flags(files[BUILD_FILE]) if BUILD_FILE in files else ()
-        return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building)
+        return await build.build(
+            host, tools, tree, program.symbol, (*own, *task.build.flags), task.build.limit_s, say, building
+        )
 
     listings = (build.ASSEMBLY, build.REMARKS)
-    return DriverBench(host, task, device, program, roofline, measure, compile, listings, checking, measuring)
+    return DriverBench(
+        host, task, device, program, roofline, measure, compile, listings, checking, measuring,
+        place=layout.placed(host, tools),
+    )  # fmt: skip

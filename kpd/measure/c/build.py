@@ -6,6 +6,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
+from kpd.measure.c import layout
 from kpd.measure.c.toolchain import ALLOWED, OWN, CToolchain
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
 from kpd.measure.driver.harness import OBJECT
@@ -15,20 +16,22 @@ from kpd.measure.run_context import RunContext
 SOURCE = "kernel.c"
 ASSEMBLY = "kernel.s"
 REMARKS = "vectorization.txt"
-LINKING = 3
-"""The exit status of a build script whose link failed."""
+OBJECT_FILE = "kernel.o"
+LINKING, LAYING = 3, 4
+"""The exit statuses of a build script whose link failed, and of one whose link with the functions moved failed."""
 _NO_COMPILER = re.compile(r"^(gcc|clang|cc): (fatal )?error: cannot execute", re.MULTILINE)
 
 
 async def build(
-    host: Host, tools: CToolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
-    where: RunContext | None = None,
+    host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[str, ...], limit_s: float,
+    say: Say | None = None, where: RunContext | None = None,
 ) -> BuiltObject:  # fmt: skip
-    """Compile `kernel.c` of the tree with these flags. Raises BuildError, or HostError for the host's own trouble.
+    """Compile `kernel.c` of the tree, whose kernel is `symbol`, with these flags.
 
-    The job's `out/` folder holds the object, its assembly and the compiler's remarks on vectorisation.
+    The job's `out/` folder holds the object, its assembly, the compiler's remarks on vectorisation, and what `layout`
+    needs to link the object anew. Raises BuildError, or HostError for the host's own trouble.
     """
-    text = script(host, tools, tree, tools.flags(flags))
+    text = script(host, tools, tree, symbol, tools.flags(flags))
     id = jobs.key("build", tools.identity, text)
     result = await jobs.run(host, (where or RunContext()).spec(id, text, limit_s), say)
     log = readable(result.stderr)
@@ -37,6 +40,9 @@ async def build(
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}")
     if result.reason == "timeout":
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
+    if result.rc == LAYING:
+        why = f"{SOURCE} links, but not with its functions and data moved by a script of GNU ld"
+        raise BuildError(f"{why}: {first_error(log)}", log, "structural")
     if result.rc != 0:
         raise BuildError(first_error(log), log, "structural" if result.rc == LINKING else kind_of(log))
     return BuiltObject(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
@@ -50,24 +56,31 @@ def candidate_flags(raw: bytes) -> tuple[str, ...]:
         raise BuildError(str(err), str(err), "structural") from err
 
 
-def script(host: Host, tools: CToolchain, tree: str, flags: tuple[str, ...]) -> str:
+def script(host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[str, ...]) -> str:
     """Return the shell script of a build.
 
     It makes the assembly first and the object from that, so that the code that people read is the code that runs.
     """
-    given = jobs.words((*flags, *OWN))
-    link = tools.link('"$out/kernel.o"', f'"$out/{OBJECT}"')
+    given = jobs.words((*flags, *OWN, *layout.OWN))
+    object, assembly = f'"$out/{OBJECT_FILE}"', f'"$out/{ASSEMBLY}"'
+    link = tools.link(object, f'"$out/{OBJECT}"')
     compile_ = f"{tools.command} {given}"
     if tools.family == "gcc":
         remarks = f": >$out/{REMARKS}\n"
-        compile_to = f'{compile_} -fopt-info-vec-all="$out/{REMARKS}" -S {SOURCE} -o "$out/{ASSEMBLY}" || exit 1\n'
+        compile_to = f'{compile_} -fopt-info-vec-all="$out/{REMARKS}" -S {SOURCE} -o {assembly} || exit 1\n'
     else:
         passes = " ".join(f"-Rpass{kind}=loop-vectorize" for kind in ("", "-missed", "-analysis"))
         remarks = f'{compile_} {passes} -w -fno-caret-diagnostics -c {SOURCE} -o "$out/.o" 2>"$out/{REMARKS}"\n'
-        compile_to = f'{compile_} -S {SOURCE} -o "$out/{ASSEMBLY}" || exit 1\n'
+        compile_to = f"{compile_} -S {SOURCE} -o {assembly} || exit 1\n"
+    laid = ""
+    if tools.places:
+        tried = '"$out/laid.so"'
+        relinked = layout.link(tools, '"$out"', "0", tried)
+        laid = layout.copy_object(object, assembly, symbol)
+        laid += f"{relinked} || exit {LAYING}\nrm {tried}\n"
     return (
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f"{remarks}{compile_to}"
-        f'{tools.command} {given} -w -c "$out/{ASSEMBLY}" -o "$out/kernel.o" || exit 1\n'
-        f"{link} || exit {LINKING}\n"
+        f"{tools.command} {given} -w -c {assembly} -o {object} || exit 1\n"
+        f"{link} || exit {LINKING}\n{laid}"
     )

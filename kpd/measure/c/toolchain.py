@@ -34,13 +34,18 @@ class CToolchain:
             return tuple("-mcpu=native" if flag == "-march=native" else flag for flag in flags)
         return flags
 
+    @property
+    def places(self) -> bool:
+        """Whether the linker takes a script that says where functions lie: that of macOS does not."""
+        return self.system != "Darwin"
+
     def link(self, objects: str, target: str) -> str:
         """Return the command that links a shared object in which no symbol is undefined.
 
         It has none of a candidate's flags: -ffast-math makes gcc link start-up code that flushes denormals to zero in
         the whole process, and so for the incumbent, too.
         """
-        strict = "" if self.system == "Darwin" else "-Wl,-z,defs "
+        strict = "-Wl,-z,defs " if self.places else ""
         return f"{self.command} -shared {strict}-o {target} {objects} -lm"
 
 

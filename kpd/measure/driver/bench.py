@@ -47,7 +47,7 @@ class DriverBench:
     `cached` says whether a timed case may find its data in a cache. `listings` are the names of the files in a build's
     `out/` folder with its assembly, if there is any, and the compiler's remarks. `lay` turns a candidate's files into
     those that are staged over the protected files. `sanitizer` is the path of compute-sanitizer, if the task asks for
-    it.
+    it. `place` makes the objects of a timed process (None: they are copied).
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class DriverBench:
         cached: bool = True,
         lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
         sanitizer: str = "",
+        place: timing.PlaceObject | None = None,
     ) -> None:
         self.harness = harness
         self.host = host
@@ -81,6 +82,7 @@ class DriverBench:
         self._measuring = measuring
         self._lay = lay
         self._sanitizer = sanitizer
+        self._place = place
         self._protected = read_files(task.folder, task.protected)
         self._made = BuildCache(host)
 
@@ -123,7 +125,7 @@ class DriverBench:
         async with self._made.again_if_gone(incumbent, candidate):
             samples = timing.time_pair(
                 self.host, self.harness, incumbent, candidate, job, first, processes,
-                self.task.bench, self.task.check, self._measuring, say,
+                self.task.bench, self.task.check, self._measuring, say, self._place,
             )  # fmt: skip
             async with aclosing(samples):
                 async for sample in samples:

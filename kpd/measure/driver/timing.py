@@ -2,7 +2,7 @@
 
 import contextlib
 import secrets
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 
 from kpd.hosts.errors import HostError
@@ -25,10 +25,14 @@ from kpd.workspace.specs import BenchSpec, CheckSpec
 
 CASE_LIMIT_MS = 20_000
 """The most that one case may take in one process; usually it takes 50 to 100 ms."""
-DISTURBED_SHARE = 0.25
-"""A process that lost the CPU in more than this share of a case's batches is tainted: medians tolerate less."""
+LOST_SHARE = 0.1
+"""A process that lost the CPU for more than this share of a case's time is tainted: medians tolerate less."""
 STEAL_SHARE = 0.1
 """A process is also tainted when the hypervisor took more than this share of its time."""
+MOST_PAD = 4096
+"""Bytes, a page: the environment of a process is up to so much longer, so that its stack begins elsewhere."""
+PLACING = 92
+"""The exit status of a script that could not make the objects of a process."""
 TICK_NS = 10_000_000
 """A tick of /proc/stat in nanoseconds: 1/100 s on all common Linux systems."""
 
@@ -37,17 +41,18 @@ TICK_NS = 10_000_000
 class CaseReport:
     """A case as the driver reports it: its batches (see CaseSample), and what may have disturbed them.
 
-    `disturbed` counts batches, `steal_ticks` the ticks that the hypervisor took, `threads` those of the process (0: not
-    known). The other fields are for a GPU: a side that `synchronises` waits for it, so its time on the device alone
-    cannot be told (None).
+    `lost_ns` is the time of these batches in which other work had the CPU, `steal_ticks` are the ticks that the
+    hypervisor took, `threads` those of the process (0: not known). `layouts` is as in CaseSample. The other fields are
+    for a GPU: a side that `synchronises` waits for it, so its time on the device alone cannot be told (None).
     """
 
     reps: int
     a_ns: tuple[int, ...]
     b_ns: tuple[int, ...]
-    disturbed: int
     steal_ticks: int
     threads: int
+    lost_ns: int = 0
+    layouts: int = 1
     warm: Batches | None = None
     device_ns: tuple[float | None, float | None] | None = None
     synchronises: tuple[bool, bool] = (False, False)
@@ -57,7 +62,7 @@ class CaseReport:
         """Return the part of the report that is kept."""
         incumbent, candidate = self.device_ns or (None, None)
         device_ns = None if incumbent is None or candidate is None else (incumbent, candidate)
-        return CaseSample(self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry)
+        return CaseSample(self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry, self.layouts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +71,45 @@ class _Report:
     problem: CheckFailure | None
 
 
+PlaceObject = Callable[[str, str, str], str]
+"""A function that returns shell which makes a file of a built job's object, for one process.
+
+It takes the job's name, the file's, and a word of the shell that is a random number. The shell exits with `jobs.GONE`
+when the job's files are gone, and with PLACING when it fails otherwise.
+"""
+
+
+def copied(host: Host) -> PlaceObject:
+    """Return how a process gets copies of the objects, as they were built."""
+
+    def place(built: str, to: str, seed: str) -> str:
+        return f"cp {jobs.words([jobs.out(host, built, OBJECT)])} {to} || exit {jobs.GONE}"
+
+    return place
+
+
 async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
     bench: BenchSpec, tolerance: CheckSpec, where: RunContext | None = None, say: Say | None = None,
+    place: PlaceObject | None = None,
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
     """Yield a sample from each of `processes` fresh processes, numbered from `first`.
 
     `incumbent` and `candidate` are build jobs, which may be the same. One job runs all processes, and each sample comes
     as soon as its process has ended; closing the generator ends the job in the background. A job that was ended early
     is read as far as it got, so there may be fewer samples. Which object is loaded first alternates with the process
-    number. Raises CheckFailed when an output is wrong after it was timed, and HostError.
+    number; where stack and heap begin is drawn for each process, and so is what `place` draws (None: nothing). Raises
+    CheckFailed when an output is wrong after it was timed, and HostError.
     """
     arguments = (bench.quads, tolerance.rtol, tolerance.atol, CASE_LIMIT_MS)
     program = jobs.words([harness.program, "time"])
-    a, b = (jobs.words([jobs.out(host, built, OBJECT)]) for built in (incumbent, candidate))
-    # The objects are copied, because one path would be loaded only once, and so that both lie in the same folder. Each
-    # process has its own copies: the memory pages of a file can make a difference of some percent, and with one copy
-    # for all processes that would look like a gain in each. They are made before the last ones are removed: else they
-    # would get the same pages. A seed goes through a pipe: `printf` is built into the shell, so no process shows it
-    # among its arguments.
-    one = f'printf \'%s\\n\' "$seed" | {program} a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
+    place = place or copied(host)
+    # Each process has files of its own: the memory pages of a file can make a difference of some percent, and with one
+    # file for all processes that would look like a gain in each. They are made before the last ones are removed: else
+    # they would get the same pages. Both lie in one folder, under names of their own: a path is loaded only once. A
+    # seed goes through a pipe: `printf` is built into the shell, so no process shows it among its arguments.
+    timed = f'{program} a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
+    one = f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" {timed}'
     # On a GPU the next process starts while one is timed: that keeps a CPU busy, and the driver waits for its turn.
     gpu = where is not None and where.lease is not None and where.lease.gpu
     clear = "rm -f a$((n - 1)).so b$((n - 1)).so"
@@ -93,21 +117,23 @@ async def time_pair(
     turn = f"  {one} &\n  {wait} || exit $?\n  before=$!\n  {clear}\n" if gpu else f"  {clear}\n  {one} || exit $?\n"
     script = (
         "n=0 before=\n"
-        "while read -r seed order; do\n"
+        "while read -r seed order pad drawn_a drawn_b; do\n"
         "  n=$((n + 1))\n"
-        f"  cp {a} a$n.so && cp {b} b$n.so || exit {jobs.GONE}\n"
+        f"  {place(incumbent, 'a$n.so', '$drawn_a')}\n"
+        f"  {place(candidate, 'b$n.so', '$drawn_b')}\n"
+        '  pad=$(printf "%${pad}s" "")\n'
         f"{turn}"
         "done\n"
         f"{wait}\n"
     )
     numbers = range(first, first + processes)
-    secret = "".join(f"{secrets.token_hex(8)} {'ab'[number % 2]}\n" for number in numbers).encode()
-    spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, secret)
+    lines = (f"{secrets.token_hex(8)} {'ab'[number % 2]} {drawn()}\n" for number in numbers)
+    spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, "".join(lines).encode())
     problem: CheckFailure | None = None
     taken = 0
     try:
-        async with contextlib.aclosing(reports(host, spec, say)) as lines:
-            async for line in lines:
+        async with contextlib.aclosing(reports(host, spec, say)) as said:
+            async for line in said:
                 if isinstance(line, JobResult):
                     await _refuse_end(host, line, problem, spec.limit_s, processes - taken)
                     return
@@ -126,6 +152,11 @@ async def time_pair(
         raise HostError("host", f"{host.name}: job {job} did not report: {err}") from err
 
 
+def drawn() -> str:
+    """Draw the layout of a process: the bytes that its environment is longer, and a number for each object."""
+    return f"{1 + secrets.randbelow(MOST_PAD)} {secrets.randbelow(1 << 31)} {secrets.randbelow(1 << 31)}"
+
+
 async def _refuse_end(
     host: Host, result: JobResult, problem: CheckFailure | None, limit_s: float, missing: int
 ) -> None:
@@ -136,6 +167,10 @@ async def _refuse_end(
     if result.cached and jobs.cut_short(result):
         return
     await jobs.refuse_unfinished(host, result)
+    if result.rc == PLACING:
+        await host.forget(result.id)
+        said = f"{host.name}: the kernels could not be linked for a timing process: {jobs.tail(result.stderr)}"
+        raise HostError("host", said, "check the host's linker and disk, then resume to measure again")
     await refuse_driver_trouble(host, result, "timing", limit_s)
     if missing:
         raise await jobs.unreported(host, result, f"{missing} processes did not")
@@ -149,9 +184,9 @@ def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
 def taint(cases: Mapping[str, CaseReport]) -> str:
     """Return why the times should not be believed; empty when they should."""
     for name, case in cases.items():
-        batches = len(case.a_ns) + len(case.b_ns)
-        if case.disturbed > DISTURBED_SHARE * batches:
-            return f"other work took the CPU during {case.disturbed} of {batches} batches of {name}"
+        spent = sum(case.a_ns) + sum(case.b_ns)
+        if case.lost_ns > LOST_SHARE * spent:
+            return f"other work took the CPU for {case.lost_ns / 1e6:.1f} of {spent / 1e6:.1f} ms of {name}"
         if case.telemetry is not None and (slowed := samples.taint(name, case.telemetry)):
             return slowed
     if any(case.warm is not None for case in cases.values()):

@@ -11,6 +11,8 @@
 
 #define STRETCH 2u /* a case may take this many times the intended time before quads are left out */
 #define FEWEST_QUADS 3
+#define LITTLE 20u   /* a batch that lost more than one in so many parts of its time is taken again … */
+#define RETAKES 2    /* … for at most so many batches a quad */
 
 const slot batch_order[4] = {INCUMBENT, CANDIDATE, CANDIDATE, INCUMBENT};
 
@@ -72,21 +74,34 @@ static long involuntary_switches(void) {
     return usage.ru_nivcsw;
 }
 
-watch watch_begin(void) {
+/* The time of all threads: they do not take the CPU from one another. */
+static uint64_t busy_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+watch watch_begin(int quads) {
 #ifdef __linux__
     int cpu = sched_getcpu();
 #else
     int cpu = -1;
 #endif
-    return (watch){cpu, steal_ticks(cpu), involuntary_switches()};
+    return (watch){cpu, steal_ticks(cpu), involuntary_switches(), now_ns(), busy_ns(), RETAKES * quads};
 }
 
-/* Whether the CPU has been taken from the process since the last question. */
-int watch_disturbed(watch *w) {
-    long before = w->switches;
+/* Nanoseconds since the last question in which other work had the CPU. A kernel that waits of its own accord loses none. */
+uint64_t watch_lost(watch *w) {
+    watch before = *w;
     w->switches = involuntary_switches();
-    return w->switches > before;
+    w->at = now_ns();
+    w->busy = busy_ns();
+    uint64_t passed = w->at - before.at, busy = w->busy - before.busy;
+    return w->switches > before.switches && passed > busy ? passed - busy : 0;
 }
+
+/* 1 when a batch of `ns` lost so much of that time that it is not kept but taken again. */
+int watch_retaken(watch *w, uint64_t lost, uint64_t ns) { return lost > ns / LITTLE && w->retakes-- > 0; }
 
 long watch_stolen(const watch *w) { return steal_ticks(w->cpu) - w->stolen; }
 

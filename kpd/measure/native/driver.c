@@ -7,6 +7,7 @@
  *   bench memcheck OBJECT                                              every checked case once, for compute-sanitizer
  *   bench timing OBJECT                                                a line of text a case, for people and other tools
  *
+ * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
  * check and time read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
  * is null or what the kernel did wrong; run and memcheck have none. Exit status 0: no problem; 1: a problem; 2: the driver or the harness

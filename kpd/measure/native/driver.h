@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 #define MAX_QUADS 256
+#define MAX_LAYOUTS 16 /* of one object, under names of their own: kpd/measure/c/layout.py */
 #define PATH_BYTES 1024
 
 /* One case's memory. What begins at `base` is shared with the worker, and all of it with the other cases; `pristine`, `kept`
@@ -58,7 +59,8 @@ typedef struct {
     uint64_t ns[2][2 * MAX_QUADS]; /* by slot, in the order the batches ran */
     volatile int look;             /* the driver wants to see what the candidate writes: set by the driver */
     int first_set;                 /* of the batch that it is shown */
-    int disturbed;                 /* batches during which the kernel took the CPU away from the process */
+    int layouts;                   /* parts of the quads, in each of which both objects lay elsewhere */
+    uint64_t lost_ns;              /* of these batches, in which other work had the CPU */
     long steal_ticks;              /* of the CPU, taken by the hypervisor; 0 where that is not known */
     int threads;                   /* of the process, after the case; 0 where that is not known */
     /* on a GPU only: */
@@ -107,13 +109,16 @@ uint64_t now_ns(void);
 typedef struct {
     int cpu;
     long stolen, switches;
+    uint64_t at, busy; /* the clock, and the time in which this process had a CPU */
+    int retakes;       /* batches that may yet be taken again */
 } watch;
 extern const slot batch_order[4];
 int batch_reps(uint64_t call_ns, uint64_t batch_ns, int most);
 int batch_quads(int intended, uint64_t ns, uint64_t batch_ns);
 uint64_t middle_of(const uint64_t *ns, int count); /* at most 2 * MAX_QUADS of them */
-watch watch_begin(void);
-int watch_disturbed(watch *w);
+watch watch_begin(int quads);
+uint64_t watch_lost(watch *w);
+int watch_retaken(watch *w, uint64_t lost, uint64_t ns);
 long watch_stolen(const watch *w);
 int watch_threads(void);
 int batch_shown(const measurement *m, int number);

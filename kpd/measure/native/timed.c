@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -20,6 +21,7 @@ static int sound(const view *v, int quads) {
     const measurement *m = job.shared;
     int whole = m->reps >= 1 && m->quads >= 1 && m->quads <= quads && m->sets >= 1 && m->swaps <= MOST_SWAPS;
     whole = whole && m->first_set >= 0 && m->first_set < m->sets;
+    whole = whole && m->layouts >= 1 && m->layouts <= m->quads;
     if (whole && m->warm_quads >= 0 && m->warm_quads <= MAX_QUADS) return 1;
     unbelieved(v);
     return 0;
@@ -61,7 +63,8 @@ static void print_case(const view *v) {
     print_batches("a_ns", m->ns[INCUMBENT], 2 * m->quads);
     putchar(',');
     print_batches("b_ns", m->ns[CANDIDATE], 2 * m->quads);
-    printf(",\"disturbed\":%d,\"steal_ticks\":%ld,\"threads\":%d", m->disturbed, m->steal_ticks, m->threads);
+    printf(",\"layouts\":%d,\"lost_ns\":%" PRIu64, m->layouts, m->lost_ns);
+    printf(",\"steal_ticks\":%ld,\"threads\":%d", m->steal_ticks, m->threads);
     engine_report(m);
     printf("}");
 }

@@ -79,7 +79,7 @@ async def test_a_compiler_that_does_not_come_to_an_end_is_the_candidates_fault(l
     macros = "\n".join(f"#define M{n + 1} {' '.join([f'M{n}'] * 10)}" for n in range(7))
     tree = await lab.host.stage({"kernel.c": f"#define M0 +1\n{macros}\n{RIGHT} int many = M7;".encode()})
     with pytest.raises(BuildError, match=r"did not finish within 0\.3 s") as caught:
-        await build(lab.host, lab.tools, tree, ("-O2",), 0.3)
+        await build(lab.host, lab.tools, tree, "blend", ("-O2",), 0.3)
     assert caught.value.told == "the compiler did not finish within 0.3 s: less has to be unrolled or instantiated"
 
 
@@ -98,7 +98,7 @@ async def test_flags_for_the_compiler_do_not_reach_the_linker(lab: Lab) -> None:
 async def test_a_tree_that_is_gone_is_the_hosts_trouble(lab: Lab) -> None:
     for _ in range(2):  # and it is not remembered
         with pytest.raises(HostError, match="gone"):
-            await build(lab.host, lab.tools, "0" * 64, ("-O2",), 10.0)
+            await build(lab.host, lab.tools, "0" * 64, "blend", ("-O2",), 10.0)
 
 
 @ready

@@ -105,7 +105,7 @@ async def test_nothing_is_taken_for_granted_after_the_link_was_lost(far: Far) ->
 
 async def test_a_contest_that_was_given_up_ends_its_job_and_is_begun_anew(far: Far, tmp_path: Path) -> None:
     driver = tmp_path / "driver"
-    times = '"reps":1,"a_ns":[2,2],"b_ns":[2,2],"steal_ticks":0,"threads":1,"disturbed":4'
+    times = '"reps":1,"a_ns":[2,2],"b_ns":[2,2],"steal_ticks":0,"threads":1,"lost_ns":4'
     driver.write_text(f'#!/bin/sh\necho \'{{"cases":{{"c":{{{times}}}}},"problem":null}}\'\n')
     driver.chmod(0o755)
     files = {"kernel.c": taking(1)}

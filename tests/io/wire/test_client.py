@@ -116,7 +116,7 @@ async def test_a_question_too_long_for_the_wire_is_not_sent(folder: Path, server
     [("\udcff", "not UTF-8 text"), (["ok", {"\udc80": 1}], "not UTF-8 text"), (float("nan"), "not a finite number")],
 )
 async def test_what_json_cannot_say_is_not_sent(folder: Path, server: Server, given: object, why: str) -> None:
-    with pytest.raises(DaemonError, match=f"memo: what is given is {why}") as refused:
+    with pytest.raises(DaemonError, match=f"memo: an argument is {why}") as refused:
         await asyncio.to_thread(ask, folder / "s", "command", "memo", {"text": given})
     assert refused.value.code == "usage"
 

@@ -58,7 +58,8 @@ def test_a_paused_run_asks_nothing(daemon: RealDaemon, workspace: Workspace) -> 
         paused.set()
         daemon.command("steer", text="two rounds of pauses go by")
         time.sleep(4)
-        assert len(server.asked) <= asked + 1, "one may have been on its way"
-        assert not daemon.events("proposed")[1:]
+        more = len(server.asked) - asked
+        assert more <= 1, "one may have been on its way"
+        assert len(daemon.events("proposed")[1:]) <= more
         daemon.command("resume")
         assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"

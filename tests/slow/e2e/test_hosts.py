@@ -62,7 +62,11 @@ def test_a_daemon_killed_in_mid_job_goes_on_with_that_job(daemon: RealDaemon, re
     until_up(daemon, "box")
     daemon.command("run", task="scale", host="box", iterations=1)
     daemon.until_event("step_started", iteration=1, step="time")
-    job = daemon.until(lambda: [path for path in jobs_on(remote) if path.name.startswith("r1.1.1-time")], "the job")[0]
+
+    def timed() -> list[Path]:  # a job's folder is there a little before its process
+        return [path for path in jobs_on(remote) if path.name.startswith("r1.1.1-time") and (path / "pgid").exists()]
+
+    job = daemon.until(timed, "the job")[0]
     daemon.kill()
     began = (job / "pgid").read_text()
     daemon.start()

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from kpd.hosts.host import Host, LeaseRequest
 from kpd.hosts.local import Local
 from kpd.measure.bench import BuiltObject, CheckPassed
+from kpd.measure.c import layout
 from kpd.measure.c.bench import harness
 from kpd.measure.c.build import build
 from kpd.measure.c.toolchain import CToolchain, choose
@@ -76,7 +77,7 @@ class Lab:
 
     async def build(self, source: str, *flags: str) -> BuiltObject:
         tree = await self.host.stage({"kernel.c": source.encode()})
-        return await build(self.host, self.tools, tree, flags or ("-O2",), 30.0)
+        return await build(self.host, self.tools, tree, self.harness.symbol, flags or ("-O2",), 30.0)
 
     async def check(self, source: str, spec: CheckSpec = QUICK) -> CheckPassed:
         built = await self.build(source)
@@ -98,6 +99,7 @@ class Lab:
             FEW,
             replace(QUICK, limit_s=4.0),
             replace(self.where, lease=CPU),
+            place=layout.placed(self.host, self.tools),
         )
         return tuple([sample async for sample in samples])
 

@@ -11,19 +11,24 @@ from kpd.model import clocks
 
 MS = 1_000_000
 CALM = ClockReadings((1000.0, 1000.0), (2619.0, 2619.0), (300.0, 420.0), (45.0, 51.0), 0)
-QUIET = CaseReport(1, (10 * MS,) * 20, (10 * MS,) * 20, disturbed=0, steal_ticks=0, threads=1)
+QUIET = CaseReport(1, (10 * MS,) * 20, (10 * MS,) * 20, steal_ticks=0, threads=1)
 """Forty batches of ten milliseconds: 400 in all."""
 
 
-@pytest.mark.parametrize(("disturbed", "tainted"), [(10, False), (11, True)])
-def test_a_quarter_of_a_cases_batches_may_lose_the_cpu(disturbed: int, tainted: bool) -> None:
-    assert bool(taint({"quiet": QUIET, "case": replace(QUIET, disturbed=disturbed)})) is tainted
+@pytest.mark.parametrize(("lost", "tainted"), [(40 * MS, False), (40 * MS + 1, True)])
+def test_a_tenth_of_a_cases_time_may_go_to_other_work(lost: int, tainted: bool) -> None:
+    assert bool(taint({"quiet": QUIET, "case": replace(QUIET, lost_ns=lost)})) is tainted
 
 
-def test_the_share_is_of_both_sides_batches() -> None:
+def test_the_share_is_of_both_sides_time() -> None:
     uneven = replace(QUIET, a_ns=(10 * MS,) * 30, b_ns=(10 * MS,) * 10)
-    assert not taint({"case": replace(uneven, disturbed=10)})
-    assert taint({"case": replace(uneven, disturbed=11)})
+    assert not taint({"case": replace(uneven, lost_ns=40 * MS)})
+    assert taint({"case": replace(uneven, lost_ns=40 * MS + 1)})
+
+
+def test_what_was_lost_is_told_as_a_time() -> None:
+    said = "other work took the CPU for 41.5 of 400.0 ms of case"
+    assert taint({"quiet": QUIET, "case": replace(QUIET, lost_ns=41_500_000)}) == said
 
 
 @pytest.mark.parametrize(("ticks", "tainted"), [(4, False), (5, True)])

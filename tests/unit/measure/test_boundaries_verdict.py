@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
@@ -58,6 +60,23 @@ def test_a_quad_is_two_batches_of_each_side_and_a_process_is_its_median_quad() -
     quads = CaseSample(1, (100.0,) * 6, (85.0, 95.0, 70.0, 90.0, 5.0, 15.0))
     assert log_ratio(quads) == pytest.approx(math.log(200 / 160))
     assert log_ratio(CaseSample(1, (100.0,), (80.0,))) == pytest.approx(math.log(100 / 80))
+
+
+def test_each_layout_counts_as_much_as_the_others() -> None:
+    """Two quads at 100 against 80, then three at 100 against 90."""
+    b_ns = (80.0,) * 4 + (90.0,) * 6
+    quads = CaseSample(1, (100.0,) * 10, b_ns, layouts=2)
+    assert log_ratio(quads) == pytest.approx((math.log(100 / 80) + math.log(100 / 90)) / 2)
+    assert log_ratio(replace(quads, layouts=1)) == pytest.approx(math.log(100 / 90))
+    assert log_ratio(replace(quads, layouts=5)) == pytest.approx((2 * math.log(100 / 80) + 3 * math.log(100 / 90)) / 5)
+
+
+@pytest.mark.parametrize(("layouts", "fits"), [(0, False), (1, True), (5, True), (6, False)])
+def test_a_layout_has_a_quad_at_least(layouts: int, fits: bool) -> None:
+    case = CaseSample(1, (100.0,) * 10, (80.0,) * 10, layouts=layouts)
+    samples = [ProcessSample(number, {"case": case}) for number in range(2)]
+    with nullcontext() if fits else pytest.raises(BadSamples, match=f"process 0, case case: {layouts} layouts in 10"):
+        judge(samples, 1.0)
 
 
 # ── what they say ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -164,19 +164,24 @@ static int common_factor(int a, int b) {
 static int time_cold(view *v, outcome *answer) {
     int at = 0, leave_out = 0, done[2] = {0, 0}, shown = 0;
     while (common_factor(4 * reps + leave_out, sets.count) > 1) leave_out++;
-    watch w = watch_begin();
+    watch w = watch_begin(result->quads);
     for (int i = 0; i < 4 * result->quads; i++) {
         slot which = batch_order[i % 4];
-        uint64_t ns = batch(v, which, reps, at, 1, &strays[which][done[which]], answer);
+        watch_lost(&w);
+        uint64_t ns = batch(v, which, reps, at, 1, &strays[which][done[which]], answer), lost = watch_lost(&w);
         if (!ns) return 0;
+        if (watch_retaken(&w, lost, ns)) {
+            at = (at + reps) % sets.count; /* the ones that it has used are in the cache */
+            i--;
+            continue;
+        }
         result->ns[which][done[which]++] = ns;
-        int showing = !shown && batch_shown(result, i), disturbed = watch_disturbed(&w);
-        result->disturbed += showing ? 0 : disturbed;
+        result->lost_ns += lost;
+        int showing = !shown && batch_shown(result, i);
         result->first_set = showing ? at : result->first_set;
         at = (at + reps + (i % 4 == 3 ? leave_out : 0)) % sets.count;
         if (!showing) continue;
         worker_pause(v);
-        watch_disturbed(&w);
         shown = 1;
         done[INCUMBENT] = done[CANDIDATE] = i / 4 * 2;
         i = i / 4 * 4 - 1;
@@ -261,6 +266,7 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
     for (int which = 0; which < 2; which++)
         if (!batch(v, (slot)which, reps, which * reps, 1, NULL, answer)) return;
     result->quads = batch_quads(quads, call * (uint64_t)reps, BATCH_NS);
+    result->layouts = 1;
     worker_begun(2 * (uint64_t)result->quads * (now_ns() - start)); /* what lies between the batches takes time, too */
     int whole = time_cold(v, answer) && all_counted(answer) && time_warm(v, answer);
     int trials = result->quads < quads ? 1 : HELD_TRIALS; /* where calls take long, once is enough */
