@@ -95,7 +95,7 @@ def test_expectation_and_outcome_are_compared() -> None:
     fifth, fourth = text.split("\n\n")[1:3]
     assert "expects    memory traffic up, 5.0 % less time" in fifth
     assert "measured   ✓ memory traffic 10.05 → 10.08 GB/s (+0.3 %)" in fifth
-    assert "           ✗ gain +0.3 % [−0.4 %, +0.9 %]" in fifth
+    assert "           ✗ 0.3 % less time [−0.4, 0.9]" in fifth
     assert "measured   ✓ 14.2 % less time" in fourth, "of others the gain is known"
 
 

@@ -1,5 +1,6 @@
 """Nouns for tests, with the uninteresting fields filled in."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from kpd.model.causes import IterationCause
@@ -32,3 +33,11 @@ def run_of(*iterations: Iteration, **fields: object) -> Run:
     given = {"status": Running(), "incumbent": accepted[-1] if accepted else None, **fields}
     budget = given.pop("budget", Budget())
     return Run("r1", "task", "sweep", "local", budget, 0.0, iterations=iterations, **given)  # type: ignore[arg-type]
+
+
+def confirmed(run: Run) -> Run:
+    """The run, once its incumbent has been measured against the baseline."""
+    assert run.incumbent is not None
+    number = run.iterations[-1].number + 1
+    it = Iteration(number, "again", 0, 0.0, status=done("measured"), again=run.incumbent, confirming="end")
+    return replace(run, iterations=(*run.iterations, it))

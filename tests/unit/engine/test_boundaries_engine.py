@@ -21,7 +21,7 @@ from kpd.model.state import State
 from kpd.model.status import Outcome, Running, Stepping
 from kpd.model.waits import Wait
 from kpd.workspace.config import ClaudeConfig
-from tests.support.model.samples import done, run_of
+from tests.support.model.samples import confirmed, done, run_of
 
 BASELINE = Iteration(0, "baseline", 0, 0.0, status=done("baseline"), score=100.0)
 
@@ -36,19 +36,19 @@ def tried(number: int, outcome: Outcome = "rejected", agent: str = "sweep", scor
 @pytest.mark.parametrize(("budget", "ends"), [(Budget(4, 9), False), (Budget(3, 9), True), (Budget(2, 9), True)])
 def test_a_run_ends_with_its_iterations(budget: Budget, ends: bool) -> None:
     run = run_of(BASELINE, *map(tried, (1, 2, 3)), budget=budget)
-    assert isinstance(next_action(run), End) is ends
+    assert isinstance(next_action(confirmed(run)), End) is ends
 
 
 @pytest.mark.parametrize(("patience", "ends"), [(3, False), (2, True), (1, True)])
 def test_a_run_ends_with_its_patience_since_the_last_gain(patience: int, ends: bool) -> None:
     gain = tried(2, "accepted")
     run = run_of(BASELINE, tried(1), gain, tried(3), tried(4), budget=Budget(99, patience))
-    assert isinstance(next_action(run), End) is ends
+    assert isinstance(next_action(confirmed(run)), End) is ends
 
 
 @pytest.mark.parametrize(("score", "lower", "higher"), [(49.9, True, False), (50.0, True, True), (50.1, False, True)])
 def test_a_run_ends_at_its_stop_score(score: float, lower: bool, higher: bool) -> None:
-    run = run_of(BASELINE, tried(1, "accepted", score=score), budget=Budget(9, 9, stop_score=50.0))
+    run = confirmed(run_of(BASELINE, tried(1, "accepted", score=score), budget=Budget(9, 9, stop_score=50.0)))
     assert isinstance(next_action(run), End) is lower
     assert isinstance(next_action(run, "higher"), End) is higher
 

@@ -10,7 +10,7 @@ from kpd.model.faults import NotBuilt
 from kpd.model.iteration import Iteration, Override
 from kpd.model.run import Budget, Run
 from kpd.model.status import Done, Outcome
-from tests.support.model.samples import done, run_of
+from tests.support.model.samples import confirmed, done, run_of
 
 
 def it(number: int, outcome: Outcome | None, score: float | None = None, agent: str = "sweep") -> Iteration:
@@ -43,8 +43,8 @@ def test_budget_and_patience() -> None:
     assert next_action(run_of(it(0, "baseline"), *rejected[:2], budget=Budget(6, 3))) == Iterate(3, "sweep")
     end = next_action(run_of(it(0, "baseline"), *rejected, budget=Budget(6, 3)))
     assert end == End("no_gain", PatienceUsed(3, 3))
-    end = next_action(run_of(it(0, "baseline"), it(1, "accepted"), it(2, "failed"), budget=Budget(2, 9)))
-    assert end == End("improved", IterationsUsed(2))
+    run = run_of(it(0, "baseline"), it(1, "accepted"), it(2, "failed"), budget=Budget(2, 9))
+    assert next_action(confirmed(run)) == End("improved", IterationsUsed(2))
 
 
 def test_trouble_and_skips_cost_nothing() -> None:
@@ -54,7 +54,7 @@ def test_trouble_and_skips_cost_nothing() -> None:
 
 def test_stop_score_in_either_direction() -> None:
     run = run_of(it(0, "baseline", 100.0), it(1, "accepted", 40.0), budget=Budget(9, 9, stop_score=50.0))
-    assert next_action(run) == End("improved", StopScoreReached(50, 40))
+    assert next_action(confirmed(run)) == End("improved", StopScoreReached(50, 40))
     assert next_action(run, direction="higher") == Iterate(2, "sweep")
 
 
