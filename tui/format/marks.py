@@ -62,6 +62,8 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (_VERDICTS["inconclusive"], "the samples do not say, even after more of them"),
     (_mark(signs.INCORRECT), "wrong results, or it did not build or run"),
     (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
+    (_OUTCOMES["measured"], "the best candidate, measured against the baseline once more"),
+    (Mark("★", "incumbent", ".good"), "the one to beat: its files are in the task folder"),
     (RUNNING, "under way"),
     (WAITING, "for a device, a host, the model service or a reply"),
     (REVIEW, "the candidate is built once you approve it"),

@@ -47,6 +47,8 @@ def test_a_run_on_a_gpu_with_all_kinds_of_answers(
     with beside(workspace, script) as server:
         daemon.start(DAEMON)
         daemon.command("run", task=TASK, host="h100", agent="claude", iterations=4, patience=4)
+        daemon.until_event("iteration_ended", iteration=4)
+        daemon.command("stop", run="r1")  # the cassette has no contest of the best against the baseline
         daemon.until_event("run_ended")
     its = [daemon.query("show", iteration=f"r1.{number}")["iteration"] for number in range(5)]
     assert [it["outcome"] for it in its] == ["baseline", "accepted", "accepted", "failed", "rejected"]

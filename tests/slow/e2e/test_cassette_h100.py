@@ -34,6 +34,8 @@ def _replayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
         patch.setenv("PATH", gpu_machine.bare())
         daemon.start(DAEMON)
         daemon.command("run", task=TASK, host="h100", agent="cassette", iterations=5, patience=5)
+        daemon.until_event("iteration_ended", iteration=5)
+        daemon.command("stop", run="r1")  # the cassette has no contest of the best against the baseline
         daemon.until_event("run_ended")
         yield daemon
         daemon.stop()
