@@ -49,7 +49,7 @@ def gain(verdict: dict[str, Any] | None) -> str:
     if verdict is None:
         return ""
     found = verdict["gain"]
-    sign = {"faster": "▲", "slower": "▼", "same": "≈", "inconclusive": "?"}.get(verdict["word"], "?")
+    sign = {"faster": "▲", "slower": "▼", "same": "≈", "no_gain": "≈", "undecided": "?"}.get(verdict["word"], "?")
     return f"{sign} {signed(found['pct'])} % [{signed(found['low'])}, {signed(found['high'])}]"
 
 

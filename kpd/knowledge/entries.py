@@ -47,7 +47,7 @@ def measured(
     yield f"- outcome: {marked}" + (f": {reason}" if reason else "")
     if iteration.verdict is not None:
         gain = iteration.verdict.gain
-        yield f"- verdict: {iteration.verdict.word}, gain {gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}]"
+        yield f"- verdict: {iteration.verdict.lesson}, gain {gain.pct:+.1f} % [{gain.low:+.1f}, {gain.high:+.1f}]"
     parent = run.iteration(iteration.parent)
     if aimed := aimed_at(iteration, parent.rules if parent else ()):
         yield f"- aimed at: {', '.join(aimed)}"

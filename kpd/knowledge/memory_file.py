@@ -12,7 +12,7 @@ _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 ENTRY = re.compile(rf"### (r\d+)\.(\d+) · ({_TIME})(?: · (rolled back|chosen) ({_TIME}))?")
 _OWN = re.compile(f"(?:{RUN.pattern})|(?:{ENTRY.pattern})")
 _OUTCOME = re.compile(r"(\w+)( by hand)?(?:: .*)?")
-_GAIN = re.compile(r"\w+, gain ([+-]\d+(?:\.\d+)?) %.*")
+_GAIN = re.compile(r"(\w+), gain ([+-]\d+(?:\.\d+)?) %.*")
 _GUIDANCE = re.compile(r"(avoid|try)\s*:?", re.IGNORECASE)
 _TITLE = re.compile(r"# What was tried on .*")
 
@@ -49,7 +49,13 @@ class MemoryEntry:
     def gain(self) -> float | None:
         """The gain in its line `verdict`, in percent of time saved; None when there is none."""
         found = _GAIN.fullmatch(self.line("verdict"))
-        return float(found[1]) if found else None
+        return float(found[2]) if found else None
+
+    @property
+    def lesson(self) -> str:
+        """The first word of its line `verdict`: see `Verdict.lesson`; empty when there is none."""
+        found = _GAIN.fullmatch(self.line("verdict"))
+        return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,11 +43,13 @@ _OUTCOMES = {
     "interrupted": Mark("■", "interrupted", ".warn"),
     "infra": Mark("!", "host trouble", ".warn"),
 }
+_NEAR_MISS = Mark("△", "near miss", ".warn")
 _VERDICTS = {
     "faster": Mark("△", "not enough", ".warn"),
     "slower": Mark("▼", "slower", ".bad"),
     "same": Mark("≈", "same", ".muted"),
-    "inconclusive": Mark("?", "inconclusive", ".warn"),
+    "no_gain": Mark("≈", "no gain", ".muted"),
+    "undecided": Mark("?", "undecided", ".warn"),
 }
 _SEVERITIES: dict[Severity, Mark] = {
     "high": Mark("‼", "high", ".bad"),
@@ -62,10 +64,12 @@ _CHECKS = {
 
 LEGEND: tuple[tuple[Mark, str], ...] = (
     (_OUTCOMES["accepted"], "significantly faster, and by enough: the new incumbent"),
-    (_VERDICTS["faster"], "faster, but by less than min_gain_pct or not confirmed"),
+    (_NEAR_MISS, "faster beyond doubt, but by less than min_gain_pct"),
+    (_VERDICTS["faster"], "faster, but not confirmed, or slower in a case that counts"),
     (_VERDICTS["same"], "no difference that matters"),
     (_VERDICTS["slower"], "significantly slower"),
-    (_VERDICTS["inconclusive"], "the samples do not say, even after more of them"),
+    (_VERDICTS["no_gain"], "a gain is ruled out, a loss is not"),
+    (_VERDICTS["undecided"], "processes differ by more than the gain: layout and luck hide it"),
     (Mark("✗", "incorrect", ".bad"), "wrong results, or it did not build or run"),
     (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
     (RUNNING, "under way"),
@@ -97,7 +101,7 @@ def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:
     if iteration.verdict is None:
         word = "incorrect" if _is_incorrect(iteration) else "rejected"
         return Mark("✗", word, ".bad")
-    return _VERDICTS[iteration.verdict.word]
+    return _NEAR_MISS if iteration.verdict.near_miss else _VERDICTS[iteration.verdict.word]
 
 
 def _is_incorrect(iteration: Iteration) -> bool:

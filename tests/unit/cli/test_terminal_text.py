@@ -95,7 +95,7 @@ def test_a_gain_goes_by_the_verdict_and_not_by_the_bare_number() -> None:
 
     assert labels.gain(verdict("faster", 3.14)) == "▲ +3.1 % [+2.1, +4.1]"
     assert labels.gain(verdict("slower", -3.0)) == "▼ −3.0 % [−4.0, −2.0]"
-    assert labels.gain(verdict("inconclusive", 3.0)).startswith("? ")
+    assert labels.gain(verdict("undecided", 3.0)).startswith("? ")
     assert labels.gain(verdict("same", 0.04)).startswith("≈ +0.0 %")
     assert labels.gain(None) == ""
     assert not re.search("[\x00-\x1f]", labels.gain(verdict("faster", 1.0)))
