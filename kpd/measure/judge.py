@@ -34,14 +34,15 @@ class BadSamples(ValueError):
     """The samples allow no verdict: impossible times, uneven cases, or too few untainted processes."""
 
 
-def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
-    """Compute the verdict that the untainted samples support. Raises BadSamples."""
+def judge(samples: Iterable[ProcessSample], min_gain_pct: float, fewest: int = FEWEST_WON) -> Verdict:
+    """Compute the verdict of the untainted samples; `fewest` is that of an older verdict. Raises BadSamples."""
     ratios = _ratios(clean(samples))
     if len(ratios) < LOOKS[0]:
         raise BadSamples(f"only {len(ratios)} untainted processes, a verdict needs {LOOKS[0]}: is the machine busy?")
     found = _look(ratios, min_gain_pct)
-    accepted = found.wins and _won_before(ratios, min_gain_pct)
-    return Verdict(found.word, found.gain, len(ratios), accepted, _rule(found, accepted), min_gain_pct)
+    accepted = found.wins and _won_before(ratios, min_gain_pct, fewest)
+    rule = _rule(found, accepted)
+    return Verdict(found.word, found.gain, len(ratios), accepted, rule, min_gain_pct, fewest=fewest)
 
 
 def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool = False) -> int:
@@ -56,7 +57,7 @@ def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool
         return missing
     found = _look(ratios, min_gain_pct)
     hopeless = len(ratios) >= FEWEST and found.gain.high < min_gain_pct
-    won = found.wins and _won_before(ratios, min_gain_pct)
+    won = found.wins and _won_before(ratios, min_gain_pct, FEWEST_WON)
     return 0 if found.word == "slower" or hopeless or won else missing
 
 
@@ -130,10 +131,10 @@ def _look(ratios: Sequence[float], min_gain_pct: float) -> _Look:
     return _Look(word, gain, word == "faster" and gain.pct >= min_gain_pct)
 
 
-def _won_before(ratios: Sequence[float], min_gain_pct: float) -> bool:
-    """Return whether the look before this one won, too, with at least FEWEST_WON processes."""
+def _won_before(ratios: Sequence[float], min_gain_pct: float, fewest: int) -> bool:
+    """Return whether the look before this one won, too, with at least `fewest` processes."""
     before = max((look for look in LOOKS if look < len(ratios)), default=0)
-    return before >= FEWEST_WON and _look(ratios[:before], min_gain_pct).wins
+    return before >= fewest and _look(ratios[:before], min_gain_pct).wins
 
 
 def _rule(found: _Look, accepted: bool) -> Rule:

@@ -47,8 +47,9 @@ class HeldOut:
 class Verdict:
     """What the samples support, and the rule that decided.
 
-    `least_pct` is the gain that was asked for. Where the held-out cases decided, `before` is the rule that applied to
-    the known cases alone. `told` is the sentence of an older kpd, else empty.
+    `least_pct` is the gain that was asked for, `fewest` the processes of the first of the two looks that confirm one.
+    Where the held-out cases decided, `before` is the rule that applied to the known cases alone. `told` is the sentence
+    of an older kpd, else empty.
     """
 
     word: VerdictWord
@@ -60,6 +61,7 @@ class Verdict:
     held_out: HeldOut | None = None
     before: Rule | None = None
     told: str = ""
+    fewest: int = 5
 
     @property
     def decides(self) -> bool:

@@ -146,7 +146,7 @@ async def test_questions_as_text_and_as_json(served: Served) -> None:
     code, out, _ = await served.kpd("show", "r1.1", "--json")
     assert json.loads(out)["iteration"]["memo"] == "wider\x1b[2J tiles"
     code, out, _ = await served.kpd("events", "--limit", "3", "--json")
-    assert [json.loads(line)["kind"] for line in out.splitlines()] == ["judged", "accepted", "iteration_ended"]
+    assert [json.loads(line)["kind"] for line in out.splitlines()] == ["timed", "judged", "iteration_ended"]
     code, out, _ = await served.kpd("events", "--after", "1", "--limit", "2")
     assert [line.split()[2] for line in out.splitlines()] == ["host_probed", "run_queued"]
     code, out, _ = await served.kpd("hosts")
