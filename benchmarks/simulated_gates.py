@@ -20,7 +20,7 @@ from kpd.model.verdicts import Verdict
 
 CASES, QUADS, CALL_NS = 2, 6, 1_000_000
 GAINS = (0.0, 1.0, 2.0, 3.0, 5.0)
-MIN_GAIN_PCT = 2.0
+MIN_GAIN_PCT = 1.0
 
 SHAPES: dict[str, Callable[[random.Random, float], float]] = {
     "normal": lambda rng, sd: rng.gauss(0, sd),

@@ -29,6 +29,7 @@ HEAD = ("ITER", "OUTCOME", "SCORE", "SPEED-UP", "AGENT", "MEMO")
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id (default: the newest run)")
     parser.add_argument("-f", "--follow", action="store_true", help="print iterations as they end, until the run ends")
+    parser.add_argument("--near-misses", action="store_true", help="only gains beyond doubt, but below min_gain_pct")
     add_json(parser)
 
 
@@ -49,26 +50,29 @@ def execute(args: Namespace) -> int:
         state = fold(state, event)
     run = state.runs[run_id]
     head = _head(status["tasks"].get(run.task, {}))
+    wanted = [it for it in run.iterations if it.near_miss or not args.near_misses]
     if args.follow:
-        _tell(run, [it.number for it in run.iterations if it.outcome is not None], args.json, head)
+        _tell(run, [it.number for it in wanted if it.outcome is not None], args.json, head)
         if not run.over:
-            asyncio.run(_follow(ws, state, run_id, args.json))
+            asyncio.run(_follow(ws, state, run_id, args.json, args.near_misses))
     elif args.json:
-        out_json({"run": run_id, "iterations": [json_views.iteration(it) for it in run.iterations]})
+        out_json({"run": run_id, "iterations": [json_views.iteration(it) for it in wanted]})
     else:
-        _tell(run, [it.number for it in run.iterations], False, head)
+        _tell(run, [it.number for it in wanted], False, head)
         told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}"
         why = of_run(run)
         narrate(line(f"{told}, {why}" if why else told))
     return OK
 
 
-async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool) -> None:
+async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool, near: bool) -> None:
     async for event in follow(ws, state.seq):
         state = fold(state, event)
         match event.fact:
             case IterationEnded(run=run, iteration=number) if run == run_id:
-                _tell(state.runs[run_id], [number], as_json)
+                ended = state.runs[run_id].iteration(number)
+                if not near or (ended is not None and ended.near_miss):
+                    _tell(state.runs[run_id], [number], as_json)
             case RunEnded(run=run, cause=cause) if run == run_id:
                 narrate(f"{run_id} {labels.run_state(json_views.run(state.runs[run_id]))}: {line(run_ended(cause))}")
                 return

@@ -7,7 +7,7 @@ from typing import Any
 
 from kpd.daemon.store import EventStore
 from kpd.engine.plan import without_gain
-from kpd.measure.judge import FINAL, BadSamples, HeldOutResult, held_out, judge
+from kpd.measure.judge import FEWEST_WON, FINAL, BadSamples, HeldOutResult, held_out, judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
 from kpd.model.events import Billed, BudgetChanged, Event, Judged, RunQueued
@@ -56,8 +56,11 @@ def terms(run: Run) -> dict[str, Any]:
 def rederived(log: EventStore | None, folder: IterationFolder, run: Run, number: int) -> Verdict:
     """Compute an iteration's verdict again from its samples. Raises DaemonError, StoreError."""
     least = least_gain(log, run, number) if log is not None else run.budget.min_gain_pct
+    iteration = run.iteration(number)
+    recorded = iteration.verdict if iteration is not None else None
     try:
-        verdict = judge(samples_from_json(folder.read("timing.json")), least)
+        fewest = FEWEST_WON if recorded is None else recorded.fewest
+        verdict = judge(samples_from_json(folder.read("timing.json")), least, fewest)
         with suppress(FileNotFoundError):
             final = codec.decode(folder.read(FINAL), HeldOutResult)
             verdict = held_out(verdict, final, least)

@@ -25,7 +25,7 @@ whoever tries next. Answer with three sections and nothing else:
 What is settled: what was accepted and kept, with its measured gain, and why it worked.
 
 ## Pending
-What was only half tried, came out inconclusive, or was named and not tried.
+What was only half tried, could not be decided, was a near miss, or was named and not tried.
 
 ## Avoid
 What failed, was slower or was rolled back, with the measured figure or the reason.

@@ -96,11 +96,13 @@ def _looking(expected: Expectation, fired: Iterable[str]) -> tuple[str, ...]:
 def _tried(run: Run, iteration: Iteration) -> tuple[str, ...]:
     """Return the rules that had fired on the iteration's parent and that it aimed at.
 
-    There are none for an iteration that was neither measured nor found bad.
+    There are none for an iteration that was neither measured nor found bad, or whose verdict decides nothing.
     """
     parent = run.iteration(iteration.parent)
     if parent is None or parent.number == iteration.number or iteration.outcome in (None, "baseline"):
         return ()
     if iteration.verdict is None and iteration.outcome not in _TRIED:
+        return ()
+    if iteration.verdict is not None and not iteration.verdict.decides:
         return ()
     return tuple(rule for rule in aimed_at(iteration, parent.rules) if rule in parent.rules)

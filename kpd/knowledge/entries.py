@@ -47,7 +47,7 @@ def measured(
     reason = "" if iteration.override else escaped(iteration_ended(cause))
     yield f"- outcome: {marked}" + (f": {reason}" if reason else "")
     if iteration.verdict is not None:
-        yield f"- verdict: {iteration.verdict.word}, {gain_of(iteration.verdict.gain)}"
+        yield f"- verdict: {iteration.verdict.lesson}, {gain_of(iteration.verdict.gain)}"
     parent = run.iteration(iteration.parent)
     if aimed := aimed_at(iteration, parent.rules if parent else ()):
         yield f"- aimed at: {', '.join(aimed)}"

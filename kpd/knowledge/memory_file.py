@@ -13,7 +13,8 @@ ENTRY = re.compile(rf"### (r\d+)\.(\d+) · ({_TIME})(?: · (rolled back|chosen) 
 _OWN = re.compile(f"(?:{RUN.pattern})|(?:{ENTRY.pattern})")
 _OUTCOME = re.compile(r"(\w+)( by hand)?(?:: .*)?")
 _GAIN = re.compile(
-    r"\w+, (?:gain (?P<old>[+-]\d+(?:\.\d+)?) %|(?P<pct>\d+(?:\.\d+)?) % (?P<way>less|more) time|(?P<times>[\d,.]+)×).*"
+    r"(?P<lesson>\w+), (?:gain (?P<old>[+-]\d+(?:\.\d+)?) %"
+    r"|(?P<pct>\d+(?:\.\d+)?) % (?P<way>less|more) time|(?P<times>[\d,.]+)×).*"
 )
 """The gain in a line `verdict`, also as kpd wrote it before it told factors."""
 _GUIDANCE = re.compile(r"(avoid|try)\s*:?", re.IGNORECASE)
@@ -59,6 +60,12 @@ class MemoryEntry:
         if found["pct"]:
             return float(found["pct"]) if found["way"] == "less" else -float(found["pct"])
         return _saved(found["times"])
+
+    @property
+    def lesson(self) -> str:
+        """The first word of its line `verdict`: see `Verdict.lesson`; empty when there is none."""
+        found = _GAIN.fullmatch(self.line("verdict"))
+        return found["lesson"] if found else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,15 @@ MOST = 6
 MATCHING = 4
 LONGEST_MEMO = 160
 KEPT = ("accepted", "accepted by hand")
-_WORDS = (*KEPT, "rolled back", "no gain", "failed")
+_WORDS = (*KEPT, "near miss", "rolled back", "no gain", "failed")
+UNDECIDED = ("undecided", "inconclusive")
+"""The lessons of verdicts that nothing can be learned from; the second is an older kpd's word."""
 _LINE = re.compile(r"- .* \((\S+) r\d+\.\d+\)")
 
 
 @dataclass(frozen=True, slots=True)
 class TriedIteration:
-    """One iteration that aimed at something. `word` is accepted, accepted by hand, rolled back, no gain or failed.
+    """One iteration that aimed at something. `word` is one of `_WORDS`.
 
     `gain` is in percent of time saved, None where nothing was measured. `at` is when it began, as text that sorts.
     """
@@ -92,14 +94,19 @@ def tried(workspace: Workspace, task: str) -> Iterator[TriedIteration]:
 
 
 def _word(entry: MemoryEntry, decided: str) -> str:
-    """Return what became of the iteration; empty if it was skipped, interrupted or lost to the infrastructure."""
+    """Return what became of the iteration; empty if nothing can be learned from it.
+
+    It was skipped, interrupted or lost to the infrastructure, or its gain could not be told apart from code layout.
+    """
     if decided:
         return "rolled back" if decided == "rolled back" else "accepted by hand"
     word, by_hand = entry.outcome
     if by_hand:
         return "accepted by hand"
+    if word == "rejected" and entry.lesson in UNDECIDED:
+        return ""
     if word == "rejected":
-        return "failed" if entry.gain is None else "no gain"
+        return "failed" if entry.gain is None else "near miss" if entry.lesson == "near_miss" else "no gain"
     return word if word in ("accepted", "failed") else ""
 
 

@@ -1,5 +1,6 @@
 """Prepares a task on a host, for every language."""
 
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from kpd.hosts.host import Host
@@ -23,7 +24,9 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> Bench:
 def flags_of(task: Task) -> AllowList | None:
     """Return the compiler flags that a candidate may set; None where kpd knows no compiler. Raises PlugInError."""
     reference = _of(task).flags
-    return cast(AllowList, _imported(task, "has the flags of", reference)) if reference else None
+    if not reference:
+        return None
+    return replace(cast(AllowList, _imported(task, "has the flags of", reference)), fast_math=task.check.fast_math)
 
 
 def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:

@@ -25,16 +25,20 @@ class FlagError(ValueError):
 class AllowList:
     """The allowed flags: those in `exact`, and those that match one of `shapes`.
 
-    A flag in `takes` has its value in the next word.
+    A flag in `takes` has its value in the next word. A flag that matches `inexact` changes results: it is allowed only
+    with `fast_math`.
     """
 
     exact: frozenset[str]
     shapes: tuple[re.Pattern[str], ...]
     takes: frozenset[str] = frozenset()
+    inexact: re.Pattern[str] = re.compile(r"(?!)")
+    fast_math: bool = False
 
     def allows(self, flag: str) -> bool:
         """Return whether a candidate may set `flag`."""
-        return len(flag) <= LONGEST and (flag in self.exact or any(shape.fullmatch(flag) for shape in self.shapes))
+        known = flag in self.exact or any(shape.fullmatch(flag) for shape in self.shapes)
+        return known and len(flag) <= LONGEST and (self.fast_math or not self.inexact.fullmatch(flag))
 
     def parse(self, text: str) -> tuple[str, ...]:
         """Split `text` into flags, each as one word: `-Xptxas -O3` becomes `-Xptxas=-O3`. There is no quoting.
@@ -50,6 +54,8 @@ class AllowList:
         if len(flags) > MOST:
             raise FlagError(f"{len(flags)} compiler flags, but at most {MOST} are allowed")
         for flag in flags:
+            if not self.fast_math and self.inexact.fullmatch(flag):
+                raise FlagError(f"the compiler flag {flag} changes results; [check] fast_math = true would allow it")
             if not self.allows(flag):
                 near = difflib.get_close_matches(flag, self.exact, n=1, cutoff=0.8)
                 hint = f"did you mean {near[0]}?" if near else "only flags that tune code generation are allowed"

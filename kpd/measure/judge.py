@@ -6,7 +6,7 @@ The statistic is the mean over processes of how much quicker the candidate was, 
 processes (page placement, alignment) are the noise that counts, so a process is one observation however often it timed.
 
 The samples are looked at again and again as they grow, and each look is another chance for luck to look like a gain.
-So an acceptance has to hold at two looks in a row, each with at least `FEWEST` processes: the second has fresh
+So an acceptance has to hold at two looks in a row, each with at least `FEWEST_WON` processes: the second has fresh
 processes in it that had no part in the first. `benchmarks/simulated_gates.py` shows what that costs and what it saves.
 """
 
@@ -24,6 +24,8 @@ CONFIDENCE = 0.99
 LOOKS = (2, 3, 5, 7, 9, 11, 13, 15)
 FEWEST = 5
 """With fewer processes than this the only possible decision is that the candidate is slower."""
+FEWEST_WON = 7
+"""The fewest processes that can show a gain: five can all fall into the quicker one of two modes of code layout."""
 FAR_PCT = 10.0
 """At the first look only a gain below minus this is "slower": two processes can agree by chance."""
 
@@ -32,14 +34,15 @@ class BadSamples(ValueError):
     """The samples allow no verdict: impossible times, uneven cases, or too few untainted processes."""
 
 
-def judge(samples: Iterable[ProcessSample], min_gain_pct: float) -> Verdict:
-    """Compute the verdict that the untainted samples support. Raises BadSamples."""
+def judge(samples: Iterable[ProcessSample], min_gain_pct: float, fewest: int = FEWEST_WON) -> Verdict:
+    """Compute the verdict of the untainted samples; `fewest` is that of an older verdict. Raises BadSamples."""
     ratios = _ratios(clean(samples))
     if len(ratios) < LOOKS[0]:
         raise BadSamples(f"only {len(ratios)} untainted processes, a verdict needs {LOOKS[0]}: is the machine busy?")
     found = _look(ratios, min_gain_pct)
-    accepted = found.wins and _won_before(ratios, min_gain_pct)
-    return Verdict(found.word, found.gain, len(ratios), accepted, _rule(found, accepted, min_gain_pct), min_gain_pct)
+    accepted = found.wins and _won_before(ratios, min_gain_pct, fewest)
+    rule = _rule(found, accepted)
+    return Verdict(found.word, found.gain, len(ratios), accepted, rule, min_gain_pct, fewest=fewest)
 
 
 def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool = False) -> int:
@@ -54,7 +57,7 @@ def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool
         return missing
     found = _look(ratios, min_gain_pct)
     hopeless = len(ratios) >= FEWEST and found.gain.high < min_gain_pct
-    won = found.wins and _won_before(ratios, min_gain_pct)
+    won = found.wins and _won_before(ratios, min_gain_pct, FEWEST_WON)
     return 0 if found.word == "slower" or hopeless or won else missing
 
 
@@ -116,30 +119,30 @@ class _Look:
 def _look(ratios: Sequence[float], min_gain_pct: float) -> _Look:
     middle, half = fmean(ratios), half_width(ratios, CONFIDENCE)
     gain = Gain(percent(middle), percent(middle - half), percent(middle + half), CONFIDENCE)
-    word: VerdictWord = "inconclusive"
+    word: VerdictWord = "undecided"
     if gain.low > 0:
         word = "faster"
     elif gain.high < 0 and (len(ratios) > LOOKS[0] or gain.pct <= -FAR_PCT):
         word = "slower"
     elif -min_gain_pct < gain.low and gain.high < min_gain_pct:
         word = "same"
+    elif gain.high < min_gain_pct:
+        word = "no_gain"
     return _Look(word, gain, word == "faster" and gain.pct >= min_gain_pct)
 
 
-def _won_before(ratios: Sequence[float], min_gain_pct: float) -> bool:
-    """Return whether the look before this one won, too, with at least FEWEST processes."""
+def _won_before(ratios: Sequence[float], min_gain_pct: float, fewest: int) -> bool:
+    """Return whether the look before this one won, too, with at least `fewest` processes."""
     before = max((look for look in LOOKS if look < len(ratios)), default=0)
-    return before >= FEWEST and _look(ratios[:before], min_gain_pct).wins
+    return before >= fewest and _look(ratios[:before], min_gain_pct).wins
 
 
-def _rule(found: _Look, accepted: bool, min_gain_pct: float) -> Rule:
+def _rule(found: _Look, accepted: bool) -> Rule:
     """Return the rule that decided."""
     if accepted:
         return "confirmed"
     if found.word == "faster":
         return "unconfirmed" if found.wins else "too_little"
-    if found.word == "inconclusive":
-        return "no_gain" if found.gain.high < min_gain_pct else "noisy"
     return found.word
 
 

@@ -13,7 +13,8 @@ from kpd.model.kinds import Kind, Told
 class WrongValue(Kind, frozen=True):
     """The worst element of an output.
 
-    `multiple` is its error in tolerances, None where that is not finite. `wrong` of `compared` elements are wrong.
+    `multiple` is its error in tolerances, None where that is not finite. `wrong` of `compared` elements are wrong. It
+    `cancels` when it is small beside the other elements, and all errors are small beside those.
     """
 
     output: str
@@ -23,6 +24,7 @@ class WrongValue(Kind, frozen=True):
     multiple: float | None
     wrong: int
     compared: int
+    cancels: bool = False
 
 
 class Crashed(Kind, frozen=True):

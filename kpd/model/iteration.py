@@ -118,6 +118,11 @@ class Iteration:
         return self.again if self.confirming else None
 
     @property
+    def near_miss(self) -> bool:
+        """Whether it was rejected only because its gain, beyond doubt, is below the least one."""
+        return self.outcome == "rejected" and self.verdict is not None and self.verdict.near_miss
+
+    @property
     def counts(self) -> bool:
         """Whether it uses up its run's budget: an iteration that was measured once more on request does not."""
         return self.outcome in COUNTED and self.again is None

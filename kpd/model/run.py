@@ -25,7 +25,7 @@ class Budget:
 
     iterations: int = 6
     patience: int = 4
-    min_gain_pct: float = 2.0
+    min_gain_pct: float = 1.0
     stop_score: float | None = None
     fix_attempts: int = 8
     usd: float = 0.0

@@ -21,7 +21,9 @@ def _reason(body: Body, name: str) -> Body:
 
 
 def _ended(body: Body) -> Body:
-    return _reason(body, "cause")
+    found = _reason(body, "cause")
+    cause = found["cause"]
+    return {**found, "cause": {**cause, "verdict": _verdict(cause["verdict"])}} if "verdict" in cause else found
 
 
 def _held(body: Body) -> Body:
@@ -60,8 +62,17 @@ def _accepted(body: Body) -> Body:
 
 
 def _judged(body: Body) -> Body:
-    verdict = {key: value for key, value in body["verdict"].items() if key != "reason"}
-    return {**body, "verdict": {**verdict, "rule": "told", "told": body["verdict"]["reason"]}}
+    return {**body, "verdict": _verdict(body["verdict"])}
+
+
+def _verdict(found: Body) -> Body:
+    """Upgrade a verdict: a sentence in place of its rule, and words that have other names now."""
+    known = {key: value for key, value in found.items() if key != "reason"}
+    if "reason" in found:
+        known |= {"rule": "told", "told": found["reason"]}
+    if known["word"] == "inconclusive":
+        known["word"] = "no_gain" if known["rule"] == "no_gain" else "undecided"
+    return {**known, "rule": {"noisy": "undecided"}.get(known["rule"], known["rule"])}
 
 
 UPGRADES: dict[str, Callable[[Body], Body]] = {

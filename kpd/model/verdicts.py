@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
-VerdictWord = Literal["faster", "slower", "same", "inconclusive"]
+VerdictWord = Literal["faster", "slower", "same", "no_gain", "undecided"]
 Rule = Literal[
     "confirmed",  # faster by enough, at two looks in a row: accepted
     "unconfirmed",  # faster by enough at the last look alone
@@ -12,7 +12,7 @@ Rule = Literal[
     "slower",
     "same",  # no difference of the least gain either way
     "no_gain",  # a gain is ruled out, a loss is not
-    "noisy",  # neither a gain nor a loss is ruled out
+    "undecided",  # neither is ruled out: processes differ by more than that
     "held_out",  # slower on the held-out cases
     "told",  # by an older kpd: a sentence without data
 ]
@@ -62,8 +62,9 @@ class HeldOut:
 class Verdict:
     """What the samples support, and the rule that decided.
 
-    `least_pct` is the gain that was asked for. Where the held-out cases decided, `before` is the rule that applied to
-    the known cases alone. `told` is the sentence of an older kpd, else empty.
+    `least_pct` is the gain that was asked for, `fewest` the processes of the first of the two looks that confirm one.
+    Where the held-out cases decided, `before` is the rule that applied to the known cases alone. `told` is the sentence
+    of an older kpd, else empty.
     """
 
     word: VerdictWord
@@ -75,6 +76,31 @@ class Verdict:
     held_out: HeldOut | None = None
     before: Rule | None = None
     told: str = ""
+    fewest: int = 5
+
+    @property
+    def decides(self) -> bool:
+        """Whether it says anything of the candidate; if not, it could not be told apart from luck and code layout."""
+        return self.rule not in ("undecided", "unconfirmed") and self.word != "undecided"
+
+    @property
+    def near_miss(self) -> bool:
+        """Whether the candidate is faster beyond doubt, but by less than the least gain."""
+        return self.rule == "too_little"
+
+    @property
+    def lesson(self) -> str:
+        """What may be learned from it, in one word: its word, near_miss, refused or undecided."""
+        if not self.decides:
+            return "undecided"
+        if self.word == "faster" and not self.accepted:
+            return "near_miss" if self.near_miss else "refused"
+        return self.word
+
+    @property
+    def visible_pct(self) -> float:
+        """The smallest gain in percent that these samples could have shown: half the width of the interval."""
+        return max((self.gain.high - self.gain.low) / 2, self.least_pct)
 
 
 def ratio_of(pct: float) -> float:

@@ -6,6 +6,11 @@ from kpd.model import faults as f
 from kpd.model.kinds import Told
 from kpd.text.waits import exhausted
 
+CANCELS = (
+    "this looks like cancellation, as the other elements are much larger: compare = "
+    '"scaled" or "norm" in [check] measures errors against them'
+)
+
 
 def fault(found: f.CandidateFault) -> str:
     """Describe a fault on one line, with its kind in front."""
@@ -66,7 +71,8 @@ def _misdeed(what: f.Defect, whose: str) -> str:
         case f.WrongValue():
             far = "" if what.multiple is None else f", {what.multiple:.3g} times the tolerance"
             element = f"{what.output}[{what.index}] is {what.got}, should be {what.want}"
-            return f"{whose}{element}{far} ({what.wrong} of {what.compared} elements wrong)"
+            hint = f"; {CANCELS}" if what.cancels else ""
+            return f"{whose}{element}{far} ({what.wrong} of {what.compared} elements wrong){hint}"
         case f.Crashed():
             return f"{whose}crashed with {_signal(what.signal)}{f' ({what.said})' if what.said else ''}"
         case f.NoReturn():

@@ -30,6 +30,7 @@ QUEUED = Sign("○", "queued", "muted")
 FAILED = Sign("✗", "failed", "bad")
 INCORRECT = Sign("✗", "incorrect", "bad")
 REJECTED = Sign("✗", "rejected", "bad")
+NEAR_MISS = Sign("△", "near miss", "warn")
 BY_HAND = Sign("▲", "by hand", "good")
 
 OUTCOMES: dict[Outcome, Sign] = {
@@ -46,7 +47,8 @@ VERDICTS: dict[VerdictWord, Sign] = {
     "faster": Sign("△", "not enough", "warn"),
     "slower": Sign("▼", "slower", "bad"),
     "same": Sign("≈", "same", "muted"),
-    "inconclusive": Sign("?", "inconclusive", "warn"),
+    "no_gain": Sign("≈", "no gain", "muted"),
+    "undecided": Sign("?", "undecided", "warn"),
 }
 RUN_OUTCOMES: dict[RunOutcome, Sign] = {
     "improved": Sign("▲", "improved", "good"),
@@ -67,7 +69,7 @@ def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> S
         return OUTCOMES[it.outcome]
     if it.verdict is None:
         return INCORRECT if _is_incorrect(it) else REJECTED
-    return VERDICTS[it.verdict.word]
+    return NEAR_MISS if it.verdict.near_miss else VERDICTS[it.verdict.word]
 
 
 def of_run(run: Run, held: bool = False) -> Sign:

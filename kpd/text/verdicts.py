@@ -38,8 +38,9 @@ def _known(found: Verdict, rule: Rule) -> str:
             return f"no difference of {asked} or more either way: {measured}"
         case "no_gain":
             return f"a gain of {asked} is ruled out, a loss is not: {measured}"
-        case "noisy":
-            return f"too noisy to tell a gain from none: {measured}"
+        case "undecided":
+            seen = f"only a gain of {found.visible_pct:.1f} % or more could have been seen"
+            return f"cannot be told apart from code layout and noise, which differ by process; {seen}: {measured}"
     return found.told or measured
 
 

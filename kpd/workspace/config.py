@@ -56,7 +56,7 @@ class RunConfig:
     host: Text = ANY
     iterations: Count = 6
     patience: Count = 4
-    min_gain_pct: Percent = 2.0
+    min_gain_pct: Percent = 1.0
     fix_attempts: Count = 8
     profile: Literal["checked", "accepted", "never"] = "checked"
     approve: bool = False

@@ -1,8 +1,10 @@
 """Defines the tables of task.toml, with defaults, and checks its commands."""
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Literal, get_args
 
 from kpd.model.hosts import Need
 from kpd.model.run import Budget
@@ -30,21 +32,46 @@ class BuildSpec:
     limit_s: Seconds = 60.0
 
 
+Distribution = Literal["normal", "constant", "heavy_tail", "denormal", "large"]
+"""A kind of input values, see kpd_fill in kpd_task.h."""
+DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
+_COMPARE = re.compile(r"elementwise|scaled|norm|exact|ulp:[1-9][0-9]{0,8}")
+
+
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """The [check] table: an output is correct if |y - oracle| <= atol + rtol * |oracle|, for each of `seeds` seeds.
+    """The [check] table: how outputs are compared with the oracle's, for each of `seeds` secret seeds.
 
-    The seeds are secret. A task with its own benchmark may bring a `command` instead: the candidate is correct when it
-    exits with 0 and the last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once
-    under NVIDIA's compute-sanitizer before it is accepted.
+    `compare` says to what an error is relative: "elementwise" to the element, "scaled" to the scale that the harness
+    gives for it, "norm" to the output's Frobenius norm. Then `rtol` and `atol` are the tolerance; without both of them
+    it is 8 times the error of the task's own kernel. "exact" asks for the same bits, "ulp:N" for at most N steps of the
+    output's type. `distributions` are the kinds of inputs that a kernel must be right for; the first one is timed.
+    `fast_math` allows compiler flags that change results.
+
+    A task with its own benchmark may bring a `command` instead: the candidate is correct when it exits with 0 and the
+    last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once under NVIDIA's
+    compute-sanitizer before it is accepted.
     """
 
     seeds: Few = 3
-    rtol: NotNegative = 1e-4
-    atol: NotNegative = 1e-6
+    compare: Text = "elementwise"
+    rtol: NotNegative | None = None
+    atol: NotNegative | None = None
+    distributions: tuple[Distribution, ...] = DISTRIBUTIONS
+    fast_math: bool = False
     limit_s: Seconds = 60.0
     command: Text | None = None
     sanitizer: bool = False
+
+    @property
+    def is_bitwise(self) -> bool:
+        """Whether bits are compared, or steps between them: then there is no tolerance."""
+        return self.compare == "exact" or self.compare.startswith("ulp:")
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the tolerance follows from the error of the task's own kernel."""
+        return not self.is_bitwise and self.rtol is None and self.atol is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +186,20 @@ def refuse(
     if bring and commands["bench"] is None:
         remedy = 'for example command = "python3 benchmark.py --json"'
         raise document.error(f"a task in {language} needs a 'command' in [bench]", remedy, "bench")
+
+
+def refuse_check(document: Document, spec: CheckSpec) -> None:
+    """Check what the keys of [check] say together. Raises ConfigError."""
+    if not _COMPARE.fullmatch(spec.compare):
+        remedy = 'write "elementwise", "scaled", "norm", "exact" or "ulp:N", for example "ulp:4"'
+        raise document.error(f"'compare' in [check] cannot be {spec.compare[:40]!r}", remedy, "check", "compare")
+    for key in ("rtol", "atol"):
+        if spec.is_bitwise and getattr(spec, key) is not None:
+            message = f'{key!r} in [check], but compare = "{spec.compare}" has no tolerance'
+            raise document.error(message, "remove one of them", "check", key)
+    if not spec.distributions or len(set(spec.distributions)) < len(spec.distributions):
+        remedy = "name each kind of inputs that a kernel must be right for once"
+        raise document.error("'distributions' in [check] is empty, or has one twice", remedy, "check", "distributions")
 
 
 def _refuse_one(document: Document, table: str, command: str, editable: set[str]) -> None:

@@ -136,6 +136,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
          "profile": file.profile.command},
         file.need.device,
     )  # fmt: skip
+    specs.refuse_check(document, file.check)
     protected = tuple(name for name in files if name not in editable)
     return Task(
         name=section.name,

@@ -41,6 +41,7 @@ FREE = Mark("·", "free", ".muted")
 TAKEN = Mark("■", "taken", ".warn")
 FOREIGN = Mark("✗", "in use", ".bad")
 
+_NEAR_MISS = _mark(signs.NEAR_MISS)
 _OUTCOMES = {outcome: _mark(sign) for outcome, sign in signs.OUTCOMES.items()}
 _VERDICTS = {word: _mark(sign) for word, sign in signs.VERDICTS.items()}
 _SEVERITIES: dict[Severity, Mark] = {
@@ -56,10 +57,12 @@ _CHECKS = {
 
 LEGEND: tuple[tuple[Mark, str], ...] = (
     (_OUTCOMES["accepted"], "significantly faster, and by enough: the new incumbent"),
-    (_VERDICTS["faster"], "faster, but by less than min_gain_pct or not confirmed"),
+    (_NEAR_MISS, "faster beyond doubt, but by less than min_gain_pct"),
+    (_VERDICTS["faster"], "faster, but not confirmed, or slower in a case that counts"),
     (_VERDICTS["same"], "no difference that matters"),
     (_VERDICTS["slower"], "significantly slower"),
-    (_VERDICTS["inconclusive"], "the samples do not say, even after more of them"),
+    (_VERDICTS["no_gain"], "a gain is ruled out, a loss is not"),
+    (_VERDICTS["undecided"], "processes differ by more than the gain: layout and luck hide it"),
     (_mark(signs.INCORRECT), "wrong results, or it did not build or run"),
     (_OUTCOMES["baseline"], "the task as it came; everything is compared with it"),
     (_OUTCOMES["measured"], "the best candidate, measured against the baseline once more"),

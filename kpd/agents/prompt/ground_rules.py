@@ -2,6 +2,7 @@
 
 from kpd.agents.prompt.machine import Kind
 from kpd.model.run import Run
+from kpd.workspace.specs import CheckSpec
 from kpd.workspace.task import Task
 
 TRUST = """\
@@ -59,11 +60,22 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
             f" ({task.bench.direction} is better), is measured in turns with the incumbent's{held_out}. It is kept if"
             f" that is better by at least {least}, with 99 % confidence."
         )
-    exact = not task.check.atol and not task.check.rtol
-    near = "exactly" if exact else f"within {task.check.atol:g} + {task.check.rtol:g}·|y|"
     cold = ", its data out of L2" if kind == "gpu" else ""
+    inputs = ", ".join(task.check.distributions).replace("heavy_tail", "heavy-tailed")
     return (
-        f"In every shape it is compared {near} with a double-precision oracle, on secret inputs (normal, constant,"
-        f" heavy-tailed, denormal, large), then timed in turns with the incumbent{cold}. It is kept if the geometric"
-        f" mean over the timed cases is at least {least} faster, with 99 % confidence."
+        f"In every shape it is compared {_near(task.check)} with a double-precision oracle, on secret inputs"
+        f" ({inputs}), then timed in turns with the incumbent{cold}. It is kept if the geometric mean over the timed"
+        f" cases is at least {least} faster, with 99 % confidence."
     )
+
+
+def _near(spec: CheckSpec) -> str:
+    rtol, atol = spec.rtol or 0.0, spec.atol or 0.0
+    if spec.compare.startswith("ulp:"):
+        return f"within {spec.compare.removeprefix('ulp:')} steps of its type"
+    if spec.compare == "exact" or not (spec.is_native or rtol or atol):
+        return "exactly"
+    if spec.is_native:
+        return "within 8 times the error of the baseline"
+    of = {"scaled": "the scale of its error", "norm": "‖y‖"}.get(spec.compare, "|y|")
+    return f"within {atol:g} + {rtol:g}·{of}"

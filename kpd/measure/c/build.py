@@ -1,6 +1,7 @@
 """Compiles a staged tree to a loadable kernel: one job per build, its id a hash of the inputs."""
 
 import re
+from dataclasses import replace
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
@@ -48,10 +49,10 @@ async def build(
     return BuiltObject(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
 
 
-def candidate_flags(raw: bytes) -> tuple[str, ...]:
+def candidate_flags(raw: bytes, fast_math: bool) -> tuple[str, ...]:
     """Parse the flags in a candidate's build.json. Raises BuildError for a flag that is not allowed."""
     try:
-        return ALLOWED.of_build_json(raw)
+        return replace(ALLOWED, fast_math=fast_math).of_build_json(raw)
     except FlagError as err:
         raise BuildError(str(err), str(err), "structural") from err
 

@@ -105,4 +105,8 @@ _NAMES = frozenset(
     [f"-f{no}{name}" for name in _SWITCHES for no in ("", "no-")]
     + [f"{name}={value}" for name, values in _CHOICES.items() for value in values]
 )
-ALLOWED = AllowList(_NAMES, (*_SHAPES, DEFINE))
+_INEXACT = re.compile(
+    r"-Ofast|-f(fast-math|unsafe-math-optimizations|associative-math|reciprocal-math|finite-math-only|cx-limited-range)"
+    r"|-mrecip=.*"
+)
+ALLOWED = AllowList(_NAMES, (*_SHAPES, DEFINE), inexact=_INEXACT)

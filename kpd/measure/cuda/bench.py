@@ -86,7 +86,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     roofline = await measure()
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
-        own = build.candidate_flags(files[BUILD_FILE], tools.arch) if BUILD_FILE in files else ()
+        own = build.candidate_flags(files[BUILD_FILE], tools.arch, task.check.fast_math) if BUILD_FILE in files else ()
         return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building)
 
     listings = ("", build.PTXAS)

@@ -1,6 +1,7 @@
 """Compiles a staged tree to a loadable kernel: one job per build, its id a hash of the inputs."""
 
 import re
+from dataclasses import replace
 
 from kpd.hosts.host import Host
 from kpd.measure import jobs
@@ -35,10 +36,10 @@ async def build(
     return BuiltObject(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
 
 
-def candidate_flags(raw: bytes, arch: str) -> tuple[str, ...]:
+def candidate_flags(raw: bytes, arch: str, fast_math: bool) -> tuple[str, ...]:
     """Parse the flags in a candidate's build.json, for a GPU of `arch`. Raises BuildError when one is not allowed."""
     try:
-        flags = ALLOWED.of_build_json(raw)
+        flags = replace(ALLOWED, fast_math=fast_math).of_build_json(raw)
         for flag in flags:
             if flag.startswith("-arch=") and not re.fullmatch(f"-arch={arch}[af]?", flag):
                 raise FlagError(f"{flag} does not run on this GPU; leave it out, or add a or f to -arch={arch}")

@@ -99,4 +99,5 @@ _SHAPES = tuple(
 _TAKES = frozenset(
     ["-Xptxas", "--ptxas-options"] + [f"{dashes}{name}" for name in ("maxrregcount", "std") for dashes in ("-", "--")]
 )
-ALLOWED = AllowList(_NAMES, (*_SHAPES, DEFINE), _TAKES)
+_INEXACT = re.compile(r"--?(use_fast_math|ftz=true|prec-div=false|prec-sqrt=false)")
+ALLOWED = AllowList(_NAMES, (*_SHAPES, DEFINE), _TAKES, _INEXACT)

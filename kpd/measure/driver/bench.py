@@ -10,7 +10,7 @@ from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
 from kpd.measure.build_cache import BuildCache
-from kpd.measure.driver import check, timing
+from kpd.measure.driver import check, timing, tolerance
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.roofline import Roofline, work
 from kpd.measure.run_context import RunContext
@@ -84,7 +84,9 @@ class DriverBench:
         self._sanitizer = sanitizer
         self._place = place
         self._protected = read_files(task.folder, task.protected)
+        self._pristine = read_files(task.folder, task.editable)
         self._made = BuildCache(host)
+        tolerance.refuse_unscaled(task, harness)
 
     def _use(self, roofline: Roofline) -> None:
         self._roofline = roofline
@@ -114,18 +116,30 @@ class DriverBench:
         return await self._made.build(tree, files, lambda: self._compile(tree, files, say))
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
+        bounds = await self._bounds(say)
         self._made.may_be_touched()
         async with self._made.again_if_gone(built):
-            return await check.check(self.host, self.harness, built, job, self.task.check, self._checking, say)
+            return await check.check(self.host, self.harness, built, job, self.task.check, self._checking, say, bounds)
+
+    async def _bounds(self, say: Say) -> str:
+        """Measure the errors of the task's own kernel if they are the tolerance; else return an empty path."""
+        if not self.task.check.is_native:
+            return ""
+        own = await self.build(await self.stage(self._pristine), self._pristine, say)
+        async with self._made.again_if_gone(own.job):
+            return await tolerance.measure_bounds(
+                self.host, self.harness, own.job, self.task.check, self._checking, say
+            )
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:
+        bounds = await self._bounds(say)
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate):
             samples = timing.time_pair(
                 self.host, self.harness, incumbent, candidate, job, first, processes,
-                self.task.bench, self.task.check, self._measuring, say, self._place,
+                self.task.bench, self.task.check, self._measuring, say, self._place, bounds,
             )  # fmt: skip
             async with aclosing(samples):
                 async for sample in samples:

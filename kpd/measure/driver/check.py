@@ -62,10 +62,18 @@ class CheckFailure:
     multiple: float = 0.0
     wrong: int = 0
     compared: int = 0
+    cancels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Report:
+class Report:
+    """A report that may have a problem. All of the driver's have."""
+
+    problem: CheckFailure | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed(Report):
     comparisons: int
     worst: float
     case: str
@@ -73,29 +81,32 @@ class _Report:
     output: str
     index: int
     failed: tuple[str, ...]
-    problem: CheckFailure | None
+
+
+def call_limit_ms(spec: CheckSpec) -> int:
+    """Return the milliseconds that one call may take in a check."""
+    return int(1000 * min(CALL_LIMIT_S, spec.limit_s / 4))
 
 
 async def check(
     host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: RunContext | None = None,
-    say: Say | None = None,
+    say: Say | None = None, bounds: str = "",
 ) -> CheckPassed:  # fmt: skip
     """Check every case with every kind of input, from `spec.seeds` fresh secret seeds. `built` is a build job.
 
+    `bounds` is the path of what measure_bounds found, for a task without a tolerance.
+
     Raises CheckFailed, and HostError for the host's own trouble.
     """
-    call_limit_ms = int(1000 * min(CALL_LIMIT_S, spec.limit_s / 4))
     path = jobs.out(host, built, OBJECT)
-    arguments = (path, spec.seeds, spec.rtol, spec.atol, call_limit_ms)
-    script = (
-        f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\n"
-        f"exec {jobs.words([harness.program, 'check', *map(str, arguments)])}\n"
-    )
+    needed = " && ".join(f"[ -e {jobs.words([each])} ]" for each in (path, bounds) if each)
+    arguments = ("check", path, str(spec.seeds), str(call_limit_ms(spec)))
+    script = f"{needed} || exit {jobs.GONE}\nexec {jobs.words([*harness.command(spec, bounds), *arguments])}\n"
     secret = f"{secrets.token_hex(8)}\n".encode()
     result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, secret), say)
     await refuse_driver_trouble(host, result, "check", spec.limit_s)
     try:
-        report = decode(result.stdout, _Report)
+        report = decode(result.stdout, _Passed)
     except CodecError as err:
         raise await jobs.unreported(host, result, str(err)) from err
     if report.problem is not None:
@@ -153,8 +164,9 @@ def _misdeed(problem: CheckFailure, stderr: bytes) -> Defect:
         case "wrong":
             multiple = None if problem.multiple >= HOPELESS else problem.multiple
             return WrongValue(
-                problem.output, problem.index, problem.got, problem.want, multiple, problem.wrong, problem.compared
-            )
+                problem.output, problem.index, problem.got, problem.want, multiple, problem.wrong, problem.compared,
+                problem.cancels,
+            )  # fmt: skip
     return Complaint(problem.message)
 
 

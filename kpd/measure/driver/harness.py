@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from importlib.resources import files as resources
 
 from kpd.model.codec import CodecError, decode
+from kpd.workspace.specs import CheckSpec
 
 OBJECT = "kernel.so"
 """The file in the `out/` folder of a build that the driver loads."""
-HEADERS = ("kpd_task.h", "driver.h", "report.h", "swap.h")
+HEADERS = ("kpd_task.h", "driver.h", "numbers.h", "report.h", "swap.h")
 SOURCES = (
-    "arena.c", "batches.c", "check.c", "crew.c", "driver.c", "report.c", "timed.c", "truth.c", "values.c", "worker.c",
+    "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "numbers.c", "report.c", "timed.c", "truth.c",
+    "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""
 
@@ -31,16 +33,27 @@ class HarnessCase:
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """A built harness. `program` is its path on the host."""
+    """A built harness. `program` is its path on the host; `scaled`: it gives a scale for the error of each element."""
 
     program: str
     symbol: str
     cases: tuple[HarnessCase, ...]
+    scaled: bool = False
+
+    def command(self, spec: CheckSpec, bounds: str = "") -> tuple[str, ...]:
+        """Return the program with the settings of [check]; `bounds` is the path of what measure_bounds found."""
+        settings = {"inputs": ",".join(spec.distributions), "compare": spec.compare}
+        if bounds:
+            settings["bounds"] = bounds
+        elif not spec.is_native:
+            settings |= {"rtol": str(spec.rtol or 0.0), "atol": str(spec.atol or 0.0)}
+        return (self.program, *(f"{name}={value}" for name, value in settings.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class _Described:
     symbol: str
+    scaled: bool
     cases: tuple[HarnessCase, ...]
 
 
@@ -61,4 +74,4 @@ def described(program: str, said: bytes) -> Harness:
     for use in ("timed", "checked"):
         if not any(getattr(case, use) for case in found.cases):
             raise BadHarness(f"no case is {use}")
-    return Harness(program, found.symbol, found.cases)
+    return Harness(program, found.symbol, found.cases, found.scaled)

@@ -8,23 +8,13 @@
 #include <unistd.h>
 
 #define PAGE 4096u
-#define STEP (1u << 20)  /* bytes, or elements, that are worth a thread */
-#define GUARD 0xFFF5u    /* not a number, as any type of float: reading past a buffer shows as well as writing */
-#define POISON16 0xFDA5u /* signalling NaNs: copied as they are, but arithmetic would change them, */
-#define POISONB16 0xFFA5u
-#define POISON32 0xFFA5A5A5u
-#define POISON64 0xFFF5A5A5FFA5A5A5u /* so an element that still holds one was not written */
+#define STEP (1u << 20) /* bytes, or elements, that are worth a thread */
 
 size_t arena_bytes;
 
-size_t element(kpd_type type) {
-    switch (type) {
-    case KPD_F64: return 8;
-    case KPD_F16:
-    case KPD_BF16: return 2;
-    default: return 4;
-    }
-}
+int is_read(const kpd_buffer *buffer) { return buffer->role != KPD_OUT; }
+
+int is_written(const kpd_buffer *buffer) { return buffer->role != KPD_IN; }
 
 static size_t size_of(const kpd_buffer *buffer) { return buffer->count * element(buffer->type); }
 
@@ -41,12 +31,12 @@ static void *must(void *memory, const char *what) {
 static size_t outputs(const view *v) {
     size_t count = 0;
     for (size_t b = 0; b < kpd_task.buffer_count; b++)
-        if (v->buffers[b].role == KPD_OUT) count += v->buffers[b].count;
+        if (is_written(&v->buffers[b])) count += v->buffers[b].count;
     return count;
 }
 
 /* Where in its page a buffer starts differs from process to process, so that no verdict hangs on one placement. */
-static void place(view *v, char *base, char *pristine, double *want, double *kept, kpd_rng *placement) {
+static void place(view *v, char *base, char *pristine, double *want, size_t most, kpd_rng *placement) {
     v->base = base;
     v->pristine_base = pristine;
     size_t at = 0;
@@ -56,13 +46,13 @@ static void place(view *v, char *base, char *pristine, double *want, double *kep
         v->data[b] = v->base + v->offset[b];
         v->pristine[b] = v->pristine_base + v->offset[b];
         at += span(buffer);
-        if (buffer->role == KPD_OUT) {
+        if (is_written(buffer)) {
             v->want[b] = want;
             want += buffer->count;
-            v->kept[b] = kept;
-            kept += buffer->count;
-            continue;
+            v->scale[b] = v->want[b] + most;
+            v->kept[b] = v->scale[b] + most;
         }
+        if (!is_read(buffer)) continue;
         int i = v->inputs.count++;
         v->inputs.at[i].offset = v->offset[b];
         v->inputs.at[i].elements = buffer->count;
@@ -85,22 +75,25 @@ void arena_make(view *views, measurement **shared) {
     void *memory = mmap(NULL, own + arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     char *base = must(memory, "cannot map the task's buffers");
     char *pristine = must(malloc(arena_bytes), "cannot allocate the oracle's inputs");
-    double *want = must(malloc(2 * most * sizeof *want), "cannot allocate the oracle's outputs");
+    double *want = must(malloc(3 * most * sizeof *want), "cannot allocate the oracle's outputs");
     *shared = (measurement *)(void *)base;
     base += own;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     kpd_rng placement = {(uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 32};
-    for (size_t c = 0; c < kpd_task.case_count; c++) place(&views[c], base, pristine, want, want + most, &placement);
+    for (size_t c = 0; c < kpd_task.case_count; c++) place(&views[c], base, pristine, want, most, &placement);
 }
 
-/* The bounds of the guard words before (side 0) and after (side 1) a buffer. */
-static void band(const view *v, size_t b, int side, uint16_t **from, uint16_t **to) {
+/* The bounds of the guard bytes before (side 0) and after (side 1) a buffer. */
+static void band(const view *v, size_t b, int side, unsigned char **from, unsigned char **to) {
     char *data = v->data[b];
     char *base = data - PAGE - ((uintptr_t)data & (PAGE - 1));
-    *from = (uint16_t *)(void *)(side ? data + size_of(&v->buffers[b]) : base);
-    *to = (uint16_t *)(void *)(side ? base + span(&v->buffers[b]) : data);
+    *from = (unsigned char *)(side ? data + size_of(&v->buffers[b]) : base);
+    *to = (unsigned char *)(side ? base + span(&v->buffers[b]) : data);
 }
+
+/* Not a number, as any type of float: reading past a buffer shows as well as writing. */
+static unsigned char guard(const unsigned char *at) { return (uintptr_t)at & 1 ? 0xFF : 0xF5; }
 
 typedef struct {
     char *to;
@@ -123,7 +116,7 @@ void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution) {
     v->turns = 0;
     kpd_task.fill(v->problem, rng, distribution, v->pristine);
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-        if (v->buffers[b].role != KPD_IN) continue;
+        if (!is_read(&v->buffers[b])) continue;
         pair p = {.to = v->data[b], .from = v->pristine[b]};
         kpd_parallel(size_of(&v->buffers[b]), STEP, copy_part, &p);
     }
@@ -134,34 +127,43 @@ typedef struct {
     void *data;
 } target;
 
+/* What an output holds before a call. As a floating-point number it is none: it is copied as it is, but arithmetic would
+ * change it, so an element that still holds it was not written. */
+static uint64_t poison_of(kpd_type type) {
+    switch (type) {
+    case KPD_E5M2: return 0xFDu;
+    case KPD_E4M3: return 0xFFu;
+    case KPD_F16: return 0xFDA5u;
+    default: break;
+    }
+    switch (element(type)) {
+    case 1: return 0xA5u;
+    case 2: return 0xFFA5u;
+    case 4: return 0xFFA5A5A5u;
+    default: return 0xFFF5A5A5FFA5A5A5u;
+    }
+}
+
 static void poison_part(void *context, size_t from, size_t to) {
     const target *t = context;
-    uint16_t half = t->buffer->type == KPD_F16 ? POISON16 : POISONB16;
-    for (size_t i = from; i < to; i++) {
-        switch (element(t->buffer->type)) {
-        case 2: ((uint16_t *)t->data)[i] = half; break;
-        case 4: ((uint32_t *)t->data)[i] = POISON32; break;
-        default: ((uint64_t *)t->data)[i] = POISON64;
-        }
-    }
+    uint64_t poison = poison_of(t->buffer->type);
+    for (size_t i = from; i < to; i++) bits_set(t->buffer->type, t->data, i, poison);
 }
 
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i) {
-    switch (element(buffer->type)) {
-    case 2: return ((const uint16_t *)data)[i] == (buffer->type == KPD_F16 ? POISON16 : POISONB16);
-    case 4: return ((const uint32_t *)data)[i] == POISON32;
-    default: return ((const uint64_t *)data)[i] == POISON64;
-    }
+    return buffer->role == KPD_OUT && bits_at(buffer->type, data, i) == poison_of(buffer->type);
 }
 
-/* Outputs that hold no value yet, and whole guard bands. */
+/* What was there before a call: outputs that hold no value yet, what is changed in place as it should be, whole guard bands. */
 void arena_poison(view *v) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         target t = {&v->buffers[b], v->data[b]};
+        pair p = {.to = v->data[b], .from = v->pristine[b]};
         if (t.buffer->role == KPD_OUT) kpd_parallel(t.buffer->count, STEP, poison_part, &t);
+        if (t.buffer->role == KPD_INOUT) kpd_parallel(size_of(t.buffer), STEP, copy_part, &p);
         for (int side = 0; side < 2; side++) {
-            uint16_t *word, *end;
-            for (band(v, b, side, &word, &end); word < end; word++) *word = GUARD;
+            unsigned char *byte, *end;
+            for (band(v, b, side, &byte, &end); byte < end; byte++) *byte = guard(byte);
         }
     }
 }
@@ -172,16 +174,16 @@ const char *arena_damage(const view *v, char *text, size_t size) {
         const kpd_buffer *buffer = &v->buffers[b];
         long width = (long)element(buffer->type);
         for (int side = 0; side < 2; side++) {
-            uint16_t *word, *end;
-            for (band(v, b, side, &word, &end); word < end; word++) {
-                if (*word == GUARD) continue;
-                long bytes = (char *)word - (char *)v->data[b], at = side ? bytes / width : -((width - 1 - bytes) / width);
+            unsigned char *byte, *end;
+            for (band(v, b, side, &byte, &end); byte < end; byte++) {
+                if (*byte == guard(byte)) continue;
+                long bytes = (char *)byte - (char *)v->data[b], at = side ? bytes / width : -((width - 1 - bytes) / width);
                 snprintf(text, size, "wrote %s %s, at %s[%ld]", side ? "past the end of" : "before", buffer->name, buffer->name, at);
                 return text;
             }
         }
         pair p = {.to = v->data[b], .from = v->pristine[b]};
-        if (buffer->role == KPD_IN) kpd_parallel(size_of(buffer), STEP, compare_part, &p);
+        if (!is_written(buffer)) kpd_parallel(size_of(buffer), STEP, compare_part, &p);
         if (!p.differ) continue;
         size_t i = 0;
         while (i + 1 < size_of(buffer) && p.to[i] == p.from[i]) i++;
@@ -195,7 +197,7 @@ const char *arena_damage(const view *v, char *text, size_t size) {
 void arena_keep(view *v) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         pair p = {.to = v->kept[b], .from = v->data[b]};
-        if (v->buffers[b].role == KPD_OUT) kpd_parallel(size_of(&v->buffers[b]), STEP, copy_part, &p);
+        if (is_written(&v->buffers[b])) kpd_parallel(size_of(&v->buffers[b]), STEP, copy_part, &p);
     }
 }
 
@@ -203,7 +205,7 @@ void arena_keep(view *v) {
 patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set) {
     kpd_rng rng = {turn_key(seed, turn, set)};
     kpd_change c = kpd_task.change(v->problem, &rng);
-    if (c.buffer >= kpd_task.buffer_count || v->buffers[c.buffer].role != KPD_IN || c.index >= v->buffers[c.buffer].count) {
+    if (c.buffer >= kpd_task.buffer_count || !is_read(&v->buffers[c.buffer]) || c.index >= v->buffers[c.buffer].count) {
         fprintf(stderr, "kpd driver: %s: the harness changes what is no element of an input\n", v->problem->name);
         exit(2);
     }

@@ -104,9 +104,11 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
     batch(v, CANDIDATE, result->reps);
     int done[2] = {0, 0}, shown = 0;
     worker_begun(4 * (uint64_t)result->quads * (uint64_t)result->reps * call);
+    uint64_t before = 0; /* lost in the quads before this one */
     watch w = watch_begin(result->quads);
     for (int i = 0; i < 4 * result->quads; i++) {
         slot which = batch_order[i % 4];
+        before = i % 4 ? before : result->lost_ns;
         lay(v, i / 4);
         watch_lost(&w);
         uint64_t ns = batch(v, which, result->reps), lost = watch_lost(&w);
@@ -119,6 +121,7 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
         if (shown || !batch_shown(result, i)) continue;
         worker_pause(v);
         shown = 1;
+        result->lost_ns = before;
         done[INCUMBENT] = done[CANDIDATE] = i / 4 * 2; /* the quad begins anew */
         i = i / 4 * 4 - 1;
     }

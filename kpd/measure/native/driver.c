@@ -1,17 +1,21 @@
 /* kpd's driver: what a task's harness becomes a program with.
  *
- *   bench describe                                                     the cases, their dims and sizes
- *   bench check OBJECT seeds rtol atol limit_ms                        is the candidate right?
- *   bench time INCUMBENT CANDIDATE first quads rtol atol limit_ms      A B B A; `first` (a or b) is loaded first
- *   bench run OBJECT calls                                             every timed case, for a profiler
- *   bench memcheck OBJECT                                              every checked case once, for compute-sanitizer
- *   bench timing OBJECT                                                a line of text a case, for people and other tools
+ *   bench describe                                           the cases, their dims and sizes
+ *   bench check OBJECT seeds limit_ms                        is the candidate right?
+ *   bench time INCUMBENT CANDIDATE first quads limit_ms      A B B A; `first` (a or b) is loaded first
+ *   bench bounds OBJECT FILE limit_ms                        how exact the task's own kernel is, to a file
+ *   bench run OBJECT calls                                   every timed case, for a profiler
+ *   bench memcheck OBJECT                                    every checked case once, for compute-sanitizer
+ *   bench timing OBJECT                                      a line of text a case, for people and other tools
+ *
+ * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
+ * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both.
  *
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
  * check and time read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
- * is null or what the kernel did wrong; run and memcheck have none. Exit status 0: no problem; 1: a problem; 2: the driver or the harness
- * is at fault, with the reason on standard error.
+ * is null or what the kernel did wrong; run and memcheck have none. Exit status 0: no problem; 1: a problem; 2: the driver or
+ * the harness is at fault, with the reason on standard error.
  */
 #include "report.h"
 
@@ -23,7 +27,7 @@
 #define STOPWATCH_LIMIT_MS 60000
 
 static void describe(void) {
-    printf("{\"symbol\":\"%s\",\"cases\":[", kpd_task.symbol);
+    printf("{\"symbol\":\"%s\",\"scaled\":%s,\"cases\":[", kpd_task.symbol, kpd_task.scaled_oracle ? "true" : "false");
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         const kpd_case *one = &kpd_task.cases[c];
         kpd_buffer buffers[KPD_MAX_BUFFERS];
@@ -53,7 +57,7 @@ static void each(const char *object, int (*what)(int number, int calls), int cal
     job.first = CANDIDATE;
     for (size_t c = 0; c < kpd_task.case_count && going; c++) {
         if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
-        arena_fill(&job.views[c], &rng, KPD_NORMAL);
+        arena_fill(&job.views[c], &rng, job.timed);
         arena_poison(&job.views[c]);
         going = loaded() && what((int)c, calls);
     }
@@ -61,7 +65,7 @@ static void each(const char *object, int (*what)(int number, int calls), int cal
 
 static int stopped(int number, int calls) {
     worker_stopwatch(number, calls);
-    if (!answered(CANDIDATE, &job.views[number], "normal", "timing")) return 0;
+    if (!answered(CANDIDATE, &job.views[number], timed_name(), "timing")) return 0;
     double us = (double)middle_of(job.shared->ns[CANDIDATE], calls) / 1e3;
     printf("KK_TIMING name=%s median_us=%.3f\n", kpd_task.cases[number].name, us);
     return 1;
@@ -77,7 +81,7 @@ static int run(const char *object, kpd_use left_out, void (*what)(view *v, int c
     if (answer.how == DONE) engine_load(path, CANDIDATE, &answer);
     for (size_t c = 0; c < kpd_task.case_count && answer.how == DONE; c++) {
         if (kpd_task.cases[c].use == left_out) continue;
-        arena_fill(&job.views[c], &rng, KPD_NORMAL);
+        arena_fill(&job.views[c], &rng, job.timed);
         arena_poison(&job.views[c]);
         what(&job.views[c], calls, &answer);
     }
@@ -89,21 +93,81 @@ static void stopwatch(const char *object) {
     if (problem.kind) fprintf(stderr, "%s: %s %s\n", problem.case_name, problem.kind, problem.message);
 }
 
-int main(int argc, char **argv) {
+/* Whether the harness can be used; what is wrong with it. */
+static const char *fault_of_harness(void) {
     if (kpd_task.case_count > KPD_MAX_CASES || kpd_task.buffer_count > KPD_MAX_BUFFERS)
-        return fail("too many cases or buffers in the harness");
+        return "too many cases or buffers in the harness";
+    if (!kpd_task.oracle && !kpd_task.scaled_oracle) return "the harness has no oracle";
+    for (size_t c = 0; c < kpd_task.case_count; c++) {
+        kpd_buffer buffers[KPD_MAX_BUFFERS] = {{0}};
+        kpd_task.buffers(&kpd_task.cases[c], buffers);
+        for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+            size_t by = buffers[b].sized_by;
+            if (!by) continue;
+            if (by > kpd_task.buffer_count || !is_written(&buffers[by - 1]) || !is_integer(buffers[by - 1].type) ||
+                buffers[by - 1].count != 1 || !is_written(&buffers[b]))
+                return "KPD_SIZED_BY in the harness must name an output of one integer, for another output";
+        }
+    }
+    return NULL;
+}
+
+static int promise(const char *names) {
+    for (int d = 0; d < KPD_DISTRIBUTIONS; d++) job.promised[d] = 0;
+    for (int first = 1; *names; first = 0) {
+        size_t length = strcspn(names, ",");
+        int d = 0;
+        while (d < KPD_DISTRIBUTIONS && (strlen(distribution_names[d]) != length || strncmp(distribution_names[d], names, length))) d++;
+        if (d == KPD_DISTRIBUTIONS) return 0;
+        job.promised[d] = 1;
+        if (first) job.timed = (kpd_distribution)d;
+        names += length + (names[length] == ',');
+    }
+    return 1;
+}
+
+static int compare_by(const char *kind) {
+    static const char *const kinds[] = {"elementwise", "scaled", "norm", "exact"};
+    for (int k = 0; k < 4; k++) {
+        if (strcmp(kind, kinds[k])) continue;
+        job.how.kind = k;
+        return k != SCALED || kpd_task.scaled_oracle;
+    }
+    job.how.kind = STEPS;
+    job.how.steps = strncmp(kind, "ulp:", 4) ? 0.0 : atof(kind + 4);
+    return job.how.steps >= 1.0;
+}
+
+/* One of the settings that stand before the mode. */
+static int set(const char *name, size_t length, const char *value) {
+    if (!strncmp(name, "inputs", length)) return promise(value);
+    if (!strncmp(name, "compare", length)) return compare_by(value);
+    if (!strncmp(name, "rtol", length)) job.how.rtol = atof(value);
+    else if (!strncmp(name, "atol", length)) job.how.atol = atof(value);
+    else if (!strncmp(name, "bounds", length)) return job.how.native = bounds_read(value);
+    else return 0;
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    const char *fault = fault_of_harness();
+    if (fault) return fail(fault);
+    for (int d = 0; d < KPD_DISTRIBUTIONS; d++) job.promised[d] = 1;
+    for (const char *equal; argc > 1 && (equal = strchr(argv[1], '=')) != NULL; argc--, argv++)
+        if (!set(argv[1], (size_t)(equal - argv[1]), equal + 1)) return fail(argv[1]);
     const char *mode = argc > 1 ? argv[1] : "";
     if (argc == 2 && !strcmp(mode, "describe")) {
         describe();
         return 0;
     }
-    int checking = argc == 7 && !strcmp(mode, "check");
-    int timing = argc == 9 && !strcmp(mode, "time");
+    int checking = argc == 5 && !strcmp(mode, "check");
+    int timing = argc == 7 && !strcmp(mode, "time");
+    int measuring = argc == 5 && !strcmp(mode, "bounds");
     int running = argc == 4 && !strcmp(mode, "run");
     int bounding = argc == 3 && !strcmp(mode, "memcheck");
     int stopping = argc == 3 && !strcmp(mode, "timing");
-    if (!checking && !timing && !running && !bounding && !stopping)
-        return fail("usage: bench describe | check … | time … | run … | memcheck … | timing … (see driver.c)");
+    if (!checking && !timing && !measuring && !running && !bounding && !stopping)
+        return fail("usage: bench describe | check … | time … | bounds … | run … | memcheck … | timing … (see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
     arena_make(job.views, &job.shared);
@@ -113,13 +177,10 @@ int main(int argc, char **argv) {
     uint64_t seed = 0;
     if ((checking || timing) && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");
     job.limit_ms = stopping ? STOPWATCH_LIMIT_MS : atoi(argv[argc - 1]);
-    if (checking || timing) {
-        job.rtol = atof(argv[argc - 3]);
-        job.atol = atof(argv[argc - 2]);
-    }
     if (stopping) stopwatch(argv[2]);
     if (checking) check(argv[2], atoi(argv[3]), seed);
     if (timing) time_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, quads, seed);
+    if (measuring) bounds_measure(argv[2], argv[3]);
     worker_stop();
     return problem.kind ? 1 : 0;
 }

@@ -3,6 +3,7 @@
  *   driver.c   modes                               check.c, timed.c   two of them
  *   report.c   the JSON, and what went wrong       values.c           kinds of inputs
  *   arena.c    memory, guard bands, poison         truth.c            oracle and comparison
+ *   numbers.c  types of elements                   bounds.c           how exact the task's own kernel is
  *   crew.c     work in several threads             worker.c           the process that runs untrusted code
  *   batches.c  how much to time, and what disturbs
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
@@ -11,6 +12,7 @@
 #define KPD_DRIVER_H
 
 #include "kpd_task.h"
+#include "numbers.h"
 #include "swap.h"
 
 #ifdef __cplusplus
@@ -34,7 +36,8 @@ typedef struct {
     char *pristine_base;            /* as `base`, but of the inputs alone: what they should be */
     void *pristine[KPD_MAX_BUFFERS];
     void *kept[KPD_MAX_BUFFERS];    /* outputs that were put aside in the middle of a timing */
-    double *want[KPD_MAX_BUFFERS];
+    double *want[KPD_MAX_BUFFERS];  /* of a KPD_I64 it is an array of int64_t */
+    double *scale[KPD_MAX_BUFFERS]; /* where the harness has a scaled_oracle */
     uint64_t turns; /* swaps that `pristine` has seen */
 } view;
 
@@ -45,9 +48,27 @@ typedef struct {
     const char *output;
     double got, want;
     int unwritten; /* the element still holds what was there before the call */
+    int cancels;   /* it is small beside the other elements, and wrong by little beside them */
 } deviation;
 
 #define HOPELESS 1e99
+
+/* How an output is compared with the truth: see [check] in task.toml. */
+typedef struct {
+    enum { ELEMENTWISE, SCALED, NORM, EXACT, STEPS } kind;
+    double rtol, atol;
+    double steps; /* of STEPS: so many at most */
+    int native;   /* the tolerance follows from the error of the task's own kernel, instead of rtol and atol */
+} rule;
+
+/* The error of the task's own kernel, as far as it is more than a step of the output's type. */
+typedef struct {
+    double relative; /* to the element; beyond that there is … */
+    double share;    /* … so much of the root of the output's mean square */
+    double absolute; /* … or so much */
+    double scaled;   /* relative to the scale of the element's error */
+    double norm;     /* of all errors, relative to the output's norm */
+} bound;
 
 typedef enum { INCUMBENT, CANDIDATE } slot; /* A and B */
 
@@ -86,7 +107,8 @@ typedef struct {
 
 /* arena.c */
 extern size_t arena_bytes; /* of the memory that the cases share, guard bands included */
-size_t element(kpd_type type);
+int is_read(const kpd_buffer *buffer);    /* by the kernel */
+int is_written(const kpd_buffer *buffer);
 void arena_make(view *views, measurement **shared);
 void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution);
 void arena_poison(view *v);
@@ -97,12 +119,12 @@ patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 
-/* values.c */
-uint64_t value_bits(kpd_type type, double value);
-
 /* truth.c */
 void truth_find(view *v);
-deviation truth_compare(const view *v, void *const *data, double rtol, double atol);
+size_t truth_count(const view *v, size_t output);
+double truth_of(const view *v, size_t output, size_t i);
+int truth_excess(kpd_type type, double got, double want, double *error);
+deviation truth_compare(const view *v, void *const *data, const rule *how, const bound *bounds); /* those of each buffer */
 
 /* batches.c */
 uint64_t now_ns(void);

@@ -41,11 +41,18 @@
 #include <string.h>
 
 #define KPD_MAX_DIMS 8
-#define KPD_MAX_BUFFERS 8
-#define KPD_MAX_CASES 16
+#define KPD_MAX_BUFFERS 32
+#define KPD_MAX_CASES 256
 
-typedef enum { KPD_IN, KPD_OUT } kpd_role;
-typedef enum { KPD_F32, KPD_F64, KPD_F16, KPD_BF16, KPD_I32, KPD_U32 } kpd_type; /* integers are compared exactly */
+/* KPD_INOUT: the kernel reads it and changes it. `fill` writes what it holds before each call, the oracle what it should
+ * hold after one. */
+typedef enum { KPD_IN, KPD_OUT, KPD_INOUT } kpd_role;
+
+/* Integers are compared exactly; a KPD_BOOL is a byte that holds 0 or 1. KPD_E4M3 and KPD_E5M2 are bytes, too: the 8-bit
+ * floating-point types of the OCP, of which the first has no infinity. */
+typedef enum {
+    KPD_F32, KPD_F64, KPD_F16, KPD_BF16, KPD_I32, KPD_U32, KPD_I8, KPD_U8, KPD_I16, KPD_I64, KPD_BOOL, KPD_E4M3, KPD_E5M2
+} kpd_type;
 
 /* Kinds of input values; see kpd_fill. A check runs every case with each of them, a timing with the first. */
 typedef enum { KPD_NORMAL, KPD_CONSTANT, KPD_HEAVY_TAIL, KPD_DENORMAL, KPD_LARGE, KPD_DISTRIBUTIONS } kpd_distribution;
@@ -65,7 +72,12 @@ typedef struct {
     kpd_role role;
     kpd_type type;
     size_t count; /* elements */
+    /* Of an output whose size is known only afterwards: KPD_SIZED_BY(i), where output i is one integer, how many elements it
+     * has. `count` is then its capacity. The elements after that many are not compared. */
+    size_t sized_by;
 } kpd_buffer;
+
+#define KPD_SIZED_BY(index) ((size_t)(index) + 1)
 
 typedef struct {
     uint64_t state;
@@ -93,9 +105,13 @@ typedef struct {
     size_t buffer_count;
     void (*buffers)(const kpd_case *, kpd_buffer *);                            /* describe all buffers of a case */
     void (*fill)(const kpd_case *, kpd_rng *, kpd_distribution, void *const *); /* write the inputs, in host memory */
-    void (*oracle)(const kpd_case *, void *const *, double *const *want);       /* want[i] only where i is an output */
+    /* Write what each output should be; want[i] only where i is an output. Of a KPD_I64 it is an array of int64_t: cast it. */
+    void (*oracle)(const kpd_case *, void *const *, double *const *want);
     kpd_call call;
     kpd_change (*change)(const kpd_case *, kpd_rng *); /* between timed calls; may be left out: then two elements swap */
+    /* In place of `oracle`, for results that cancel: it also writes how large an error of each element should be counted,
+     * Σ|aᵢbᵢ| for a sum Σaᵢbᵢ. With compare = "scaled" in [check] a tolerance is a share of that. */
+    void (*scaled_oracle)(const kpd_case *, void *const *, double *const *want, double *const *scale);
 } kpd_task_t;
 
 /* A candidate's object has the harness's host code in it, too, but neither runs it nor has what it is made from. */
@@ -128,6 +144,12 @@ void kpd_fill_bf16(kpd_rng *rng, kpd_distribution distribution, void *values, si
  * LARGE in the upper eighth · else uniform. */
 void kpd_fill_int(kpd_rng *rng, kpd_distribution distribution, void *values, size_t count, int64_t least, int64_t most) KPD_DRIVERS;
 
+/* The same as any floating-point type (E4M3, LARGE: 64 to 448), and as any type of integers. */
+void kpd_fill_as(kpd_rng *rng, kpd_distribution distribution, kpd_type type, void *values, size_t count) KPD_DRIVERS;
+void kpd_fill_integers(
+    kpd_rng *rng, kpd_distribution distribution, kpd_type type, void *values, size_t count, int64_t least, int64_t most
+) KPD_DRIVERS;
+
 /* Run part(context, from, to) for ranges that make up 0 … count, in several threads: for oracles of big cases. A range
  * begins at a multiple of `step`, which should be work for a tenth of a millisecond or more. */
 void kpd_parallel(size_t count, size_t step, void (*part)(void *context, size_t from, size_t to), void *context) KPD_DRIVERS;
@@ -147,7 +169,7 @@ static inline dim3 kpd_dim3(const unsigned *size) {
 }
 #endif
 
-/* The value of half precision numbers (IEEE 754) and bfloat16 numbers, for oracles. */
+/* The values of half precision (IEEE 754), bfloat16 and 8-bit numbers, for oracles. */
 static inline float kpd_bf16(uint16_t bits) {
     uint32_t wide = (uint32_t)bits << 16;
     float value;
@@ -163,6 +185,17 @@ static inline float kpd_f16(uint16_t bits) {
     memcpy(&value, &wide, sizeof value);
     if (magnitude < 0x0400u) value = (float)magnitude * 5.9604645e-8f; /* denormal: so many times 2^-24 */
     return bits & 0x8000u ? -value : value;
+}
+
+static inline float kpd_e5m2(uint8_t bits) { return kpd_f16((uint16_t)(bits << 8)); } /* the upper half of such a number */
+
+static inline float kpd_e4m3(uint8_t bits) {
+    uint32_t magnitude = bits & 0x7Fu, wide = (magnitude << 20) + 0x3C000000u; /* 7 becomes 127 in the exponent's bias */
+    float value;
+    if (magnitude == 0x7Fu) wide = 0x7FC00000u; /* not a number */
+    memcpy(&value, &wide, sizeof value);
+    if (magnitude < 8) value = (float)magnitude * 0.001953125f; /* denormal: so many times 2^-9 */
+    return bits & 0x80u ? -value : value;
 }
 
 #endif

@@ -8,6 +8,11 @@
 job_t job;
 problem_t problem;
 
+const char *const distribution_names[KPD_DISTRIBUTIONS] = {"normal", "constant", "heavy_tail", "denormal", "large"};
+
+/* The inputs of all timed calls. */
+const char *timed_name(void) { return distribution_names[job.timed]; }
+
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when) {
     problem.kind = kind;
     problem.who = who;
@@ -62,14 +67,15 @@ int unharmed(slot who, const view *v, const char *distribution, const char *when
 /* 1 when no element is further from the truth than it may. */
 int near(deviation found, slot who, const view *v, const char *when) {
     if (!found.wrong) return 1;
-    blame("wrong", who, v, "normal", when);
+    blame("wrong", who, v, timed_name(), when);
     problem.worst = found;
     return 0;
 }
 
 /* 1 when what `who` has left in the host's memory is right for the inputs of now. */
 int right(slot who, const view *v, const char *when) {
-    return unharmed(who, v, "normal", when) && near(truth_compare(v, v->data, job.rtol, job.atol), who, v, when);
+    const bound *bounds = bounds_of((size_t)(v - job.views), job.timed);
+    return unharmed(who, v, timed_name(), when) && near(truth_compare(v, v->data, &job.how, bounds), who, v, when);
 }
 
 static void print_text(const char *text) {
@@ -112,6 +118,7 @@ void print_problem(void) {
         print_value("got", w->got, w->unwritten);
         print_value("want", w->want, 0);
         printf(",\"multiple\":%.6g,\"wrong\":%zu,\"compared\":%zu", w->multiple, w->wrong, w->compared);
+        printf(",\"cancels\":%s", w->cancels ? "true" : "false");
     }
     printf("}");
 }

@@ -7,7 +7,9 @@
 typedef struct {
     view views[KPD_MAX_CASES];
     measurement *shared; /* the worker's */
-    double rtol, atol;
+    rule how;                                /* outputs are compared */
+    int promised[KPD_DISTRIBUTIONS];         /* the kinds of inputs that the task promises */
+    kpd_distribution timed;                  /* the first of them */
     int limit_ms;         /* for one answer of the worker */
     const char *paths[2]; /* of the objects, by slot; NULL: there is none */
     slot first;           /* to be loaded */
@@ -24,6 +26,7 @@ typedef struct {
 } problem_t;
 
 extern job_t job;
+extern const char *const distribution_names[KPD_DISTRIBUTIONS];
 extern problem_t problem;
 
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
@@ -31,10 +34,16 @@ int well(outcome o, slot who, const view *v, const char *distribution, const cha
 int answered(slot who, const view *v, const char *distribution, const char *when);
 int loaded(void);
 int unharmed(slot who, const view *v, const char *distribution, const char *when);
+const char *timed_name(void);
 int near(deviation found, slot who, const view *v, const char *when);
 int right(slot who, const view *v, const char *when);
 void print_batches(const char *name, const uint64_t *ns, int count);
 void print_problem(void);
+
+/* bounds.c */
+void bounds_measure(const char *object, const char *path);
+int bounds_read(const char *path);
+const bound *bounds_of(size_t number, kpd_distribution distribution);
 
 /* check.c, timed.c */
 void check(const char *object, int seeds, uint64_t seed);

@@ -43,6 +43,7 @@ KPD_ANYWHERE void patch_apply(char *base, const patch *p) {
     void *element = base + p->offset;
     if (p->size == 4) *(uint32_t *)element = (uint32_t)p->bits;
     else if (p->size == 2) *(uint16_t *)element = (uint16_t)p->bits;
+    else if (p->size == 1) *(uint8_t *)element = (uint8_t)p->bits;
     else *(uint64_t *)element = p->bits;
 }
 
@@ -58,6 +59,10 @@ KPD_ANYWHERE void swap_turn(char *base, const swappable *inputs, uint64_t seed, 
         values[j] = kept;
     } else if (inputs->at[b].size == 2) {
         uint16_t *values = (uint16_t *)(void *)data, kept = values[i];
+        values[i] = values[j];
+        values[j] = kept;
+    } else if (inputs->at[b].size == 1) {
+        uint8_t *values = (uint8_t *)(void *)data, kept = values[i];
         values[i] = values[j];
         values[j] = kept;
     } else {

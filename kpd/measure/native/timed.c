@@ -12,7 +12,7 @@
 #define MOST_SWAPS 1000000000u /* far more than a case can take */
 
 static void unbelieved(const view *v) {
-    blame("damage", CANDIDATE, v, "normal", "timing");
+    blame("damage", CANDIDATE, v, timed_name(), "timing");
     snprintf(problem.message, sizeof problem.message, "wrote over the driver's own record");
 }
 
@@ -35,7 +35,7 @@ static int right_when_poisoned(slot who, int number, int set, int reps) {
     view *v = &job.views[number];
     arena_poison(v);
     worker_call(who, number, set, reps);
-    return answered(who, v, "normal", when) && right(who, v, when);
+    return answered(who, v, timed_name(), when) && right(who, v, when);
 }
 
 /* After the timing: a batch by the candidate that is like the timed ones, over outputs that still hold the last result, for
@@ -47,9 +47,9 @@ static int aftermath(int number, int set, uint64_t seed, kpd_rng *rng) {
     int reps = job.shared->reps, sets = job.shared->sets;
     int before = one_of(rng, reps < sets ? reps : sets); /* calls of the batch before this set's */
     worker_audit(CANDIDATE, number, (set + sets - before) % sets);
-    if (!answered(CANDIDATE, v, "normal", "timed outputs")) return 0;
+    if (!answered(CANDIDATE, v, timed_name(), "timed outputs")) return 0;
     worker_fetch(number, set);
-    if (!answered(CANDIDATE, v, "normal", "timed outputs") || !sound(v, MAX_QUADS)) return 0;
+    if (!answered(CANDIDATE, v, timed_name(), "timed outputs") || !sound(v, MAX_QUADS)) return 0;
     arena_replay(v, seed, (uint64_t)set, job.shared->swaps);
     truth_find(v);
     return right(CANDIDATE, v, "timed outputs") && right_when_poisoned(CANDIDATE, number, set, 1) &&
@@ -101,23 +101,23 @@ static int timed(int number, int quads, uint64_t seed, kpd_rng *rng, glimpse *se
         o = worker_wait(job.limit_ms, 1);
     }
     if (o.how != PAUSED) {
-        if (well(o, CANDIDATE, v, "normal", "timing")) unbelieved(v);
+        if (well(o, CANDIDATE, v, timed_name(), "timing")) unbelieved(v);
         return 0;
     }
     if (!sound(v, quads)) return 0;
     seen->turns = m->swaps;
     seen->set = (m->first_set + one_of(rng, m->reps < m->sets ? m->reps : m->sets)) % m->sets;
     worker_fetch(number, seen->set);
-    if (!answered(CANDIDATE, v, "normal", "timing")) return 0;
+    if (!answered(CANDIDATE, v, timed_name(), "timing")) return 0;
     arena_keep(v);
     worker_resume();
-    return well(worker_wait(job.limit_ms, 1), CANDIDATE, v, "normal", "timing") && sound(v, quads);
+    return well(worker_wait(job.limit_ms, 1), CANDIDATE, v, timed_name(), "timing") && sound(v, quads);
 }
 
 static int time_one(int number, int quads, kpd_rng *rng) {
     view *v = &job.views[number];
     glimpse seen;
-    arena_fill(v, rng, KPD_NORMAL);
+    arena_fill(v, rng, job.timed);
     arena_poison(v);
     uint64_t seed = kpd_random(rng);
     for (uint64_t turn = 0; kpd_task.change && turn < SOME_TURNS; turn++)
@@ -126,12 +126,12 @@ static int time_one(int number, int quads, kpd_rng *rng) {
     if (!loaded()) return 0; /* only now: whoever's turn it is may be writing its report */
     if (!timed(number, quads, seed, rng, &seen)) return 0;
     worker_fetch(number, seen.set);
-    if (!answered(CANDIDATE, v, "normal", "timing")) return 0;
+    if (!answered(CANDIDATE, v, timed_name(), "timing")) return 0;
     arena_replay(v, seed, (uint64_t)seen.set, seen.turns);
     truth_find(v);
-    deviation found = truth_compare(v, v->kept, job.rtol, job.atol);
+    deviation found = truth_compare(v, v->kept, &job.how, bounds_of((size_t)number, job.timed));
     arena_replay(v, seed, (uint64_t)seen.set, job.shared->swaps);
-    if (!unharmed(CANDIDATE, v, "normal", "timing")) return 0;
+    if (!unharmed(CANDIDATE, v, timed_name(), "timing")) return 0;
     print_case(v);
     return near(found, CANDIDATE, v, "timed outputs") && aftermath(number, seen.set, seed, rng);
 }

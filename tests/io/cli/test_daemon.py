@@ -58,13 +58,15 @@ class Served:
     def queue(self, run: str) -> None:
         self.journal.emit(e.RunQueued(run, "scale", "sweep", "local", Budget()))
 
-    def iterate(self, run: str, number: int, agent: str, outcome: Any, memo: str = "") -> None:
+    def iterate(
+        self, run: str, number: int, agent: str, outcome: Any, memo: str = "", verdict: Verdict | None = None
+    ) -> None:
         """One iteration from its start to its end."""
         own = (run, number, 0.1, 0.01)
         self.journal.emit(e.IterationStarted(run, number, agent, 0))
         self.journal.emit(e.Proposed(*own, {"kernel.c": "ab"}, memo))
         self.journal.emit(e.Timed(*own, 20.0 - number, 5, ()))
-        self.journal.emit(e.Judged(*own, FASTER))
+        self.journal.emit(e.Judged(*own, verdict or FASTER))
         if outcome in ("accepted", "baseline"):
             self.journal.emit(e.Accepted(run, number, {"kernel.c": "ab"}))
         self.journal.emit(e.IterationEnded(run, number, outcome, Told("because")))
@@ -134,13 +136,17 @@ async def test_questions_as_text_and_as_json(served: Served) -> None:
     assert "wider␛[2J tiles" in out
     code, out, _ = await served.kpd("log", "--json", "r1")
     assert [it["number"] for it in json.loads(out)["iterations"]] == [0, 1]
+    missed = Verdict("faster", Gain(0.6, 0.2, 1.0), 15, False, "too_little", 1.0)
+    served.iterate("r1", 2, "sweep", "rejected", "a little wider", missed)
+    code, out, _ = await served.kpd("log", "--near-misses", "--json")
+    assert [it["number"] for it in json.loads(out)["iterations"]] == [2]
     code, out, _ = await served.kpd("show", "1")
     assert out.splitlines()[0] == "r1.1  ▲ accepted"
-    assert (await served.kpd("show"))[1] == out
+    assert (await served.kpd("show"))[1].splitlines()[0] == "r1.2  △ near miss"
     code, out, _ = await served.kpd("show", "r1.1", "--json")
     assert json.loads(out)["iteration"]["memo"] == "wider\x1b[2J tiles"
     code, out, _ = await served.kpd("events", "--limit", "3", "--json")
-    assert [json.loads(line)["kind"] for line in out.splitlines()] == ["judged", "accepted", "iteration_ended"]
+    assert [json.loads(line)["kind"] for line in out.splitlines()] == ["timed", "judged", "iteration_ended"]
     code, out, _ = await served.kpd("events", "--after", "1", "--limit", "2")
     assert [line.split()[2] for line in out.splitlines()] == ["host_probed", "run_queued"]
     code, out, _ = await served.kpd("hosts")

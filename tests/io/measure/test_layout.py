@@ -109,7 +109,8 @@ CASE = '"reps":1,"a_ns":[1,2],"b_ns":[3,4],"lost_ns":0,"steal_ticks":0,"threads"
 async def test_every_process_sees_other_addresses_and_another_environment(lab: Lab, tmp_path: Path) -> None:
     driver = tmp_path / "driver"
     driver.write_text(
-        f"#!/bin/sh\nnm $2 | grep 'blend.0$' >>{tmp_path}/a\nnm $3 | grep 'blend.0$' >>{tmp_path}/b\n"
+        "#!/bin/sh\nwhile [ $1 != time ]; do shift; done\n"
+        f"nm $2 | grep 'blend.0$' >>{tmp_path}/a\nnm $3 | grep 'blend.0$' >>{tmp_path}/b\n"
         f'echo "${{#KPD_LAYOUT}}" >>{tmp_path}/pads\necho \'{{"cases":{{"4096":{{{CASE}}}}},"problem":null}}\'\n'
     )
     driver.chmod(0o755)

@@ -14,7 +14,7 @@ from tests.support import cuda_standin
 
 NATIVE = ROOT / "kpd" / "measure" / "native"
 NVCC = str(cuda_standin.BIN / "nvcc")
-PARTS = "driver report check timed values arena truth crew worker batches cuda/telemetry"
+PARTS = "driver report check timed values arena truth crew worker batches bounds numbers cuda/telemetry"
 SEED = "123456789abcdef0\n"
 
 # y = 2 x + k and u = k + 7; g and v are copies: inputs and outputs of every type but double, and a length that is odd.
@@ -214,12 +214,12 @@ class Driver:
         return found
 
     def check(self, fault: str = "", limit_ms: int = 20_000) -> dict[str, Any]:
-        return self.report("check", self.kernel(fault), 1, 1e-6, 0, limit_ms)
+        return self.report("rtol=1e-6", "check", self.kernel(fault), 1, limit_ms)
 
     def time(self, fault: str = "", incumbent: str = "", quads: int = 4, seed: str = SEED) -> dict[str, Any]:
         """Of a candidate with this fault, against a copy of an incumbent."""
         shutil.copy(self.folder / self.kernel(incumbent), self.folder / "incumbent.so")
-        return self.report("time", "incumbent.so", self.kernel(fault), "a", quads, 1e-6, 0, 20_000, seed=seed)
+        return self.report("rtol=1e-6", "time", "incumbent.so", self.kernel(fault), "a", quads, 20_000, seed=seed)
 
 
 def compile_with(nvcc: str, folder: Path, out: str, *arguments: str) -> None:

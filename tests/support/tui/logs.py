@@ -169,7 +169,7 @@ def measured(
 
 def verdict_of(word: VerdictWord, gain: float) -> Verdict:
     rules: dict[VerdictWord, Rule] = {
-        "faster": "confirmed", "slower": "slower", "same": "same", "inconclusive": "noisy"
+        "faster": "confirmed", "slower": "slower", "same": "same", "no_gain": "no_gain", "undecided": "undecided"
     }  # fmt: skip
     accepted = word == "faster" and gain >= 2
     return Verdict(word, Gain(gain, gain - 0.7, gain + 0.6), 5, accepted, rules[word], 2.0)

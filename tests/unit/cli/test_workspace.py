@@ -66,11 +66,11 @@ def test_check_explains_every_broken_task(root: Path, capsys: pytest.CaptureFixt
         main(["-w", str(root), "task", "new", name])
     capsys.readouterr()
     one, two = (root / "tasks" / name / "task.toml" for name in ("one", "two"))
-    one.write_text(one.read_text().replace("rtol", "rtoll"))
+    one.write_text(one.read_text().replace("seeds", "seedss"))
     two.write_text(two.read_text().replace("BLOCK", "BLOKC").replace('"-O3", ', '"-O3 -o x", '))
     assert main(["-w", str(root), "task", "check"]) == 64
     told = capsys.readouterr().out
-    assert f"✗ one\n    {one}:8: unknown key 'rtoll' in [check]; did you mean 'rtol'?\n" in told
+    assert f"✗ one\n    {one}:9: unknown key 'seedss' in [check]; did you mean 'seeds'?\n" in told
     assert f"✗ two\n    {two}:13: " in told
     assert "BLOKC" in told
     assert f"    {two}:14: the compiler flag '-o' is not allowed" in told

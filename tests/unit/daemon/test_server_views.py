@@ -31,7 +31,7 @@ from kpd.workspace.run_files import IterationFolder
 from tests.support.model.strategies import logs
 
 SAMPLES = tuple(ProcessSample(n, {"big": CaseSample(10, (200, 202, 204, 199), (100, 101, 99, 100))}) for n in range(7))
-VERDICT = judge(SAMPLES, 2.0)
+VERDICT = judge(SAMPLES, 1.0)
 RUN = e.RunQueued("r1", "scale", "sweep", "local", Budget())
 FACTS = (
     e.DaemonStarted("0.1.0", 77, "/somewhere"),

@@ -66,6 +66,10 @@ def test_fired_tried_accepted_and_the_gains() -> None:
         attempt(1, 5.0, "no_such_rule"),
         attempt(1, 5.0),
         replace(attempt(1, 5.0, "poor_coalescing"), parent=9),
+        replace(
+            attempt(1, 5.0, "poor_coalescing"),
+            verdict=Verdict("undecided", Gain(5.0, -1.0, 11.0), 15, False, "undecided", 1.0),
+        ),
     ],
 )
 def test_what_is_no_try_of_a_rule_that_had_fired(iteration: Iteration) -> None:

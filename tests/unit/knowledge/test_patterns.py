@@ -13,7 +13,7 @@ from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
 from kpd.model.run import Budget, Run
 from kpd.model.status import Outcome
-from kpd.model.verdicts import Gain, Verdict
+from kpd.model.verdicts import Gain, Rule, Verdict, VerdictWord
 from kpd.workspace.paths import Workspace
 from tests.support.model.samples import done
 
@@ -70,6 +70,30 @@ def test_by_rule_and_architecture_with_what_became_of_it(workspace: Workspace) -
     inode = (workspace.memory / "PATTERNS.md").stat().st_ino
     assert not regenerate(workspace)
     assert (workspace.memory / "PATTERNS.md").stat().st_ino == inode
+
+
+@pytest.mark.parametrize(
+    ("word", "rule", "learned"),
+    [
+        ("undecided", "undecided", ""), ("faster", "unconfirmed", ""), ("faster", "too_little", "near miss"),
+        ("no_gain", "no_gain", "no gain"), ("same", "same", "no gain"), ("faster", "held_out", "no gain"),
+    ],
+)  # fmt: skip
+def test_only_what_a_verdict_decides_is_learned(
+    workspace: Workspace, word: VerdictWord, rule: Rule, learned: str
+) -> None:
+    verdict = Verdict(word, Gain(0.6, 0.2, 1.0), 15, False, rule, 1.0)
+    iteration = Iteration(1, "claude", 0, NOON, status=done("rejected"), aims=("tail_effect",), verdict=verdict)
+    run = Run("r3", "transpose", "claude", "box", Budget(), NOON, iterations=(PARENT, iteration))
+    memory.append(workspace, run, iteration, "rejected", Told("a reason"))
+    assert [one.word for one in tried(workspace, "transpose")] == ([learned] if learned else [])
+
+
+def test_an_older_kpds_word_for_undecided_is_not_learned_either(workspace: Workspace) -> None:
+    remember(workspace, 1, "rejected", 0.3, "tail_effect")
+    path = workspace.memory / "transpose.md"
+    path.write_text(path.read_text().replace("verdict: same", "verdict: inconclusive"))
+    assert not list(tried(workspace, "transpose"))
 
 
 def test_what_a_person_undid_was_rolled_back(workspace: Workspace) -> None:

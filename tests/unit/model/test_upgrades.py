@@ -6,7 +6,7 @@ import lzma
 import pytest
 
 from kpd.model import codec, events as e
-from kpd.model.causes import NotMeasurable
+from kpd.model.causes import ByVerdict, NotMeasurable
 from kpd.model.fold import fold_all
 from kpd.model.kinds import Told
 from kpd.model.status import Ended
@@ -63,6 +63,26 @@ def test_the_data_beside_a_sentence_stays() -> None:
 )  # fmt: skip
 def test_each_kind(kind: str, body: dict[str, object], fact: e.Fact) -> None:
     assert codec.fact_from(kind, json.dumps(body)) == fact
+
+
+@pytest.mark.parametrize(
+    ("word", "rule", "now"),
+    [
+        ("inconclusive", "noisy", ("undecided", "undecided")),
+        ("inconclusive", "no_gain", ("no_gain", "no_gain")),
+        ("faster", "too_little", ("faster", "too_little")),
+    ],
+)
+def test_words_of_verdicts_that_have_other_names_now(word: str, rule: str, now: tuple[str, str]) -> None:
+    gain = {"pct": 1.0, "low": -1.0, "high": 3.0}
+    old = {"word": word, "gain": gain, "processes": 15, "accepted": False, "rule": rule}
+    at = {"run": "r1", "iteration": 1}
+    judged = codec.fact_from("judged", json.dumps({**at, "seconds": 0.0, "overhead_s": 0.0, "verdict": old}))
+    cause = {"kind": "verdict", "verdict": old}
+    ended = codec.fact_from("iteration_ended", json.dumps({**at, "outcome": "rejected", "cause": cause}))
+    assert isinstance(judged, e.Judged) and isinstance(ended, e.IterationEnded)
+    assert isinstance(ended.cause, ByVerdict)
+    assert {(it.word, it.rule) for it in (judged.verdict, ended.cause.verdict)} == {now}
 
 
 def test_todays_facts_are_as_they_were_written() -> None:

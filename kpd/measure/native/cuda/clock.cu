@@ -164,9 +164,11 @@ static int common_factor(int a, int b) {
 static int time_cold(view *v, outcome *answer) {
     int at = 0, leave_out = 0, done[2] = {0, 0}, shown = 0;
     while (common_factor(4 * reps + leave_out, sets.count) > 1) leave_out++;
+    uint64_t before = 0; /* lost in the quads before this one */
     watch w = watch_begin(result->quads);
     for (int i = 0; i < 4 * result->quads; i++) {
         slot which = batch_order[i % 4];
+        before = i % 4 ? before : result->lost_ns;
         watch_lost(&w);
         uint64_t ns = batch(v, which, reps, at, 1, &strays[which][done[which]], answer), lost = watch_lost(&w);
         if (!ns) return 0;
@@ -183,6 +185,7 @@ static int time_cold(view *v, outcome *answer) {
         if (!showing) continue;
         worker_pause(v);
         shown = 1;
+        result->lost_ns = before;
         done[INCUMBENT] = done[CANDIDATE] = i / 4 * 2;
         i = i / 4 * 4 - 1;
     }

@@ -56,7 +56,7 @@ def test_a_wrong_element_is_named(driver: Driver, fault: str) -> None:
 
 
 def test_integers_have_no_tolerance(driver: Driver) -> None:
-    found = driver.report("check", driver.kernel("integer"), 1, 1.0, 1e9, 20_000)
+    found = driver.report("rtol=1.0", "atol=1e9", "check", driver.kernel("integer"), 1, 20_000)
     assert found["problem"]["output"] == "u"
 
 
@@ -98,7 +98,7 @@ def test_a_kernel_that_does_not_end_is_ended(driver: Driver) -> None:
 def test_an_object_without_a_task_is_refused(driver: Driver) -> None:
     whole = (driver.folder / "kernel.so").read_bytes()
     (driver.folder / "other.so").write_bytes(whole.replace(b"kpd_task\0", b"kpd_mask\0"))
-    problem = driver.report("check", "other.so", 1, 0, 0, 20_000)["problem"]
+    problem = driver.report("check", "other.so", 1, 20_000)["problem"]
     assert (problem["kind"], problem["message"]) == ("load", "no kpd_task in the object")
 
 
@@ -173,7 +173,7 @@ def test_an_incumbent_that_is_wrong_is_not_taken_for_the_candidate(driver: Drive
 def test_an_incumbent_that_leaves_work_behind_is_nobodys_fault(driver: Driver) -> None:
     for candidate in ("", "aside"):
         shutil.copy(driver.folder / driver.kernel("aside"), driver.folder / "incumbent.so")
-        done = driver.bench("time", "incumbent.so", driver.kernel(candidate), "a", 4, 1e-6, 0, 20_000)
+        done = driver.bench("rtol=1e-6", "time", "incumbent.so", driver.kernel(candidate), "a", 4, 20_000)
         assert done.returncode == 2
         assert "kpd driver: the incumbent leaves the device at work for " in done.stderr
 
@@ -199,6 +199,6 @@ def test_medians_for_people_are_lines_of_text(driver: Driver) -> None:
 
 def test_who_asks_for_too_much_or_without_a_seed_is_told(driver: Driver) -> None:
     pair = ("time", driver.kernel(), driver.kernel(), "a")
-    assert "quads must be 1 to 256" in driver.bench(*pair, 257, 0, 0, 1000).stderr
-    assert "no seed on standard input" in driver.bench(*pair, 4, 0, 0, 1000, seed="").stderr
-    assert driver.bench(*pair, 257, 0, 0, 1000).returncode == driver.bench("juggle").returncode == 2
+    assert "quads must be 1 to 256" in driver.bench(*pair, 257, 1000).stderr
+    assert "no seed on standard input" in driver.bench(*pair, 4, 1000, seed="").stderr
+    assert driver.bench(*pair, 257, 1000).returncode == driver.bench("juggle").returncode == 2

@@ -11,9 +11,9 @@ import pytest
 
 from tests.support.measure.cuda_driver import NATIVE
 
-# Asked for by its first argument. values.c is included for what it keeps to itself: the rounding to 16 bits.
+# What it does is its first argument.
 PROGRAM = r"""
-#include "values.c"
+#include "numbers.h"
 #include <stdio.h>
 #include <stdlib.h>
 enum { COUNT = 300001 };
@@ -38,14 +38,40 @@ static void widened(void) {
 static void rounded(void) {
     double value;
     while (fread(&value, sizeof value, 1, stdin)) {
-        uint16_t both[2] = {f16(value), bf16(value)};
+        uint16_t both[2] = {(uint16_t)value_bits(KPD_F16, value), (uint16_t)value_bits(KPD_BF16, value)};
         fwrite(both, sizeof both, 1, stdout);
+    }
+}
+/* Of each byte as either 8-bit type: its value, and to what this and values close to it are rounded. */
+static void bytes(void) {
+    for (uint32_t bits = 0; bits < 256; bits++) {
+        for (int five = 0; five < 2; five++) {
+            kpd_type type = five ? KPD_E5M2 : KPD_E4M3;
+            float value = five ? kpd_e5m2((uint8_t)bits) : kpd_e4m3((uint8_t)bits);
+            double step = step_at(type, value);
+            unsigned is = value_bits(type, value), up = value_bits(type, value + 0.49 * step);
+            unsigned down = value_bits(type, value - 0.24 * step);
+            printf("%.17g %u %u %u\n", value, is, up, down);
+        }
+    }
+}
+static void integers(int distribution) {
+    static const kpd_type types[] = {KPD_I8, KPD_U8, KPD_I16, KPD_I64, KPD_BOOL};
+    static const int64_t least[] = {-128, 0, -32768, INT64_MIN, 0};
+    static const int64_t most[] = {127, 255, 32767, INT64_MAX, 1};
+    for (int t = 0; t < 5; t++) {
+        kpd_rng rng = {42};
+        static uint64_t into[COUNT];
+        kpd_fill_integers(&rng, distribution, types[t], into, 3000, least[t], most[t]);
+        for (int i = 0; i < 3000; i++) printf("%d %.0f\n", t, value_of(types[t], into, (size_t)i));
     }
 }
 int main(int argc, char **argv) {
     if (argv[1][0] == 'f') filled(atoi(argv[2]));
     if (argv[1][0] == 'w') widened();
     if (argv[1][0] == 'r') rounded();
+    if (argv[1][0] == 'b') bytes();
+    if (argv[1][0] == 'i') integers(atoi(argv[2]));
     return argc < 2;
 }
 """
@@ -58,7 +84,11 @@ def _program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("values")
     (folder / "values_main.c").write_text(PROGRAM)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-pthread", f"-I{NATIVE}", "values_main.c"]
-    subprocess.run([*command, f"{NATIVE}/crew.c", "-o", "values", "-lm"], cwd=folder, check=True)
+    subprocess.run(
+        [*command, *(f"{NATIVE}/{name}.c" for name in ("crew", "numbers", "values")), "-o", "values", "-lm"],
+        cwd=folder,
+        check=True,
+    )
     return folder / "values"
 
 
@@ -144,7 +174,42 @@ def test_rounding_to_16_bits_is_to_the_nearest_and_ties_to_even(program: Path) -
     )
     for value, (half, brained) in zip(values, struct.iter_unpack("<HH", raw.stdout), strict=True):
         assert half & 0x7FFF == struct.unpack("<H", struct.pack("<e", value))[0] & 0x7FFF
-        assert half >> 15 == (value < 0)
+        assert half >> 15 == (math.copysign(1, value) < 0)
         off, below, above = (abs(brain(bits & 0xFFFF) - value) for bits in (brained, brained - 1, brained + 1))
         if brained & 0x7FFF:
             assert off < min(below, above) or (off == min(below, above) and brained % 2 == 0)
+
+
+def eight_bits(bits: int, exponents: int) -> float:
+    """The value of an 8-bit number by its definition; the one with 4 bits of exponent has no infinity."""
+    fraction, bias, top = 7 - exponents, 2 ** (exponents - 1) - 1, 2**exponents - 1
+    sign, exponent, rest = -1 if bits & 0x80 else 1, bits >> fraction & top, bits & (2**fraction - 1)
+    if exponents == 5 and exponent == top:
+        return math.nan if rest else sign * math.inf
+    if exponents == 4 and bits & 0x7F == 0x7F:
+        return math.nan
+    least = 2.0 ** (1 - bias - fraction)
+    return sign * least * (rest if not exponent else (2**fraction + rest) * 2 ** (exponent - 1))
+
+
+def test_numbers_of_8_bits_have_their_values_and_are_rounded_to_themselves(program: Path) -> None:
+    told = subprocess.run([program, "b"], capture_output=True, check=True, text=True).stdout.splitlines()
+    for line, (bits, exponents) in zip(told, itertools.product(range(256), (4, 5)), strict=True):
+        value, *again = line.split()
+        want = eight_bits(bits, exponents)
+        assert float(value) == want or (math.isnan(float(value)) and math.isnan(want)), (bits, exponents)
+        if math.isfinite(want) and want:
+            assert [int(each) for each in again] == [bits] * 3, (bits, exponents)
+
+
+def test_integers_of_all_widths_stay_in_their_range_and_reach_its_ends(program: Path) -> None:
+    ends = ((-128, 127), (0, 255), (-(2**15), 2**15 - 1), (-(2**63), 2**63), (0, 1))
+    for distribution in range(len(DISTRIBUTIONS)):
+        told = subprocess.run([program, "i", str(distribution)], capture_output=True, check=True, text=True).stdout
+        seen: dict[int, list[int]] = {}
+        for line in told.splitlines():
+            seen.setdefault(int(line.split()[0]), []).append(int(line.split()[1]))
+        for type_, (least, most) in enumerate(ends):
+            assert least <= min(seen[type_]) <= max(seen[type_]) <= most
+            if DISTRIBUTIONS[distribution] == "normal":
+                assert max(seen[type_]) - min(seen[type_]) > 0.99 * (most - least)

@@ -170,10 +170,13 @@ def test_a_flag_of_its_own_stands_instead_of_kpds() -> None:
 
 
 def test_a_candidate_is_built_for_the_gpu_that_it_is_measured_on() -> None:
-    assert candidate_flags(b'{"flags": "-arch=sm_90a -Xptxas -O3"}', "sm_90") == ("-arch=sm_90a", "-Xptxas=-O3")
+    assert candidate_flags(b'{"flags": "-arch=sm_90a -Xptxas -O3"}', "sm_90", fast_math=False) == (
+        "-arch=sm_90a",
+        "-Xptxas=-O3",
+    )
     for flags in ("-arch=sm_80", "-arch=sm_900", "-arch=native", "-rdc=true"):
         with pytest.raises(BuildError, match=flags) as caught:
-            candidate_flags(b'{"flags": "%b"}' % flags.encode(), "sm_90")
+            candidate_flags(b'{"flags": "%b"}' % flags.encode(), "sm_90", fast_math=False)
         assert caught.value.kind == "structural"
 
 

@@ -59,7 +59,7 @@ def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 
 
 def timed(driver: Driver, candidate: str) -> object:
-    return driver.report("time", "kernel.so", candidate, "a", 4, 1e-4, 0, 20_000)["problem"]
+    return driver.report("rtol=1e-4", "time", "kernel.so", candidate, "a", 4, 20_000)["problem"]
 
 
 def test_a_sum_that_is_made_anew_each_time_is_right(driver: Driver) -> None:
@@ -70,11 +70,11 @@ def test_a_sum_that_is_kept_once_it_is_there_is_found_out(driver: Driver) -> Non
     problem = timed(driver, "early.so")
     assert isinstance(problem, dict)
     assert (problem["kind"], problem["who"], problem["when"]) == ("wrong", "candidate", "timed outputs")
-    assert driver.report("check", "early.so", 1, 1e-4, 0, 20_000)["problem"] is None
+    assert driver.report("rtol=1e-4", "check", "early.so", 1, 20_000)["problem"] is None
 
 
 def test_a_harness_that_changes_an_output_is_told_so(tmp_path: Path) -> None:
     driver = build(tmp_path, harness=HARNESS.replace("BUFFER", "OUT"), kernel=RIGHT)
-    done = driver.bench("time", "kernel.so", "kernel.so", "a", 4, 1e-4, 0, 20_000, seed=SEED)
+    done = driver.bench("rtol=1e-4", "time", "kernel.so", "kernel.so", "a", 4, 20_000, seed=SEED)
     assert done.returncode == 2
     assert "500: the harness changes what is no element of an input" in done.stderr

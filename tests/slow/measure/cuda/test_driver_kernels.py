@@ -25,7 +25,7 @@ def test_a_machine_without_a_gpu_is_no_fault_of_the_kernel(tmp_path: Path) -> No
     if nvcc is None or Path("/dev/nvidiactl").exists():
         pytest.skip("needs nvcc, and a machine without a GPU")
     real = build(tmp_path, nvcc)
-    done = real.bench("check", real.kernel(), 1, 0, 0, 20_000)
+    done = real.bench("check", real.kernel(), 1, 20_000)
     assert done.returncode == 2
     assert done.stdout == ""
     assert re.match(r"kpd driver: the worker cannot start: cudaError\w+: ", done.stderr)

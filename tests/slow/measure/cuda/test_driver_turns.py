@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.measure.cuda_driver import SEED, Driver, build
 
-ARGUMENTS = ("a", "4", "1e-6", "0", "20000")
+ARGUMENTS = ("a", "4", "20000")
 PLENTY = str(2 << 30)
 
 
@@ -32,7 +32,7 @@ def _free(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_device_that_others_have_filled_is_no_fault_of_the_kernel(driver: Driver, free: Path) -> None:
     free.write_text("100000")
-    done = driver.bench("check", driver.kernel(), 1, 1e-6, 0, 20_000)
+    done = driver.bench("rtol=1e-6", "check", driver.kernel(), 1, 20_000)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.search(r"4000 needs \d+ MB of device memory, of which 0 MB may be taken", done.stderr)
 
@@ -49,7 +49,7 @@ def waiting(driver: Driver, candidate: str) -> Iterator[subprocess.Popen[str]]:
     """A timing, once it waits for the turn of the process before."""
     with (driver.folder / "turn").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        command = ["./bench", "time", driver.kernel(), candidate, *ARGUMENTS]
+        command = ["./bench", "rtol=1e-6", "time", driver.kernel(), candidate, *ARGUMENTS]
         report = (driver.folder / "report").open("w")
         with (
             report,

@@ -168,7 +168,7 @@ def nvcc(folder: Path, task: Task, values: Point, *options: str) -> str:
     for path, data in {**pristine(task), **layer(task)(files)}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
-    flags = candidate_flags(files[BUILD_FILE], GPU.arch) if BUILD_FILE in files else ()
+    flags = candidate_flags(files[BUILD_FILE], GPU.arch, task.check.fast_math) if BUILD_FILE in files else ()
     own = (f"-arch={GPU.arch}", "-std=c++20", "-O3", "-DKPD_CANDIDATE", "-Ikpd", "-I.")
     command = (NVCC, *own, *flags, *options, UNIT, "-o", "made")
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

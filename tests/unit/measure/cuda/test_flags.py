@@ -1,5 +1,7 @@
 """The allow-list of nvcc's flags."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -7,9 +9,9 @@ from kpd.measure.cuda.nvcc import ALLOWED
 from kpd.measure.flags import FlagError
 
 TUNING = (
-    "-O3", "--use_fast_math", "-use_fast_math", "-maxrregcount=64", "--maxrregcount=128", "-Xptxas=-O3",
+    "-O3", "-maxrregcount=64", "--maxrregcount=128", "-Xptxas=-O3",
     "-Xptxas=-O1,-dlcm=cg,-dscm=wt", "--ptxas-options=-dlcm=ca", "-Xptxas=--allow-expensive-optimizations=true",
-    "--fmad=false", "-ftz=true", "--prec-div=false", "--extra-device-vectorization", "-std=c++17", "--std=c++20",
+    "--fmad=false", "-ftz=false", "--prec-div=true", "--extra-device-vectorization", "-std=c++17", "--std=c++20",
     "--expt-relaxed-constexpr", "--extended-lambda", "-restrict", "-DTILE=32", "-DFAST", "-arch=sm_90a",
 )  # fmt: skip
 HOSTILE = (
@@ -30,7 +32,16 @@ def test_flags_that_tune_are_allowed(flag: str) -> None:
 @pytest.mark.parametrize("flag", HOSTILE)
 def test_all_others_are_refused(flag: str) -> None:
     with pytest.raises(FlagError):
-        ALLOWED.parse(f"-O2 {flag} --use_fast_math")
+        ALLOWED.parse(f"-O2 {flag} --restrict")
+
+
+@pytest.mark.parametrize(
+    "flag", ["--use_fast_math", "-use_fast_math", "-ftz=true", "--prec-div=false", "-prec-sqrt=false"]
+)
+def test_flags_that_change_results_need_the_tasks_word(flag: str) -> None:
+    with pytest.raises(FlagError, match=r"changes results; \[check\] fast_math = true would allow it"):
+        ALLOWED.parse(flag)
+    assert replace(ALLOWED, fast_math=True).parse(flag) == (flag,)
 
 
 def test_a_value_may_stand_in_a_word_of_its_own() -> None:

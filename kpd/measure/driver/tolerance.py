@@ -1,0 +1,47 @@
+"""Measures the error of a task's own kernel, which is the tolerance where the task gives none."""
+
+from kpd.hosts.host import Host
+from kpd.measure import jobs
+from kpd.measure.bench import CheckFailed, Say
+from kpd.measure.driver.check import Report, call_limit_ms, refuse_device_trouble, refuse_driver_trouble, wrong
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.run_context import RunContext
+from kpd.model.codec import CodecError, decode
+from kpd.workspace.specs import CheckSpec
+from kpd.workspace.task import TASK_FILE, Task, TaskError
+
+BOUNDS = "bounds.txt"
+"""The file in a job's `out/` folder that has the errors of the task's own kernel."""
+TIMES = 4
+"""How many times longer than a check the measurement of these errors may take."""
+
+
+def refuse_unscaled(task: Task, harness: Harness) -> None:
+    """Raise TaskError when the task compares by a scale that its harness does not give."""
+    if task.check.compare == "scaled" and not harness.scaled:
+        message = 'compare = "scaled" in [check], but the harness has no scaled_oracle'
+        raise TaskError(task.folder / TASK_FILE, 0, message, "write one (kpd_task.h), or compare by another rule")
+
+
+async def measure_bounds(
+    host: Host, harness: Harness, built: str, spec: CheckSpec, where: RunContext, say: Say | None = None
+) -> str:
+    """Measure the errors of the task's own kernel, of build job `built`. Return the path of the result on the host.
+
+    The host remembers it. Raises CheckFailed when the kernel crashes or hangs, and HostError.
+    """
+    path = jobs.out(host, built, OBJECT)
+    command = jobs.words([*harness.command(spec), "bounds", path, f"out/{BOUNDS}", str(call_limit_ms(spec))])
+    script = f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\nexec {command}\n"
+    limit_s = TIMES * spec.limit_s
+    id = jobs.key("bounds", script)
+    result = await jobs.run(host, where.spec(id, script, limit_s), say)
+    await refuse_driver_trouble(host, result, "check", limit_s)
+    try:
+        problem = decode(result.stdout, Report).problem
+    except CodecError as err:
+        raise await jobs.unreported(host, result, str(err)) from err
+    if problem is not None:
+        await refuse_device_trouble(host, result, problem)
+        raise CheckFailed(wrong(problem, stderr=result.stderr))
+    return jobs.out(host, id, BOUNDS)

@@ -1,0 +1,48 @@
+"""Which batch is taken again: the driver's own functions, asked by a small program."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kpd.measure.driver.harness import HEADERS, native
+
+PROGRAM = b"""
+#include "driver.h"
+#include <stdio.h>
+int main(void) {
+    watch w = watch_begin(2);
+    printf("%d %d\\n", watch_retaken(&w, 5000, 100000), watch_retaken(&w, 0, 100000));
+    for (int i = 0; i < 6; i++) printf("%d ", watch_retaken(&w, 5001, 100000));
+    watch_lost(&w);
+    w.switches = 1000000; /* the kernel took the CPU away no more often than before */
+    w.at -= 50000000;     /* but the process had none for 50 ms */
+    printf("\\n%d ", watch_lost(&w) == 0);
+    w.switches = -1;      /* it did */
+    w.at -= 50000000;
+    printf("%d\\n", watch_lost(&w) >= 50000000);
+}
+"""
+
+
+@pytest.fixture(name="said", scope="module")
+def _said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder: Path = tmp_path_factory.mktemp("batches")
+    for name in (*HEADERS, "batches.c"):
+        (folder / name).write_bytes(native(name))
+    (folder / "main.c").write_bytes(PROGRAM)
+    command = ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-o", "program", "main.c", "batches.c"]
+    subprocess.run(command, check=True, cwd=folder)
+    return subprocess.run([folder / "program"], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_a_batch_may_lose_a_twentieth_of_its_time(said: list[str]) -> None:
+    assert said[0] == "0 0"
+
+
+def test_batches_are_taken_again_so_often_and_no_more(said: list[str]) -> None:
+    assert said[1].split() == ["1", "1", "1", "1", "0", "0"], "two for each quad"
+
+
+def test_lost_is_what_other_work_took_and_not_what_the_kernel_waited(said: list[str]) -> None:
+    assert said[2] == "1 1"
