@@ -12,7 +12,8 @@ The environment is that of the process that answers.
     log       [{seq, at, kind, body}]                  limit=200, run: the newest events, oldest first
     events    [{seq, at, kind, body}]                  after=0, limit=1000, run, iteration: the next events
     show      {run: Run, iteration: Iteration, detail: Detail, parent, baseline: Detail or null, headline, folder}
-                                                       iteration; headline: its speed-up over the baseline, or null
+                                                       iteration; headline: its speed-up over the baseline, or null;
+                                                       parent: its times are of the iteration's contest, not its own
     diff      {text, from, to}                         iteration, against=its parent
     file      {text, truncated}                        iteration, name
     rederive  {recorded, rederived}                    iteration: the verdict as judged, and from timing.json again
@@ -52,6 +53,7 @@ from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.operations.references import iteration_ref, run_ref
+from kpd.profile.paired import beside
 from kpd.text import json_views
 from kpd.text.waits import hold
 from kpd.wire import DaemonError
@@ -184,11 +186,14 @@ def _cost(sources: Sources, run: str | None = None) -> Any:
 def _show(sources: Sources, iteration: str) -> Any:
     run, it = iteration_ref(sources.state, iteration)
     parent, baseline = _parent(run, it), run.baseline
+    found, before = sources.detail(run, it.number), None
+    if parent is not None:
+        found, before = beside(found, sources.detail(run, parent.number))
     return {
         "run": json_views.run(run),
         "iteration": json_views.iteration(it),
-        "detail": json_views.found(sources.detail(run, it.number)),
-        "parent": None if parent is None else json_views.found(sources.detail(run, parent.number)),
+        "detail": json_views.found(found),
+        "parent": None if before is None else json_views.found(before),
         "baseline": None if baseline is None else json_views.found(sources.detail(run, baseline.number)),
         "headline": json_views.headlined(headline(run, it.number)),
         "folder": str(sources.folder(run, it.number).folder),

@@ -13,6 +13,7 @@ from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import Ended, Outcome
+from kpd.profile.paired import incumbent_metrics
 from kpd.text.endings import of_run, override
 from kpd.text.gains import gain
 from kpd.text.headlines import headline as told_headline, unconfirmed
@@ -35,14 +36,13 @@ async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
     if attempt.run.incumbent == attempt.number:
         edits.show_incumbent(attempt.workspace, attempt.journal, attempt.run_id, attempt.candidate())
     if outcome != "baseline":
-        before = attempt.detail_of(attempt.parent).profiled
         memory.append(
             attempt.workspace,
             attempt.run,
             attempt.iteration,
             outcome,
             cause,
-            before.metrics if before else {},
+            incumbent_metrics(found, attempt.detail_of(attempt.parent)),
             found.profiled.metrics if found.profiled else {},
             attempt.bench.device.arch,
         )

@@ -28,13 +28,13 @@ from kpd.model.status import DeviceUse, StepName
 from kpd.model.verdicts import Verdict
 from kpd.profile.catalogue import profiler_of
 from kpd.profile.changes import changes
+from kpd.profile.paired import MOST_CHANGES, incumbent_metrics
 from kpd.profile.profile import Profile
 from kpd.workspace.run_files import digest
 
 StepResult = e.StepFact | e.IterationEnded
 """The result of a step: its fact; for the last step, the end of the iteration."""
 BAD_REPLIES = 2
-MOST_CHANGES = 8
 MOST_FEEDBACK = 4000
 """The most characters of a compiler's output that go back to an agent."""
 TIMING = "timing.json"
@@ -232,9 +232,14 @@ async def explain(attempt: Attempt, found: Detail) -> e.Explained:
     profiler = profiler_of(attempt.bench.device.kind)
     fired = profiler.findings(found.profiled.metrics)
     attempt.keep("findings.json", fired)
-    before = None if attempt.is_baseline else attempt.detail_of(attempt.parent).profiled
-    moved = changes(before.metrics, found.profiled.metrics) if before else ()
-    return e.Explained(*_blank(attempt), profiler.bottleneck(found.profiled.metrics), fired, moved[:MOST_CHANGES])
+    said = profiler.bottleneck(found.profiled.metrics)
+    if attempt.is_baseline:
+        return e.Explained(*_blank(attempt), said, fired)
+    before = incumbent_metrics(found, attempt.detail_of(attempt.parent))
+    if "roofline_pct" in before:
+        said += f"; iteration {attempt.parent} had {before['roofline_pct']:.0f} % in the same contest"
+    moved = changes(before, found.profiled.metrics)[:MOST_CHANGES]
+    return e.Explained(*_blank(attempt), said, fired, moved)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,13 +49,14 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -
         timed = [sample.cases[name] for sample in kept]
         candidate, incumbent = _median_us(timed, "b_ns"), _median_us(timed, "a_ns")
         gain = percent(fmean(map(log_ratio, timed)))
-        device = [case.device_ns[1] / 1000 for case in timed if case.device_ns]
+        device, before = ([case.device_ns[at] / 1000 for case in timed if case.device_ns] for at in (1, 0))
         warm = [case.warm for case in timed if case.warm]
         times.append(
             CaseTime(
                 name, candidate, incumbent, gain, least.bytes, least.flops, least.roofline_us,
                 device_us=median(device) if device else None,
                 warm_us=_median_us(warm, "b_ns") if warm else None,
+                incumbent_device_us=median(before) if before else None,
             )
         )  # fmt: skip
     return tuple(times)

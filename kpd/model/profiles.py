@@ -57,8 +57,8 @@ Change = MetricChange | Told
 class CaseTime:
     """One case of a task: median time of a call in microseconds, and what the machine's roofline allows for it.
 
-    On a GPU also the candidate's time on the device alone, without what a launch costs the CPU, and its time a call
-    with its data in the L2.
+    On a GPU also the candidate's and the incumbent's time on the device alone, without what a launch costs the CPU, and
+    the candidate's time a call with its data in the L2.
     """
 
     case: str
@@ -70,3 +70,4 @@ class CaseTime:
     roofline_us: float | None = None
     device_us: float | None = None
     warm_us: float | None = None
+    incumbent_device_us: float | None = None

@@ -25,7 +25,15 @@ def distance(view: View, run: Run, width: int) -> list[Content]:
     found = []
     if best.roofline_pct is not None:
         share = percent(best.roofline_pct)
-        found.append(_row("roofline", best.roofline_pct / 100, f"{share} of what the device can do", share, width))
+        found.append(
+            _row(
+                "roofline",
+                best.roofline_pct / 100,
+                f"{share} of what the device can do, as measured then",
+                share,
+                width,
+            )
+        )
     stop = run.budget.stop_score
     if stop is not None:
         found.append(_row("stop score", *_to_go(view, run, best.score, stop), width))
