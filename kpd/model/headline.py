@@ -71,6 +71,19 @@ def chained(run: Run, number: int) -> Speedup | None:
     return Speedup(exp(middle), exp(middle - below), exp(middle + above))
 
 
+def speedups(run: Run) -> dict[int, float]:
+    """Chain the speed-up over the baseline of every iteration that was judged, by its number; the baseline has 1."""
+    found: dict[int, float] = {}
+    for it in run.iterations:
+        if it.outcome == "baseline":
+            found[it.number] = 1.0
+        elif it.verdict is not None and it.parent in found:
+            ratio = found[it.parent] * it.verdict.gain.speedup.ratio
+            if ratio > 0 and isfinite(ratio):
+                found[it.number] = ratio
+    return found
+
+
 def lineage(run: Run, number: int) -> Iterator[Iteration]:
     """Yield iteration `number` and those that it was built on, each judged against the next, down to the baseline."""
     seen: set[int] = set()

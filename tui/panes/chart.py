@@ -1,4 +1,4 @@
-"""Draws the best score over the iterations as a chart of box characters."""
+"""Draws the speed-up over the iterations as a chart of box characters, on a logarithmic axis."""
 
 import math
 from collections.abc import Sequence
@@ -7,72 +7,83 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 
+from kpd.model.headline import speedups
 from kpd.model.run import Run
-from kpd.model.scores import Direction
-from tui.format.numbers import figure
+from kpd.model.scores import Direction, speedup
+from kpd.text.gains import times
 from tui.format.text import fit
 
 MOST_SPREAD = 16
 ALIKE = 0.01
-"""Scores that differ by less than this share may stand on one line."""
+"""Speed-ups that differ by less than this share may stand on one line."""
 SMALLEST = 1e-9
+TITLE = "speed-up over the baseline, log scale"
+TITLED = 8
+"""Lines from which on there is room for the title."""
+ROUND = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+"""Labels of the axis, times powers of ten; where it is short, what lies between, in finer and finer steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One column of the chart: one iteration, or several when there are more of them than columns."""
+    """One column of the chart: one iteration, or several when there are more of them than columns.
+
+    `best` is the speed-up of the incumbent over the baseline, `own` that of the iteration, both chained.
+    """
 
     label: int
     best: float | None
-    score: float | None
+    own: float | None
     accepted: bool
     failed: bool
 
 
-def points(run: Run, columns: int, direction: Direction = "lower") -> list[Point]:
-    """Group the run's iterations into at most `columns` points, each with the best accepted score so far."""
+def points(run: Run, columns: int) -> list[Point]:
+    """Group the run's iterations into at most `columns` points, each with the best accepted speed-up so far."""
     per = max(1, math.ceil(len(run.iterations) / max(1, columns)))
-    better = min if direction == "lower" else max
+    chained = speedups(run)
     best: float | None = None
     found = []
     for first in range(0, len(run.iterations), per):
         group = run.iterations[first : first + per]
-        scores = [it.score for it in group if it.score is not None and math.isfinite(it.score)]
+        own = [chained[it.number] for it in group if it.number in chained]
         won = [it for it in group if it.outcome in ("baseline", "accepted") or it.override]
-        for it in won:
-            if it.score is not None and math.isfinite(it.score):
-                best = it.score if best is None else better(best, it.score)
-        failed = not scores and any(it.outcome in ("rejected", "failed") for it in group)
-        score = better(scores) if scores else None
-        found.append(Point(group[0].number, best, score, bool(won), failed))
+        best = max(
+            (*(chained[it.number] for it in won if it.number in chained), *(() if best is None else (best,))),
+            default=None,
+        )
+        failed = not own and any(it.outcome in ("rejected", "failed") for it in group)
+        found.append(Point(group[0].number, best, max(own, default=None), bool(won), failed))
     return found
 
 
 def chart(run: Run, width: int, height: int, direction: Direction = "lower") -> list[Content]:
-    """Draw `height` lines: the plot, marks for iterations without a score, and iteration numbers.
+    """Draw `height` lines: the plot, marks for iterations that were not measured, and iteration numbers.
 
-    Empty while nothing has a score. The stop score is a dotted line, if it is near enough to be on the plot.
+    Empty while nothing was measured. The stop score is a dotted line, if it is near enough to be on the plot;
+    `direction` says which scores are better.
     """
-    known = [it.score for it in run.iterations if it.score is not None and math.isfinite(it.score)]
+    known = speedups(run)
     if not known:
         return []
-    goals = () if run.budget.stop_score is None else (run.budget.stop_score,)
-    axis = max(cell_len(figure(score)) for score in (min(known), max(known), *goals)) + 2
+    axis = max(cell_len(times(value)) for value in (*known.values(), 1.25)) + 2
     columns = max(4, width - axis - 1)
-    shown = points(run, columns, direction)
+    shown = points(run, columns)
     spread = max(1, min(MOST_SPREAD, columns // len(shown)))
     failed = any(point.failed for point in shown)
-    height -= 1 + failed
-    scale = _Scale.over(shown, height, run.budget.stop_score)
-    goal = scale.goal(run.budget.stop_score)
+    lines = []
+    if height >= TITLED and width >= axis + cell_len(TITLE):
+        lines.append(Content.assemble(" " * axis, (TITLE, ".muted")))
+    height -= 1 + failed + len(lines)
+    stop = speedup(run.baseline.score if run.baseline is not None else None, run.budget.stop_score, direction)
+    scale = _Scale.over(shown, height, stop)
+    goal = scale.goal(stop)
     grid = [[("┄", ".accent") if row == goal else (" ", "")] * columns for row in range(height)]
     _draw_best(grid, shown, spread, scale)
-    _draw_marks(grid, shown, spread, scale, direction)
-    lines = []
+    _draw_marks(grid, shown, spread, scale)
+    labels = scale.labels()
     for row in range(height):
-        label = figure(scale.value(row)) if row in (0, height - 1, height // 2) else ""
-        if row == goal and run.budget.stop_score is not None:
-            label = figure(run.budget.stop_score)
+        label = times(stop) if row == goal and stop is not None else labels.get(row, "")
         side = (fit(label, axis - 1, right=True) + " ", ".accent" if row == goal else ".muted")
         lines.append(Content.assemble(side, ("┤" if label else "│", ".muted"), *_runs(grid[row])))
     if failed:
@@ -87,7 +98,7 @@ def chart(run: Run, width: int, height: int, direction: Direction = "lower") -> 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Rows of the plot by the logarithm of the score: equal gains are equal steps, however small the score."""
+    """Rows of the plot by the logarithm of the speed-up: equal gains are equal steps."""
 
     low: float
     high: float
@@ -95,14 +106,14 @@ class _Scale:
 
     @classmethod
     def over(cls, shown: Sequence[Point], height: int, goal: float | None = None) -> "_Scale":
-        """Make a scale from the best score to a little past the worst accepted one.
+        """Make a scale from a little below the worst accepted speed-up to the best one.
 
         One slow outlier must not flatten the rest. A `goal` is on it unless that would take more than half of the plot.
         """
         bests = [_log(point.best) for point in shown if point.best is not None]
-        scores = [_log(point.score) for point in shown if point.score is not None]
-        low, worst, high = min(scores), max(scores), max(bests or scores)
-        high = min(worst, high + (high - low) * 0.25)
+        own = [_log(point.own) for point in shown if point.own is not None]
+        high, worst, low = max(own), min(own), min(bests or own)
+        low = max(worst, low - (high - low) * 0.25)
         if goal is not None and goal > 0:
             wanted = _log(goal)
             if low - wanted <= high - low and wanted - high <= high - low:
@@ -110,33 +121,54 @@ class _Scale:
         margin = (high - low) * 0.04 or 0.02
         return cls(low - margin, high + margin, height)
 
-    def row(self, score: float) -> int:
-        share = (self.high - _log(score)) / (self.high - self.low)
+    def row(self, value: float) -> int:
+        share = (self.high - _log(value)) / (self.high - self.low)
         return max(0, min(self.height - 1, round(share * (self.height - 1))))
 
-    def value(self, row: int) -> float:
-        return math.exp(self.high - (self.high - self.low) * row / max(1, self.height - 1))
+    def labels(self) -> dict[int, str]:
+        """Return the labels of the axis by row: round speed-ups, about one every four rows; the finest two at least."""
+        most = max(2, self.height // 3)
+        low, high = math.exp(self.low), math.exp(self.high)
+        found: dict[int, str] = {}
+        for step in (None, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005):
+            finer = {self.row(value): f"{value:.4g}×" for value in _round(low, high, step)}
+            if len(finer) > most and found:
+                break
+            if len(finer) <= self.height:
+                found = finer
+            if len(found) >= 2:
+                break
+        return found
 
-    def goal(self, score: float | None) -> int | None:
+    def goal(self, value: float | None) -> int | None:
         """Return the row of the stop score; None where it is off the plot."""
-        if score is None or score <= 0 or not self.low <= _log(score) <= self.high:
+        if value is None or value <= 0 or not self.low <= _log(value) <= self.high:
             return None
-        return self.row(score)
+        return self.row(value)
 
-    def is_above(self, score: float) -> bool:
-        return _log(score) > self.high
+    def is_below(self, value: float) -> bool:
+        return _log(value) < self.low
 
 
-def _log(score: float) -> float:
-    """Return the logarithm of a score; a score that is not positive goes to the bottom."""
-    return math.log(max(score, SMALLEST))
+def _round(low: float, high: float, step: float | None) -> list[float]:
+    """Return the round values between `low` and `high`: multiples of `step`; None: ROUND times the powers of ten."""
+    if step is None:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        return [value for power in powers for one in ROUND if low <= (value := one * 10.0**power) <= high]
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [nth * step for nth in range(first, min(last, first + 200) + 1)]
+
+
+def _log(value: float) -> float:
+    """Return the logarithm of a speed-up; one that is not positive goes to the bottom."""
+    return math.log(max(value, SMALLEST))
 
 
 Grid = list[list[tuple[str, str]]]
 
 
 def _draw_best(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) -> None:
-    """Draw the best score as a staircase, with a step at each column where a better one is accepted."""
+    """Draw the best speed-up as a staircase, with a step at each column where a better one is accepted."""
     level: int | None = None
     for nth, point in enumerate(shown):
         if point.best is None:
@@ -156,25 +188,24 @@ def _draw_best(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) -
                 grid[row][x] = ("─", ".good")
 
 
-def _draw_marks(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale, direction: Direction) -> None:
+def _draw_marks(grid: Grid, shown: Sequence[Point], spread: int, scale: _Scale) -> None:
     for nth, point in enumerate(shown):
         at = nth * spread
         if point.accepted and point.best is not None:
             grid[scale.row(point.best)][at] = ("◆" if nth == 0 else "▲", ".good")
-        elif point.score is not None:
-            above = scale.is_above(point.score)
-            row = _beside_best(point, scale, direction)
-            grid[row][at] = ("↑" if above else "·", ".bad" if above else ".strong")
+        elif point.own is not None:
+            below = scale.is_below(point.own)
+            row = _beside_best(point, scale)
+            grid[row][at] = ("↓" if below else "·", ".bad" if below else ".strong")
 
 
-def _beside_best(point: Point, scale: _Scale, direction: Direction) -> int:
-    """Return the row of a score that was not accepted; a clearly worse one never shares the row of the best."""
-    assert point.score is not None
-    row = scale.row(point.score)
-    if point.best is None or row != scale.row(point.best) or abs(point.score / point.best - 1) < ALIKE:
+def _beside_best(point: Point, scale: _Scale) -> int:
+    """Return the row of one that was not accepted; a clearly worse one never shares the row of the best."""
+    assert point.own is not None
+    row = scale.row(point.own)
+    if point.best is None or row != scale.row(point.best) or abs(point.own / point.best - 1) < ALIKE:
         return row
-    worse = row - 1 if direction == "lower" else row + 1
-    return worse if 0 <= worse < scale.height else row
+    return row + 1 if row + 1 < scale.height else row
 
 
 def _failed(shown: Sequence[Point], nth: int) -> bool:

@@ -62,7 +62,7 @@ def test_the_chart_shows_a_stop_score_that_is_near_and_leaves_out_one_that_is_fa
     near, far = stopping(370.0).run, stopping(20.0).run
     assert near is not None and far is not None
     assert "┄" in plain(chart(near, 60, 12))
-    assert "370 ┤" in plain(chart(near, 60, 12))
+    assert "1.115× ┤" in plain(chart(near, 60, 12))
     assert "┄" not in plain(chart(far, 60, 12))
 
 

@@ -71,12 +71,21 @@ def test_runs_of_a_removed_task_are_still_there() -> None:
 # ── chart ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_chart_never_rises_and_marks_what_was_accepted() -> None:
+def test_the_chart_never_falls_and_marks_what_was_accepted() -> None:
     run = logs.some().state.runs["r1"]
     bests = [point.best for point in points(run, 50)]
-    assert bests == sorted(bests, key=lambda best: -(best or 0))
+    assert bests == sorted(bests, key=lambda best: best or 0)
     assert plain(chart(run, 50, 8)).count("▲") == 2
     assert "✗" in plain(chart(run, 50, 8))
+
+
+def test_the_chart_is_of_paired_numbers_with_round_labels_and_names_its_axis() -> None:
+    run = logs.some().state.runs["r1"]
+    scored_otherwise = replace(run, iterations=tuple(replace(it, score=7.0) for it in run.iterations))
+    drawn = plain(chart(run, 50, 12)).splitlines()
+    assert drawn == plain(chart(scored_otherwise, 50, 12)).splitlines(), "scores of different contests are not compared"
+    assert "speed-up over the baseline, log scale" in drawn[0]
+    assert [text.split()[0] for text in drawn if "┤" in text] == ["1.2×", "1×"]
 
 
 @pytest.mark.parametrize(("width", "height"), [(20, 4), (48, 6), (120, 14)])
