@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from statistics import fmean, geometric_mean, median
 
 from kpd.measure.judge import BadSamples, clean, log_ratio, percent
@@ -35,6 +36,14 @@ def score(samples: Iterable[ProcessSample], direction: Direction = "lower") -> f
     kept = _some(samples)
     us = geometric_mean(_median_us([sample.judged[name] for sample in kept], "b_ns") for name in kept[0].judged)
     return us if direction == "lower" else 1 / us
+
+
+def times_as_fast(samples: Iterable[ProcessSample]) -> float:
+    """Compute how many times as fast the candidate is as the incumbent: a geometric mean over cases and processes.
+
+    Raises BadSamples when no sample is untainted.
+    """
+    return exp(fmean(log_ratio(case) for sample in _some(samples) for case in sample.judged.values()))
 
 
 def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -> tuple[CaseTime, ...]:
