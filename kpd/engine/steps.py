@@ -23,7 +23,7 @@ from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.screen import tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from kpd.model.faults import Implausible, Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
+from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
 from kpd.model.status import DeviceUse, StepName
 from kpd.model.verdicts import Verdict
 from kpd.profile.catalogue import profiler_of
@@ -38,8 +38,6 @@ MOST_CHANGES = 8
 MOST_FEEDBACK = 4000
 """The most characters of a compiler's output that go back to an agent."""
 TIMING = "timing.json"
-MOST_TIMES = 1000.0
-"""How many times as fast as the incumbent a candidate may be at most where nothing compares its results."""
 
 
 async def propose(attempt: Attempt, found: Detail) -> e.Proposed:
@@ -139,8 +137,8 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
         cases = score.case_times(samples, attempt.bench.work)
     if too_fast := score.impossible(cases, attempt.bench.work):
         raise CandidateFailed(structs.replace(too_fast, of_baseline=attempt.is_baseline))
-    if attempt.task.check.unchecked and (times := score.times_as_fast(samples)) > MOST_TIMES:
-        raise CandidateFailed(Implausible(times, MOST_TIMES))
+    if attempt.task.check.unchecked and (doubted := score.implausible(samples)):
+        raise CandidateFailed(doubted)
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)

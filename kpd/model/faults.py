@@ -79,7 +79,7 @@ class Complaint(Kind, frozen=True):
 
 
 class UnknownWord(Kind, frozen=True):
-    """A word of the task's own benchmark about its result that kpd does not know: `said`, as JSON, at `place`."""
+    """A text, or a number as JSON, by which the task's own benchmark judges its result, and that kpd does not know."""
 
     place: str
     said: str

@@ -97,11 +97,9 @@ def _misdeed(what: f.Defect, whose: str) -> str:
         case f.Complaint():
             return f"{whose}{what.text}"
         case f.UnknownWord():
-            good = what.said if what.said.startswith('"') else json.dumps(what.said)
-            unknown = (
-                f"its result says {json.dumps(what.place)}: {what.said}, and kpd does not know whether that is good"
-            )
-            return f"{whose}{unknown}; if it is, write good = [{good}] in [check] of task.toml"
+            said = json.dumps(what.said, ensure_ascii=False)
+            unknown = f'its result says "{what.place}": {said}, and kpd does not know whether that is good'
+            return f"{whose}{unknown}; if it is, write good = [{said}] in [check] of task.toml"
         case f.Unjudged():
             unknown = f"the result of `{what.command}` does not say whether it is right"
             remedy = (

@@ -44,14 +44,14 @@ NO_TROUBLE = frozenset(("", "0", "none", "null", "nil", "no", "false", "no error
 PREFIXES = _words("is all any was has had")
 """A first word that does not change what a key means: `is_correct`, `hasErrors`."""
 _NAMES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_LONGEST = 200
+_LONGEST, _SHOWN = 200, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ResultClaim:
     """What the result says at `place`, for example `cases[2].ok`; `good` is None if kpd does not know the word.
 
-    `said` is the value as JSON.
+    `said` is the value: a text as it is, anything else as JSON.
     """
 
     place: str
@@ -59,13 +59,16 @@ class Claim:
     kind: Kind
     good: bool | None
 
+    def __str__(self) -> str:
+        return f"it says {json.dumps(self.place)}: {self.said[:_SHOWN]}"
+
     @property
     def confirms(self) -> bool:
         """Whether it says that the result is right; the absence of errors does not."""
         return self.good is True and self.kind != "trouble"
 
 
-def claims(table: dict[str, Any], figure: str = "", good: frozenset[str] = frozenset()) -> Iterator[Claim]:
+def claims(table: dict[str, Any], figure: str = "", good: frozenset[str] = frozenset()) -> Iterator[ResultClaim]:
     """Yield what the table claims about the result, at any depth, in its order.
 
     `figure` is the key of the score: a number there claims nothing. `good` are further texts, in small letters, that
@@ -79,7 +82,8 @@ def claims(table: dict[str, Any], figure: str = "", good: frozenset[str] = froze
         elif isinstance(value, list) and value:
             left += [(f"{place}[{at}]", inner, kind) for at, inner in reversed([*enumerate(value)])]
         elif kind is not None and not (kind == "word" and _is_result(place) and _is_number(value)):
-            yield Claim(place, json.dumps(value)[:_LONGEST], kind, _is_good(kind, value, good))
+            said = value if isinstance(value, str) else json.dumps(value)
+            yield ResultClaim(place, said[:_LONGEST], kind, _is_good(kind, value, good))
 
 
 def _entries(place: str, table: dict[str, Any], kind: Kind | None, figure: str) -> list[tuple[str, Any, Kind | None]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from statistics import geometric_mean
 from typing import Any
 
-from kpd.measure.command.correctness import Claim, claims
+from kpd.measure.command.correctness import ResultClaim, claims
 
 LEAST, MOST = 1e-15, 1e15
 """The limits of a score or a time; numbers beyond them come from a broken clock."""
@@ -19,7 +19,6 @@ MOST_CASES = 256
 MOST_STARTS = 200
 """The number of last lines that are tried as the beginning of the result."""
 LONGEST_NAME = 80
-MOST_SAID = 40
 _OBJECT = re.compile(r"^\{", re.MULTILINE)
 _KK_TIMING = re.compile(r"^\s*KK_TIMING name=(.*\S) median_us=(\S+)\s*$", re.MULTILINE)
 
@@ -31,8 +30,8 @@ class BadResult(ValueError):
 class UnclearResult(BadResult):
     """The benchmark makes a claim about its result that kpd does not understand."""
 
-    def __init__(self, claim: Claim) -> None:
-        super().__init__(f"it says {json.dumps(claim.place)}: {claim.said}")
+    def __init__(self, claim: ResultClaim) -> None:
+        super().__init__(str(claim))
         self.claim = claim
 
 
@@ -51,7 +50,7 @@ class Result:
 
     score: float
     cases: dict[str, CaseResult]
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[ResultClaim, ...] = ()
 
     @property
     def confirmed(self) -> bool:
@@ -81,7 +80,7 @@ def result(said: str, key: str, good: frozenset[str] = frozenset()) -> Result:
     raise BadResult(f"its JSON object has no {key!r}, but {there}; [bench] score in task.toml names the key")
 
 
-def approved(table: dict[str, Any], key: str, good: frozenset[str] = frozenset()) -> tuple[Claim, ...]:
+def approved(table: dict[str, Any], key: str, good: frozenset[str] = frozenset()) -> tuple[ResultClaim, ...]:
     """Return what the result claims about its correctness. Raises BadResult for the first claim that is not good."""
     claimed = tuple(claims(table, key, good))
     if any(claim.good is False for claim in claimed):
@@ -91,14 +90,14 @@ def approved(table: dict[str, Any], key: str, good: frozenset[str] = frozenset()
     return claimed
 
 
-def complaint(table: dict[str, Any], claimed: tuple[Claim, ...]) -> str:
+def complaint(table: dict[str, Any], claimed: tuple[ResultClaim, ...]) -> str:
     """Return why the result says that the candidate is wrong, in its own words; empty if it does not say so."""
     bad = next((claim for claim in claimed if claim.good is False), None)
     if bad is None:
         return ""
     reasons = (table[name] for name in ("error", "reason", "message") if isinstance(table.get(name), str))
     reason = " ".join(next(reasons, "").split())[:300]
-    return reason or f"it says {json.dumps(bad.place)}: {bad.said[:MOST_SAID]}"
+    return reason or str(bad)
 
 
 def last_object(said: str) -> dict[str, Any] | None:
