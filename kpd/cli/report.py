@@ -12,6 +12,7 @@ from kpd.model.spending import dollars
 from kpd.model.verdicts import ratio_of
 from kpd.profile.changes import changes
 from kpd.text.gains import brief, times
+from kpd.text.verdicts import UNCHECKED
 
 Answer = dict[str, Any]
 LABEL = 12  # cells of the left column
@@ -57,6 +58,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     yield from _field("task", f"{run['task']} on {run['host']}, proposed by {it['agent']}{against}", limit)
     if run["device"]:
         yield from _field("device", run["device"], limit)
+    if run["unchecked"]:
+        yield from _field("unchecked", UNCHECKED.partition(": ")[2], limit)
     yield from _field("memo", it["memo"] or "none", limit)
     if asks := labels.approval(run["id"], it):
         yield from _field("waits", asks, limit)

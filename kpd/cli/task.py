@@ -87,6 +87,12 @@ def _check(ws: Workspace, args: Namespace) -> int:
     return USAGE if any(found.values()) else OK
 
 
+def _told(row: dict[str, object]) -> str:
+    if row["error"]:
+        return f"✗ {row['error']}"
+    return f"{'unchecked: ' if row['unchecked'] else ''}{row['summary']}"
+
+
 def _list(ws: Workspace, args: Namespace) -> int:
     rows = []
     for name, folder in find_tasks(ws).items():
@@ -105,6 +111,7 @@ def _list(ws: Workspace, args: Namespace) -> int:
                 "language": brief.language if brief else "",
                 "points": brief.tunable if brief else 0,
                 "summary": brief.summary if brief else "",
+                "unchecked": bool(brief and brief.unchecked),
                 "error": error,
             }
         )
@@ -113,7 +120,7 @@ def _list(ws: Workspace, args: Namespace) -> int:
         return OK
     cells = [
         (str(row["name"]), str(row["where"]), str(row["language"]), str(row["points"]),
-         f"✗ {row['error']}" if row["error"] else str(row["summary"]))
+         _told(row))
         for row in rows
     ]  # fmt: skip
     out(*table(("TASK", "WHERE", "LANGUAGE", "POINTS", "SUMMARY"), cells, columns(), right="POINTS"))

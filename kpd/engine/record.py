@@ -17,6 +17,7 @@ from kpd.profile.paired import incumbent_metrics
 from kpd.text.endings import of_run, override
 from kpd.text.gains import gain
 from kpd.text.headlines import headline as told_headline, unconfirmed
+from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic
 
@@ -84,6 +85,7 @@ def report(run: Run) -> str:
     lines = [f"# {run.task} · {run.id}", "", f"{word.replace('_', ' ')}: {of_run(run)}", ""]
     if run.device:
         lines += [f"Measured on {run.device} of host {run.host}.", ""]
+    lines += [f"**{UNCHECKED}**", ""] if run.unchecked else []
     if best is not None and (won := headline(run)) is not None:
         lines += [f"Best: iteration {best.number}, {told_headline(won)}, over the baseline.", ""]
         lines += [f"It could not be measured against the baseline: {unconfirmed(won)}", ""] if won.cause else []

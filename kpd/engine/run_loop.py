@@ -120,7 +120,7 @@ class RunLoop:
         protected = edits.hashes(edits.present(copy, task.protected))
         if not self.run.pinned:
             editable = edits.hashes(edits.present(copy, task.editable))
-            self.journal.emit(e.TaskPinned(self.run_id, protected, editable))
+            self.journal.emit(e.TaskPinned(self.run_id, protected, editable, task.check.unchecked))
             if (notice := edits.own_baseline(self.journal.state, self.run)) is not None:
                 self.journal.emit(e.Noticed("warning", notice))
         elif protected != self.run.pinned:

@@ -137,6 +137,8 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
         cases = score.case_times(samples, attempt.bench.work)
     if too_fast := score.impossible(cases, attempt.bench.work):
         raise CandidateFailed(structs.replace(too_fast, of_baseline=attempt.is_baseline))
+    if attempt.task.check.unchecked and (doubted := score.implausible(samples)):
+        raise CandidateFailed(doubted)
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)

@@ -12,6 +12,7 @@ from kpd.model.status import Outcome
 from kpd.text.endings import iteration_ended, override
 from kpd.text.foreign import escaped
 from kpd.text.gains import brief, gain as gain_of
+from kpd.text.verdicts import UNCHECKED
 
 
 def heading(run: Run, arch: str = "") -> str:
@@ -46,6 +47,8 @@ def measured(
     marked = f"{outcome} by hand: {escaped(override(iteration.override))}" if iteration.override else outcome
     reason = "" if iteration.override else escaped(iteration_ended(cause))
     yield f"- outcome: {marked}" + (f": {reason}" if reason else "")
+    if run.unchecked:
+        yield f"- {UNCHECKED}"
     if iteration.verdict is not None:
         yield f"- verdict: {iteration.verdict.lesson}, {gain_of(iteration.verdict.gain)}"
     parent = run.iteration(iteration.parent)

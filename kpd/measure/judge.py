@@ -85,8 +85,7 @@ def log_ratio(case: CaseSample) -> float:
     """
     a, b = case.a_ns, case.b_ns
     quads = [log(sum(a[at : at + 2])) - log(sum(b[at : at + 2])) for at in range(0, len(a), 2)]
-    bounds = [part * len(quads) // case.layouts for part in range(case.layouts + 1)]
-    return fmean(median(quads[start:end]) for start, end in pairwise(bounds))
+    return fmean(median(quads[layout :: case.layouts]) for layout in range(case.layouts))
 
 
 def percent(ratio: float) -> float:

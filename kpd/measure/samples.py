@@ -43,8 +43,8 @@ class ClockReadings:
 class CaseSample(Batches):
     """One case in one process. `device_ns` is the time of one call of A and of B on the device, without the launch.
 
-    On a GPU the batches find their data in its memory; those of `warm` find it in the L2. The quads are in `layouts`
-    parts, one after another and of about the same length: in each, both objects lay elsewhere in memory.
+    On a GPU the batches find their data in its memory; those of `warm` find it in the L2. The quads take turns
+    on `layouts` layouts: in each, both objects lie elsewhere in memory.
     """
 
     device_ns: tuple[float, float] | None = None

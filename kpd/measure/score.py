@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from statistics import fmean, geometric_mean, median
 
 from kpd.measure.judge import BadSamples, clean, log_ratio, percent
 from kpd.measure.samples import Batches, ProcessSample
-from kpd.model.faults import Impossible
+from kpd.model.faults import Implausible, Impossible
 from kpd.model.profiles import CaseTime
 from kpd.model.scores import Direction
+
+MOST_TIMES = 1000.0
+"""How many times as fast as the incumbent a candidate may be at most where nothing compares its results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,15 @@ def impossible(cases: Iterable[CaseTime], work: Mapping[str, CaseWork]) -> Impos
         return None
     _, case, least = min(found, key=lambda one: one[0])
     return Impossible(case.case, case.candidate_us, least, case.bytes, case.flops)
+
+
+def implausible(samples: Iterable[ProcessSample]) -> Implausible | None:
+    """Doubt a candidate whose results nothing compares if it is more than MOST_TIMES as fast as the incumbent.
+
+    What counts is the geometric mean over cases and processes. Raises BadSamples when no sample is untainted.
+    """
+    times = exp(fmean(log_ratio(case) for sample in _some(samples) for case in sample.judged.values()))
+    return Implausible(times, MOST_TIMES) if times > MOST_TIMES else None
 
 
 def _some(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:

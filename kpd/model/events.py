@@ -175,10 +175,14 @@ class OperatorEdited(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class TaskPinned(RunFact):
-    """The run's own copy of the task: its protected and its editable files (path → sha256)."""
+    """The run's own copy of the task: its protected and its editable files (path → sha256).
+
+    `unchecked`: nothing compares the results of its candidates.
+    """
 
     protected: dict[str, str]
     editable: dict[str, str]
+    unchecked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,19 @@ class Complaint(Kind, frozen=True):
     text: str
 
 
+class UnknownWord(Kind, frozen=True):
+    """A text, or a number as JSON, by which the task's own benchmark judges its result, and that kpd does not know."""
+
+    place: str
+    said: str
+
+
+class Unjudged(Kind, frozen=True):
+    """A result of the task's own benchmark that does not say whether it is right."""
+
+    command: str
+
+
 Defect = (
     WrongValue
     | Crashed
@@ -89,6 +102,8 @@ Defect = (
     | OtherCases
     | BadAccess
     | Complaint
+    | UnknownWord
+    | Unjudged
 )
 
 
@@ -150,6 +165,13 @@ class Impossible(Kind, frozen=True):
     of_baseline: bool = False
 
 
+class Implausible(Kind, frozen=True):
+    """A speed-up of more than `most` times in one step, in a task that does not check its results."""
+
+    times: float
+    most: float
+
+
 class ProtectedFiles(Kind, frozen=True, tag="protected"):
     """A change of files that the candidate may not change."""
 
@@ -181,6 +203,7 @@ RepairableFault = (
     | IncorrectTimed
     | IncorrectHeldOut
     | Impossible
+    | Implausible
     | ProtectedFiles
     | ProtectedLines
     | DeclinedBy

@@ -55,7 +55,7 @@ class Run:
     `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
     are iterations to be measured once more, the next one first. `traits` are the traits of its agents, former ones too,
     by name: see `trait`. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders
-    the queue, the lowest first.
+    the queue, the lowest first. `unchecked`: nothing compares the results of its candidates.
     """
 
     id: str
@@ -87,6 +87,7 @@ class Run:
     before: int | None = None
     turn: int = 0
     started: float | None = None
+    unchecked: bool = False
 
     @property
     def begun(self) -> bool:

@@ -17,7 +17,10 @@ from kpd.model.waits import Hold
 
 @dataclass(frozen=True, slots=True)
 class TaskCard:
-    """A task as the daemon last read it; `error` is set when its folder is refused."""
+    """A task as the daemon last read it; `error` is set when its folder is refused.
+
+    `unchecked`: nothing compares its results, so a speed-up says nothing about them.
+    """
 
     name: str
     summary: str = ""
@@ -28,6 +31,7 @@ class TaskCard:
     tunable: int = 0
     need: Need = ANY
     error: str = ""
+    unchecked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

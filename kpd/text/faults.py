@@ -1,5 +1,6 @@
 """Renders what is wrong with a candidate."""
 
+import json
 import signal
 
 from kpd.model import faults as f
@@ -10,6 +11,7 @@ CANCELS = (
     "this looks like cancellation, as the other elements are much larger: compare = "
     '"scaled" or "norm" in [check] measures errors against them'
 )
+SAY_RIGHT = 'let it print "ok": true once it has compared its results'
 
 
 def fault(found: f.CandidateFault) -> str:
@@ -32,6 +34,9 @@ def fault(found: f.CandidateFault) -> str:
         case f.Impossible():
             doubt = "; or [roofline] in task.toml asks for too much" if found.of_baseline else ""
             return f"impossible: {impossible(found)}{doubt}"
+        case f.Implausible():
+            found_out = f"{found.times:.0f} times as good in one step, and nothing compares its results"
+            return f"implausible: {found_out}; more than {found.most:.0f} times is not believed without a check"
         case f.ProtectedFiles():
             return f"protected file: {', '.join(found.files)}"
         case f.ProtectedLines():
@@ -91,6 +96,16 @@ def _misdeed(what: f.Defect, whose: str) -> str:
             return f"compute-sanitizer: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
         case f.Complaint():
             return f"{whose}{what.text}"
+        case f.UnknownWord():
+            said = json.dumps(what.said, ensure_ascii=False)
+            unknown = f'its result says "{what.place}": {said}, and kpd does not know whether that is good'
+            return f"{whose}{unknown}; if it is, write good = [{said}] in [check] of task.toml"
+        case f.Unjudged():
+            unknown = f"the result of `{what.command}` does not say whether it is right"
+            remedy = (
+                f"{SAY_RIGHT}, or name a command in [check]; if nothing can be compared, write unchecked = true there"
+            )
+            return f"{whose}{unknown}; {remedy}"
 
 
 def _signal(number: int) -> str:

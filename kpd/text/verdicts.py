@@ -3,6 +3,8 @@
 from kpd.model.verdicts import HeldOut, Rule, Verdict
 from kpd.text.gains import brief, gain
 
+UNCHECKED = "unchecked: nothing compares the results of this task, so they may be wrong"
+
 
 def verdict(found: Verdict) -> str:
     """Say why a candidate was accepted, or not."""

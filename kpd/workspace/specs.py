@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
@@ -50,7 +50,8 @@ class CheckSpec:
 
     A task with its own benchmark may bring a `command` instead: the candidate is correct when it exits with 0 and the
     last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once under NVIDIA's
-    compute-sanitizer before it is accepted.
+    compute-sanitizer before it is accepted. `good` are further texts by which a task's own commands say
+    that a result is right; `unchecked` says that nothing compares the results, which kpd then shows everywhere.
     """
 
     seeds: Few = 3
@@ -62,6 +63,8 @@ class CheckSpec:
     limit_s: Seconds = 60.0
     command: Text | None = None
     sanitizer: bool = False
+    good: tuple[str, ...] = ()
+    unchecked: bool = False
 
     @property
     def is_bitwise(self) -> bool:
@@ -160,22 +163,29 @@ HAVE = "triton, python, command"
 """kpd's own languages whose tasks have commands."""
 
 
-def refuse(
-    document: Document,
-    language: str,
-    bring: bool,
-    editable: Iterable[str],
-    commands: Mapping[str, str | None],
-    device: str,
-) -> None:
-    """Check the commands of task.toml. Raises ConfigError where one is missing, out of place, or runs an editable file.
+def refuse(document: Document, file: TaskFile, bring: bool, editable: Iterable[str]) -> None:
+    """Check the commands of task.toml, and the keys that only a task with commands has.
 
-    `bring` says whether tasks in this language bring their own benchmark. `commands` are those of task.toml by their
-    table: check, bench, final, profile. `device` is that of [need].
+    `bring` says whether tasks in this language bring their own benchmark. Raises ConfigError where a command is
+    missing, out of place, or runs an editable file.
     """
-    if device and not bring:
-        message = f"'device' in [need], but a task in {language} is always measured on the same kind"
-        raise document.error(message, "remove it", "need", "device")
+    language, check = file.task.language, file.check
+    only = {
+        "device": ("need", file.need.device),
+        "good": ("check", check.good),
+        "unchecked": ("check", check.unchecked),
+    }
+    for key, (table, value) in only.items():
+        if value and not bring:
+            message = f"'{key}' in [{table}], but kpd's own driver measures a task in {language}"
+            raise document.error(message, "remove it", table, key)
+    if check.unchecked and check.command is not None:
+        message = "'unchecked' in [check], where 'command' checks the results"
+        raise document.error(message, "remove one of them", "check", "unchecked")
+    commands = {
+        "check": check.command, "bench": file.bench.command, "final": file.final.command,
+        "profile": file.profile.command,
+    }  # fmt: skip
     for table, command in commands.items():
         if command is not None:
             if not bring:

@@ -100,8 +100,9 @@ def card(task: Task) -> TaskCard:
     points = prod(len(values) for values in task.tune.values()) if task.tune else 0
     score = task.bench.score if task.bench.command else "us"
     return TaskCard(
-        task.name, task.summary, task.language, task.editable, score, task.bench.direction, points, task.need
-    )
+        task.name, task.summary, task.language, task.editable, score, task.bench.direction, points, task.need,
+        unchecked=task.check.unchecked,
+    )  # fmt: skip
 
 
 def ignored(name: str) -> bool:
@@ -130,12 +131,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     for needed in () if sectioned else language.files:
         if needed not in files:
             raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
-    specs.refuse(
-        document, section.language, language.commands, editable,
-        {"check": file.check.command, "bench": file.bench.command, "final": file.final.command,
-         "profile": file.profile.command},
-        file.need.device,
-    )  # fmt: skip
+    specs.refuse(document, file, language.commands, editable)
     specs.refuse_check(document, file.check)
     protected = tuple(name for name in files if name not in editable)
     return Task(

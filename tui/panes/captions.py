@@ -1,6 +1,6 @@
 """Explains to a newcomer what happens in a recording, in one sentence."""
 
-from kpd.model.faults import Impossible, Incorrect, IncorrectHeldOut, IncorrectTimed, NotBuilt, NotMended
+from kpd.model.faults import Implausible, Impossible, Incorrect, IncorrectHeldOut, IncorrectTimed, NotBuilt, NotMended
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import StepName
@@ -65,6 +65,8 @@ def _unjudged(it: Iteration) -> str:
     match it.cause.fault if isinstance(it.cause, NotMended) else it.cause:
         case Impossible():
             return "is faster than the hardware can be: rejected."
+        case Implausible():
+            return "is too fast to be believed without a check of its results: rejected."
         case Incorrect():
             return "gave wrong results: rejected before it was ever timed."
         case IncorrectTimed() | IncorrectHeldOut():

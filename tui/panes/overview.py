@@ -14,7 +14,7 @@ from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
 from kpd.text.gains import speedup
 from kpd.text.headlines import HOW, unconfirmed
-from kpd.text.verdicts import verdict
+from kpd.text.verdicts import UNCHECKED, verdict
 from tui.format import marks, money
 from tui.format.numbers import figure
 from tui.format.scores import unit
@@ -110,7 +110,8 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
         f", {clean(run.device)}" if run.device and not on else ""
     )
     head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (by, ".muted"))
-    found = [head.truncate(width, ellipsis=True), *on, *next_lines(view, width), BLANK]
+    unchecked = wrapped(f"! {UNCHECKED}", width, ".warn", most=2) if run.unchecked else []
+    found = [head.truncate(width, ellipsis=True), *on, *unchecked, *next_lines(view, width), BLANK]
     half = width if width < WIDEST else (width - GAP) // 2
     rows = max(5, min(12 if half == width else 24, height - 12))
     left = [*_best(view, run, half), *distance(view, run, half), *chart(run, half, rows, view.state.direction(run))]
@@ -147,6 +148,7 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
     for text, style, most in (
         (it.memo, "", 4 if wide else 2),
         (reason, ".muted", 2),
+        (f"! {UNCHECKED}" if run.unchecked else "", ".warn", 2),
     ):
         head += wrapped(text, width, style, most=most) if text else []
     head += _given_back(it, detail, width)

@@ -5,6 +5,7 @@ from textual.content import Content
 from kpd.model.run import Run
 from kpd.model.status import Queued
 from kpd.text.endings import of_run
+from kpd.text.verdicts import UNCHECKED
 from kpd.text.waits import wait
 from kpd.workspace.config import ANY
 from tui.actions.table import key
@@ -109,6 +110,7 @@ def _task(view: View, width: int) -> list[Content]:
         lines += wrapped(f"✗ refused: {task.error}", width, ".bad")
         return lines + sentence("Correct the file and save it: the daemon reads it again by itself.", width)
     lines += wrapped(task.summary, width) if task.summary else []
+    lines += wrapped(f"! {UNCHECKED}", width, ".warn") if task.unchecked else []
     files = ", ".join(clean(name) for name in task.editable) or "none"
     points = f"{task.tunable:,} points" if task.tunable else "none"
     lines += [

@@ -43,9 +43,9 @@ def row_line(view: View, row: OutlineRow, width: int) -> Content:
 
 def _task(card: TaskCard, row: OutlineRow, width: int) -> Content:
     fold = "▾ " if row.open else "▸ "
-    refused = " ✗ refused" if card.error else ""
-    name = clip(clean(card.name), width - len(fold) - len(refused))
-    return line((fold, ".muted"), (name, ".strong"), (refused, ".bad"))
+    told, style = (" ✗ refused", ".bad") if card.error else (" ! unchecked", ".warn") if card.unchecked else ("", "")
+    name = clip(clean(card.name), width - len(fold) - len(told))
+    return line((fold, ".muted"), (name, ".strong"), (told, style))
 
 
 def _run(view: View, run: Run, row: OutlineRow, width: int) -> Content:

@@ -30,7 +30,7 @@ from kpd.measure.judge import HeldOutResult, log_ratio, percent
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import CaseWork
-from kpd.model.faults import Complaint, WrongResult
+from kpd.model.faults import WrongResult
 from kpd.model.hosts import Device
 from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
@@ -80,7 +80,10 @@ class CommandBench:
         self._checking = replace(measuring, lease=LeaseRequest(device.id))
         self._ceiling = ceiling
         self._protected = read_files(task.folder, task.protected)
-        self._bench = TaskCommand(task.bench.command, task.bench.limit_s, task.protected)
+        self._good = frozenset(" ".join(text.lower().split()) for text in task.check.good)
+        # Where no command checks the results, each run of the benchmark has to say that its own are right.
+        self._judges = task.check.command is None and not task.check.unchecked
+        self._bench = self._command(task.bench.command, task.bench.limit_s)
         self._made = BuildCache(host)
         self._dims: dict[str, Mapping[str, int]] = {}
 
@@ -121,7 +124,7 @@ class CommandBench:
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
         spec, own = self.task.check, self.task.check.command
-        command = self._bench if own is None else TaskCommand(own, spec.limit_s, self.task.protected)
+        command = self._bench if own is None else self._command(own, spec.limit_s)
         (run,) = await self._runs(command, "b", {"b": built}, job, self._checking, say)
         try:
             if own is not None:
@@ -130,7 +133,7 @@ class CommandBench:
             cases = self._read(run, command).cases
             return CheckPassed(len(cases) or 1, 0.0, command.words)
         except RunFailed as err:
-            raise CheckFailed(WrongResult(Complaint(str(err)))) from err
+            raise CheckFailed(WrongResult(err.what)) from err
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
@@ -156,7 +159,7 @@ class CommandBench:
         spec = self.task.final
         if spec.command is None:
             return None
-        command = TaskCommand(spec.command, spec.limit_s, self.task.protected)
+        command = self._command(spec.command, spec.limit_s)
         built = {"b": candidate} if incumbent is None else {"a": incumbent, "b": candidate}
         sides = "b" if incumbent is None else HELD_OUT
         scores: dict[str, list[float]] = {"a": [], "b": []}
@@ -201,6 +204,9 @@ class CommandBench:
     async def output(self, job: str, name: str, limit: int) -> bytes:
         return await self.host.read(jobs.out(self.host, job, name), limit)
 
+    def _command(self, words: str, limit_s: float) -> TaskCommand:
+        return TaskCommand(words, limit_s, self.task.protected, self._good, self._judges)
+
     async def _runs(
         self, command: TaskCommand, sides: str, built: Mapping[str, str], job: str, where: RunContext, say: Say
     ) -> list[CommandRun]:
@@ -216,7 +222,7 @@ class CommandBench:
             return self._read(run, command)
         except RunFailed as err:
             if run.side == "b" or alone:
-                raise CheckFailed(WrongResult(Complaint(str(err)))) from err
+                raise CheckFailed(WrongResult(err.what)) from err
             raise HostError(
                 "host", f"{self.host.name}: the incumbent's own run failed: {err}", "look at the task, then resume"
             ) from err

@@ -11,19 +11,28 @@ from dataclasses import dataclass, field
 from statistics import geometric_mean
 from typing import Any
 
+from kpd.measure.command.correctness import ResultClaim, claims
+
 LEAST, MOST = 1e-15, 1e15
 """The limits of a score or a time; numbers beyond them come from a broken clock."""
 MOST_CASES = 256
 MOST_STARTS = 200
 """The number of last lines that are tried as the beginning of the result."""
 LONGEST_NAME = 80
-VERDICTS = ("ok", "correct")
 _OBJECT = re.compile(r"^\{", re.MULTILINE)
 _KK_TIMING = re.compile(r"^\s*KK_TIMING name=(.*\S) median_us=(\S+)\s*$", re.MULTILINE)
 
 
 class BadResult(ValueError):
     """The benchmark says that the candidate is wrong, or says nothing that could be a result."""
+
+
+class UnclearResult(BadResult):
+    """The benchmark makes a claim about its result that kpd does not understand."""
+
+    def __init__(self, claim: ResultClaim) -> None:
+        super().__init__(str(claim))
+        self.claim = claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,43 +46,58 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One run's score as it was printed, and its cases, if there are any."""
+    """One run's score as it was printed, its cases, if there are any, and what it claims about its correctness."""
 
     score: float
     cases: dict[str, CaseResult]
+    claims: tuple[ResultClaim, ...] = ()
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it says that it is right."""
+        return any(claim.confirms for claim in self.claims)
 
 
-def result(said: str, key: str) -> Result:
-    """Parse the result in a benchmark's stdout, with its score under `key`. Raises BadResult."""
+def result(said: str, key: str, good: frozenset[str] = frozenset()) -> Result:
+    """Parse the result in a benchmark's stdout, with its score under `key`. Raises BadResult.
+
+    `good` are texts, besides kpd's own, that say that a result is right.
+    """
     found = last_object(said)
     timings = _timings(said)
     if found is None and not timings:
         raise BadResult("it printed neither a JSON object nor KK_TIMING lines")
     table = found or {}
-    if (words := complaint(table)) is not None:
-        raise BadResult(words)
+    claimed = approved(table, key, good)
     if key in table:
         score, cases = _number(f"{key!r}", table[key]), _cases(table.get("cases"))
         if timings and cases.keys() != timings.keys():  # of two results, the candidate may have printed one
             raise BadResult(f"it printed KK_TIMING lines and a JSON object with {key!r} that has other cases")
-        return Result(score, cases)
+        return Result(score, cases, claimed)
     if timings:
-        return Result(geometric_mean(case.us for case in timings.values()), timings)
+        return Result(geometric_mean(case.us for case in timings.values()), timings, claimed)
     there = ", ".join(sorted(str(name)[:LONGEST_NAME] for name in table)[:10]) or "nothing"
     raise BadResult(f"its JSON object has no {key!r}, but {there}; [bench] score in task.toml names the key")
 
 
-def complaint(table: dict[str, Any]) -> str | None:
-    """Return why the result says that the candidate is wrong; None if it does not say so.
+def approved(table: dict[str, Any], key: str, good: frozenset[str] = frozenset()) -> tuple[ResultClaim, ...]:
+    """Return what the result claims about its correctness. Raises BadResult for the first claim that is not good."""
+    claimed = tuple(claims(table, key, good))
+    if any(claim.good is False for claim in claimed):
+        raise BadResult(complaint(table, claimed))
+    if (unclear := next((claim for claim in claimed if claim.good is None), None)) is not None:
+        raise UnclearResult(unclear)
+    return claimed
 
-    It says so by a verdict, "ok" or "correct", that is not true.
-    """
-    failed = next((name for name in VERDICTS if name in table and not table[name]), None)
-    if failed is None:
-        return None
+
+def complaint(table: dict[str, Any], claimed: tuple[ResultClaim, ...]) -> str:
+    """Return why the result says that the candidate is wrong, in its own words; empty if it does not say so."""
+    bad = next((claim for claim in claimed if claim.good is False), None)
+    if bad is None:
+        return ""
     reasons = (table[name] for name in ("error", "reason", "message") if isinstance(table.get(name), str))
     reason = " ".join(next(reasons, "").split())[:300]
-    return reason or f"it says {json.dumps(failed)}: {json.dumps(table[failed])[:40]}"
+    return reason or str(bad)
 
 
 def last_object(said: str) -> dict[str, Any] | None:

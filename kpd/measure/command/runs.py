@@ -7,9 +7,12 @@ from importlib.resources import files as resources
 
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
-from kpd.measure.command.result import BadResult, Result, complaint, last_object, result
+from kpd.measure.command.correctness import claims
+from kpd.measure.command.result import BadResult, Result, UnclearResult, approved, complaint, last_object, result
 from kpd.measure.samples import ClockReadings
 from kpd.model.codec import CodecError, decode
+from kpd.model.faults import Complaint, Defect, Unjudged, UnknownWord, WrongResult
+from kpd.text.faults import wrong
 
 PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/command")
 MODULES = (
@@ -50,11 +53,17 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class TaskCommand:
-    """A command of the task: its words for a shell, the time limit of one run, and the files it must not change."""
+    """A command of the task: its words for a shell, the time limit of one run, and the files it must not change.
+
+    `good` are texts, besides kpd's own, by which its result says that it is right. A command that `judges` has to say
+    so.
+    """
 
     words: str
     limit_s: float
     protected: tuple[str, ...]
+    good: frozenset[str] = frozenset()
+    judges: bool = False
 
     def limit(self, runs: int) -> float:
         """Return the time limit in seconds for a job of `runs` runs."""
@@ -62,7 +71,11 @@ class TaskCommand:
 
 
 class RunFailed(Exception):
-    """A run of the command failed; the message says how."""
+    """A run of the command failed; `what` and the message say how."""
+
+    def __init__(self, what: Defect) -> None:
+        super().__init__(wrong(WrongResult(what)))
+        self.what = what
 
 
 def sources() -> dict[str, bytes]:
@@ -132,15 +145,16 @@ def ended_badly(run: CommandRun) -> bool:
 def passed(run: CommandRun, command: TaskCommand) -> None:
     """Raise RunFailed unless the command succeeded and changed no protected file."""
     if run.touched:
-        raise RunFailed(f"protected file changed while it ran: {', '.join(run.touched)}")
+        raise RunFailed(Complaint(f"protected file changed while it ran: {', '.join(run.touched)}"))
     if run.timeout:
-        raise RunFailed(f"`{command.words}` did not finish within {command.limit_s:g} s")
+        raise RunFailed(Complaint(f"`{command.words}` did not finish within {command.limit_s:g} s"))
     if run.rc != 0:
         ended = f"exited with {run.rc}" if run.rc > 0 else f"was ended by signal {-run.rc}"
-        said = complaint(last_object(run.stdout) or {}) or jobs.tail(
+        table = last_object(run.stdout) or {}
+        said = complaint(table, tuple(claims(table))) or jobs.tail(
             (run.stderr.strip() or run.stdout.strip()).encode(), TOLD_LINES
         )
-        raise RunFailed(f"`{command.words}` {ended}: {said or 'it gave no reason'}")
+        raise RunFailed(Complaint(f"`{command.words}` {ended}: {said or 'it gave no reason'}"))
 
 
 def confirmed(run: CommandRun, command: TaskCommand) -> None:
@@ -150,15 +164,26 @@ def confirmed(run: CommandRun, command: TaskCommand) -> None:
     """
     passed(run, command)
     said = last_object(run.stdout) or {}
+    missing = f"`{command.words}` exited with 0 but did not print {OK}"
+    try:
+        approved(said, "", command.good)
+    except UnclearResult as err:
+        raise RunFailed(UnknownWord(err.claim.place, err.claim.said)) from err
+    except BadResult as err:
+        raise RunFailed(Complaint(f"{missing}: {err}")) from err
     if said.get("ok") is not True:
-        told = complaint(said) or f"let it print {OK} as the last line of its stdout when all is right"
-        raise RunFailed(f"`{command.words}` exited with 0 but did not print {OK}: {told}")
+        raise RunFailed(Complaint(f"{missing}: let it print {OK} as the last line of its stdout when all is right"))
 
 
 def read(run: CommandRun, command: TaskCommand, key: str) -> Result:
-    """Parse the result of a run. Raises RunFailed when the run failed, or printed no usable result."""
+    """Parse the result of a run. Raises RunFailed when the run failed, or printed no result that says it is right."""
     passed(run, command)
     try:
-        return result(run.stdout, key)
+        found = result(run.stdout, key, command.good)
+    except UnclearResult as err:
+        raise RunFailed(UnknownWord(err.claim.place, err.claim.said)) from err
     except BadResult as err:
-        raise RunFailed(f"`{command.words}`: {err}") from err
+        raise RunFailed(Complaint(f"`{command.words}`: {err}")) from err
+    if command.judges and not found.confirmed:
+        raise RunFailed(Unjudged(command.words))
+    return found

@@ -68,17 +68,20 @@ static long steal_ticks(int cpu) {
     return proc_number("/proc/stat", label, 7);
 }
 
-static long involuntary_switches(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_nivcsw;
-}
-
 /* The time of all threads: they do not take the CPU from one another. */
 static uint64_t busy_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void look(watch *w) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    w->switches = usage.ru_nivcsw;
+    w->waits = usage.ru_nvcsw;
+    w->at = now_ns();
+    w->busy = busy_ns();
 }
 
 watch watch_begin(int quads) {
@@ -87,17 +90,19 @@ watch watch_begin(int quads) {
 #else
     int cpu = -1;
 #endif
-    return (watch){cpu, steal_ticks(cpu), involuntary_switches(), now_ns(), busy_ns(), RETAKES * quads};
+    watch w = {.cpu = cpu, .stolen = steal_ticks(cpu), .retakes = RETAKES * quads};
+    look(&w);
+    return w;
 }
 
-/* Nanoseconds since the last question in which other work had the CPU. A kernel that waits of its own accord loses none. */
+/* Nanoseconds since the last question in which others had the CPU: other processes, or, where the system knows, the
+ * hypervisor. A kernel that only waits of its own accord loses none. */
 uint64_t watch_lost(watch *w) {
     watch before = *w;
-    w->switches = involuntary_switches();
-    w->at = now_ns();
-    w->busy = busy_ns();
+    look(w);
     uint64_t passed = w->at - before.at, busy = w->busy - before.busy;
-    return w->switches > before.switches && passed > busy ? passed - busy : 0;
+    int waited = w->waits > before.waits && w->switches <= before.switches;
+    return !waited && passed > busy ? passed - busy : 0;
 }
 
 /* 1 when a batch of `ns` lost so much of that time that it is not kept but taken again. */

@@ -80,7 +80,7 @@ typedef struct {
     uint64_t ns[2][2 * MAX_QUADS]; /* by slot, in the order the batches ran */
     volatile int look;             /* the driver wants to see what the candidate writes: set by the driver */
     int first_set;                 /* of the batch that it is shown */
-    int layouts;                   /* parts of the quads, in each of which both objects lay elsewhere */
+    int layouts;                   /* that the quads take turns on: in each, both objects lie elsewhere */
     uint64_t lost_ns;              /* of these batches, in which other work had the CPU */
     long steal_ticks;              /* of the CPU, taken by the hypervisor; 0 where that is not known */
     int threads;                   /* of the process, after the case; 0 where that is not known */
@@ -130,7 +130,7 @@ deviation truth_compare(const view *v, void *const *data, const rule *how, const
 uint64_t now_ns(void);
 typedef struct {
     int cpu;
-    long stolen, switches;
+    long stolen, switches, waits; /* switches that the kernel forced on the process, and those that it asked for */
     uint64_t at, busy; /* the clock, and the time in which this process had a CPU */
     int retakes;       /* batches that may yet be taken again */
 } watch;

@@ -12,7 +12,7 @@ BENCHMARK = """import json, sys
 us = float(open("kernel.txt").read())
 if sys.argv[1:] == ["--final"] and us < 5:
     sys.exit("row 7 is wrong")
-print(json.dumps({"best_us": us}))
+print(json.dumps({"ok": True, "best_us": us}))
 """
 TASK = """[task]
 name = "held"

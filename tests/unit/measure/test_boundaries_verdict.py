@@ -63,12 +63,12 @@ def test_a_quad_is_two_batches_of_each_side_and_a_process_is_its_median_quad() -
 
 
 def test_each_layout_counts_as_much_as_the_others() -> None:
-    """Two quads at 100 against 80, then three at 100 against 90."""
-    b_ns = (80.0,) * 4 + (90.0,) * 6
+    """Quads at 100 against 80 and at 100 against 90 by turns."""
+    b_ns = (80.0, 80.0, 90.0, 90.0) * 2 + (80.0, 80.0)
     quads = CaseSample(1, (100.0,) * 10, b_ns, layouts=2)
     assert log_ratio(quads) == pytest.approx((math.log(100 / 80) + math.log(100 / 90)) / 2)
-    assert log_ratio(replace(quads, layouts=1)) == pytest.approx(math.log(100 / 90))
-    assert log_ratio(replace(quads, layouts=5)) == pytest.approx((2 * math.log(100 / 80) + 3 * math.log(100 / 90)) / 5)
+    assert log_ratio(replace(quads, layouts=1)) == pytest.approx(math.log(100 / 80))
+    assert log_ratio(replace(quads, layouts=5)) == pytest.approx((3 * math.log(100 / 80) + 2 * math.log(100 / 90)) / 5)
 
 
 @pytest.mark.parametrize(("layouts", "fits"), [(0, False), (1, True), (5, True), (6, False)])

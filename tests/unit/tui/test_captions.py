@@ -7,6 +7,7 @@ from kpd.model.exhaustion import AgentSays
 from kpd.model.faults import (
     Complaint,
     DeclinedBy,
+    Implausible,
     Impossible,
     Incorrect,
     IncorrectHeldOut,
@@ -29,6 +30,7 @@ WRONG = WrongResult(Complaint("out[3] is 1"))
         (IncorrectHeldOut(WRONG), "gave wrong results in the end: rejected, however fast it was."),
         (NotMended(Incorrect(WRONG), AgentSays("no more")), "gave wrong results: rejected before it was ever timed."),
         (Impossible("wide", 1.0, 2.0), "is faster than the hardware can be: rejected."),
+        (Implausible(2e4, 1e3), "is too fast to be believed without a check of its results: rejected."),
         (DeclinedBy("ada"), "was not let through: rejected before it was ever timed."),
     ],
 )

@@ -288,7 +288,12 @@ def test_a_task_with_its_own_benchmark(folder: Path) -> None:
         ("command = \"python3 'bench mark.py' --json\"", "", 9, "a task in triton needs a 'command' in [bench]"),
         ('direction = "higher"', 'direction = "up"', 12, 'must be "lower" or "higher"'),
         ('device = "cpu"', 'device = "tpu"', 22, "'device' in [need]"),
-        ('language = "triton"', 'language = "c"', 22, "always measured on the same kind; remove it"),
+        (
+            'language = "triton"',
+            'language = "c"',
+            22,
+            "'device' in [need], but kpd's own driver measures a task in c; remove it",
+        ),
     ],
 )
 def test_refused_commands(folder: Path, old: str, new: str, line: int, message: str) -> None:
@@ -305,4 +310,27 @@ def test_kpds_own_driver_takes_no_command(folder: Path) -> None:
     with pytest.raises(
         TaskError, match=r"task.toml:17: 'command' in \[final\], but kpd's own driver measures a task in c"
     ):
+        load_task(folder)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("unchecked = true\n", "'unchecked' in [check], where 'command' checks the results; remove one of them"),
+        ("unchecked = 1\n", "'unchecked' in [check] must be true or false"),
+        ('good = "fine"\n', "'good' in [check] must be a list"),
+    ],
+)
+def test_keys_about_correctness_that_do_not_fit(folder: Path, more: str, message: str) -> None:
+    assert "[check]\n" in OWN
+    (folder / "task.toml").write_text(OWN.replace("[check]\n", f"[check]\n{more}"))
+    with pytest.raises(TaskError) as caught:
+        load_task(folder)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["unchecked = true", 'good = ["fine"]'])
+def test_kpds_driver_checks_every_task_that_it_measures(folder: Path, key: str) -> None:
+    (folder / "task.toml").write_text(f"{TOML}\n[check]\n{key}\n")
+    with pytest.raises(TaskError, match="kpd's own driver measures a task in c; remove it"):
         load_task(folder)

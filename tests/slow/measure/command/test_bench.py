@@ -87,7 +87,7 @@ async def test_higher_scores_are_better_where_the_task_says_so(host: Host, tmp_p
         host,
         tmp_path,
         'direction = "higher"\nscore = "tflops"',
-        benchmark="import kernel; print(f'{{\"tflops\": {kernel.US}}}')",
+        benchmark='import kernel; print(f\'{{"ok": 1, "tflops": {kernel.US}}}\')',
     )
     (sample,) = await timed(bench, us(100), us(200))
     assert sample.score is not None
@@ -97,7 +97,7 @@ async def test_higher_scores_are_better_where_the_task_says_so(host: Host, tmp_p
 
 async def test_device_time_and_work_of_a_case_that_tells_its_dims(host: Host, tmp_path: Path) -> None:
     case = '{"name": "all", "us": kernel.US, "device_us": kernel.US / 4, "dims": {"n": 1000}}'
-    benchmark = f'import json, kernel; print(json.dumps({{"best_us": 1, "cases": [{case}]}}))'
+    benchmark = f'import json, kernel; print(json.dumps({{"ok": True, "best_us": 1, "cases": [{case}]}}))'
     bench = await made(host, tmp_path, '[roofline]\nbytes = "n*8"\nflops = "m"', benchmark=benchmark)
     (sample,) = await timed(bench, us(100), us(200))
     assert sample.cases["all"].device_ns == (25_000.0, 50_000.0)
@@ -193,7 +193,9 @@ async def test_a_protected_module_that_a_run_has_compiled_to_something_else_is_r
             unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
             py_compile.compile("poison.py", cached, invalidation_mode=unchecked)
     """
-    benchmark = "import json, kernel, scale\nkernel.run()\nprint(json.dumps({'best_us': kernel.US * scale.SCALE}))"
+    benchmark = (
+        "import json, kernel, scale\nkernel.run()\nprint(json.dumps({'ok': True, 'best_us': kernel.US * scale.SCALE}))"
+    )
     bench = await made(host, tmp_path, benchmark=benchmark, scale="SCALE = 1.0")
     for sample in await timed(bench, KERNEL, poison, processes=3):
         assert sample.score is not None
@@ -228,7 +230,7 @@ async def test_an_incumbent_that_fails_is_not_the_candidates_fault(host: Host, t
 
 
 async def test_other_cases_than_the_incumbents_are_no_comparison(host: Host, tmp_path: Path) -> None:
-    named = 'import json, kernel; print(json.dumps({"best_us": 1, "cases": {kernel.NAME: 1}}))'
+    named = 'import json, kernel; print(json.dumps({"ok": True, "best_us": 1, "cases": {kernel.NAME: 1}}))'
     bench = await made(host, tmp_path, benchmark=named)
     with pytest.raises(CheckFailed, match="different cases: large, small"):
         await timed(bench, "NAME = 'small'", "NAME = 'large'")

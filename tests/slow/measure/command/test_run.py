@@ -2,8 +2,13 @@
 better."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
+from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
@@ -18,6 +23,8 @@ editable = ["kernel.py"]
 command = "python3 benchmark.py"
 score = "rate"
 direction = "higher"
+[check]
+unchecked = true
 [final]
 command = "python3 benchmark.py final"
 [budget]
@@ -37,6 +44,8 @@ print("warming up")
 print(json.dumps({"rate": rate, "cases": [{"name": "all", "us": 1e6 / rate}]}))
 """
 
+JUDGED = ("baseline", "accepted", "rejected")
+
 
 def make(workspace: Workspace, benchmark: str = BENCHMARK) -> Path:
     folder = workspace.tasks / "rate"
@@ -45,6 +54,11 @@ def make(workspace: Workspace, benchmark: str = BENCHMARK) -> Path:
     (folder / "kernel.py").write_text("STEP = 1\n")
     (folder / "benchmark.py").write_text(benchmark)
     return folder
+
+
+def verb_of(workspace: Workspace, *words: str) -> str:
+    command = [sys.executable, "-m", "kpd.cli.main", "-w", str(workspace.root), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspace: Workspace) -> None:
@@ -57,7 +71,7 @@ def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspac
         event["body"]["iteration"]: daemon.query("show", iteration=f"r1.{event['body']['iteration']}")
         for event in daemon.events("iteration_ended")
     }
-    shown = {number: one for number, one in shown.items() if one["iteration"]["verdict"]}
+    shown = {number: one for number, one in shown.items() if one["iteration"]["outcome"] in JUDGED}
     by_step = {one["iteration"]["point"].get("STEP", "1"): one["iteration"] for one in shown.values()}
     assert {step: it["outcome"] for step, it in by_step.items()} == {"1": "baseline", "2": "accepted", "3": "rejected"}
     assert {step: round(it["score"] / 10) for step, it in by_step.items()} == {"1": 10, "2": 20, "3": 30}
@@ -71,7 +85,12 @@ def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspac
         found = daemon.query("rederive", iteration=f"r1.{number}")
         assert found["rederived"] == found["recorded"]
     report = (workspace.run_folder("rate", "r1") / "report.md").read_text()
-    assert "2.00 times the baseline's speed" in report
+    assert "2.00×" in report
+    assert f"**{UNCHECKED}**" in report
+    assert f"- {UNCHECKED}" in (workspace.memory / "rate.md").read_text()
+    assert daemon.query("status")["runs"]["r1"]["unchecked"] is True
+    for verb, told in ((("status",), "unchecked"), (("show", "r1.1"), "nothing compares the results of this task")):
+        assert told in " ".join(verb_of(workspace, *verb).split())
 
 
 def test_a_held_out_case_that_cannot_be_run_is_known_before_anything_is_tried(
@@ -89,3 +108,33 @@ def test_a_held_out_case_that_cannot_be_run_is_known_before_anything_is_tried(
     assert ended["outcome"] == "failed"
     assert "incorrect on the held-out cases" in ended["reason"]
     assert "ZeroDivisionError" in ended["reason"]
+
+
+def test_what_nothing_compares_is_not_believed_beyond_a_limit(daemon: RealDaemon, workspace: Workspace) -> None:
+    folder = make(workspace, BENCHMARK.replace("rate = 100.0 * kernel.STEP", "rate = 100.0 * kernel.STEP**10"))
+    daemon.start()
+    daemon.command("run", task="rate")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "no_gain"
+    reasons = [event["body"]["reason"] for event in daemon.events("iteration_ended")]
+    assert "implausible: 1024 times as good in one step, and nothing compares its results" in reasons[1]
+    assert (folder / "kernel.py").read_text() == "STEP = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "asked"),
+    [
+        ('{"rate"', "does not say whether it is right; let it print"),
+        ('{"status": "fine", "rate"', 'if it is, write good = ["fine"] in [check] of task.toml'),
+        ('{"status": "INCORRECT", "rate"', "INCORRECT"),
+    ],
+)
+def test_a_baseline_that_does_not_say_it_is_right_stops_with_a_question(
+    daemon: RealDaemon, workspace: Workspace, printed: str, asked: str
+) -> None:
+    folder = make(workspace, BENCHMARK.replace('{"rate"', printed))
+    (folder / "task.toml").write_text(TOML.replace("unchecked = true", ""))
+    daemon.start()
+    daemon.command("run", task="rate")
+    ended = daemon.until_event("run_ended")["body"]
+    assert ended["outcome"] == "failed"
+    assert asked in ended["reason"]

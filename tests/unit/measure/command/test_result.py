@@ -7,7 +7,7 @@ import string
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.command.result import BadResult, CaseResult, complaint, last_object, result
+from kpd.measure.command.result import BadResult, CaseResult, approved, last_object, result
 
 LOGS = st.text(string.ascii_letters + string.digits + " .:=[]'\"\n", max_size=200)
 SCORES = st.floats(1e-9, 1e9)
@@ -115,5 +115,19 @@ def test_both_formats_may_tell_of_the_same_cases() -> None:
 
 
 def test_a_verdict_that_is_true_is_no_complaint() -> None:
-    assert complaint({"ok": True, "correct": True}) is None
-    assert complaint({"ok": False, "reason": " two\n lines "}) == "two lines"
+    assert all(claim.good for claim in approved({"ok": True, "correct": True}, "best_us"))
+    with pytest.raises(BadResult, match=r"^two lines$"):
+        approved({"ok": False, "reason": " two\n lines "}, "best_us")
+
+
+@pytest.mark.parametrize(
+    ("table", "confirmed"),
+    [
+        ({"ok": True}, True),
+        ({"cases": [{"name": "a", "us": 1, "verified": "yes"}]}, True),
+        ({"errors": []}, False),
+        ({"max_error": 1e-6}, False),
+    ],
+)
+def test_only_a_result_that_says_so_is_confirmed(table: dict[str, object], confirmed: bool) -> None:
+    assert result(json.dumps({"best_us": 1, **table}), "best_us").confirmed is confirmed

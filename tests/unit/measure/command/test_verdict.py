@@ -13,7 +13,7 @@ from kpd.measure.command.timing import cost, order, sample
 from kpd.measure.interval import half_width
 from kpd.measure.judge import CONFIDENCE, BadSamples, HeldOutResult, held_out, judge, log_ratio, percent
 from kpd.measure.samples import ProcessSample
-from kpd.measure.score import case_times, score
+from kpd.measure.score import case_times, implausible, score
 from kpd.model.scores import Direction
 from kpd.model.verdicts import Gain, Verdict
 from kpd.text.verdicts import verdict as told
@@ -61,6 +61,17 @@ def test_the_verdict_is_about_the_score_and_the_cases_tell_where() -> None:
     assert (small.gain_pct, large.gain_pct) == pytest.approx((-20, 25))
     assert samples[0].cases["large"].device_ns == (16_000.0, 14_000.0)
     assert samples[0].cases["small"].device_ns is None
+
+
+@pytest.mark.parametrize(("direction", "after"), [("lower", 1.0), ("higher", 1e6)])
+def test_a_thousand_times_as_fast_is_the_most_that_is_believed_without_a_check(
+    direction: Direction, after: float
+) -> None:
+    less, more = (1.01, 0.99) if direction == "lower" else (0.99, 1.01)
+    assert implausible([of(1000.0, after * less, direction)]) is None
+    doubted = implausible([of(1000.0, after * more, direction)])
+    assert doubted is not None
+    assert doubted.times == pytest.approx(1010, rel=1e-3)
 
 
 def test_scores_without_cases_are_enough_and_some_without_a_score_are_not() -> None:
