@@ -190,10 +190,11 @@ def told(fact: e.Fact) -> None:
 
 
 def measured(workspace: Workspace, task: Task, facts: list[e.Fact]) -> list[Candidate]:
-    """What was proposed after the baseline."""
+    """What was proposed after the baseline; not what was measured once more before the end."""
     found = []
+    again = {fact.iteration for fact in facts if isinstance(fact, e.IterationStarted) and fact.again is not None}
     for fact in facts:
-        if isinstance(fact, e.Proposed) and fact.iteration > 0:
+        if isinstance(fact, e.Proposed) and fact.iteration > 0 and fact.iteration not in again:
             folder = IterationFolder(workspace.iteration_folder(task.name, fact.run, fact.iteration))
             files = {name: data.decode() for name, data in folder.read_candidate(task.editable).items()}
             found.append(Candidate(files, fact.memo, fact.point, fact.expected))

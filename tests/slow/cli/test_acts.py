@@ -57,7 +57,7 @@ def test_a_candidate_that_waits_is_shown_and_approved(daemon: RealDaemon, kpd: K
     daemon.until(lambda: daemon.query("status")["runs"]["r1"]["waiting"], "the run to say so")
     how = "r1.1 needs your approval: kpd diff r1.1, then kpd approve r1.1 or kpd decline r1.1"
     assert f"waits: {how}" in kpd("status").stdout
-    assert "◔ waiting" in kpd("status").stdout
+    assert "◔ your review" in kpd("status").stdout
     assert how in re.sub(r"\s+", " ", kpd("show", "r1.1").stdout)
     assert "+#define REPEAT 1" in kpd("diff", "r1.1").stdout
     daemon.command("pause")

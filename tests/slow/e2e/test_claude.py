@@ -128,7 +128,7 @@ def test_a_sweep_explores_what_claude_was_unsure_of(daemon: RealDaemon, workspac
         daemon.until_event("run_ended")
     run = daemon.query("log", run="r1")
     started = [event["body"]["agent"] for event in run if event["kind"] == "iteration_started"]
-    assert started == ["baseline", "claude", "sweep", "sweep", "claude"]
+    assert started == ["baseline", "claude", "sweep", "sweep", "claude", "again"]
     points = [daemon.query("show", iteration=f"r1.{number}")["iteration"]["point"] for number in (2, 3)]
     assert sorted(point["REPEAT"] for point in points) == ["1", "2"]
 

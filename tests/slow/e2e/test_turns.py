@@ -49,7 +49,7 @@ def test_what_the_operator_says_is_left_by_the_sweep_for_claude(daemon: RealDaem
         daemon.start()
         daemon.command("run", task="scale", agent="claude,sweep", iterations=4, patience=9)
         daemon.until_event("run_ended")
-    assert begun(daemon) == ["baseline", "claude", "sweep", "sweep", "claude"]
+    assert begun(daemon) == ["baseline", "claude", "sweep", "sweep", "claude", "again"]
     assert iteration(daemon, 2)["point"] == {"REPEAT": "2"}, "a sweep's parameter is pinned by it, too"
     assert [event["body"]["iteration"] for event in daemon.events("steering_consumed")] == [4]
     assert note not in server.asked[0].turns[0]
