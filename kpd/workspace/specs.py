@@ -170,7 +170,8 @@ def refuse(document: Document, file: TaskFile, bring: bool, editable: Iterable[s
     missing, out of place, or runs an editable file.
     """
     language, check = file.task.language, file.check
-    only = {
+    only: dict[str, tuple[str, object]] = {
+        "cpus": ("need", file.need.cpus != ""),
         "device": ("need", file.need.device),
         "good": ("check", check.good),
         "unchecked": ("check", check.unchecked),
@@ -179,6 +180,8 @@ def refuse(document: Document, file: TaskFile, bring: bool, editable: Iterable[s
         if value and not bring:
             message = f"'{key}' in [{table}], but kpd's own driver measures a task in {language}"
             raise document.error(message, "remove it", table, key)
+    if isinstance(file.need.cpus, int) and file.need.cpus < 1:
+        raise document.error("'cpus' in [need] must be at least 1", 'for example 4, or "all"', "need", "cpus")
     if check.unchecked and check.command is not None:
         message = "'unchecked' in [check], where 'command' checks the results"
         raise document.error(message, "remove one of them", "check", "unchecked")

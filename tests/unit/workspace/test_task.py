@@ -316,6 +316,7 @@ def test_kpds_own_driver_takes_no_command(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        ("[need]\ncpus = 0\n", "'cpus' in [need] must be at least 1"),
         ("unchecked = true\n", "'unchecked' in [check], where 'command' checks the results; remove one of them"),
         ("unchecked = 1\n", "'unchecked' in [check] must be true or false"),
         ('good = "fine"\n', "'good' in [check] must be a list"),
@@ -323,14 +324,15 @@ def test_kpds_own_driver_takes_no_command(folder: Path) -> None:
 )
 def test_keys_about_correctness_that_do_not_fit(folder: Path, more: str, message: str) -> None:
     assert "[check]\n" in OWN
-    (folder / "task.toml").write_text(OWN.replace("[check]\n", f"[check]\n{more}"))
+    table = more.partition("\n")[0] + "\n" if more.startswith("[") else "[check]\n"
+    (folder / "task.toml").write_text(OWN.replace(table, more if more.startswith("[") else f"{table}{more}"))
     with pytest.raises(TaskError) as caught:
         load_task(folder)
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("key", ["unchecked = true", 'good = ["fine"]'])
-def test_kpds_driver_checks_every_task_that_it_measures(folder: Path, key: str) -> None:
-    (folder / "task.toml").write_text(f"{TOML}\n[check]\n{key}\n")
+@pytest.mark.parametrize("more", ["[check]\nunchecked = true", '[check]\ngood = ["fine"]', "[need]\ncpus = 2"])
+def test_keys_that_a_task_of_kpds_driver_has_not(folder: Path, more: str) -> None:
+    (folder / "task.toml").write_text(f"{TOML}\n{more}\n")
     with pytest.raises(TaskError, match="kpd's own driver measures a task in c; remove it"):
         load_task(folder)
