@@ -31,6 +31,7 @@ typedef struct {
     char *base; /* all buffers with their guard bands; a page begins here */
     size_t bytes;
     swappable inputs;
+    int in_place; /* the kernel changes some of its inputs: they are restored before each call */
     size_t offset[KPD_MAX_BUFFERS]; /* of a buffer from `base` */
     void *data[KPD_MAX_BUFFERS];
     char *pristine_base;            /* as `base`, but of the inputs alone: what they should be */
@@ -115,6 +116,7 @@ void arena_poison(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
 void arena_keep(view *v);
+void arena_restore(view *v, const char *fresh);
 patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
