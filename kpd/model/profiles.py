@@ -55,7 +55,9 @@ Change = MetricChange | Told
 
 @dataclass(frozen=True, slots=True)
 class CaseTime:
-    """One case of a task: median time of a call in microseconds, and what the machine's roofline allows for it.
+    """One case of a task: median time of a call in microseconds, its gain, and what the machine's roofline allows.
+
+    `low_pct` and `high_pct` are the gain's 99 % interval, None in older logs. `weight` is how much the case counts.
 
     On a GPU also the candidate's time on the device alone, without what a launch costs the CPU, and its time a call
     with its data in the L2.
@@ -70,3 +72,6 @@ class CaseTime:
     roofline_us: float | None = None
     device_us: float | None = None
     warm_us: float | None = None
+    low_pct: float | None = None
+    high_pct: float | None = None
+    weight: float = 1.0

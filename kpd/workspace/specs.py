@@ -10,7 +10,7 @@ from kpd.model.hosts import Need
 from kpd.model.run import Budget
 from kpd.model.scores import Direction
 from kpd.workspace import expr
-from kpd.workspace.strict import Count, Document, Few, Filled, NotNegative, Percent, Positive, Seconds, Text
+from kpd.workspace.strict import Count, Document, Few, Filled, NotNegative, Percent, Positive, Seconds, Share, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,20 @@ class BudgetSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseSpec:
+    """A [cases.NAME] table. `weight` is how much the case counts in verdict and score, relative to the others."""
+
+    weight: Positive = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptSpec:
+    """The [accept] table. `worst_case` is the share of the incumbent's speed that every case must keep; 0: none."""
+
+    worst_case: Share = 0.95
+
+
+@dataclass(frozen=True, slots=True)
 class RooflineSection:
     bytes: Text | None = None
     flops: Text | None = None
@@ -155,6 +169,8 @@ class TaskFile:
     profile: ProfileSpec = field(default_factory=ProfileSpec)
     need: Need = field(default_factory=Need)
     budget: BudgetSpec = field(default_factory=BudgetSpec)
+    cases: dict[str, CaseSpec] = field(default_factory=dict)
+    accept: AcceptSpec = field(default_factory=AcceptSpec)
     tune: dict[str, tuple[int | float | str, ...]] = field(default_factory=dict)
     roofline: RooflineSection = field(default_factory=RooflineSection)
 
