@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kpd.model.kinds import Kind, Told
+from kpd.model.verdicts import Gain
 
 Severity = Literal["high", "medium", "low"]
 Scope = Literal["global", "local", ""]
@@ -75,3 +76,14 @@ class CaseTime:
     low_pct: float | None = None
     high_pct: float | None = None
     weight: float = 1.0
+
+    @property
+    def gain(self) -> Gain | None:
+        """The gain with its interval; None in older logs, which have none."""
+        if self.low_pct is None or self.high_pct is None:
+            return None
+        return Gain(self.gain_pct, self.low_pct, self.high_pct)
+
+
+MANY_CASES = 12
+"""From more cases than these, lists begin with the one that became slowest; fewer stay in the task's order."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.measure.driver.harness import HarnessCase, refuse_weights
 from kpd.model.run import Budget
 from kpd.workspace.paths import Workspace
 from kpd.workspace.specs import BudgetSpec
@@ -60,6 +61,39 @@ def test_a_whole_task(folder: Path) -> None:
     assert task.roofline.flops is None
     assert task.budget.over(Budget()) == Budget(patience=9)
     assert (card(task).name, card(task).tunable, card(task).error) == ("scale", 6, "")
+
+
+def test_cases_have_weights_and_a_floor(folder: Path) -> None:
+    assert (load_task(folder).weights, load_task(folder).accept.worst_case) == ({}, 0.95)
+    change(folder, "[budget]", "[cases.large-4096]\nweight = 2.5\n\n[accept]\nworst_case = 0\n\n[budget]")
+    task = load_task(folder)
+    assert (task.weights, task.accept.worst_case) == ({"large-4096": 2.5}, 0)
+
+
+@pytest.mark.parametrize("wrong", ["[cases.a]\nweight = 0", "[accept]\nworst_case = 1.01", "[cases.a]\nshare = 1"])
+def test_refused_weights_and_floors(folder: Path, wrong: str) -> None:
+    change(folder, "[budget]", f"{wrong}\n\n[budget]")
+    with pytest.raises(TaskError, match=r"task.toml:\d+"):
+        load_task(folder)
+
+
+def test_a_task_with_its_own_benchmark_weighs_its_cases_in_its_score(folder: Path) -> None:
+    change(folder, 'language = "c"', 'language = "command"')
+    toml = (folder / "task.toml").read_text()
+    (folder / "task.toml").write_text(f'{toml}\n[bench]\ncommand = "./bench"\n\n[cases.a]\nweight = 2\n')
+    with pytest.raises(TaskError, match="its benchmark's own") as caught:
+        load_task(folder)
+    assert caught.value.remedy == "remove it, and weigh the cases in that score"
+
+
+def test_weights_are_for_cases_that_the_harness_times(folder: Path) -> None:
+    change(folder, "[budget]", "[cases.large]\nweight = 2\n\n[budget]")
+    task = load_task(folder)
+    small, checked = HarnessCase("small", {}, {}), HarnessCase("large", {}, {}, timed=False)
+    refuse_weights(task, [small, HarnessCase("large", {}, {})])
+    with pytest.raises(TaskError, match=r"\[cases.large\] is no case that the harness times") as caught:
+        refuse_weights(task, [small, checked])
+    assert caught.value.remedy == "its timed cases are small"
 
 
 def test_budget_overrides_are_optional() -> None:
