@@ -83,7 +83,7 @@ typedef struct {
     int first_set;                 /* of the batch that it is shown */
     int layouts;                   /* that the quads take turns on: in each, both objects lie elsewhere */
     uint64_t lost_ns;              /* of these batches, in which other work had the CPU */
-    long steal_ticks;              /* of the CPU, taken by the hypervisor; 0 where that is not known */
+    long steal_ticks;              /* of the CPU, taken by the hypervisor and not found as lost; 0 where that is not known */
     int threads;                   /* of the process, after the case; 0 where that is not known */
     /* on a GPU only: */
     int warm_quads;
@@ -134,6 +134,7 @@ typedef struct {
     int cpu;
     long stolen, switches, waits; /* switches that the kernel forced on the process, and those that it asked for */
     uint64_t at, busy; /* the clock, and the time in which this process had a CPU */
+    uint64_t lost;     /* all that was found to be lost, in batches that were not kept, too */
     int retakes;       /* batches that may yet be taken again */
 } watch;
 extern const slot batch_order[4];
