@@ -42,7 +42,10 @@ def _events(old: Recording, files: dict[str, bytes]) -> Iterator[e.Event]:
         if isinstance(fact, e.Judged) and run is not None:
             folder = f"runs/{old.about.task}/{run.id}/iter_{fact.iteration:04d}"
             verdict = judge(
-                samples_from_json(files[f"{folder}/timing.json"]), run.budget.min_gain_pct, fact.verdict.fewest
+                samples_from_json(files[f"{folder}/timing.json"]),
+                run.budget.min_gain_pct,
+                fact.verdict.worst_case,
+                fact.verdict.fewest,
             )
             files[f"{folder}/verdict.json"] = codec.encode(verdict)
             fact = replace(fact, verdict=verdict)

@@ -51,17 +51,17 @@ TRANSPOSE_CPU = Kernel(
     "kernel.c", "transpose", "const float *in, float *out, long rows, long cols", "in, out, rows, cols", "rows * cols",
     DEAD_C, WAIT_C,
     """
-__attribute__((noinline)) static void plainly(const float *in, float *out, long rows, long cols, long from, long to) {
-    for (long i = from; i < to; i++)
-        for (long j = 0; j < cols; j++) out[j * rows + i] = in[i * cols + j];
+__attribute__((noinline)) static void plainly(const float *in, float *out, long rows, long cols, long to) {
+    for (long i = 0; i * cols < to; i++)
+        for (long j = 0; j < cols && i * cols + j < to; j++) out[j * rows + i] = in[i * cols + j];
 }
-__attribute__((noinline)) static void clumsily(const float *in, float *out, long rows, long cols, long from, long to) {
-    for (long at = from * cols; at < to * cols; at++) out[at % cols * rows + at / cols] = in[at];
+__attribute__((noinline)) static void clumsily(const float *in, float *out, long rows, long cols, long from) {
+    for (long at = from; at < rows * cols; at++) out[at % cols * rows + at / cols] = in[at];
 }
 void transpose(const float *in, float *out, long rows, long cols) {
-    long most = rows - (long)((double)rows * waste);
-    plainly(in, out, rows, cols, 0, most);
-    clumsily(in, out, rows, cols, most, rows);
+    long most = rows * cols - (long)((double)(rows * cols) * waste);
+    plainly(in, out, rows, cols, most);
+    clumsily(in, out, rows, cols, most);
 }
 """,
     (0.05, 0.05),

@@ -7,11 +7,11 @@ from kpd.cli import labels
 from kpd.cli.terminal_text import line, paint, table, wrapped
 from kpd.model.metrics import describe, parted
 from kpd.model.missing import missing_by_reason
-from kpd.model.profiles import ESTIMATED
+from kpd.model.profiles import ESTIMATED, MANY_CASES
 from kpd.model.spending import dollars
-from kpd.model.verdicts import ratio_of
+from kpd.model.verdicts import Gain, ratio_of
 from kpd.profile.changes import changes
-from kpd.text.gains import brief, times
+from kpd.text.gains import brief, cell, times
 from kpd.text.verdicts import UNCHECKED
 
 Answer = dict[str, Any]
@@ -142,6 +142,8 @@ def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
     cases = detail["timed"]["cases"] if detail["timed"] else []
     if not cases:
         return
+    if len(cases) > MANY_CASES:
+        cases = sorted(cases, key=lambda case: float(case["gain_pct"]))
     on_gpu = any(case["device_us"] is not None for case in cases)
     head = ON_GPU if on_gpu else ON_CPU
     rows = [(_on_gpu if on_gpu else _on_cpu)(case) for case in cases]
@@ -167,7 +169,9 @@ def _launching(case: Answer) -> str:
 
 
 def _gain(case: Answer) -> str:
-    return times(ratio_of(case["gain_pct"]))
+    if case["low_pct"] is None:
+        return times(ratio_of(case["gain_pct"]))
+    return cell(Gain(case["gain_pct"], case["low_pct"], case["high_pct"]))
 
 
 def _of_roofline(case: Answer) -> str:

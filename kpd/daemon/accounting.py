@@ -7,7 +7,7 @@ from typing import Any
 
 from kpd.daemon.store import EventStore
 from kpd.engine.plan import without_gain
-from kpd.measure.judge import FEWEST_WON, FINAL, BadSamples, HeldOutResult, held_out, judge
+from kpd.measure.judge import FINAL, BadSamples, HeldOutResult, held_out, judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
 from kpd.model.events import Billed, BudgetChanged, Event, Judged, RunQueued
@@ -59,8 +59,8 @@ def rederived(log: EventStore | None, folder: IterationFolder, run: Run, number:
     iteration = run.iteration(number)
     recorded = iteration.verdict if iteration is not None else None
     try:
-        fewest = FEWEST_WON if recorded is None else recorded.fewest
-        verdict = judge(samples_from_json(folder.read("timing.json")), least, fewest)
+        terms = (recorded.worst_case, recorded.fewest) if recorded is not None else ()
+        verdict = judge(samples_from_json(folder.read("timing.json")), least, *terms)
         with suppress(FileNotFoundError):
             final = codec.decode(folder.read(FINAL), HeldOutResult)
             verdict = held_out(verdict, final, least)

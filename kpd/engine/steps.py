@@ -162,7 +162,8 @@ def _verdict(attempt: Attempt, found: Detail) -> Verdict:
     raw = attempt.folder.read(TIMING)
     if digest(raw) != found.timed.samples:
         raise OSError(f"{attempt.folder.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
-    return verdicts.judge(samples_from_json(raw), attempt.run.budget.min_gain_pct)
+    worst_case = attempt.task.accept.worst_case
+    return verdicts.judge(samples_from_json(raw), attempt.run.budget.min_gain_pct, worst_case)
 
 
 def _is_confirmed(attempt: Attempt, found: Detail) -> bool:

@@ -6,7 +6,7 @@ Plain Python: numpy would cost the daemon more memory than everything else it ho
 from collections.abc import Sequence
 from math import fsum, pi, sqrt, tan
 from random import Random
-from statistics import NormalDist, fmean
+from statistics import NormalDist, fmean, stdev
 
 RESAMPLES = 4000
 SEED = 20_150_423
@@ -30,11 +30,22 @@ def half_width(values: Sequence[float], confidence: float) -> float:
     return inside * sqrt(n / (n - 1)) * t_quantile(tail, n - 1) / NormalDist().inv_cdf(tail)
 
 
+def t_half_width(values: Sequence[float], confidence: float) -> float:
+    """Compute half the width of Student's interval around the mean of `values`, one value a cluster.
+
+    It costs next to nothing, and holds for a confidence that a bootstrap would need too many resamples for. Raises
+    ValueError on fewer than two values.
+    """
+    if len(values) < 2:
+        raise ValueError(f"an interval needs at least two processes, not {len(values)}")
+    return t_quantile((1 + confidence) / 2, len(values) - 1) * stdev(values) / sqrt(len(values))
+
+
 def t_quantile(p: float, dof: int) -> float:
     """Compute the value of Student's t below which the share `p` lies, for `dof` degrees of freedom.
 
     One and two degrees have closed forms; from three up it is the expansion 26.7.5 of Abramowitz and Stegun, at p =
-    0.995 less than 0.8 % below the truth.
+    0.995 less than 0.8 % below the truth, and at p = 0.99998 with eight degrees 0.4 %.
     """
     if dof == 1:
         return tan(pi * (p - 0.5))

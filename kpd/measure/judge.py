@@ -16,9 +16,9 @@ from itertools import pairwise
 from math import expm1, log
 from statistics import fmean, median
 
-from kpd.measure.interval import half_width
+from kpd.measure.interval import half_width, t_half_width
 from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.model.verdicts import Gain, HeldOut, Rule, Verdict, VerdictWord
+from kpd.model.verdicts import CaseGain, Gain, HeldOut, Rule, Verdict, VerdictWord
 
 CONFIDENCE = 0.99
 LOOKS = (2, 3, 5, 7, 9, 11, 13, 15)
@@ -34,15 +34,27 @@ class BadSamples(ValueError):
     """The samples allow no verdict: impossible times, uneven cases, or too few untainted processes."""
 
 
-def judge(samples: Iterable[ProcessSample], min_gain_pct: float, fewest: int = FEWEST_WON) -> Verdict:
-    """Compute the verdict of the untainted samples; `fewest` is that of an older verdict. Raises BadSamples."""
-    ratios = _ratios(clean(samples))
+def judge(
+    samples: Iterable[ProcessSample], min_gain_pct: float, worst_case: float = 0.0, fewest: int = FEWEST_WON
+) -> Verdict:
+    """Compute the verdict of the untainted samples. Raises BadSamples.
+
+    A candidate is refused that makes a case slower than `worst_case` times the incumbent's speed, beyond doubt; 0
+    refuses none. `fewest` is that of an older verdict.
+    """
+    kept = clean(samples)
+    ratios = _ratios(kept)
     if len(ratios) < LOOKS[0]:
         raise BadSamples(f"only {len(ratios)} untainted processes, a verdict needs {LOOKS[0]}: is the machine busy?")
     found = _look(ratios, min_gain_pct)
     accepted = found.wins and _won_before(ratios, min_gain_pct, fewest)
-    rule = _rule(found, accepted)
-    return Verdict(found.word, found.gain, len(ratios), accepted, rule, min_gain_pct, fewest=fewest)
+    verdict = Verdict(
+        found.word, found.gain, len(ratios), accepted, _rule(found, accepted), min_gain_pct,
+        fewest=fewest, worst_case=worst_case,
+    )  # fmt: skip
+    if accepted and (worst := _too_slow(kept, worst_case)):
+        return replace(verdict, accepted=False, rule="worst_case", before=verdict.rule, worst=worst)
+    return verdict
 
 
 def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool = False) -> int:
@@ -88,6 +100,13 @@ def log_ratio(case: CaseSample) -> float:
     return fmean(median(quads[layout :: case.layouts]) for layout in range(case.layouts))
 
 
+def case_gain(cases: Sequence[CaseSample], confidence: float = CONFIDENCE) -> Gain:
+    """Compute the gain of one case, sampled in at least two processes, with Student's interval."""
+    ratios = [log_ratio(case) for case in cases]
+    middle, half = fmean(ratios), t_half_width(ratios, confidence)
+    return Gain(percent(middle), percent(middle - half), percent(middle + half), confidence)
+
+
 def percent(ratio: float) -> float:
     """Convert a log ratio to percent of time saved; very large ratios are clamped so that it stays finite."""
     return -100 * expm1(min(-ratio, 700.0))
@@ -103,7 +122,27 @@ def _check(where: str, case: CaseSample) -> None:
 
 
 def _ratios(samples: Sequence[ProcessSample]) -> list[float]:
-    return [fmean(map(log_ratio, sample.judged.values())) for sample in samples]
+    return [_mean(sample.judged.values()) for sample in samples]
+
+
+def _mean(cases: Iterable[CaseSample]) -> float:
+    """Compute the mean log ratio of the cases by their weights."""
+    kept = tuple(cases)
+    return fmean(map(log_ratio, kept), [case.weight for case in kept])
+
+
+def _too_slow(samples: Sequence[ProcessSample], worst_case: float) -> CaseGain | None:
+    """Return the slowest case whose whole interval is below `worst_case` times the incumbent's speed; None without one.
+
+    The confidence allows for the number of cases (Bonferroni): of many cases, some look slow by chance.
+    """
+    names = samples[0].cases
+    if not worst_case or not names:
+        return None
+    confidence = 1 - (1 - CONFIDENCE) / len(names)
+    least = percent(log(worst_case))
+    gains = (CaseGain(name, case_gain([sample.cases[name] for sample in samples], confidence)) for name in names)
+    return min((one for one in gains if one.gain.high < least), key=lambda one: one.gain.pct, default=None)
 
 
 @dataclass(frozen=True, slots=True)

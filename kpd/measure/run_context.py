@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kpd.hosts.host import JobSpec, LeaseRequest
-from kpd.hosts.preflight.probe import HostFacts, measuring_cpu, spare_cpus
-from kpd.model.hosts import Device
+from kpd.hosts.preflight.probe import HostFacts, command_cpus, measuring_cpu, spare_cpus
+from kpd.model.hosts import Cpus, Device
 
 NICE = 10
 """The niceness of builds. Without it the kernel would move other processes to the CPU that is timed on."""
@@ -27,8 +27,13 @@ class RunContext:
         )
 
 
+def command_context(facts: HostFacts, device: Device, cpus: Cpus, env: Mapping[str, str] = {}) -> RunContext:
+    """Return the context in which a task's own commands are timed: on as many CPUs as it needs. Raises HostError."""
+    return RunContext(command_cpus(facts, cpus), LeaseRequest(device.id, gpu=device.kind == "gpu"), env)
+
+
 def timed_context(facts: HostFacts, device: Device, env: Mapping[str, str] = {}) -> RunContext:
-    """Return the context in which candidates are timed: on one CPU, or on a GPU that nobody else uses."""
+    """Return the context in which kpd's driver times candidates: on one CPU, or on a GPU that nobody else uses."""
     cpu = measuring_cpu(facts) if device.kind == "cpu" else None
     return RunContext(() if cpu is None else (cpu,), LeaseRequest(device.id, gpu=device.kind == "gpu"), env)
 

@@ -1,6 +1,7 @@
 """Defines raw timing samples, and checks from telemetry whether a GPU ran at its usual clock."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from kpd.model import clocks
 from kpd.model.codec import CodecError, decode, encode
@@ -44,13 +45,15 @@ class CaseSample(Batches):
     """One case in one process. `device_ns` is the time of one call of A and of B on the device, without the launch.
 
     On a GPU the batches find their data in its memory; those of `warm` find it in the L2. The quads take turns
-    on `layouts` layouts: in each, both objects lie elsewhere in memory.
+    on `layouts` layouts: in each, both objects lie elsewhere in memory. `weight` says how much the case
+    counts in verdict and score, relative to the others.
     """
 
     device_ns: tuple[float, float] | None = None
     warm: Batches | None = None
     telemetry: ClockReadings | None = None
     layouts: int = 1
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,12 @@ class ProcessSample:
     def judged(self) -> dict[str, CaseSample]:
         """The cases that the verdict is about, by name; the score alone if there is one."""
         return self.cases if self.score is None else {"score": self.score}
+
+
+def weighted(sample: ProcessSample, weights: Mapping[str, float]) -> ProcessSample:
+    """Return the sample with these weights of its cases; the others keep theirs."""
+    cases = {name: replace(case, weight=weights.get(name, case.weight)) for name, case in sample.cases.items()}
+    return replace(sample, cases=cases)
 
 
 def samples_to_json(samples: tuple[ProcessSample, ...]) -> bytes:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
-from statistics import fmean, geometric_mean, median
+from math import exp, log
+from statistics import fmean, median
 
-from kpd.measure.judge import BadSamples, clean, log_ratio, percent
+from kpd.measure.judge import BadSamples, case_gain, clean, log_ratio, percent
 from kpd.measure.samples import Batches, ProcessSample
 from kpd.model.faults import Implausible, Impossible
 from kpd.model.profiles import CaseTime
@@ -31,13 +31,15 @@ class CaseWork:
 
 
 def score(samples: Iterable[ProcessSample], direction: Direction = "lower") -> float:
-    """Compute the geometric mean over the cases of the candidate's median time of a call, in microseconds.
+    """Compute the weighted geometric mean over the cases of the candidate's median time of a call, in microseconds.
 
     Where the task's own benchmark gives a score, it is the median of that. A score for which higher is better was
     sampled as its inverse, and is inverted back. Raises BadSamples, also when no sample is untainted.
     """
     kept = _some(samples)
-    us = geometric_mean(_median_us([sample.judged[name] for sample in kept], "b_ns") for name in kept[0].judged)
+    cases = kept[0].judged
+    logs = (log(_median_us([sample.judged[name] for sample in kept], "b_ns")) for name in cases)
+    us = exp(fmean(logs, [case.weight for case in cases.values()]))
     return us if direction == "lower" else 1 / us
 
 
@@ -52,15 +54,19 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -
         least = work.get(name, CaseWork())
         timed = [sample.cases[name] for sample in kept]
         candidate, incumbent = _median_us(timed, "b_ns"), _median_us(timed, "a_ns")
-        gain = percent(fmean(map(log_ratio, timed)))
+        gain = case_gain(timed) if len(timed) > 1 else None
         device, before = ([case.device_ns[at] / 1000 for case in timed if case.device_ns] for at in (1, 0))
         warm = [case.warm for case in timed if case.warm]
         times.append(
             CaseTime(
-                name, candidate, incumbent, gain, least.bytes, least.flops, least.roofline_us,
+                name, candidate, incumbent, gain.pct if gain else percent(log_ratio(timed[0])),
+                least.bytes, least.flops, least.roofline_us,
                 device_us=median(device) if device else None,
                 warm_us=_median_us(warm, "b_ns") if warm else None,
                 incumbent_device_us=median(before) if before else None,
+                low_pct=gain.low if gain else None,
+                high_pct=gain.high if gain else None,
+                weight=timed[0].weight,
             )
         )  # fmt: skip
     return tuple(times)

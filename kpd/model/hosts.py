@@ -7,17 +7,22 @@ DeviceRef = tuple[str, str]
 """A host's name, and the id of one of its devices."""
 
 
+Cpus = int | Literal["", "all"]
+"""How many CPUs a measurement has; empty: one for kpd's own driver, all for a task's own benchmark."""
+
+
 @dataclass(frozen=True, slots=True)
 class Need:
     """What a task's device must be: `gpu` is part of its name, in any case of letters, `arch` its architecture (sm_90).
 
     An empty field asks for nothing: any device will do that the task's language can use. A task with its own benchmark
-    may say which kind of `device` it needs.
+    may say which kind of `device` it needs, and how many `cpus` its commands may run on.
     """
 
     gpu: str = ""
     arch: str = ""
     device: Literal["", "cpu", "gpu"] = ""
+    cpus: Cpus = ""
 
 
 ANY = Need()

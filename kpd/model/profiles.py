@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kpd.model.kinds import Kind, Told
+from kpd.model.verdicts import Gain
 
 Severity = Literal["high", "medium", "low"]
 Scope = Literal["global", "local", ""]
@@ -55,7 +56,9 @@ Change = MetricChange | Told
 
 @dataclass(frozen=True, slots=True)
 class CaseTime:
-    """One case of a task: median time of a call in microseconds, and what the machine's roofline allows for it.
+    """One case of a task: median time of a call in microseconds, its gain, and what the machine's roofline allows.
+
+    `low_pct` and `high_pct` are the gain's 99 % interval, None in older logs. `weight` is how much the case counts.
 
     On a GPU also the candidate's and the incumbent's time on the device alone, without what a launch costs the CPU, and
     the candidate's time a call with its data in the L2.
@@ -71,3 +74,17 @@ class CaseTime:
     device_us: float | None = None
     warm_us: float | None = None
     incumbent_device_us: float | None = None
+    low_pct: float | None = None
+    high_pct: float | None = None
+    weight: float = 1.0
+
+    @property
+    def gain(self) -> Gain | None:
+        """The gain with its interval; None in older logs, which have none."""
+        if self.low_pct is None or self.high_pct is None:
+            return None
+        return Gain(self.gain_pct, self.low_pct, self.high_pct)
+
+
+MANY_CASES = 12
+"""From more cases than these, lists begin with the one that became slowest; fewer stay in the task's order."""

@@ -13,6 +13,7 @@ Rule = Literal[
     "same",  # no difference of the least gain either way
     "no_gain",  # a gain is ruled out, a loss is not
     "undecided",  # neither is ruled out: processes differ by more than that
+    "worst_case",  # faster, but a case is slower than the task allows
     "held_out",  # slower on the held-out cases
     "told",  # by an older kpd: a sentence without data
 ]
@@ -59,12 +60,21 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseGain:
+    """A case's own gain; the confidence of its interval allows for the number of cases."""
+
+    case: str
+    gain: Gain
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the samples support, and the rule that decided.
 
     `least_pct` is the gain that was asked for, `fewest` the processes of the first of the two looks that confirm one.
-    Where the held-out cases decided, `before` is the rule that applied to the known cases alone. `told` is the sentence
-    of an older kpd, else empty.
+    `worst_case` is the share of the incumbent's speed that each case must keep (0: none), `worst` a case that did not.
+    Where that or the held-out cases decided, `before` is the rule that applied to the known cases together. `told` is
+    the sentence of an older kpd, else empty.
     """
 
     word: VerdictWord
@@ -77,6 +87,8 @@ class Verdict:
     before: Rule | None = None
     told: str = ""
     fewest: int = 5
+    worst_case: float = 0.0
+    worst: CaseGain | None = None
 
     @property
     def decides(self) -> bool:

@@ -12,6 +12,8 @@ from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.run_files import write_atomic
 from kpd.workspace.task import TASK_FILE
 
+LEAST_SHARE = 0.0001
+"""The least weight of a case: that of a configuration that hardly ever ran."""
 _TOML = """\
 [task]
 name = "{name}"
@@ -28,6 +30,7 @@ def files(name: str, facts: KernelFacts, whole: bytes) -> dict[str, bytes]:
     """Build the task's files; `whole` is the file with both sections."""
     file = source_name(facts)
     toml = _TOML.format(name=name, kernel=facts.kernel.name, configs=len(facts.configs), file=file)
+    toml += "".join(f"\n[cases.{one.name}]\nweight = {max(one.share, LEAST_SHARE):.4f}\n" for one in facts.configs)
     return {TASK_FILE: toml.encode(), file: whole, "task.md": _statement(facts).encode()}
 
 

@@ -31,6 +31,7 @@ FAILED = Sign("✗", "failed", "bad")
 INCORRECT = Sign("✗", "incorrect", "bad")
 REJECTED = Sign("✗", "rejected", "bad")
 NEAR_MISS = Sign("△", "near miss", "warn")
+SLOW_CASE = Sign("▽", "slow case", "warn")
 BY_HAND = Sign("▲", "by hand", "good")
 
 OUTCOMES: dict[Outcome, Sign] = {
@@ -69,6 +70,8 @@ def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> S
         return OUTCOMES[it.outcome]
     if it.verdict is None:
         return INCORRECT if _is_incorrect(it) else REJECTED
+    if it.verdict.rule == "worst_case":
+        return SLOW_CASE
     return NEAR_MISS if it.verdict.near_miss else VERDICTS[it.verdict.word]
 
 

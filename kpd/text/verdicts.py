@@ -10,6 +10,10 @@ def verdict(found: Verdict) -> str:
     """Say why a candidate was accepted, or not."""
     if found.rule == "told":
         return found.told
+    if found.rule == "worst_case" and found.worst is not None:
+        slow = f"the case {found.worst.case} is slower than the task allows: {gain(found.worst.gain)}"
+        floor = f"each has to keep {found.worst_case:g}× of the incumbent's speed"
+        return f"{slow}, but {floor}; all cases together {_known(found, found.before or found.rule)}"
     if found.held_out is None:
         return _known(found, found.rule)
     known, told = _known(found, found.before or found.rule), _held_out(found.held_out, found.least_pct)

@@ -10,7 +10,7 @@ from kpd.model.hosts import Need
 from kpd.model.run import Budget
 from kpd.model.scores import Direction
 from kpd.workspace import expr
-from kpd.workspace.strict import Count, Document, Few, Filled, NotNegative, Percent, Positive, Seconds, Text
+from kpd.workspace.strict import Count, Document, Few, Filled, NotNegative, Percent, Positive, Seconds, Share, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,20 @@ class BudgetSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseSpec:
+    """A [cases.NAME] table. `weight` is how much the case counts in verdict and score, relative to the others."""
+
+    weight: Positive = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptSpec:
+    """The [accept] table. `worst_case` is the share of the incumbent's speed that every case must keep; 0: none."""
+
+    worst_case: Share = 0.95
+
+
+@dataclass(frozen=True, slots=True)
 class RooflineSection:
     bytes: Text | None = None
     flops: Text | None = None
@@ -155,6 +169,8 @@ class TaskFile:
     profile: ProfileSpec = field(default_factory=ProfileSpec)
     need: Need = field(default_factory=Need)
     budget: BudgetSpec = field(default_factory=BudgetSpec)
+    cases: dict[str, CaseSpec] = field(default_factory=dict)
+    accept: AcceptSpec = field(default_factory=AcceptSpec)
     tune: dict[str, tuple[int | float | str, ...]] = field(default_factory=dict)
     roofline: RooflineSection = field(default_factory=RooflineSection)
 
@@ -170,7 +186,8 @@ def refuse(document: Document, file: TaskFile, bring: bool, editable: Iterable[s
     missing, out of place, or runs an editable file.
     """
     language, check = file.task.language, file.check
-    only = {
+    only: dict[str, tuple[str, object]] = {
+        "cpus": ("need", file.need.cpus != ""),
         "device": ("need", file.need.device),
         "good": ("check", check.good),
         "unchecked": ("check", check.unchecked),
@@ -179,6 +196,8 @@ def refuse(document: Document, file: TaskFile, bring: bool, editable: Iterable[s
         if value and not bring:
             message = f"'{key}' in [{table}], but kpd's own driver measures a task in {language}"
             raise document.error(message, "remove it", table, key)
+    if isinstance(file.need.cpus, int) and file.need.cpus < 1:
+        raise document.error("'cpus' in [need] must be at least 1", 'for example 4, or "all"', "need", "cpus")
     if check.unchecked and check.command is not None:
         message = "'unchecked' in [check], where 'command' checks the results"
         raise document.error(message, "remove one of them", "check", "unchecked")

@@ -32,6 +32,7 @@ Few = Annotated[int, msgspec.Meta(ge=1, le=256)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Percent = Annotated[float, msgspec.Meta(ge=0, lt=100)]
 Filled = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
 

@@ -17,6 +17,7 @@ from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
 from kpd.workspace.paths import OutsideFolder, Workspace, inside
 from kpd.workspace.shipped import shipped
 from kpd.workspace.specs import (
+    AcceptSpec,
     BenchSpec,
     BudgetSpec,
     BuildSpec,
@@ -47,7 +48,7 @@ class Task:
     """A task folder that passed every check. `protected` is every other file in it, sorted.
 
     `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
-    `context` are the protected files that an agent is shown.
+    `context` are the protected files that an agent is shown. `weights` are those of the cases that task.toml names.
     """
 
     name: str
@@ -67,6 +68,8 @@ class Task:
     profile: ProfileSpec = field(default_factory=ProfileSpec)
     sectioned: str = ""
     context: tuple[str, ...] = ()
+    accept: AcceptSpec = field(default_factory=AcceptSpec)
+    weights: dict[str, float] = field(default_factory=dict)
 
 
 def load_task(folder: Path) -> Task:
@@ -133,6 +136,9 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
             raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
     specs.refuse(document, file, language.commands, editable)
     specs.refuse_check(document, file.check)
+    if language.commands and file.cases:
+        message = f"[cases] has weights, but the score of a task in {section.language} is its benchmark's own"
+        raise _error(document, message, "remove it, and weigh the cases in that score", "cases")
     protected = tuple(name for name in files if name not in editable)
     return Task(
         name=section.name,
@@ -154,6 +160,8 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         profile=_profile(document, file.profile),
         sectioned=sectioned,
         context=_context(document, section.context, protected),
+        accept=file.accept,
+        weights={name: case.weight for name, case in file.cases.items()},
     )
 
 

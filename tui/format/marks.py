@@ -42,6 +42,7 @@ TAKEN = Mark("■", "taken", ".warn")
 FOREIGN = Mark("✗", "in use", ".bad")
 
 _NEAR_MISS = _mark(signs.NEAR_MISS)
+_SLOW_CASE = _mark(signs.SLOW_CASE)
 _OUTCOMES = {outcome: _mark(sign) for outcome, sign in signs.OUTCOMES.items()}
 _VERDICTS = {word: _mark(sign) for word, sign in signs.VERDICTS.items()}
 _SEVERITIES: dict[Severity, Mark] = {
@@ -58,7 +59,8 @@ _CHECKS = {
 LEGEND: tuple[tuple[Mark, str], ...] = (
     (_OUTCOMES["accepted"], "significantly faster, and by enough: the new incumbent"),
     (_NEAR_MISS, "faster beyond doubt, but by less than min_gain_pct"),
-    (_VERDICTS["faster"], "faster, but not confirmed, or slower in a case that counts"),
+    (_VERDICTS["faster"], "faster, but not confirmed, or not on the held-out cases"),
+    (_SLOW_CASE, "faster, but slower in one case than the task allows"),
     (_VERDICTS["same"], "no difference that matters"),
     (_VERDICTS["slower"], "significantly slower"),
     (_VERDICTS["no_gain"], "a gain is ruled out, a loss is not"),

@@ -4,9 +4,9 @@ from textual.content import Content
 
 from kpd.model.detail import Detail
 from kpd.model.iteration import Iteration
-from kpd.model.profiles import CaseTime
+from kpd.model.profiles import MANY_CASES, CaseTime
 from kpd.model.verdicts import ratio_of
-from kpd.text.gains import times
+from kpd.text.gains import cell, times
 from tui.format.numbers import count, figure, percent
 from tui.format.table import Cell, Column, table
 from tui.format.text import clean
@@ -46,13 +46,15 @@ def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
     timed = detail.timed
     fresh = count(timed.processes, "fresh process", "fresh processes")
     again = f", {timed.retaken} retaken" if timed.retaken else ""
-    found = [heading("Cases", (f"medians over {fresh}{again}", ".muted"))]
-    if not timed.cases:
+    listed = sorted(timed.cases, key=lambda case: case.gain_pct) if len(timed.cases) > MANY_CASES else timed.cases
+    order = f", {len(listed)}, the worst first" if len(timed.cases) > MANY_CASES else ""
+    found = [heading("Cases", (f"medians over {fresh}{again}{order}", ".muted"))]
+    if not listed:
         return found
-    if any(case.device_us is not None for case in timed.cases):
-        rows = [_on_a_gpu(case) for case in timed.cases]
+    if any(case.device_us is not None for case in listed):
+        rows = [_on_a_gpu(case) for case in listed]
         return [*found, *table(_GPU, rows, width)]
-    rows = [_row(case) for case in timed.cases]
+    rows = [_row(case) for case in listed]
     return [*found, *table(_CPU if width >= WIDE else _CPU_SHORT, rows, width)]
 
 
@@ -83,6 +85,8 @@ def _on_a_gpu(case: CaseTime) -> list[Cell]:
 
 
 def _gain(case: CaseTime) -> Cell:
+    if (gain := case.gain) is not None:
+        return cell(gain), ".good" if gain.low > 0 else ".bad" if gain.high < 0 else ".muted"
     style = ".good" if case.gain_pct > 0.5 else ".bad" if case.gain_pct < -0.5 else ".muted"
     return times(ratio_of(case.gain_pct)), style
 

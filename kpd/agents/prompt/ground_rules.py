@@ -2,6 +2,7 @@
 
 from kpd.agents.prompt.machine import Kind
 from kpd.model.run import Run
+from kpd.text.foreign import plain
 from kpd.workspace.specs import CheckSpec
 from kpd.workspace.task import Task
 
@@ -51,6 +52,9 @@ def limits(task: Task, kind: Kind) -> str:
     return LIMITS.format(fair=FAIR[kind if task.bench.command is None else "own"])
 
 
+_MEAN = "geometric mean over the timed cases"
+
+
 def _judged(task: Task, run: Run, kind: Kind) -> str:
     least = f"{run.budget.min_gain_pct:g} %"
     if task.bench.command is not None:
@@ -58,15 +62,22 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
         return (
             f"It must pass the task's own check; `{task.bench.score}`, the score of the task's own benchmark"
             f" ({task.bench.direction} is better), is measured in turns with the incumbent's{held_out}. It is kept if"
-            f" that is better by at least {least}, with 99 % confidence."
+            f" that is better by at least {least}, with 99 % confidence{_floor(task)}."
         )
     cold = ", its data out of L2" if kind == "gpu" else ""
     inputs = ", ".join(task.check.distributions).replace("heavy_tail", "heavy-tailed")
+    named = ", ".join(f"{plain(name)} {weight:g}" for name, weight in task.weights.items())
+    mean = f"geometric mean over the timed cases, by weight ({named}, others 1)," if named else _MEAN
     return (
         f"In every shape it is compared {_near(task.check)} with a double-precision oracle, on secret inputs"
-        f" ({inputs}), then timed in turns with the incumbent{cold}. It is kept if the geometric mean over the timed"
-        f" cases is at least {least} faster, with 99 % confidence."
+        f" ({inputs}), then timed in turns with the incumbent{cold}. It is kept if the {mean} is at least"
+        f" {least} faster, with 99 % confidence{_floor(task)}."
     )
+
+
+def _floor(task: Task) -> str:
+    least = task.accept.worst_case
+    return f", and no case certainly below {least:g} times the incumbent's speed" if least else ""
 
 
 def _near(spec: CheckSpec) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.preflight import gpus
 from kpd.hosts.preflight.gpus import GpuInfo
+from kpd.model.hosts import Cpus
 from kpd.text.foreign import plain
 
 LIMIT_S = 20.0
@@ -224,6 +226,19 @@ def measuring_cpu(facts: HostFacts) -> int | None:
     It is the last one, away from those that usually handle interrupts.
     """
     return facts["cpus"][-1] if facts["pinning"] and facts["cpus"] else None
+
+
+def command_cpus(facts: HostFacts, cpus: Cpus) -> tuple[int, ...]:
+    """Return the CPUs for a command that needs so many: the last ones; empty, which means any, where it needs all.
+
+    It is empty on macOS, too. Raises HostError where the host has fewer.
+    """
+    if not isinstance(cpus, int) or not facts["pinning"]:
+        return ()
+    if cpus > len(facts["cpus"]):
+        found = f"the task needs {cpus} CPUs, and its jobs may use {len(facts['cpus'])} here"
+        raise HostError("host", found, "lower cpus in [need] of task.toml, or choose another host")
+    return tuple(facts["cpus"][-cpus:])
 
 
 GPU_CPUS = 2

@@ -27,7 +27,7 @@ from kpd.measure.command.runs import (
 )
 from kpd.measure.command.timing import cost, order, time_pairs
 from kpd.measure.judge import HeldOutResult, log_ratio, percent
-from kpd.measure.run_context import RunContext, timed_context, untimed_context
+from kpd.measure.run_context import RunContext, command_context, untimed_context
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import CaseWork
 from kpd.model.faults import WrongResult
@@ -47,7 +47,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandB
     if device.kind == "gpu":
         ncu = {"KPD_NCU": facts["ncu"]} if facts["ncu"] else {}
         env = {"CUDA_VISIBLE_DEVICES": device.id, **ncu}
-    measuring = timed_context(facts, device, env)
+    measuring = command_context(facts, device, task.need.cpus, env)
     ceiling = CommandRoofline(host, task, device, measuring)
     await ceiling.measure(say)
     return CommandBench(host, task, device, runner, measuring, untimed_context(facts, device), ceiling)

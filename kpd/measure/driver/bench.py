@@ -11,10 +11,10 @@ from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
 from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver import check, timing, tolerance
-from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.driver.harness import OBJECT, Harness, refuse_weights
 from kpd.measure.roofline import Roofline, work
 from kpd.measure.run_context import RunContext
-from kpd.measure.samples import ProcessSample
+from kpd.measure.samples import ProcessSample, weighted
 from kpd.measure.score import CaseWork
 from kpd.model.hosts import Device
 from kpd.workspace.run_files import read_files
@@ -47,7 +47,8 @@ class DriverBench:
     `cached` says whether a timed case may find its data in a cache. `listings` are the names of the files in a build's
     `out/` folder with its assembly, if there is any, and the compiler's remarks. `lay` turns a candidate's files into
     those that are staged over the protected files. `sanitizer` is the path of compute-sanitizer, if the task asks for
-    it. `place` makes the objects of a timed process (None: they are copied).
+    it. `place` makes the objects of a timed process (None: they are copied). Raises TaskError where the task weighs a
+    case that the harness does not time.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class DriverBench:
         sanitizer: str = "",
         place: timing.PlaceObject | None = None,
     ) -> None:
+        refuse_weights(task, harness.cases)
         self.harness = harness
         self.host = host
         self.task = task
@@ -143,7 +145,7 @@ class DriverBench:
             )  # fmt: skip
             async with aclosing(samples):
                 async for sample in samples:
-                    yield sample
+                    yield weighted(sample, self.task.weights)
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         if self._sanitizer:

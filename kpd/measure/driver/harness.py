@@ -1,10 +1,12 @@
 """Builds a task's harness with kpd's driver, and reads the cases that it describes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files as resources
 
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.specs import CheckSpec
+from kpd.workspace.task import TASK_FILE, Task, TaskError
 
 OBJECT = "kernel.so"
 """The file in the `out/` folder of a build that the driver loads."""
@@ -55,6 +57,14 @@ class _Described:
     symbol: str
     scaled: bool
     cases: tuple[HarnessCase, ...]
+
+
+def refuse_weights(task: Task, cases: Sequence[HarnessCase]) -> None:
+    """Check the cases that task.toml gives weights to. Raises TaskError for one that the harness does not time."""
+    known = [case.name for case in cases if case.timed]
+    if unknown := [name for name in task.weights if name not in known]:
+        message = f"[cases.{unknown[0]}] is no case that the harness times"
+        raise TaskError(task.folder / TASK_FILE, 0, message, f"its timed cases are {', '.join(known)}")
 
 
 def native(name: str) -> bytes:

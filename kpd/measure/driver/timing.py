@@ -189,7 +189,7 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
             return f"other work took the CPU for {case.lost_ns / 1e6:.1f} of {spent / 1e6:.1f} ms of {name}"
         if case.telemetry is not None and (slowed := samples.taint(name, case.telemetry)):
             return slowed
-    if any(case.warm is not None for case in cases.values()):
+    if any(case.warm is not None or case.device_ns is not None for case in cases.values()):
         return ""  # a GPU measures the time itself, whatever the CPU does
     spent = sum(sum(case.a_ns) + sum(case.b_ns) for case in cases.values())
     stolen = TICK_NS * sum(case.steal_ticks for case in cases.values())

@@ -53,6 +53,7 @@ static void place(view *v, char *base, char *pristine, double *want, size_t most
             v->kept[b] = v->scale[b] + most;
         }
         if (!is_read(buffer)) continue;
+        v->in_place |= is_written(buffer);
         int i = v->inputs.count++;
         v->inputs.at[i].offset = v->offset[b];
         v->inputs.at[i].elements = buffer->count;
@@ -199,6 +200,12 @@ void arena_keep(view *v) {
         pair p = {.to = v->kept[b], .from = v->data[b]};
         if (is_written(&v->buffers[b])) kpd_parallel(size_of(&v->buffers[b]), STEP, copy_part, &p);
     }
+}
+
+/* What the kernel changes in place gets what it has at the same offset from `fresh`. */
+void arena_restore(view *v, const char *fresh) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (v->buffers[b].role == KPD_INOUT) memcpy(v->data[b], fresh + v->offset[b], size_of(&v->buffers[b]));
 }
 
 /* What the harness changes in a set before this turn's call. */

@@ -11,6 +11,7 @@
 
 #define STRETCH 2u /* a case may take this many times the intended time before quads are left out */
 #define FEWEST_QUADS 3
+#define TICK_NS 10000000u /* of /proc/stat */
 #define LITTLE 20u   /* a batch that lost more than one in so many parts of its time is taken again … */
 #define RETAKES 2    /* … for at most so many batches a quad */
 
@@ -102,13 +103,19 @@ uint64_t watch_lost(watch *w) {
     look(w);
     uint64_t passed = w->at - before.at, busy = w->busy - before.busy;
     int waited = w->waits > before.waits && w->switches <= before.switches;
-    return !waited && passed > busy ? passed - busy : 0;
+    uint64_t lost = !waited && passed > busy ? passed - busy : 0;
+    w->lost += lost;
+    return lost;
 }
 
 /* 1 when a batch of `ns` lost so much of that time that it is not kept but taken again. */
 int watch_retaken(watch *w, uint64_t lost, uint64_t ns) { return lost > ns / LITTLE && w->retakes-- > 0; }
 
-long watch_stolen(const watch *w) { return steal_ticks(w->cpu) - w->stolen; }
+/* What the hypervisor took, where the system does not leave it out of a process's time: else it has been found as lost. */
+long watch_stolen(const watch *w) {
+    long unseen = steal_ticks(w->cpu) - w->stolen - (long)(w->lost / TICK_NS);
+    return unseen > 0 ? unseen : 0;
+}
 
 int watch_threads(void) { return (int)proc_number("/proc/self/status", "Threads:", 0); }
 

@@ -31,6 +31,7 @@ typedef struct {
     char *base; /* all buffers with their guard bands; a page begins here */
     size_t bytes;
     swappable inputs;
+    int in_place; /* the kernel changes some of its inputs: they are restored before each call */
     size_t offset[KPD_MAX_BUFFERS]; /* of a buffer from `base` */
     void *data[KPD_MAX_BUFFERS];
     char *pristine_base;            /* as `base`, but of the inputs alone: what they should be */
@@ -82,7 +83,7 @@ typedef struct {
     int first_set;                 /* of the batch that it is shown */
     int layouts;                   /* that the quads take turns on: in each, both objects lie elsewhere */
     uint64_t lost_ns;              /* of these batches, in which other work had the CPU */
-    long steal_ticks;              /* of the CPU, taken by the hypervisor; 0 where that is not known */
+    long steal_ticks;              /* of the CPU, taken by the hypervisor and not found as lost; 0 where that is not known */
     int threads;                   /* of the process, after the case; 0 where that is not known */
     /* on a GPU only: */
     int warm_quads;
@@ -115,6 +116,7 @@ void arena_poison(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
 void arena_keep(view *v);
+void arena_restore(view *v, const char *fresh);
 patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
@@ -132,6 +134,7 @@ typedef struct {
     int cpu;
     long stolen, switches, waits; /* switches that the kernel forced on the process, and those that it asked for */
     uint64_t at, busy; /* the clock, and the time in which this process had a CPU */
+    uint64_t lost;     /* all that was found to be lost, in batches that were not kept, too */
     int retakes;       /* batches that may yet be taken again */
 } watch;
 extern const slot batch_order[4];

@@ -24,7 +24,7 @@
  * headers of C: those of the C++ library cost more time to compile than a kernel does.
  *
  * Rules that the driver relies on:
- *   - A kernel reads its inputs and writes every element of its outputs. It changes no input, keeps no state between
+ *   - A kernel reads its inputs and writes every element of its outputs. It changes no KPD_IN, keeps no state between
  *     calls, starts no thread that outlives the call, and writes nowhere else. On a GPU its work is done on `stream`, or
  *     ordered with it.
  *   - An input's elements may be exchanged with one another: between timed calls the driver swaps pairs of them, so

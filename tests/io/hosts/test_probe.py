@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.job import JobSpec, LeaseRequest
 from kpd.hosts.preflight import probe
 from kpd.hosts.preflight.gpus import gpus_of
-from kpd.measure.run_context import NICE, RunContext, timed_context, untimed_context
-from kpd.model.hosts import Device
+from kpd.measure.run_context import NICE, RunContext, command_context, timed_context, untimed_context
+from kpd.model.hosts import Cpus, Device
 from tests.places import DATA
 from tests.support.hosts.gpu_listings import H100, NCU, NVCC
 from tests.support.hosts.installs import HELPER, Install, install, prints
@@ -172,6 +173,19 @@ def test_what_builds_leave_alone(cpus: Sequence[int], cores: str, gpus: int, spa
         "else it waits for its lease"
     )
     assert timed_context(facts, GPU) == RunContext((), LeaseRequest("GPU-1", gpu=True))
+
+
+@pytest.mark.parametrize(("cpus", "pinned"), [("", ()), ("all", ()), (1, (3,)), (3, (1, 2, 3)), (4, (0, 1, 2, 3))])
+def test_a_command_has_as_many_cpus_as_its_task_says(cpus: Cpus, pinned: tuple[int, ...]) -> None:
+    facts = probe.facts({**HELPER, "cpus": [0, 1, 2, 3], "pinning": True}, "")
+    assert command_context(facts, CPU, cpus) == RunContext(pinned, LeaseRequest("cpu"))
+    assert command_context(facts, GPU, cpus) == RunContext(pinned, LeaseRequest("GPU-1", gpu=True))
+
+
+def test_a_command_that_needs_more_cpus_than_there_are_is_refused() -> None:
+    facts = probe.facts({**HELPER, "cpus": [0, 1, 2, 3], "pinning": True}, "")
+    with pytest.raises(HostError, match="needs 5 CPUs, and its jobs may use 4 here"):
+        command_context(facts, CPU, 5)
 
 
 def test_nothing_is_beside_where_nothing_can_be_pinned() -> None:

@@ -1,6 +1,7 @@
 """Which batch is taken again: the driver's own functions, asked by a small program."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,14 @@ int main(void) {
     w.at -= 50000000; /* or neither: it was the hypervisor */
     w.switches = w.waits = 1000000;
     printf("%d\\n", watch_lost(&w) > 49000000);
+    printf("%d ", w.lost >= 98000000);
+    w.stolen -= 5000; /* ticks, of which a part was found as lost */
+    w.lost = 0;
+    printf("%d ", watch_stolen(&w) >= 5000);
+    w.lost = 30000000000;
+    printf("%d ", watch_stolen(&w) >= 2000 && watch_stolen(&w) < 3000);
+    w.lost = 1000000000000;
+    printf("%ld\\n", watch_stolen(&w));
 }
 """
 
@@ -50,3 +59,8 @@ def test_batches_are_taken_again_so_often_and_no_more(said: list[str]) -> None:
 
 def test_lost_is_what_other_work_took_and_the_hypervisor_but_not_what_the_kernel_waited(said: list[str]) -> None:
     assert said[2] == "1 1 1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc/stat")
+def test_what_the_hypervisor_took_counts_once(said: list[str]) -> None:
+    assert said[3] == "1 1 1 0"

@@ -1,6 +1,7 @@
 """Objects that are linked anew: other addresses each time, the same code, and whose fault it is when that fails."""
 
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -11,9 +12,11 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.measure.c import layout
+from kpd.measure.c.build import build
 from kpd.measure.compiling import BuildError
 from kpd.measure.driver.timing import time_pair
 from kpd.measure.jobs import out
+from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
 from tests.support.measure.measured import FEW, LOOP, QUICK, RIGHT, Lab, kernel, lab
 
@@ -130,6 +133,17 @@ async def test_a_candidate_that_only_links_as_it_stands_does_not_build(lab: Lab)
     ) as caught:
         await lab.build(taken)
     assert caught.value.kind == "structural"
+
+
+async def test_a_host_without_objcopy_is_told_what_to_install(lab: Lab, tmp_path: Path) -> None:
+    for name in ("gcc", "cc", "as", "ld", "sh", "sed", "sort", "wc", "awk", "rm", "mkdir", "cat"):
+        if found := shutil.which(name):
+            (tmp_path / name).symlink_to(found)
+    tree = await lab.host.stage({"kernel.c": (RIGHT + "/* without objcopy */").encode()})
+    without = RunContext(env={"PATH": str(tmp_path)})
+    with pytest.raises(HostError, match="objcopy: not found: install GNU binutils") as caught:
+        await build(lab.host, lab.tools, tree, "blend", ("-O2",), 30.0, where=without)
+    assert caught.value.kind == "no_compiler"
 
 
 async def test_a_link_that_fails_between_processes_is_the_hosts_trouble(lab: Lab) -> None:

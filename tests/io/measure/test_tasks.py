@@ -22,11 +22,17 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 """Points that any machine has much less work with than with the plain kernel."""
 BASES = {
+    "conv2d_cpu": {"VEC": "4", "COLS": "2", "ROWS": "2", "flags": "-O2"},
+    "histogram_cpu": {"TABLES": "2", "WORD": "4", "flags": "-O2"},
+    "matmul_cpu": {"VEC": "4", "COLS": "2", "ROWS": "2", "flags": "-O2"},
     "rmsnorm_silu_cpu": {"VEC": "4", "flags": "-O2"},
     "transpose_cpu": {"VEC": "4", "TILE_ROWS": "16", "flags": "-O2"},
 }
 """Where every other parameter has something to act upon."""
 WRONG = {
+    "conv2d_cpu": {"c = blocked; c < cols; c++": "c = blocked; c < cols - 1; c++"},
+    "histogram_cpu": {"v < BINS; v++": "v < BINS - 1; v++"},
+    "matmul_cpu": {"(size_t)(m * n)": "(size_t)((m - 1) * n)", "i < m; i++)": "i < m - 1; i++)"},
     "rmsnorm_silu_cpu": {"c + STEP <= cols": "c + STEP <= cols - 7", "c < cols; c += VEC": "c < cols - 7; c += VEC"},
     "transpose_cpu": {"y < i_end; y += VEC": "y < i_end - 1; y += VEC"},
 }

@@ -28,6 +28,7 @@ async def test_a_right_answer_becomes_a_task_that_is_accepted(tmp_path: Path) ->
     assert shop.left == ["rows"]
     task = load_task(folder)
     assert (task.language, task.editable, task.sectioned) == ("cuda", ("row_scale.cu",), "row_scale.cu")
+    assert task.weights == {config.name: pytest.approx(config.share, abs=1e-4) for config in shop.facts.configs}
     assert task_problems(folder) == []
     whole = sections.split((folder / "row_scale.cu").read_bytes())
     assert whole.kernel.decode() == shop.facts.prepared.text

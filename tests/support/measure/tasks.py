@@ -13,6 +13,9 @@ from kpd.workspace.task import load_task
 from tests.support.measure.measured import THIS_CPU, local_host
 
 GOOD_POINTS = {
+    "conv2d_cpu": {"VEC": "8", "COLS": "2", "ROWS": "2", "flags": "-O3 -march=native"},
+    "histogram_cpu": {"TABLES": "4", "WORD": "8", "flags": "-O3 -march=native"},
+    "matmul_cpu": {"VEC": "8", "COLS": "2", "ROWS": "4", "flags": "-O3 -march=native"},
     "rmsnorm_silu_cpu": {"VEC": "8", "EXP_POLY": "1", "UNROLL": "2", "flags": "-O3 -march=native"},
     "transpose_cpu": {"VEC": "4", "TILE_ROWS": "16", "TILE_COLS": "16", "flags": "-O3 -march=native"},
 }

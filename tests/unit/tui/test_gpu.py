@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.metrics import METRICS
-from kpd.model.profiles import Advice, CaseTime, Scope
+from kpd.model.profiles import MANY_CASES, Advice, CaseTime, Scope
 from kpd.profile.changes import changes
 from tests.support.tui import gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
@@ -191,6 +191,26 @@ def test_event_and_device_time_stand_side_by_side_with_what_launching_costs() ->
     narrow = plain(cases(view.iteration, view.shown.detail, 47))
     assert narrow[1].split() == ["case,", "µs", "event", "device", "launch", "speed-up"]
     assert narrow[2].startswith("square_4096"), "the name is whole"
+
+
+def test_many_cases_begin_with_the_worst_and_each_has_its_interval() -> None:
+    view = view_of(gpu.transposed())
+    assert view.iteration is not None and view.shown.detail.timed is not None
+
+    def drawn(count: int) -> list[str]:
+        many = tuple(
+            CaseTime(f"case{at}", 10.0, 10.0 + at % 7, at % 7 - 3.0, low_pct=at % 7 - 3.2, high_pct=at % 7 - 2.8)
+            for at in range(count)
+        )
+        timed = replace(view.shown.detail.timed, cases=many)
+        return plain(cases(view.iteration, replace(view.shown.detail, timed=timed), 60))
+
+    assert drawn(MANY_CASES)[2].split()[0] == "case0"
+    many = drawn(256)
+    assert "256, the worst first" in many[0]
+    assert len(many) == 2 + 256 and max(map(len, many)) <= 60
+    assert many[2].split()[0] == "case0" and many[3].split()[0] == "case7"
+    assert "0.971× ±0.002" in many[2]
 
 
 def test_a_launch_bound_case_stands_out() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.measure.driver.harness import HarnessCase, refuse_weights
 from kpd.model.run import Budget
 from kpd.workspace.paths import Workspace
 from kpd.workspace.specs import BudgetSpec
@@ -60,6 +61,39 @@ def test_a_whole_task(folder: Path) -> None:
     assert task.roofline.flops is None
     assert task.budget.over(Budget()) == Budget(patience=9)
     assert (card(task).name, card(task).tunable, card(task).error) == ("scale", 6, "")
+
+
+def test_cases_have_weights_and_a_floor(folder: Path) -> None:
+    assert (load_task(folder).weights, load_task(folder).accept.worst_case) == ({}, 0.95)
+    change(folder, "[budget]", "[cases.large-4096]\nweight = 2.5\n\n[accept]\nworst_case = 0\n\n[budget]")
+    task = load_task(folder)
+    assert (task.weights, task.accept.worst_case) == ({"large-4096": 2.5}, 0)
+
+
+@pytest.mark.parametrize("wrong", ["[cases.a]\nweight = 0", "[accept]\nworst_case = 1.01", "[cases.a]\nshare = 1"])
+def test_refused_weights_and_floors(folder: Path, wrong: str) -> None:
+    change(folder, "[budget]", f"{wrong}\n\n[budget]")
+    with pytest.raises(TaskError, match=r"task.toml:\d+"):
+        load_task(folder)
+
+
+def test_a_task_with_its_own_benchmark_weighs_its_cases_in_its_score(folder: Path) -> None:
+    change(folder, 'language = "c"', 'language = "command"')
+    toml = (folder / "task.toml").read_text()
+    (folder / "task.toml").write_text(f'{toml}\n[bench]\ncommand = "./bench"\n\n[cases.a]\nweight = 2\n')
+    with pytest.raises(TaskError, match="its benchmark's own") as caught:
+        load_task(folder)
+    assert caught.value.remedy == "remove it, and weigh the cases in that score"
+
+
+def test_weights_are_for_cases_that_the_harness_times(folder: Path) -> None:
+    change(folder, "[budget]", "[cases.large]\nweight = 2\n\n[budget]")
+    task = load_task(folder)
+    small, checked = HarnessCase("small", {}, {}), HarnessCase("large", {}, {}, timed=False)
+    refuse_weights(task, [small, HarnessCase("large", {}, {})])
+    with pytest.raises(TaskError, match=r"\[cases.large\] is no case that the harness times") as caught:
+        refuse_weights(task, [small, checked])
+    assert caught.value.remedy == "its timed cases are small"
 
 
 def test_budget_overrides_are_optional() -> None:
@@ -316,6 +350,7 @@ def test_kpds_own_driver_takes_no_command(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        ("[need]\ncpus = 0\n", "'cpus' in [need] must be at least 1"),
         ("unchecked = true\n", "'unchecked' in [check], where 'command' checks the results; remove one of them"),
         ("unchecked = 1\n", "'unchecked' in [check] must be true or false"),
         ('good = "fine"\n', "'good' in [check] must be a list"),
@@ -323,14 +358,15 @@ def test_kpds_own_driver_takes_no_command(folder: Path) -> None:
 )
 def test_keys_about_correctness_that_do_not_fit(folder: Path, more: str, message: str) -> None:
     assert "[check]\n" in OWN
-    (folder / "task.toml").write_text(OWN.replace("[check]\n", f"[check]\n{more}"))
+    table = more.partition("\n")[0] + "\n" if more.startswith("[") else "[check]\n"
+    (folder / "task.toml").write_text(OWN.replace(table, more if more.startswith("[") else f"{table}{more}"))
     with pytest.raises(TaskError) as caught:
         load_task(folder)
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("key", ["unchecked = true", 'good = ["fine"]'])
-def test_kpds_driver_checks_every_task_that_it_measures(folder: Path, key: str) -> None:
-    (folder / "task.toml").write_text(f"{TOML}\n[check]\n{key}\n")
+@pytest.mark.parametrize("more", ["[check]\nunchecked = true", '[check]\ngood = ["fine"]', "[need]\ncpus = 2"])
+def test_keys_that_a_task_of_kpds_driver_has_not(folder: Path, more: str) -> None:
+    (folder / "task.toml").write_text(f"{TOML}\n{more}\n")
     with pytest.raises(TaskError, match="kpd's own driver measures a task in c; remove it"):
         load_task(folder)

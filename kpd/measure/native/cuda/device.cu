@@ -99,20 +99,21 @@ int sets_hold(const view *v, int count, outcome *answer) {
     if (sets.of == v && sets.count >= count) return 1;
     release();
     if (!fine(cudaMemGetInfo(&available, &total), answer)) return 0;
-    size_t most = (available < room ? available : room) / v->bytes;
+    size_t each = v->in_place ? 2 * v->bytes : v->bytes, most = (available < room ? available : room) / each;
     if (most < 1) return no_room(v, available, answer);
     if (most < (size_t)count) {
         fprintf(stderr, "kpd driver: %s: room for %zu of %d sets of buffers on the device: what should be cold may be cached\n",
             v->problem->name, most, count);
         count = (int)most;
     }
-    cudaError_t error = cudaMalloc((void **)&sets.memory, (size_t)count * v->bytes);
+    cudaError_t error = cudaMalloc((void **)&sets.memory, (size_t)count * each);
     if (error == cudaErrorMemoryAllocation) return no_room(v, available, answer);
     if (!fine(error, answer)) return 0;
     sets.buffers = (void *(*)[KPD_MAX_BUFFERS])malloc((size_t)count * sizeof *sets.buffers);
     sets.of = v;
     sets.stride = v->bytes;
     sets.count = count;
+    sets.fresh = v->in_place ? sets.memory + (size_t)count * v->bytes : NULL;
     for (int set = 0; set < count; set++)
         for (size_t b = 0; b < kpd_task.buffer_count; b++)
             sets.buffers[set][b] = sets.memory + (size_t)set * sets.stride + v->offset[b];
@@ -127,7 +128,16 @@ int sets_upload(const view *v, outcome *answer) {
         char *to = sets.memory + (size_t)done * sets.stride;
         if (!fine(cudaMemcpy(to, sets.memory, (size_t)next * sets.stride, cudaMemcpyDeviceToDevice), answer)) return 0;
     }
+    size_t bytes = (size_t)sets.count * sets.stride;
+    if (sets.fresh && !fine(cudaMemcpy(sets.fresh, sets.memory, bytes, cudaMemcpyDeviceToDevice), answer)) return 0;
     return fine(cudaDeviceSynchronize(), answer);
+}
+
+char *sets_inputs(void) { return sets.fresh ? sets.fresh : sets.memory; }
+
+int sets_restore(outcome *answer) {
+    size_t bytes = (size_t)sets.count * sets.stride;
+    return !sets.fresh || fine(cudaMemcpy(sets.memory, sets.fresh, bytes, cudaMemcpyDeviceToDevice), answer);
 }
 
 void launch(const view *v, slot which, int set) { kernels[which].task->call(v->problem, sets.buffers[set], 0); }
@@ -147,8 +157,10 @@ static int called(view *v, slot which, int set, int reps, outcome *answer) {
     if (!sets_hold(v, set + 1, answer)) return 0;
     pin(v);
     char *to = sets.memory + (size_t)set * sets.stride;
-    if (!fine(cudaMemcpy(to, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
-    for (int i = 0; i < reps; i++) launch(v, which, set);
+    for (int i = 0; i < reps; i++) {
+        if ((!i || v->in_place) && !fine(cudaMemcpy(to, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
+        launch(v, which, set);
+    }
     return launched(which, answer) && fine(cudaDeviceSynchronize(), answer);
 }
 
@@ -163,7 +175,10 @@ void engine_profile(view *v, int calls, outcome *answer) {
     pinning = 0;
     if (!called(v, CANDIDATE, 0, 1, answer) || !fine(cudaProfilerStart(), answer)) return;
     nvtxRangePushA(v->problem->name);
-    for (int i = 0; i < calls; i++) launch(v, CANDIDATE, 0);
+    for (int i = 0; i < calls && answer->how == DONE; i++) {
+        if (v->in_place) fine(cudaMemcpy(sets.memory, v->base, v->bytes, cudaMemcpyHostToDevice), answer);
+        launch(v, CANDIDATE, 0);
+    }
     if (launched(CANDIDATE, answer)) fine(cudaDeviceSynchronize(), answer);
     nvtxRangePop();
     cudaProfilerStop();

@@ -8,6 +8,7 @@
 typedef struct {
     const view *of;
     char *memory;
+    char *fresh;   /* of a kernel that changes buffers in place: the sets as they should be before a call */
     size_t stride; /* bytes from set to set */
     int count;
     void *(*buffers)[KPD_MAX_BUFFERS]; /* by set */
@@ -24,6 +25,12 @@ int sets_hold(const view *v, int count, outcome *answer);
 
 /* Make all sets what the host's memory is. 0 after a failure. */
 int sets_upload(const view *v, outcome *answer);
+
+/* Where the inputs of all sets are changed. */
+char *sets_inputs(void);
+
+/* Make all sets what they should be before a call. 0 after a failure. */
+int sets_restore(outcome *answer);
 
 /* Launch a kernel on a set. */
 void launch(const view *v, slot which, int set);

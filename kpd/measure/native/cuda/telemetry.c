@@ -99,13 +99,16 @@ static void print_telemetry(void) {
 }
 
 void engine_report(const measurement *m) {
-    printf(",\"warm\":{\"reps\":%d,", m->reps);
-    print_batches("a_ns", m->warm_ns[INCUMBENT], 2 * m->warm_quads);
-    putchar(',');
-    print_batches("b_ns", m->warm_ns[CANDIDATE], 2 * m->warm_quads);
+    if (m->warm_quads) {
+        printf(",\"warm\":{\"reps\":%d,", m->reps);
+        print_batches("a_ns", m->warm_ns[INCUMBENT], 2 * m->warm_quads);
+        putchar(',');
+        print_batches("b_ns", m->warm_ns[CANDIDATE], 2 * m->warm_quads);
+        putchar('}');
+    }
     int known = m->device_ns[INCUMBENT] > 0.0 && m->device_ns[CANDIDATE] > 0.0;
-    if (known) printf("},\"device_ns\":[%.1f,%.1f]", m->device_ns[INCUMBENT], m->device_ns[CANDIDATE]);
-    else printf("},\"device_ns\":null");
+    if (known) printf(",\"device_ns\":[%.1f,%.1f]", m->device_ns[INCUMBENT], m->device_ns[CANDIDATE]);
+    else printf(",\"device_ns\":null");
     const char *waits[2] = {m->synchronises[INCUMBENT] ? "true" : "false", m->synchronises[CANDIDATE] ? "true" : "false"};
     printf(",\"synchronises\":[%s,%s]", waits[INCUMBENT], waits[CANDIDATE]);
     print_telemetry();

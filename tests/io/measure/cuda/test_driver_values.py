@@ -48,10 +48,10 @@ static void bytes(void) {
         for (int five = 0; five < 2; five++) {
             kpd_type type = five ? KPD_E5M2 : KPD_E4M3;
             float value = five ? kpd_e5m2((uint8_t)bits) : kpd_e4m3((uint8_t)bits);
-            double step = step_at(type, value);
-            unsigned is = value_bits(type, value), up = value_bits(type, value + 0.49 * step);
-            unsigned down = value_bits(type, value - 0.24 * step);
-            printf("%.17g %u %u %u\n", value, is, up, down);
+            double step = copysign(step_at(type, value), value); /* towards 0 it may be half as long */
+            unsigned is = value_bits(type, value), out = value_bits(type, value + 0.49 * step);
+            unsigned in = value_bits(type, value - 0.24 * step);
+            printf("%.17g %u %u %u\n", value, is, out, in);
         }
     }
 }

@@ -1,5 +1,6 @@
 """Tasks with their own benchmark, run for real on this machine: what counts as a result, and what is found out."""
 
+import os
 import textwrap
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -334,3 +335,18 @@ async def test_a_profiler_can_put_its_command_before_the_tasks(host: Host, tmp_p
     assert (ran.rc, b'"best_us": 100.0' in ran.stdout) == (0, True)
     assert ran.stdout.startswith(f"{host.root}/jobs/{job}/out/cache/triton_cache_dir\n".encode())
     assert (await bench.listing(await built(bench))).assembly == ""
+
+
+async def test_a_command_has_all_cpus_unless_its_task_says_how_many(host: Host, tmp_path: Path) -> None:
+    counted = """
+        import json, os
+        print(json.dumps({"ok": True, "best_us": len(os.sched_getaffinity(0))}))
+    """
+    here = len(os.sched_getaffinity(0))
+    for cpus, most in (("", here), ("[need]\ncpus = 1\n", 1), ('[need]\ncpus = "all"\n', here)):
+        folder = tmp_path / f"cpus{next(numbers)}"
+        folder.mkdir()
+        bench = await made(host, folder, cpus, benchmark=counted)
+        (sample,) = await timed(bench, KERNEL, KERNEL)
+        assert sample.score is not None
+        assert sample.score.a_ns == (1000.0 * most,)

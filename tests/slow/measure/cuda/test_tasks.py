@@ -32,6 +32,7 @@ numbers = count()
 NVCC = shutil.which("nvcc") or ""  # found now: later the stand-in is first on the PATH
 
 GOOD_POINTS = {
+    "matmul_cuda": {"THREADS": "16", "EACH": "4", "DEPTH": "16", "WIDE": "1"},
     "reduction_cuda": {"THREADS": "512", "BLOCKS": "1024", "ITEMS": "4", "VEC": "4", "SHUFFLE": "1"},
     "softmax_cuda": {"THREADS": "256", "SHORT": "1024", "VEC": "4", "KEEP": "1"},
     "transpose_cuda": {"TILE": "32", "PAD": "1", "VEC": "4", "ROWS": "8"},
@@ -40,6 +41,7 @@ GOOD_POINTS = {
 TASKS = sorted(GOOD_POINTS)
 CPU_AS_GPU = replace(GPU, name="a stand-in for a GPU", arch="sm_00")
 BASES = {
+    "matmul_cuda": {"EACH": "2"},
     "reduction_cuda": {"VEC": "2"},
     "softmax_cuda": {"THREADS": "256", "KEEP": "2"},
     "transpose_cuda": {"TILE": "32"},
@@ -49,6 +51,10 @@ OF_THE_HOST = {"SHORT"}
 """Parameters that choose which kernel is launched."""
 
 WRONG = {
+    ("matmul_cuda", "the last row is left out"): ({}, "row < m && col < n", "row < m - 1 && col < n", "is unwritten"),
+    ("matmul_cuda", "no barrier"): ({}, "__syncthreads();", "", r"c\[\d+\] is .*, should be"),
+    ("matmul_cuda", "sums in half precision"): (
+        {}, "sums[r][s] += used", "sums[r][s] = __half2float(__float2half(sums[r][s])) + used", "wrong in 20 of"),
     ("reduction_cuda", "the last elements are left out"): (
         {"VEC": "4"}, "i = count * VEC + first; i < n", "i = n; i < n", r"out\[0\] is .*, should be"),
     ("reduction_cuda", "the last vectors are left out"): (
