@@ -59,6 +59,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("queue", "list the queued runs", "status"),
             Verb("log", "list a run's iterations with their verdicts", "log"),
             Verb("show", "show one iteration in full", "show"),
+            Verb("cases", "show the speed-up of the incumbent and of the best candidate in each case", "cases"),
             Verb("diff", "show what an iteration changed", "show"),
             Verb("cost", "show the cost of models: tokens and dollars by run, iteration and purpose", "cost"),
             Verb("events", "show the event log", "events"),

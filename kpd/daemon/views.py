@@ -22,6 +22,8 @@ The environment is that of the process that answers.
     rules     [{id, severity, finding, condition, action, fired, tried, accepted, median_gain_pct, stand}]
                                                        median_gain_pct: null where nothing is measured
                                                        run: whose operator pinned or banned them; else the active one
+    cases     {run, incumbent, cases: [{case, weight, best, speedups: {iteration: {ratio, low, high}}}]}   run: against
+                                                       the baseline; the incumbent's slowest case first
     terms     {run, status, agent, model, stands, budget, counted, in_vain, usd, score}   run: what it goes on under,
                                                        and what of its budget is used: iterations, patience, dollars
     cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, purposes, models, iterations}]}   run
@@ -46,8 +48,9 @@ from kpd.daemon.accounting import account, rederived, terms
 from kpd.daemon.journal import load_state
 from kpd.daemon.store import EventStore
 from kpd.model import codec
+from kpd.model.case_matrix import CaseSpeedups, case_matrix
 from kpd.model.detail import Detail, detail
-from kpd.model.events import Billed
+from kpd.model.events import Billed, Timed
 from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
@@ -246,6 +249,25 @@ def _rules(sources: Sources, run: str | None = None) -> Any:
     return knowledge_views.rules(state.runs.values(), of.stands if of is not None else {})
 
 
+def _cases(sources: Sources, run: str | None = None) -> Any:
+    """Return the matrix of cases and candidates of the named run, else of the newest."""
+    state = sources.state
+    of = run_ref(state, run) if run is not None else run_ref(state)
+    with _log_of(sources, of.id) as log:
+        facts = [event.fact for event in log.read(run=of.id, kind=Timed.kind())] if log else []
+    timed = {fact.iteration: fact for fact in facts if isinstance(fact, Timed)}
+    rows = [
+        {"case": row.case, "weight": row.weight, "best": row.best, "speedups": row.speedups}
+        for row in sorted(case_matrix(of, timed), key=lambda row: _ratio(row, of.incumbent))
+    ]
+    return {"run": of.id, "incumbent": of.incumbent, "cases": rows}
+
+
+def _ratio(row: CaseSpeedups, number: int | None) -> float:
+    found = row.speedups.get(number) if number is not None else None
+    return 1.0 if found is None else found.ratio
+
+
 def _terms(sources: Sources, run: str | None = None) -> Any:
     """Return the terms of the named run, else of the newest run that has begun, else of the newest."""
     state = sources.state
@@ -271,6 +293,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "file": _file,
     "rederive": _rederive,
     "cost": _cost,
+    "cases": _cases,
     "hosts": lambda sources: list(sources.state.hosts.values()),
     "tasks": lambda sources: list(sources.state.tasks.values()),
     "rules": _rules,

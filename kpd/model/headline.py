@@ -1,6 +1,6 @@
 """Defines the headline of a run: the speed-up of its incumbent over its baseline, from paired contests alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, isfinite, log, sqrt
 from typing import Literal
@@ -55,15 +55,20 @@ def headline(run: Run, of: int | None = None) -> Headline | None:
 
 
 def chained(run: Run, number: int) -> Speedup | None:
-    """Multiply the speed-ups from the baseline to iteration `number`; None where a contest of the line is missing.
-
-    Errors of separate contests are independent: the half-widths of the logarithms add up as the root of their squares.
-    """
+    """Multiply the speed-ups from the baseline to iteration `number`; None where a contest of the line is missing."""
     line = tuple(lineage(run, number))
     if not line or line[-1].outcome != "baseline":
         return None
     steps = [it.verdict.gain.speedup for it in line[:-1] if it.verdict is not None]
-    if len(steps) < len(line) - 1 or not all(one.low > 0 and isfinite(one.high) for one in steps):
+    return product(steps) if len(steps) == len(line) - 1 else None
+
+
+def product(steps: Sequence[Speedup]) -> Speedup | None:
+    """Multiply speed-ups of separate contests; None where one has an end that is 0 or infinite.
+
+    Their errors are independent: the half-widths of the logarithms add up as the root of their squares.
+    """
+    if not all(one.low > 0 and isfinite(one.high) for one in steps):
         return None
     middle = fsum(log(one.ratio) for one in steps)
     below = sqrt(fsum(log(one.ratio / one.low) ** 2 for one in steps))

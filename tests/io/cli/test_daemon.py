@@ -23,6 +23,7 @@ from kpd.model.codec import encode
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
+from kpd.model.profiles import CaseTime
 from kpd.model.run import Budget
 from kpd.model.status import Running
 from kpd.model.verdicts import Gain, Verdict
@@ -30,6 +31,7 @@ from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 
+WIDE = CaseTime("wide", 10.0, 20.0, 50.0, low_pct=48.0, high_pct=52.0)
 FASTER = Verdict("faster", Gain(5.0, 4.0, 6.0), 5, True, "told", told="faster beyond doubt")
 
 
@@ -65,7 +67,7 @@ class Served:
         own = (run, number, 0.1, 0.01)
         self.journal.emit(e.IterationStarted(run, number, agent, 0))
         self.journal.emit(e.Proposed(*own, {"kernel.c": "ab"}, memo))
-        self.journal.emit(e.Timed(*own, 20.0 - number, 5, ()))
+        self.journal.emit(e.Timed(*own, 20.0 - number, 5, (WIDE,)))
         self.journal.emit(e.Judged(*own, verdict or FASTER))
         if outcome in ("accepted", "baseline"):
             self.journal.emit(e.Accepted(run, number, {"kernel.c": "ab"}))
@@ -140,6 +142,13 @@ async def test_questions_as_text_and_as_json(served: Served) -> None:
     served.iterate("r1", 2, "sweep", "rejected", "a little wider", missed)
     code, out, _ = await served.kpd("log", "--near-misses", "--json")
     assert [it["number"] for it in json.loads(out)["iterations"]] == [2]
+    code, out, _ = await served.kpd("cases")
+    assert [line.split() for line in out.splitlines()] == [
+        ["CASE", "WEIGHT", "INCUMBENT", "BEST", "OF"],
+        ["wide", "1", "2.00×", "[1.92,", "2.08]", "2.00×", "[1.92,", "2.08]", "iteration", "1"],
+    ]
+    (case,) = json.loads((await served.kpd("cases", "r1", "--json"))[1])["cases"]
+    assert (case["best"], sorted(case["speedups"])) == (1, ["1", "2"])
     code, out, _ = await served.kpd("show", "1")
     assert out.splitlines()[0] == "r1.1  ▲ accepted"
     assert (await served.kpd("show"))[1].splitlines()[0] == "r1.2  △ near miss"

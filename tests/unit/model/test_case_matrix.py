@@ -1,0 +1,62 @@
+"""The matrix of cases and candidates: paired speed-ups, multiplied along the incumbents."""
+
+import math
+
+import pytest
+
+from kpd.model.case_matrix import case_matrix
+from kpd.model.iteration import Iteration
+from kpd.model.profiles import CaseTime
+from kpd.model.run import Budget, Run
+from kpd.model.status import Outcome
+from kpd.model.steps import Timed
+from tests.support.model.samples import done
+
+
+def iteration(number: int, outcome: Outcome, parent: int) -> Iteration:
+    return Iteration(number, "sweep", parent, 0.0, status=done(outcome))
+
+
+def case(name: str, gain: float, width: float | None = 1.0) -> CaseTime:
+    low, high = (None, None) if width is None else (gain - width, gain + width)
+    # The times say the opposite of the paired gain: contests minutes apart cannot be compared.
+    return CaseTime(name, 1.0 + gain, 1.0, gain, low_pct=low, high_pct=high, weight=2.0)
+
+
+def timed(number: int, *cases: CaseTime) -> Timed:
+    return Timed("r1", number, 0.0, 0.0, 1.0, 9, cases)
+
+
+RUN = Run(
+    "r1", "transpose", "sweep", "local", Budget(), 0.0, incumbent=1,
+    iterations=(
+        iteration(0, "baseline", 0), iteration(1, "accepted", 0), iteration(2, "rejected", 1),
+        iteration(3, "failed", 1), iteration(4, "rejected", 1),
+    ),
+)  # fmt: skip
+TIMED = {
+    0: timed(0, case("small", 0.0), case("large", 0.0)),
+    1: timed(1, case("small", 50.0), case("large", 20.0)),
+    2: timed(2, case("small", -100.0, 1.0), case("large", 20.0)),
+    4: timed(4, case("small", 10.0, None), case("large", -1.0)),
+}
+
+
+def test_speedups_over_the_baseline_follow_the_chain_of_incumbents() -> None:
+    small, large = case_matrix(RUN, TIMED)
+    assert (small.case, small.weight, small.best) == ("small", 2.0, 1)
+    assert {number: one.ratio for number, one in small.speedups.items()} == pytest.approx({1: 2.0, 2: 1.0})
+    assert (large.best, large.speedups[2].ratio) == (2, pytest.approx(1.25**2))
+    one = math.log(1.25) - math.log(100 / 81)
+    assert large.speedups[2].low == pytest.approx(1.25**2 * math.exp(-one * 2**0.5))
+
+
+def test_a_case_without_an_interval_is_left_out_and_so_is_what_was_not_timed() -> None:
+    small, large = case_matrix(RUN, TIMED)
+    assert list(small.speedups) == [1, 2]
+    assert list(large.speedups) == [1, 2, 4]
+    assert case_matrix(RUN, {}) == ()
+
+
+def test_without_the_times_of_its_incumbent_a_candidate_has_no_speedup() -> None:
+    assert [set(row.speedups) for row in case_matrix(RUN, {2: TIMED[2]})] == []
