@@ -1,7 +1,9 @@
 """kpd task new, check, list: create, check and list the tasks of a workspace."""
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kpd.cli import task_new
 from kpd.cli.ask import planned_workspace, workspace
@@ -10,10 +12,14 @@ from kpd.cli.exit_codes import OK, USAGE, CliError
 from kpd.cli.parser import add_json, nearest
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.text.foreign import visible
+from kpd.workspace.config import LOCAL, load_config
 from kpd.workspace.languages import LANGUAGES
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic
 from kpd.workspace.task import NAME, Task, TaskError, card, find_tasks, load_task
+
+if TYPE_CHECKING:
+    from kpd.cli.task_trial import TaskTrial
 
 PLACEHOLDER = "@NAME@"
 
@@ -24,7 +30,10 @@ def arguments(parser: ArgumentParser) -> None:
     new.add_argument("name", metavar="NAME")
     new.add_argument("--language", metavar="L", default="c", help="language of the small task (default: c)")
     task_new.arguments(new)
-    check = verbs.add_parser("check", help="check tasks and explain errors; exit with 64 if there are any")
+    check = verbs.add_parser(
+        "check", help="check tasks, and build and run each once; explain errors, and exit with 64 if there are any"
+    )
+    check.add_argument("--static", action="store_true", help="only read the files: build and run nothing")
     check.add_argument("tasks", nargs="*", metavar="TASK", help="names or folders (default: all tasks)")
     add_json(check)
     add_json(verbs.add_parser("list", help="list the workspace's tasks, and those that ship with kpd"))
@@ -76,15 +85,23 @@ def _folders(ws: Workspace, given: list[str]) -> dict[str, Path]:
 
 
 def _check(ws: Workspace, args: Namespace) -> int:
-    found = {name: problems(folder) for name, folder in _folders(ws, args.tasks).items()}
+    found = {name: _checked(ws, folder, args.static) for name, folder in _folders(ws, args.tasks).items()}
     if args.json:
-        out_json([{"task": name, "ok": not wrong, "problems": wrong} for name, wrong in found.items()])
+        out_json([{"task": name, "ok": not one.problems, **asdict(one)} for name, one in found.items()])
     else:
-        for name, wrong in found.items():
-            out(f"{'✗' if wrong else '✓'} {visible(name)}")
-            for problem in wrong:
-                out(f"    {visible(problem)}")
-    return USAGE if any(found.values()) else OK
+        for name, one in found.items():
+            out(f"{'✗' if one.problems else '✓'} {visible(name)}")
+            for text in (*one.problems, *one.notes, *(f"! {warning}" for warning in one.warnings)):
+                out(f"    {visible(text)}")
+    return USAGE if any(one.problems for one in found.values()) else OK
+
+
+def _checked(ws: Workspace, folder: Path, static: bool) -> "TaskTrial":
+    from kpd.cli.task_trial import TaskTrial, trial
+
+    if (wrong := problems(folder)) or static:
+        return TaskTrial(tuple(wrong))
+    return trial(load_task(folder), load_config(ws).hosts[LOCAL])
 
 
 def _told(row: dict[str, object]) -> str:

@@ -78,7 +78,7 @@ def test_each_example_does_what_the_page_says(daemon: RealDaemon, workspace: Wor
         assert f"of {name} 0.1 (kpd." in looked
     assert "short_calls" in kpd(workspace, "rules").stdout
     assert "set-up before the loop" in kpd(workspace, "skills", "short_calls").stdout
-    assert kpd(workspace, "task", "check", "add").stdout == "✓ add\n"
+    assert kpd(workspace, "task", "check", "--static", "add").stdout == "✓ add\n"
 
     ran = kpd(workspace, "run", "add", "--agent", AGENT, "--host", "box", "--iterations", "1", "--wait")
     assert [it["iteration"] for it in bodies(daemon, "judged")] == [0, 1], ran.stderr

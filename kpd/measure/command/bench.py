@@ -135,6 +135,11 @@ class CommandBench:
         except RunFailed as err:
             raise CheckFailed(WrongResult(err.what)) from err
 
+    async def result(self, built: str, job: str, say: Say) -> Result:
+        """Run the benchmark once, alone, and return its result. Raises CheckFailed, HostError."""
+        (run,) = await self._runs(self._bench, "b", {"b": built}, job, self._checking, say)
+        return self._blame(run, self._bench, True)
+
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:

@@ -1,0 +1,96 @@
+"""Tries a task on this machine: builds what it holds and checks it once, and says how far it is from being refused."""
+
+import asyncio
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.hosts.local import Local
+from kpd.hosts.preflight.cards import devices
+from kpd.measure.bench import Bench, CheckFailed
+from kpd.measure.catalogue import device_of, prepare
+from kpd.measure.command.bench import CommandBench
+from kpd.measure.compiling import BuildError
+from kpd.measure.judge import LOOKS
+from kpd.text.verdicts import UNCHECKED
+from kpd.workspace.config import HostConfig
+from kpd.workspace.run_files import read_files
+from kpd.workspace.task import Task, TaskError
+
+SEEDS = 20
+MOST_MARGIN = 0.5
+"""The share of the tolerance that the task's own kernel may use; above it, a correct candidate may be refused."""
+LIMIT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTrial:
+    """What a trial found: `problems` refuse the task, `warnings` do not, `notes` say what kpd understood.
+
+    `margin` is the largest error of the task's own kernel as a share of the tolerance; None where nothing was compared.
+    """
+
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    margin: float | None = None
+
+
+def trial(task: Task, config: HostConfig) -> TaskTrial:
+    """Build the task's own kernel on this machine, and check it, or run its commands, once. Raises OSError."""
+    with tempfile.TemporaryDirectory(prefix="kpd-task-check-") as folder:
+        return asyncio.run(_trial(task, config, Path(folder)))
+
+
+async def _trial(task: Task, config: HostConfig, folder: Path) -> TaskTrial:
+    host = Host("local", PurePosixPath(folder), Local(), leases=config.leases)
+    try:
+        await host.connect()
+        kind = device_of(task.language, task.need)
+        fitting = (device for device in devices(await host.probe(), config) if device.kind == kind)
+        if (device := next(fitting, None)) is None:
+            return TaskTrial(notes=("not built and not run: this machine has no GPU",))
+        spec = replace(task.check, seeds=SEEDS, limit_s=max(LIMIT_S, task.check.limit_s))
+        seeded = task if task.bench.command is not None else replace(task, check=spec)
+        bench = await prepare(host, seeded, device, lambda text: None)
+        files = read_files(task.folder, task.editable)
+        built = await bench.build(await bench.stage(files), files, lambda text: None)
+        if isinstance(bench, CommandBench):
+            return await _commanded(bench, built.job, task)
+        return await _driven(bench, built.job, task, built.flags)
+    except (BuildError, TaskError, CheckFailed, HostError) as err:
+        return TaskTrial(problems=(str(err),))
+    finally:
+        await host.close()
+
+
+async def _driven(bench: Bench, built: str, task: Task, flags: str) -> TaskTrial:
+    passed = await bench.check(built, "check", lambda text: None)
+    kinds = len(task.check.distributions)
+    note = f"worst element at {passed.worst:.2g} of the tolerance ({passed.where}), over {SEEDS} seeds x {kinds} kinds"
+    warnings = []
+    if passed.worst > MOST_MARGIN:
+        warnings.append(f"that is above {MOST_MARGIN:g}: a candidate that is as correct as this kernel may be refused")
+    if task.language == "c" and not any(flag.startswith("-O") for flag in flags.split()):
+        said = f"kpd adds none to {flags!r}, so the compiler does not optimise (-O0)"
+        warnings.append(f'no -O flag: {said}; write {{"flags": "-O2"}} into build.json, or flags into [build]')
+    return TaskTrial(warnings=tuple(warnings), notes=(note,), margin=passed.worst)
+
+
+async def _commanded(bench: CommandBench, built: str, task: Task) -> TaskTrial:
+    await bench.check(built, "check", lambda text: None)
+    begun = time.monotonic()
+    found = await bench.result(built, "result", lambda text: None)
+    seconds = time.monotonic() - begun
+    cases = f"{len(found.cases)} cases ({', '.join(list(found.cases)[:5])})" if found.cases else "no cases"
+    said = ", ".join(f"{claim.place} = {claim.said}" for claim in found.claims[:5]) or "nothing"
+    most = 2 * LOOKS[-1]
+    notes = (
+        f"score {task.bench.score} = {found.score:g} ({task.bench.direction} is better), {cases}",
+        f"says about its correctness: {said}",
+        f"one run takes {seconds:.1f} s; a baseline or candidate is timed in up to {most} runs: {most * seconds:.0f} s",
+    )
+    return TaskTrial(warnings=(UNCHECKED,) if task.check.unchecked else (), notes=notes)

@@ -1,0 +1,83 @@
+"""kpd task check: what it builds, runs and says of a task, on this machine."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kpd.cli.main import main
+from tests.support.cli.roots import root
+
+__all__ = ["root"]
+
+TOML = """
+[task]
+name = "own"
+language = "python"
+editable = ["kernel.py"]
+[bench]
+command = "python3 benchmark.py"
+"""
+BENCHMARK = """
+import json, kernel
+print(json.dumps({"status": kernel.STATUS, "best_us": 5.0, "cases": {"small": 2.0, "large": 8.0}}))
+"""
+
+
+def own(root: Path, status: str, more: str = "") -> None:
+    folder = root / "tasks" / "own"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text(TOML + more)
+    (folder / "kernel.py").write_text(f"STATUS = {status!r}\n")
+    (folder / "benchmark.py").write_text(BENCHMARK)
+
+
+def test_a_task_with_commands_is_run_once_and_says_what_was_understood(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own(root, "PASS")
+    assert main(["-w", str(root), "task", "check", "own"]) == 0
+    told = capsys.readouterr().out
+    assert "✓ own\n    score best_us = 5 (lower is better), 2 cases (small, large)\n" in told
+    assert "says about its correctness: status = PASS" in told
+    assert "is timed in up to 30 runs" in told
+
+
+def test_a_word_that_is_not_known_is_asked_about_before_any_run(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own(root, "fine")
+    assert main(["-w", str(root), "task", "check", "--json", "own"]) == 64
+    (told,) = json.loads(capsys.readouterr().out)
+    assert not told["ok"]
+    assert 'write good = ["fine"] in [check] of task.toml' in told["problems"][0]
+
+
+def test_an_unchecked_task_is_told_as_such(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own(root, "PASS", "[check]\nunchecked = true\n")
+    assert main(["-w", str(root), "task", "check", "own"]) == 0
+    assert "! unchecked: nothing compares the results" in capsys.readouterr().out
+
+
+def test_a_native_task_says_its_margin_and_the_lack_of_optimisation(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["-w", str(root), "task", "new", "mine"]) == 0
+    folder = root / "tasks" / "mine"
+    (folder / "build.json").write_text('{"flags": ""}')
+    kernel = (folder / "kernel.c").read_text()
+    (folder / "kernel.c").write_text(kernel.replace("2.0f * a[i] + b[i]", "(2.0f * a[i] + b[i]) * 1.000007f"))
+    capsys.readouterr()
+    assert main(["-w", str(root), "task", "check", "--json", "mine"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert 0.5 < told["margin"] < 1
+    assert "may be refused" in told["warnings"][0]
+    assert "does not optimise (-O0)" in told["warnings"][1]
+
+
+def test_a_kernel_that_is_wrong_is_a_problem_of_the_task(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-w", str(root), "task", "new", "mine"]) == 0
+    kernel = root / "tasks" / "mine" / "kernel.c"
+    kernel.write_text(kernel.read_text().replace("2.0f * a[i]", "3.0f * a[i]"))
+    capsys.readouterr()
+    assert main(["-w", str(root), "task", "check", "mine"]) == 64
+    assert "times the tolerance" in capsys.readouterr().out
+    assert main(["-w", str(root), "task", "check", "--static", "mine"]) == 0
