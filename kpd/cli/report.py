@@ -12,7 +12,7 @@ from kpd.model.spending import dollars
 from kpd.model.verdicts import Gain, ratio_of
 from kpd.profile.changes import changes
 from kpd.text.gains import brief, cell, times
-from kpd.text.verdicts import UNCHECKED
+from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED
 
 Answer = dict[str, Any]
 LABEL = 12  # cells of the left column
@@ -60,6 +60,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("device", run["device"], limit)
     if run["unchecked"]:
         yield from _field("unchecked", UNCHECKED.partition(": ")[2], limit)
+    if detail["checked"] and detail["checked"].get("truth") == "baseline":
+        yield from _field("truth", BASELINE_IS_TRUTH, limit)
     yield from _field("memo", it["memo"] or "none", limit)
     if asks := labels.approval(run["id"], it):
         yield from _field("waits", asks, limit)

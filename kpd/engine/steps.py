@@ -107,7 +107,7 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
         attempt.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
         raise CandidateFailed(Incorrect(err.wrong)) from err
     attempt.keep("check.json", checked)
-    return e.Checked(*_blank(attempt), checked.comparisons, checked.worst, checked.where)
+    return e.Checked(*_blank(attempt), checked.comparisons, checked.worst, checked.where, checked.truth)
 
 
 async def time(attempt: Attempt, found: Detail) -> e.Timed:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from kpd.hosts.host import JobResult
 from kpd.measure.judge import HeldOutResult
@@ -30,11 +30,12 @@ class BuiltObject:
 
 @dataclass(frozen=True, slots=True)
 class CheckPassed:
-    """A check that passed: the largest error as a multiple of the tolerance, and where it was seen."""
+    """A check that passed: the largest error in tolerances, where it was seen, and whose outputs are the truth."""
 
     comparisons: int
     worst: float
     where: str
+    truth: Literal["oracle", "baseline"] = "oracle"
 
 
 class CheckFailed(Exception):

@@ -1,6 +1,7 @@
 """Defines what the steps of an iteration find: one fact per step."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from kpd.model.fact import StepFact
 from kpd.model.iteration import Expectation
@@ -53,11 +54,15 @@ class Built(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Checked(StepFact):
-    """A passed check. `worst` is the largest error as a multiple of the tolerance, at `where`."""
+    """A passed check. `worst` is the largest error as a multiple of the tolerance, at `where`.
+
+    `truth` is whose outputs the candidate's were compared with.
+    """
 
     comparisons: int
     worst: float
     where: str = ""
+    truth: Literal["oracle", "baseline"] = "oracle"
 
 
 @dataclass(frozen=True, slots=True)

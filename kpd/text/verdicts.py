@@ -3,6 +3,7 @@
 from kpd.model.verdicts import HeldOut, Rule, Verdict
 from kpd.text.gains import brief, gain
 
+BASELINE_IS_TRUTH = "the outputs of the baseline, as the task has no reference"
 UNCHECKED = "unchecked: nothing compares the results of this task, so they may be wrong"
 
 

@@ -46,7 +46,8 @@ class CheckSpec:
     gives for it, "norm" to the output's Frobenius norm. Then `rtol` and `atol` are the tolerance; without both of them
     it is 8 times the error of the task's own kernel. "exact" asks for the same bits, "ulp:N" for at most N steps of the
     output's type. `distributions` are the kinds of inputs that a kernel must be right for; the first one is timed.
-    `fast_math` allows compiler flags that change results.
+    `fast_math` allows compiler flags that change results. With `truth` = "baseline" the outputs of the task's own
+    kernel take the place of the oracle's; what they differ by from call to call is tolerated besides.
 
     A task with its own benchmark may bring a `command` instead: the candidate is correct when it exits with 0 and the
     last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once under NVIDIA's
@@ -60,6 +61,7 @@ class CheckSpec:
     atol: NotNegative | None = None
     distributions: tuple[Distribution, ...] = DISTRIBUTIONS
     fast_math: bool = False
+    truth: Literal["oracle", "baseline"] = "oracle"
     limit_s: Seconds = 60.0
     command: Text | None = None
     sanitizer: bool = False
@@ -74,7 +76,8 @@ class CheckSpec:
     @property
     def is_native(self) -> bool:
         """Whether the tolerance follows from the error of the task's own kernel."""
-        return not self.is_bitwise and self.rtol is None and self.atol is None
+        given = self.rtol is not None or self.atol is not None
+        return self.truth == "oracle" and not self.is_bitwise and not given
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,8 @@ def _found(fact: e.StepFact) -> str:
             parts.append(count(fact.warnings, "warning") if fact.warnings else "")
             return ", ".join(part for part in parts if part)
         case e.Checked():
-            return f"{count(fact.comparisons, 'comparison')}, worst error {figure(fact.worst)} of the tolerance"
+            of = " with the baseline's outputs" if fact.truth == "baseline" else ""
+            return f"{count(fact.comparisons, 'comparison')}{of}, worst error {figure(fact.worst)} of the tolerance"
         case e.Timed():
             again = f", {fact.retaken} retaken" if fact.retaken else ""
             return f"score {figure(fact.score)} over {count(fact.processes, 'process', 'processes')}{again}"

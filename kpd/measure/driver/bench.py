@@ -88,7 +88,7 @@ class DriverBench:
         self._protected = read_files(task.folder, task.protected)
         self._pristine = read_files(task.folder, task.editable)
         self._made = BuildCache(host)
-        tolerance.refuse_unscaled(task, harness)
+        tolerance.refuse_missing(task, harness)
 
     def _use(self, roofline: Roofline) -> None:
         self._roofline = roofline
@@ -124,10 +124,13 @@ class DriverBench:
             return await check.check(self.host, self.harness, built, job, self.task.check, self._checking, say, bounds)
 
     async def _bounds(self, say: Say) -> str:
-        """Measure the errors of the task's own kernel if they are the tolerance; else return an empty path."""
-        if not self.task.check.is_native:
+        """Return the path of the task's own kernel if it is the truth, or of its errors if they are the tolerance."""
+        spec = self.task.check
+        if not spec.is_native and spec.truth == "oracle":
             return ""
         own = await self.build(await self.stage(self._pristine), self._pristine, say)
+        if spec.truth == "baseline":
+            return jobs.out(self.host, own.job, OBJECT)
         async with self._made.again_if_gone(own.job):
             return await tolerance.measure_bounds(
                 self.host, self.harness, own.job, self.task.check, self._checking, say

@@ -94,7 +94,7 @@ async def check(
 ) -> CheckPassed:  # fmt: skip
     """Check every case with every kind of input, from `spec.seeds` fresh secret seeds. `built` is a build job.
 
-    `bounds` is the path of what measure_bounds found, for a task without a tolerance.
+    `bounds` is the path of what the task is judged by, if that is its own kernel: see Harness.command.
 
     Raises CheckFailed, and HostError for the host's own trouble.
     """
@@ -113,7 +113,7 @@ async def check(
         await refuse_device_trouble(host, result, report.problem)
         raise CheckFailed(wrong(report.problem, report.failed, result.stderr))
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
-    return CheckPassed(report.comparisons, report.worst, worst_at)
+    return CheckPassed(report.comparisons, report.worst, worst_at, spec.truth)
 
 
 async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:

@@ -12,8 +12,8 @@ OBJECT = "kernel.so"
 """The file in the `out/` folder of a build that the driver loads."""
 HEADERS = ("kpd_task.h", "driver.h", "numbers.h", "report.h", "swap.h")
 SOURCES = (
-    "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "numbers.c", "report.c", "timed.c", "truth.c",
-    "values.c", "worker.c",
+    "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "numbers.c", "referee.c", "report.c",
+    "timed.c", "truth.c", "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""
 
@@ -41,12 +41,18 @@ class Harness:
     symbol: str
     cases: tuple[HarnessCase, ...]
     scaled: bool = False
+    oracle: bool = True
 
-    def command(self, spec: CheckSpec, bounds: str = "") -> tuple[str, ...]:
-        """Return the program with the settings of [check]; `bounds` is the path of what measure_bounds found."""
+    def command(self, spec: CheckSpec, measure: str = "") -> tuple[str, ...]:
+        """Return the program with the settings of [check].
+
+        `measure` is the path of the task's own kernel if its outputs are the truth, else of what measure_bounds found.
+        """
         settings = {"inputs": ",".join(spec.distributions), "compare": spec.compare}
-        if bounds:
-            settings["bounds"] = bounds
+        if spec.truth == "baseline" and measure:
+            settings["truth"] = measure
+        if measure and spec.is_native:
+            settings["bounds"] = measure
         elif not spec.is_native:
             settings |= {"rtol": str(spec.rtol or 0.0), "atol": str(spec.atol or 0.0)}
         return (self.program, *(f"{name}={value}" for name, value in settings.items()))
@@ -56,6 +62,7 @@ class Harness:
 class _Described:
     symbol: str
     scaled: bool
+    oracle: bool
     cases: tuple[HarnessCase, ...]
 
 
@@ -84,4 +91,4 @@ def described(program: str, said: bytes) -> Harness:
     for use in ("timed", "checked"):
         if not any(getattr(case, use) for case in found.cases):
             raise BadHarness(f"no case is {use}")
-    return Harness(program, found.symbol, found.cases, found.scaled)
+    return Harness(program, found.symbol, found.cases, found.scaled, found.oracle)

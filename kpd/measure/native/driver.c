@@ -9,7 +9,8 @@
  *   bench timing OBJECT                                      a line of text a case, for people and other tools
  *
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
- * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both.
+ * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both. With
+ * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's.
  *
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
  * check and time read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
@@ -27,7 +28,8 @@
 #define STOPWATCH_LIMIT_MS 60000
 
 static void describe(void) {
-    printf("{\"symbol\":\"%s\",\"scaled\":%s,\"cases\":[", kpd_task.symbol, kpd_task.scaled_oracle ? "true" : "false");
+    printf("{\"symbol\":\"%s\",\"scaled\":%s,", kpd_task.symbol, kpd_task.scaled_oracle ? "true" : "false");
+    printf("\"oracle\":%s,\"cases\":[", kpd_task.oracle || kpd_task.scaled_oracle ? "true" : "false");
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         const kpd_case *one = &kpd_task.cases[c];
         kpd_buffer buffers[KPD_MAX_BUFFERS];
@@ -97,7 +99,6 @@ static void stopwatch(const char *object) {
 static const char *fault_of_harness(void) {
     if (kpd_task.case_count > KPD_MAX_CASES || kpd_task.buffer_count > KPD_MAX_BUFFERS)
         return "too many cases or buffers in the harness";
-    if (!kpd_task.oracle && !kpd_task.scaled_oracle) return "the harness has no oracle";
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         kpd_buffer buffers[KPD_MAX_BUFFERS] = {{0}};
         kpd_task.buffers(&kpd_task.cases[c], buffers);
@@ -144,6 +145,7 @@ static int set(const char *name, size_t length, const char *value) {
     if (!strncmp(name, "compare", length)) return compare_by(value);
     if (!strncmp(name, "rtol", length)) job.how.rtol = atof(value);
     else if (!strncmp(name, "atol", length)) job.how.atol = atof(value);
+    else if (!strncmp(name, "truth", length)) job.truth = value;
     else if (!strncmp(name, "bounds", length)) return job.how.native = bounds_read(value);
     else return 0;
     return 1;
@@ -173,7 +175,10 @@ int main(int argc, char **argv) {
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);
+    int judging = checking || timing || measuring;
+    if (judging && !job.truth && !kpd_task.oracle && !kpd_task.scaled_oracle) return fail("the harness has no oracle");
     worker_start(job.views, job.shared);
+    if (job.truth) referee_start(job.truth, atoi(argv[argc - 1])); /* after the candidate's worker, which must not see it */
     uint64_t seed = 0;
     if ((checking || timing) && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");
     job.limit_ms = stopping ? STOPWATCH_LIMIT_MS : atoi(argv[argc - 1]);

@@ -38,6 +38,7 @@ typedef struct {
     void *pristine[KPD_MAX_BUFFERS];
     void *kept[KPD_MAX_BUFFERS];    /* outputs that were put aside in the middle of a timing */
     double *want[KPD_MAX_BUFFERS];  /* of a KPD_I64 it is an array of int64_t */
+    double spread[KPD_MAX_BUFFERS]; /* between the baseline's own outputs, where they are the truth */
     double *scale[KPD_MAX_BUFFERS]; /* where the harness has a scaled_oracle */
     uint64_t turns; /* swaps that `pristine` has seen */
 } view;
@@ -123,6 +124,8 @@ void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 
 /* truth.c */
 void truth_find(view *v);
+void referee_start(const char *object, int limit_ms);
+int referee_find(view *v); /* 0 where there is none */
 size_t truth_count(const view *v, size_t output);
 double truth_of(const view *v, size_t output, size_t i);
 int truth_excess(kpd_type type, double got, double want, double *error);
@@ -149,6 +152,7 @@ int watch_threads(void);
 int batch_shown(const measurement *m, int number);
 
 /* worker.c: post a request, then wait for its answer, of which a timing has several. */
+void worker_use(int referee); /* which of the two is spoken to */
 void worker_start(view *views, measurement *shared);
 void worker_load(const char *const paths[2], slot first);
 void worker_call(slot which, int number, int set, int reps);

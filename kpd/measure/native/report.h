@@ -10,6 +10,7 @@ typedef struct {
     rule how;                                /* outputs are compared */
     int promised[KPD_DISTRIBUTIONS];         /* the kinds of inputs that the task promises */
     kpd_distribution timed;                  /* the first of them */
+    const char *truth;                       /* the task's own kernel, if its outputs are the truth */
     int limit_ms;         /* for one answer of the worker */
     const char *paths[2]; /* of the objects, by slot; NULL: there is none */
     slot first;           /* to be loaded */

@@ -30,8 +30,13 @@ typedef struct {
     char paths[2][PATH_BYTES];
 } request;
 
-static pid_t child = -1;
-static int line_to_child = -1, line_to_driver = -1;
+/* The candidate's worker, and the referee: a worker of its own for the baseline, where its outputs are the truth. */
+static pid_t children[2] = {-1, -1};
+static int lines[2] = {-1, -1}, line_to_driver = -1, current;
+#define child children[current]
+#define line_to_child lines[current]
+
+void worker_use(int referee) { current = referee; }
 
 /* ── in the child ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -100,6 +105,8 @@ void worker_start(view *views, measurement *shared) {
         return;
     }
     close(pair[0]);
+    for (int other = 0; other < 2; other++)
+        if (lines[other] >= 0) close(lines[other]);
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
@@ -211,7 +218,10 @@ void worker_resume(void) { post(&(request){.what = RESUME}); }
 void worker_stopwatch(int number, int calls) { post(&(request){.what = STOPWATCH, .number = number, .amount = calls}); }
 
 void worker_stop(void) {
-    if (child < 0) return; /* a kernel has ended it already */
-    kill(child, SIGKILL);
-    ended(1);
+    for (current = 1; current >= 0; current--) {
+        if (child < 0) continue; /* it never was, or a kernel has ended it already */
+        kill(child, SIGKILL);
+        ended(1);
+    }
+    current = 0;
 }

@@ -216,3 +216,9 @@ def test_a_host() -> None:
     ]
     only = hosts.report(as_json(replace(card, bandwidth_gbs=None, peak_gflops=None, devices=(gpu,))), 80)
     assert only[-1] == "  roofline   H100 2,900 GB/s, 52,000 GFLOP/s"
+
+
+def test_a_truth_that_is_the_baselines_is_told() -> None:
+    found = replace(DETAIL, checked=e.Checked("r3", 3, 0.0, 0.0, 1000, 0.2, "wide", "baseline"))
+    told = "\n".join(report(shown(detail=found), 100, colour=False))
+    assert "truth       the outputs of the baseline, as the task has no reference" in told
