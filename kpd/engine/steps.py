@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from time import perf_counter
 
 from msgspec import structs
 
@@ -24,6 +25,7 @@ from kpd.measure.screen import tripwires
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
+from kpd.model.notices import BaselineCost
 from kpd.model.status import DeviceUse, StepName
 from kpd.model.verdicts import Verdict
 from kpd.profile.catalogue import profiler_of
@@ -101,12 +103,17 @@ async def build(attempt: Attempt, found: Detail) -> e.Built:
 
 async def check(attempt: Attempt, found: Detail) -> e.Checked:
     built = await _object(attempt, attempt.candidate())
+    begun = perf_counter()
     try:
         checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
     except bench.CheckFailed as err:
         attempt.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
         raise CandidateFailed(Incorrect(err.wrong)) from err
     attempt.keep("check.json", checked)
+    if attempt.is_baseline and attempt.task.bench.command is not None and attempt.task.check.command is None:
+        # The check was one run of the benchmark. A contest times both sides in each of its processes.
+        cost = BaselineCost(attempt.run_id, perf_counter() - begun, 2 * verdicts.LOOKS[-1])
+        attempt.journal.emit(e.Noticed("info", cost))
     return e.Checked(*_blank(attempt), checked.comparisons, checked.worst, checked.where, checked.truth)
 
 

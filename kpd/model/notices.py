@@ -95,6 +95,14 @@ class DoesNotHold(Kind, frozen=True):
     instead: int | None = None
 
 
+class BaselineCost(Kind, frozen=True):
+    """What the baseline of a task with its own benchmark will take: at most `runs` runs of `seconds` each."""
+
+    run: str
+    seconds: float
+    runs: int
+
+
 class CallUnseen(Kind, frozen=True):
     """A call to a model during which the daemon ended; it counts with `most_usd` dollars, None where unknown."""
 
@@ -162,6 +170,7 @@ Subject = (
     | OwnBaseline
     | EditUnreadable
     | NotWritten
+    | BaselineCost
     | CallUnseen
     | DoesNotHold
     | Idle

@@ -41,6 +41,9 @@ def told(found: n.Subject) -> str:
             return f"the result of {found.run} cannot be written: {found.error}"
         case n.NotWritten():
             return f"{found.run}.{found.iteration} is the incumbent but not written: {found.error}"
+        case n.BaselineCost():
+            most = _seconds(found.runs * found.seconds)
+            return f"{found.run}: the baseline takes up to {found.runs} runs of {found.seconds:.1f} s, {most} in all"
         case n.CallUnseen():
             usd = found.most_usd
             most = "" if usd is None else f", and counts with the most that it could cost, ${usd:.2f}"

@@ -87,6 +87,7 @@ def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspac
     report = (workspace.run_folder("rate", "r1") / "report.md").read_text()
     assert "2.00×" in report
     assert f"**{UNCHECKED}**" in report
+    assert "r1: the baseline takes up to 30 runs of " in str(daemon.query("status")["notices"])
     assert f"- {UNCHECKED}" in (workspace.memory / "rate.md").read_text()
     assert daemon.query("status")["runs"]["r1"]["unchecked"] is True
     for verb, told in ((("status",), "unchecked"), (("show", "r1.1"), "nothing compares the results of this task")):
