@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from kpd.measure.interval import t_half_width
-from kpd.measure.judge import case_gain, judge
+from kpd.measure.judge import FEWEST_WON, case_gain, judge
 from kpd.measure.samples import CaseSample, ProcessSample, samples_from_json, samples_to_json, weighted
 from kpd.measure.score import case_times, score
 from kpd.model.verdicts import Gain
@@ -148,3 +148,10 @@ def test_the_cases_of_a_tasks_own_benchmark_have_a_floor_too() -> None:
 
 def test_an_interval_is_a_gain() -> None:
     assert case_gain([sample(2.0)] * 3) == Gain(pytest.approx(50.0), pytest.approx(50.0), pytest.approx(50.0), 0.99)
+
+
+def test_a_verdict_says_what_was_asked_of_it() -> None:
+    found = judge(processes({"only": [2.0] * 9}), 1)
+    assert (found.least_pct, found.worst_case, found.fewest) == (1, 0, FEWEST_WON)
+    assert judge(processes({"only": [2.0] * 7}), 1, fewest=5).accepted
+    assert not judge(processes({"only": [2.0] * 7}), 1).accepted
