@@ -61,9 +61,9 @@ class Harness:
 @dataclass(frozen=True, slots=True)
 class _Described:
     symbol: str
-    scaled: bool
-    oracle: bool
     cases: tuple[HarnessCase, ...]
+    scaled: bool = False
+    oracle: bool = True
 
 
 def refuse_weights(task: Task, cases: Sequence[HarnessCase]) -> None:

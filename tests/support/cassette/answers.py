@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-ANSWERS, BLOBS = "answers.jsonl", "blobs"
+HEADER, ANSWERS, BLOBS = "cassette.json", "answers.jsonl", "blobs"
 LONG = 4096
 """Characters of an answer that stand in its line."""
 
@@ -28,12 +28,16 @@ class Answers:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def add(self, key: str, words: str, status: int, stdout: str, stderr: str, report: bytes | None) -> None:
-        """Several programs may do so at once."""
+    def add(
+        self, key: str, words: str, status: int, stdout: str, stderr: str, report: bytes | None, contest: str = ""
+    ) -> None:
+        """Several programs may do so at once. `contest` is what an answer was part of whose order counts."""
         line = {
             "key": key, "words": words, "status": status, "stdout": self._text(stdout), "stderr": self._text(stderr),
             "report": "" if report is None else self._keep(report),
         }  # fmt: skip
+        if contest:
+            line["contest"] = contest
         with (self.folder / ANSWERS).open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.write(json.dumps(line) + "\n")
@@ -46,6 +50,11 @@ class Answers:
         except (OSError, ValueError) as err:
             raise Damaged(f"{ANSWERS} cannot be read: {err}") from err
         return [answer for answer in found if answer["key"] == key]
+
+    def repeats(self) -> bool:
+        """See `cassette.Cassette`. A cassette that is being recorded has no header yet."""
+        header = self.folder / HEADER
+        return header.is_file() and bool(json.loads(header.read_text()).get("repeats"))
 
     def text(self, text: Text) -> str:
         """Raises Damaged."""

@@ -22,10 +22,15 @@ NOT_LINKED = {
 }  # fmt: skip
 ADDED = (",-fno-gnu-unique",)
 """What kpd has come to add to its own flags since the first cassettes were recorded: a build is known without it."""
-TIME = "time"
-"""The driver's mode whose answers differ each time; see kpd/measure/driver/timing.py."""
+TIME, BOUNDS = "time", "bounds"
+"""The driver's mode whose answers differ each time, and the one that makes a file: see kpd/measure/driver."""
+JUDGED = ("check", TIME)
+"""The driver's modes that had rtol and atol before their last argument when the first cassettes were recorded."""
+USUAL = {"inputs": "normal,constant,heavy_tail,denormal,large", "compare": "elementwise"}
+"""The settings of the driver that a call is known without, because the first cassettes had no others."""
 # kpd's own sources in a staged tree do not count: a cassette can be replayed by a kpd whose driver is newer.
 _OWN = re.compile(r"/trees/[0-9a-f]{64}/kpd/")
+_SETTING = re.compile(r"[a-z]+=")
 _NUMBERED = re.compile(r"(\d+)\.so\Z")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _MARK = re.compile(rb"\n# kpd cassette ([0-9a-f]{64})\n\Z")
@@ -73,12 +78,20 @@ def maker(argument: str) -> str:
 def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
     """`program` is a name, or the path of a program that nvcc has made."""
     if "/" in program:
-        parts = ["@" + maker(program), *(_plain(argument, scrub) for argument in arguments)]
-        if arguments[:1] == [TIME]:
+        settings, arguments = _settings(arguments)
+        mode = arguments[0] if arguments else ""
+        if mode in JUDGED:
+            tolerances = [settings.pop(name) for name in ("rtol", "atol") if name in settings]
+            arguments = [*arguments[:-1], *tolerances, arguments[-1]]
+        made = arguments.pop(2) if mode == BOUNDS else ""
+        given = [f"{name}={_plain(value, scrub)}" for name, value in settings.items() if USUAL.get(name) != value]
+        parts = ["@" + maker(program), *given, *(_plain(argument, scrub) for argument in arguments)]
+        if mode == TIME:
             numbered = _NUMBERED.search("".join(arguments[1:2]))
             number = int(numbered[1]) if numbered else 0
             return Call(_hash(parts), "timings of this pair", ordered=True, number=number)
-        return Call(_hash(parts), f"`{' '.join([Path(program).name, *arguments[:1]])}` of these files")
+        words = f"`{' '.join([Path(program).name, mode])}` of these files"
+        return Call(_hash(parts), words, "report" if made else "", Path(made))
     if program == "nvcc" and any(map(named, arguments)):
         return _build(arguments, scrub)
     launched = next((at for at, argument in enumerate(arguments) if maker(argument)), None)
@@ -91,6 +104,12 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
 def pages(report: Path) -> list[list[str]]:
     """How kpd asks ncu for a report's tables, where it cannot read the report itself."""
     return [["--import", str(report), "--csv", "--print-units", "base", "--page", page] for page in ("raw", "details")]
+
+
+def _settings(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The driver's settings, which stand before its mode, and the rest."""
+    count = next((at for at, argument in enumerate(arguments) if not _SETTING.match(argument)), len(arguments))
+    return dict(argument.split("=", 1) for argument in arguments[:count]), arguments[count:]
 
 
 def _build(arguments: list[str], scrub: Scrub) -> Call:

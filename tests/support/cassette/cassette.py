@@ -9,10 +9,10 @@ import msgspec
 
 from kpd.model.codec import CodecError, decode
 from kpd.model.iteration import Expectation
-from tests.support.cassette.answers import ANSWERS, Answers, Damaged
+from tests.support.cassette.answers import ANSWERS, HEADER, Answers, Damaged
 
 VERSION = 1
-HEADER = "cassette.json"
+
 _HASH = re.compile("[0-9a-f]{64}")
 
 
@@ -33,7 +33,8 @@ class Cassette(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`made` is a date, `kpd` the version that recorded; `device` and what follows are of the machine.
 
     `candidates` are those of `task`, without its baseline, in the order in which they were measured; `agent` is who
-    proposed them.
+    proposed them. It `repeats` if it was recorded when a verdict asked for fewer processes: a contest that needs more
+    is given its timings again, from the first.
     """
 
     version: int
@@ -47,6 +48,7 @@ class Cassette(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     task: str
     agent: str
     candidates: tuple[Candidate, ...]
+    repeats: bool = False
 
     def __str__(self) -> str:
         tools = f"driver {self.driver}, CUDA {self.cuda}{f', ncu {self.ncu}' if self.ncu else ''}"
@@ -61,7 +63,10 @@ class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a program has said to a call (see `calls`), and how it ended. `report` is a blob, empty without one."""
+    """What a program has said to a call (see `calls`), and how it ended. `report` is a blob, empty without one.
+
+    `contest` is that of a timing, whose answers are replayed in their order; a cassette of old has only one a pair.
+    """
 
     key: str
     words: str
@@ -69,6 +74,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stdout: str | Blob
     stderr: str | Blob
     report: str = ""
+    contest: str = ""
 
     def blobs(self) -> Iterator[str]:
         yield from (text.blob for text in (self.stdout, self.stderr) if isinstance(text, Blob))

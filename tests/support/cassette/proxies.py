@@ -105,8 +105,9 @@ class Proxy:
             elif asked.target.is_file() and asked.makes and done.returncode == 0:
                 self._mark(asked)
             texts = self.scrub.text(done.stdout), self.scrub.text(done.stderr)
-            self.answers.add(asked.key, asked.words, done.returncode, *texts, report)
-            for more in pages(asked.target) if report is not None else ():
+            contest = _contest(Path.cwd()) if asked.ordered else ""
+            self.answers.add(asked.key, asked.words, done.returncode, *texts, report, contest)
+            for more in pages(asked.target) if report is not None and program == "ncu" else ():
                 self.record(call(program, more, self.scrub), program, more, silent=True)
         if not silent:
             _say(done.stdout, done.stderr)
@@ -138,7 +139,13 @@ class Proxy:
         if asked.ordered and over.exists():
             raise Unanswered(over.read_text())
         answers = self.answers.find(asked.key)
-        at = _asked(asked.key) if asked.ordered else len(answers) - 1
+        if asked.ordered:
+            earlier, at = _asked(asked.key)
+            contests = list(dict.fromkeys(answer.get("contest", "") for answer in answers))
+            answers = [one for one in answers if one.get("contest", "") in contests[earlier : earlier + 1]]
+            at = at % len(answers) if answers and self.answers.repeats() else at
+        else:
+            at = len(answers) - 1
         if answers and at < len(answers):
             return answers[at]
         why = f"this cassette does not hold {asked.words}"
@@ -192,17 +199,23 @@ def _turn(number: int) -> Iterator[None]:
             turns.write(b"+")
 
 
-def _asked(key: str) -> int:
-    """How often this job, and those before it in the same contest, have asked. Only for whose turn it is.
+def _contest(job: Path) -> str:
+    """What the jobs of one contest have in common."""
+    return job.name.rstrip("0123456789")
+
+
+def _asked(key: str) -> tuple[int, int]:
+    """How many other contests of this run have asked, and how often this one has. Only for whose turn it is.
 
     They count in their own folders, so that a job that is forgotten begins anew.
     """
     job = Path.cwd()
-    contest = job.parent.glob(job.name.rstrip("0123456789") + "[0-9]*")
-    asked = sum(path.stat().st_size for folder in contest for path in folder.glob(f".asked-{key}"))
+    run = [path.parent for path in job.parent.glob(f"{job.name.partition('.')[0]}.*/.asked-{key}")]
+    own = [folder for folder in run if _contest(folder) == _contest(job)]
+    asked = sum((folder / f".asked-{key}").stat().st_size for folder in own)
     with (job / f".asked-{key}").open("ab") as file:
         file.write(b"+")
-    return asked
+    return len({_contest(folder) for folder in run} - {_contest(job)}), asked
 
 
 def _write(path: Path, data: bytes, mode: int = 0o644) -> None:
