@@ -109,7 +109,7 @@ def the_run(workspace: Workspace) -> Any:
 def test_a_day_at_the_cockpit(pane: Tmux, workspace: Workspace) -> None:
     kpd = f"{sys.executable} -m kpd.cli.main -w {workspace.root}"
     pane.run(f"cd {ROOT}; {kpd} start scale --iterations 9")
-    pane.until(r"★ +\d+ ▲ +\+\d")
+    pane.until(r"★ +\d+ ▲ +\d[\d.]*×")
     pane.press("p")
     pane.until("paused by")
     until(lambda: the_run(workspace)["status"] == "paused", "the pause")
