@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from kpd.agents import space
 from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal, SweepBase
-from kpd.model.iteration import Iteration
+from kpd.model.headline import speedups
 from kpd.model.run import Run
 from kpd.workspace.environment import child_environment
 
@@ -107,26 +107,14 @@ def steered(run: Run, tune: Tune) -> Tune:
 def history(run: Run, since: int = 0) -> list[tuple[space.Point, float | None]]:
     """List every point from iteration `since` on with its log time relative to the baseline, None if not measured.
 
-    Gains are measured against the incumbent of their moment, so they are summed along the parents: times of separate
-    iterations are never compared with each other.
+    The times follow from the paired speed-ups along the parents: those of separate iterations are never compared.
     """
-    tried: list[tuple[space.Point, float | None]] = []
-    chained: dict[int, float] = {}
-    for it in run.iterations:
-        value = _log_time(it, chained)
-        if value is not None:
-            chained[it.number] = value
-        if it.point and it.outcome is not None and it.number >= since and not it.confirming:
-            tried.append((it.point, value))
-    return tried
-
-
-def _log_time(it: Iteration, chained: dict[int, float]) -> float | None:
-    if it.outcome == "baseline":
-        return 0.0
-    if it.verdict is None or it.verdict.gain.pct >= 100:
-        return None
-    return chained.get(it.parent, 0.0) + math.log1p(-it.verdict.gain.pct / 100)
+    known = speedups(run)
+    return [
+        (it.point, -math.log(known[it.number]) if it.number in known else None)
+        for it in run.iterations
+        if it.point and it.outcome is not None and it.number >= since and not it.confirming
+    ]
 
 
 AGENT = AgentKind(lambda config, of: Sweep(), explores=True)

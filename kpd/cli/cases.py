@@ -7,6 +7,7 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
+from kpd.model.verdicts import Speedup
 from kpd.text.gains import column
 
 HEAD = ("CASE", "WEIGHT", "INCUMBENT", "BEST", "OF")
@@ -38,4 +39,4 @@ def _row(case: dict[str, Any], incumbent: int | None) -> tuple[str, ...]:
 
 def _cell(case: dict[str, Any], number: str) -> str:
     found = case["speedups"].get(number)
-    return "1×" if found is None else column(found["ratio"], found["low"], found["high"])
+    return "1×" if found is None else column(Speedup(**found))

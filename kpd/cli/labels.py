@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kpd.model import scores
-from kpd.model.verdicts import ratio_of
+from kpd.model.verdicts import Gain
 from kpd.text.gains import column
 
 HELD = "‖ held"
+"""The sign of a held queue, as `kpd.text.signs.HELD`; that module would import all of the state."""
 COLOURS = {"strong": "cyan", "good": "green", "warn": "yellow", "bad": "red", "accent": "green", "muted": "dim"}
 """The colour of each tone of a sign."""
 NO_DAEMON = "○ no daemon; kpd start, or kpd daemon to keep it in the foreground"
@@ -26,11 +27,7 @@ def sign(shown: Mapping[str, Any]) -> str:
 
 def gain(verdict: dict[str, Any] | None) -> str:
     """Format a gain as a factor with its interval, for a column: `1.034× [1.025, 1.043]`."""
-    return "" if verdict is None else column(ratio_of(verdict["gain"]["pct"]), *_ends(verdict["gain"]))
-
-
-def _ends(found: Mapping[str, float]) -> tuple[float, float]:
-    return ratio_of(found["low"]), ratio_of(found["high"])
+    return "" if verdict is None else column(Gain(**verdict["gain"]).speedup)
 
 
 def number(value: float | None) -> str:

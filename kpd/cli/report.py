@@ -109,15 +109,11 @@ def _cost(spend: Answer) -> str:
 
 def _share(shown: Answer) -> str:
     """Format the share of the roofline, beside that of the incumbent in the same contest."""
-    it, timed = shown["iteration"], shown["detail"]["timed"]
+    it, before = shown["iteration"], _metrics(shown["parent"]).get("roofline_pct")
     if it["roofline_pct"] is None:
         return ""
     found = f", {it['roofline_pct']:.0f} % of the roofline"
-    floors = [case for case in timed["cases"] if case["roofline_us"]] if timed else []
-    if not floors or it["parent"] == it["number"]:
-        return found
-    before = sum(case["roofline_us"] for case in floors) / sum(case["incumbent_us"] for case in floors)
-    return f"{found} (the incumbent {100 * before:.0f} % in the same contest)"
+    return found if before is None else f"{found} (the incumbent {before:.0f} % in the same contest)"
 
 
 def _card(shown: Answer) -> Answer:

@@ -49,7 +49,7 @@ def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) 
     """Yield the answer of `status` as lines; `now` is Unix time."""
     yield whose(status, colour)
     if status["held"]:
-        yield from wrapped(f"‖ held: {status['held']}; kpd resume releases the queue", limit)
+        yield from wrapped(f"{labels.HELD}: {status['held']}; kpd resume releases the queue", limit)
     for host in status["hosts"].values():
         link = "●" if host["link"] == "up" and status["pid"] is not None else "○"
         facts = [host["device"], host["compiler"], host["error"]]
@@ -111,7 +111,7 @@ def queue(args: Namespace) -> int:
     if answer["pid"] is None or answer.get("playback"):
         narrate(whose(answer, colour=False))
     if answer["held"]:
-        out(*wrapped(f"‖ held: {answer['held']}; kpd resume releases the queue", columns()))
+        out(*wrapped(f"{labels.HELD}: {answer['held']}; kpd resume releases the queue", columns()))
     runs = [*answer["begun"], *answer["queued"]]
     if runs:
         out(*runs_table(runs, answer["tasks"], clock(answer), columns(), bool(answer["held"])))

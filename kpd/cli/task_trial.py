@@ -2,7 +2,6 @@
 
 import asyncio
 import tempfile
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -14,7 +13,7 @@ from kpd.measure.bench import Bench, CheckFailed
 from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.command.bench import CommandBench
 from kpd.measure.compiling import BuildError
-from kpd.measure.judge import LOOKS
+from kpd.measure.contest import RUNS
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.config import HostConfig
 from kpd.workspace.run_files import read_files
@@ -82,15 +81,12 @@ async def _driven(bench: Bench, built: str, task: Task, flags: str) -> TaskTrial
 
 async def _commanded(bench: CommandBench, built: str, task: Task) -> TaskTrial:
     await bench.check(built, "check", lambda text: None)
-    begun = time.monotonic()
-    found = await bench.result(built, "result", lambda text: None)
-    seconds = time.monotonic() - begun
+    found, seconds = await bench.result(built, "result", lambda text: None)
     cases = f"{len(found.cases)} cases ({', '.join(list(found.cases)[:5])})" if found.cases else "no cases"
     said = ", ".join(f"{claim.place} = {claim.said}" for claim in found.claims[:5]) or "nothing"
-    most = 2 * LOOKS[-1]
     notes = (
         f"score {task.bench.score} = {found.score:g} ({task.bench.direction} is better), {cases}",
         f"says about its correctness: {said}",
-        f"one run takes {seconds:.1f} s; a baseline or candidate is timed in up to {most} runs: {most * seconds:.0f} s",
+        f"one run takes {seconds:.1f} s; a baseline or candidate is timed in up to {RUNS} runs: {RUNS * seconds:.0f} s",
     )
     return TaskTrial(warnings=(UNCHECKED,) if task.check.unchecked else (), notes=notes)

@@ -13,7 +13,7 @@ from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.text.endings import iteration_ended, of_run
 from kpd.text.headlines import headline as told_headline
-from kpd.text.signs import OUTCOMES, RUN_OUTCOMES
+from kpd.text.signs import OUTCOMES, RUN_OUTCOMES, of_iteration
 from kpd.text.waits import hold, pause, wait
 from kpd.workspace.paths import Workspace
 
@@ -29,9 +29,9 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
     rolled_back = False
     async for event in _from_its_beginning(ws, run_id):
         state = fold(state, event)
-        _narrate(event.fact, run_id)
-        rolled_back = _rolled_back(event.fact, run_id, rolled_back)
         run = state.runs[run_id]
+        _narrate(event.fact, run)
+        rolled_back = _rolled_back(event.fact, run_id, rolled_back)
         if isinstance(run.status, Ended):
             return _verdict(run, run.status.outcome, rolled_back)
         if isinstance(run.status, Paused) and run.status.infra:
@@ -66,18 +66,20 @@ def _verdict(run: Run, outcome: RunOutcome, rolled_back: bool) -> int:
     return FAILED if rolled_back and outcome == "no_gain" else CODES[outcome]
 
 
-def _narrate(fact: e.Fact, run_id: str) -> None:
+def _narrate(fact: e.Fact, of: Run) -> None:
+    """Print what an event means to the run, which includes it."""
     match fact:
         case e.QueueHeld(hold=cause):
             narrate(f"the queue is held: {line(hold(cause))}; kpd resume releases it")
-        case e.RunStarted(run=run, device=device) if run == run_id:
+        case e.RunStarted(run=run, device=device) if run == of.id:
             narrate(f"{run} started on {line(device)}")
-        case e.RunWaits(run=run, wait=waits) if run == run_id and waits is not None:
+        case e.RunWaits(run=run, wait=waits) if run == of.id and waits is not None:
             narrate(f"{run} waits: {line(wait(waits))}")
-        case e.RunPaused(run=run, cause=why) if run == run_id:
+        case e.RunPaused(run=run, cause=why) if run == of.id:
             narrate(f"{run} paused: {line(pause(why))}")
-        case e.RunResumed(run=run) if run == run_id:
+        case e.RunResumed(run=run) if run == of.id:
             narrate(f"{run} goes on")
-        case e.IterationEnded(run=run, iteration=number, outcome=outcome, cause=ended) if run == run_id:
-            sign = OUTCOMES[outcome]
+        case e.IterationEnded(run=run, iteration=number, cause=ended) if run == of.id:
+            found = of.iteration(number)
+            sign = of_iteration(found, of) if found is not None else OUTCOMES[fact.outcome]
             narrate(f"{run}.{number}  {sign.glyph} {sign.word}  {line(iteration_ended(ended))}")

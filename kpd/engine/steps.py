@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from time import perf_counter
 
 from msgspec import structs
 
@@ -18,7 +17,7 @@ from kpd.hosts.errors import HostError
 from kpd.measure import bench, judge as verdicts, score
 from kpd.measure.bench import BuiltObject
 from kpd.measure.compiling import BuildError
-from kpd.measure.contest import contest
+from kpd.measure.contest import RUNS, contest
 from kpd.measure.judge import FINAL, held_out
 from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.screen import tripwires
@@ -103,17 +102,14 @@ async def build(attempt: Attempt, found: Detail) -> e.Built:
 
 async def check(attempt: Attempt, found: Detail) -> e.Checked:
     built = await _object(attempt, attempt.candidate())
-    begun = perf_counter()
     try:
         checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
     except bench.CheckFailed as err:
         attempt.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
         raise CandidateFailed(Incorrect(err.wrong)) from err
     attempt.keep("check.json", checked)
-    if attempt.is_baseline and attempt.task.bench.command is not None and attempt.task.check.command is None:
-        # The check was one run of the benchmark. A contest times both sides in each of its processes.
-        cost = BaselineCost(attempt.run_id, perf_counter() - begun, 2 * verdicts.LOOKS[-1])
-        attempt.journal.emit(e.Noticed("info", cost))
+    if attempt.is_baseline and checked.run_s is not None:
+        attempt.journal.emit(e.Noticed("info", BaselineCost(attempt.run_id, checked.run_s, RUNS)))
     return e.Checked(*_blank(attempt), checked.comparisons, checked.worst, checked.where, checked.truth)
 
 

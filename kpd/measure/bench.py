@@ -30,12 +30,16 @@ class BuiltObject:
 
 @dataclass(frozen=True, slots=True)
 class CheckPassed:
-    """A check that passed: the largest error in tolerances, where it was seen, and whose outputs are the truth."""
+    """A check that passed: the largest error in tolerances, where it was seen, and whose outputs are the truth.
+
+    `run_s` is the time of one run of the task's own benchmark in seconds; None where the check did not run it.
+    """
 
     comparisons: int
     worst: float
     where: str
     truth: Literal["oracle", "baseline"] = "oracle"
+    run_s: float | None = None
 
 
 class CheckFailed(Exception):

@@ -11,6 +11,8 @@ from kpd.measure.samples import ProcessSample
 MOST_TAINTED = 15
 """More disturbed processes than this in one contest mean that the machine is busy with other work."""
 MOST = LOOKS[-1] + MOST_TAINTED
+RUNS = 2 * LOOKS[-1]
+"""The most runs of a task's own benchmark in a contest without disturbed ones: each process is a pair of them."""
 
 
 async def contest(

@@ -122,10 +122,10 @@ def _check(where: str, case: CaseSample) -> None:
 
 
 def _ratios(samples: Sequence[ProcessSample]) -> list[float]:
-    return [_mean(sample.judged.values()) for sample in samples]
+    return [mean_log_ratio(sample.judged.values()) for sample in samples]
 
 
-def _mean(cases: Iterable[CaseSample]) -> float:
+def mean_log_ratio(cases: Iterable[CaseSample]) -> float:
     """Compute the mean log ratio of the cases by their weights."""
     kept = tuple(cases)
     return fmean(map(log_ratio, kept), [case.weight for case in kept])

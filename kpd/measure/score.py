@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean, median
 
-from kpd.measure.judge import BadSamples, case_gain, clean, log_ratio, percent
+from kpd.measure.judge import BadSamples, case_gain, clean, log_ratio, mean_log_ratio, percent
 from kpd.measure.samples import Batches, ProcessSample
 from kpd.model.faults import Implausible, Impossible
 from kpd.model.profiles import CaseTime
@@ -88,9 +88,9 @@ def impossible(cases: Iterable[CaseTime], work: Mapping[str, CaseWork]) -> Impos
 def implausible(samples: Iterable[ProcessSample]) -> Implausible | None:
     """Doubt a candidate whose results nothing compares if it is more than MOST_TIMES as fast as the incumbent.
 
-    What counts is the geometric mean over cases and processes. Raises BadSamples when no sample is untainted.
+    What counts is the mean that the verdict is about. Raises BadSamples when no sample is untainted.
     """
-    times = exp(fmean(log_ratio(case) for sample in _some(samples) for case in sample.judged.values()))
+    times = exp(fmean(mean_log_ratio(sample.judged.values()) for sample in _some(samples)))
     return Implausible(times, MOST_TIMES) if times > MOST_TIMES else None
 
 

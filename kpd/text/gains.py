@@ -26,12 +26,12 @@ def times(ratio: float) -> str:
 
 def speedup(found: Speedup) -> str:
     """Format a speed-up with its interval: `7.19× [7.01, 7.38]`, `0.14× [0.13, 0.15] (7.1× slower)`."""
-    return f"{column(found.ratio, found.low, found.high)}{_slower(found.ratio)}"
+    return f"{column(found)}{_slower(found.ratio)}"
 
 
-def column(ratio: float, low: float, high: float) -> str:
+def column(found: Speedup) -> str:
     """Format a speed-up for a column: `7.19× [7.01, 7.38]`."""
-    return f"{times(ratio)} [{_plain(low)}, {_plain(high)}]"
+    return f"{times(found.ratio)} [{_plain(found.low)}, {_plain(found.high)}]"
 
 
 def cell(found: Gain) -> str:

@@ -8,7 +8,7 @@ from kpd.model.fact import Fact
 from kpd.model.iteration import Override
 from kpd.model.run import Budget
 from kpd.model.spending import dollars
-from tui.format.numbers import change, count, figure
+from tui.format.numbers import count, figure
 from tui.format.text import clean, clip
 
 MOST_WORDS = 60
@@ -113,7 +113,7 @@ def _budget(budget: Budget) -> str:
     parts = [
         count(budget.iterations, "iteration"),
         f"patience {budget.patience:,}",
-        f"at least {change(budget.min_gain_pct)} a gain",
+        f"at least {budget.min_gain_pct:g} % less time",
     ]
     parts += [f"stop at a score of {figure(budget.stop_score)}"] if budget.stop_score is not None else []
     parts += [f"{dollars(budget.usd)} at most"] if budget.usd else []

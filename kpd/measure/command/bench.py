@@ -131,14 +131,14 @@ class CommandBench:
                 confirmed(run, command)
                 return CheckPassed(1, 0.0, own)
             cases = self._read(run, command).cases
-            return CheckPassed(len(cases) or 1, 0.0, command.words)
+            return CheckPassed(len(cases) or 1, 0.0, command.words, run_s=run.seconds)
         except RunFailed as err:
             raise CheckFailed(WrongResult(err.what)) from err
 
-    async def result(self, built: str, job: str, say: Say) -> Result:
-        """Run the benchmark once, alone, and return its result. Raises CheckFailed, HostError."""
+    async def result(self, built: str, job: str, say: Say) -> tuple[Result, float]:
+        """Run the benchmark once, alone. Return its result, and the seconds it took. Raises CheckFailed, HostError."""
         (run,) = await self._runs(self._bench, "b", {"b": built}, job, self._checking, say)
-        return self._blame(run, self._bench, True)
+        return self._blame(run, self._bench, True), run.seconds
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say

@@ -11,7 +11,7 @@ from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
 from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver import check, timing, tolerance
-from kpd.measure.driver.harness import OBJECT, Harness, refuse_weights
+from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
 from kpd.measure.roofline import Roofline, work
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample, weighted
@@ -47,8 +47,8 @@ class DriverBench:
     `cached` says whether a timed case may find its data in a cache. `listings` are the names of the files in a build's
     `out/` folder with its assembly, if there is any, and the compiler's remarks. `lay` turns a candidate's files into
     those that are staged over the protected files. `sanitizer` is the path of compute-sanitizer, if the task asks for
-    it. `place` makes the objects of a timed process (None: they are copied). Raises TaskError where the task weighs a
-    case that the harness does not time.
+    it. `place` makes the objects of a timed process (None: they are copied). Raises TaskError where task.toml asks
+    for what the harness lacks.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class DriverBench:
         sanitizer: str = "",
         place: timing.PlaceObject | None = None,
     ) -> None:
-        refuse_weights(task, harness.cases)
+        refuse_mismatch(task, harness)
         self.harness = harness
         self.host = host
         self.task = task
@@ -88,7 +88,6 @@ class DriverBench:
         self._protected = read_files(task.folder, task.protected)
         self._pristine = read_files(task.folder, task.editable)
         self._made = BuildCache(host)
-        tolerance.refuse_missing(task, harness)
 
     def _use(self, roofline: Roofline) -> None:
         self._roofline = roofline
@@ -118,13 +117,15 @@ class DriverBench:
         return await self._made.build(tree, files, lambda: self._compile(tree, files, say))
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
-        bounds = await self._bounds(say)
+        reference = await self._reference(say)
         self._made.may_be_touched()
         async with self._made.again_if_gone(built):
-            return await check.check(self.host, self.harness, built, job, self.task.check, self._checking, say, bounds)
+            return await check.check(
+                self.host, self.harness, built, job, self.task.check, self._checking, say, reference
+            )
 
-    async def _bounds(self, say: Say) -> str:
-        """Return the path of the task's own kernel if it is the truth, or of its errors if they are the tolerance."""
+    async def _reference(self, say: Say) -> str:
+        """Return the `reference` that Harness.command takes, after measuring it, if it has to be."""
         spec = self.task.check
         if not spec.is_native and spec.truth == "oracle":
             return ""
@@ -139,12 +140,12 @@ class DriverBench:
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:
-        bounds = await self._bounds(say)
+        reference = await self._reference(say)
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate):
             samples = timing.time_pair(
                 self.host, self.harness, incumbent, candidate, job, first, processes,
-                self.task.bench, self.task.check, self._measuring, say, self._place, bounds,
+                self.task.bench, self.task.check, self._measuring, say, self._place, reference,
             )  # fmt: skip
             async with aclosing(samples):
                 async for sample in samples:

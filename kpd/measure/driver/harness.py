@@ -1,6 +1,5 @@
 """Builds a task's harness with kpd's driver, and reads the cases that it describes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files as resources
 
@@ -43,16 +42,17 @@ class Harness:
     scaled: bool = False
     oracle: bool = True
 
-    def command(self, spec: CheckSpec, measure: str = "") -> tuple[str, ...]:
+    def command(self, spec: CheckSpec, reference: str = "") -> tuple[str, ...]:
         """Return the program with the settings of [check].
 
-        `measure` is the path of the task's own kernel if its outputs are the truth, else of what measure_bounds found.
+        `reference` is the path on the host of the task's own kernel if its outputs are the truth, or of its errors if
+        they are the tolerance; empty if neither.
         """
         settings = {"inputs": ",".join(spec.distributions), "compare": spec.compare}
-        if spec.truth == "baseline" and measure:
-            settings["truth"] = measure
-        if measure and spec.is_native:
-            settings["bounds"] = measure
+        if reference and spec.truth == "baseline":
+            settings["truth"] = reference
+        if reference and spec.is_native:
+            settings["bounds"] = reference
         elif not spec.is_native:
             settings |= {"rtol": str(spec.rtol or 0.0), "atol": str(spec.atol or 0.0)}
         return (self.program, *(f"{name}={value}" for name, value in settings.items()))
@@ -66,12 +66,18 @@ class _Described:
     oracle: bool = True
 
 
-def refuse_weights(task: Task, cases: Sequence[HarnessCase]) -> None:
-    """Check the cases that task.toml gives weights to. Raises TaskError for one that the harness does not time."""
-    known = [case.name for case in cases if case.timed]
+def refuse_mismatch(task: Task, harness: Harness) -> None:
+    """Raise TaskError when task.toml weighs a case that the harness does not time, or compares by what it lacks."""
+    known = [case.name for case in harness.cases if case.timed]
     if unknown := [name for name in task.weights if name not in known]:
-        message = f"[cases.{unknown[0]}] is no case that the harness times"
+        message = f"[cases.{unknown[0]}] is not a case that the harness times"
         raise TaskError(task.folder / TASK_FILE, 0, message, f"its timed cases are {', '.join(known)}")
+    if task.check.truth == "oracle" and not harness.oracle:
+        remedy = 'write one (kpd_task.h), or truth = "baseline" in [check]'
+        raise TaskError(task.folder / TASK_FILE, 0, "the harness has no oracle", remedy)
+    if task.check.compare == "scaled" and not harness.scaled:
+        message = 'compare = "scaled" in [check], but the harness has no scaled_oracle'
+        raise TaskError(task.folder / TASK_FILE, 0, message, "write one (kpd_task.h), or compare by another rule")
 
 
 def native(name: str) -> bytes:

@@ -91,7 +91,7 @@ def copied(host: Host) -> PlaceObject:
 async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
     bench: BenchSpec, tolerance: CheckSpec, where: RunContext | None = None, say: Say | None = None,
-    place: PlaceObject | None = None, bounds: str = "",
+    place: PlaceObject | None = None, reference: str = "",
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
     """Yield a sample from each of `processes` fresh processes, numbered from `first`.
 
@@ -102,7 +102,7 @@ async def time_pair(
     CheckFailed when an output is wrong after it was timed, and HostError.
     """
     arguments = (bench.quads, CASE_LIMIT_MS)
-    program = jobs.words([*harness.command(tolerance, bounds), "time"])
+    program = jobs.words([*harness.command(tolerance, reference), "time"])
     place = place or copied(host)
     # Each process has files of its own: the memory pages of a file can make a difference of some percent, and with one
     # file for all processes that would look like a gain in each. They are made before the last ones are removed: else

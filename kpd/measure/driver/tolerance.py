@@ -8,22 +8,11 @@ from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.specs import CheckSpec
-from kpd.workspace.task import TASK_FILE, Task, TaskError
 
 BOUNDS = "bounds.txt"
 """The file in a job's `out/` folder that has the errors of the task's own kernel."""
 TIMES = 4
 """How many times longer than a check the measurement of these errors may take."""
-
-
-def refuse_missing(task: Task, harness: Harness) -> None:
-    """Raise TaskError when the task compares by a truth or a scale that its harness does not give."""
-    if task.check.truth == "oracle" and not harness.oracle:
-        remedy = 'write one (kpd_task.h), or truth = "baseline" in [check]'
-        raise TaskError(task.folder / TASK_FILE, 0, "the harness has no oracle", remedy)
-    if task.check.compare == "scaled" and not harness.scaled:
-        message = 'compare = "scaled" in [check], but the harness has no scaled_oracle'
-        raise TaskError(task.folder / TASK_FILE, 0, message, "write one (kpd_task.h), or compare by another rule")
 
 
 async def measure_bounds(

@@ -34,7 +34,7 @@ async def _lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
 async def checked(lab: Lab, own: str, source: str) -> CheckPassed:
     own_job, built = (await lab.build(own)).job, (await lab.build(source)).job
     path = out(lab.host, own_job, OBJECT)
-    return await check(lab.host, lab.harness, built, f"referee{next(numbers)}", BASELINE, lab.where, bounds=path)
+    return await check(lab.host, lab.harness, built, f"referee{next(numbers)}", BASELINE, lab.where, reference=path)
 
 
 async def test_the_baselines_outputs_are_the_truth(lab: Lab) -> None:
@@ -59,7 +59,7 @@ async def test_timed_outputs_are_compared_with_them_too(lab: Lab) -> None:
         built = (await lab.build(source)).job
         samples = time_pair(
             lab.host, lab.harness, own, built, f"timed{next(numbers)}", 0, 1, FEW, BASELINE, where,
-            bounds=out(lab.host, own, OBJECT),
+            reference=out(lab.host, own, OBJECT),
         )  # fmt: skip
         return len([sample async for sample in samples])
 

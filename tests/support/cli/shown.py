@@ -47,7 +47,9 @@ DETAIL = Detail(
 )  # fmt: skip
 PARENT = Detail(
     timed=e.Timed("r3", 0, 0.5, 0.01, 20.0, 5, ()),
-    profiled=e.Profiled("r3", 0, 0.5, 0.01, {"gbs": 8.0, "call_us": 1.99, "gbs[wide]": 4.0, "clock_ghz": 3.0}),
+    profiled=e.Profiled(
+        "r3", 0, 0.5, 0.01, {"gbs": 8.0, "roofline_pct": 67.0, "call_us": 1.99, "gbs[wide]": 4.0, "clock_ghz": 3.0}
+    ),
 )
 
 

@@ -108,4 +108,4 @@ async def checked(lab: Lab, source: str, compare: str, own: str = PLAIN, **spec:
     reference, built = await lab.build(own, "-O2"), await lab.build(source, "-O2", "-mfma")
     bounds = await measure_bounds(lab.host, lab.harness, reference.job, how, lab.where) if how.is_native else ""
     job = f"products{next(numbers)}"
-    return await check(lab.host, lab.harness, built.job, job, how, lab.where, bounds=bounds)
+    return await check(lab.host, lab.harness, built.job, job, how, lab.where, reference=bounds)

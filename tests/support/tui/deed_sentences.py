@@ -37,7 +37,7 @@ SENTENCES = [
     (e.MemoGiven("r3", 4, "look here", ADA), "writes the memo of r3.4: look here"),
     (
         e.BudgetChanged("r3", Budget(iterations=20, stop_score=1.5, usd=3.0), ADA),
-        "sets the budget of r3: 20 iterations, patience 4, at least +1.0 % a gain, "
+        "sets the budget of r3: 20 iterations, patience 4, at least 1 % less time, "
         "stop at a score of 1.500, $3.00 at most",
     ),
     (e.AgentChanged("r3", "claude", by=ADA), "has claude propose in r3"),

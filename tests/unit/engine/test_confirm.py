@@ -1,6 +1,7 @@
 """Before a run ends its best is measured against the baseline: what the plan, the fold and the result make of it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,12 @@ from tests.support.model.samples import done, run_of
 SPENT = Budget(iterations=2, patience=9)
 
 
-def it(number: int, outcome: Outcome | None, pct: float = 10.0, **given: object) -> Iteration:
+def it(number: int, outcome: Outcome | None, pct: float = 10.0, **given: Any) -> Iteration:
     verdict = None if outcome in (None, "skipped", "infra") else Verdict(
         "faster", Gain(pct, pct - 1, pct + 1), 7, pct > 0, "confirmed" if pct > 0 else "slower", 1.0
     )  # fmt: skip
-    fields = {"status": done(outcome), "verdict": verdict, **given}
-    return Iteration(number, "sweep" if number else "baseline", max(number - 1, 0), 0.0, **fields)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"status": done(outcome), "verdict": verdict, **given}
+    return Iteration(number, "sweep" if number else "baseline", max(number - 1, 0), 0.0, **fields)
 
 
 def confirming(number: int, of: int, outcome: Outcome | None, pct: float = 10.0, **given: object) -> Iteration:

@@ -6,7 +6,7 @@ from math import inf
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.model.verdicts import Gain, ratio_of
+from kpd.model.verdicts import Gain, Speedup, ratio_of
 from kpd.text.gains import brief, cell, column, gain, signed, speedup, times
 
 
@@ -44,7 +44,7 @@ def test_below_a_fifth_it_is_time(found: Gain, told: str) -> None:
 
 
 def test_columns_hold_factors() -> None:
-    assert column(7.19, 7.01, 7.384) == "7.19× [7.01, 7.38]"
+    assert column(Speedup(7.19, 7.01, 7.384)) == "7.19× [7.01, 7.38]"
     assert cell(Gain(3.1, 2.4, 3.8)) == "1.032× ±0.007"
     assert cell(Gain(99.9, 0.0, 100.0)) == "1,000×", "an interval without end"
 

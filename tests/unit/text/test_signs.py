@@ -1,5 +1,7 @@
 """Signs and words are the same in the UI and on the command line, and README.md and the help list them all."""
 
+from collections.abc import Callable
+
 import pytest
 
 from kpd.cli import labels
@@ -10,12 +12,15 @@ from tests.support.cli.shown import ACCEPTED, RUN
 from tests.support.tui import logs
 from tui.format import marks
 
-ALL = (*OUTCOMES.values(), *VERDICTS.values(), *RUN_OUTCOMES.values(), signs.RUNNING, signs.WAITING, signs.PAUSED)
+ALL = (
+    *OUTCOMES.values(), *VERDICTS.values(), *RUN_OUTCOMES.values(), signs.RUNNING, signs.WAITING, signs.PAUSED,
+    signs.NEAR_MISS, signs.SLOW_CASE,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("log", [logs.running, logs.some, logs.incorrect, logs.paused, logs.ended, logs.held])
-def test_both_tell_an_outcome_alike(log: object) -> None:
-    for run in log().state.runs.values():  # type: ignore[operator]
+def test_both_tell_an_outcome_alike(log: Callable[[], logs.Log]) -> None:
+    for run in log().state.runs.values():
         mark = marks.of_run(run)
         assert labels.run_state(json_views.run(run)) == f"{mark.glyph} {mark.word}"
         for it in run.iterations:

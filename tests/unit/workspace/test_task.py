@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.measure.driver.harness import HarnessCase, refuse_weights
+from kpd.measure.driver.harness import Harness, HarnessCase, refuse_mismatch
 from kpd.model.run import Budget
 from kpd.workspace.paths import Workspace
 from kpd.workspace.specs import BudgetSpec
@@ -90,9 +90,9 @@ def test_weights_are_for_cases_that_the_harness_times(folder: Path) -> None:
     change(folder, "[budget]", "[cases.large]\nweight = 2\n\n[budget]")
     task = load_task(folder)
     small, checked = HarnessCase("small", {}, {}), HarnessCase("large", {}, {}, timed=False)
-    refuse_weights(task, [small, HarnessCase("large", {}, {})])
-    with pytest.raises(TaskError, match=r"\[cases.large\] is no case that the harness times") as caught:
-        refuse_weights(task, [small, checked])
+    refuse_mismatch(task, Harness("bench", "f", (small, HarnessCase("large", {}, {}))))
+    with pytest.raises(TaskError, match=r"\[cases.large\] is not a case that the harness times") as caught:
+        refuse_mismatch(task, Harness("bench", "f", (small, checked)))
     assert caught.value.remedy == "its timed cases are small"
 
 
