@@ -96,6 +96,15 @@ def approval(run_id: str, iteration: dict[str, Any]) -> str:
     return told(run_id, iteration["number"])
 
 
+def held(run_id: str, iteration: dict[str, Any]) -> str:
+    """Say that a winner with flags waits for a person, and how to decide; empty for others."""
+    if iteration["hold"] != "waits":
+        return ""
+    from kpd.text.flags import held as told
+
+    return told(run_id, iteration["number"])
+
+
 def run_state(run: dict[str, Any], held: bool = False) -> str:
     """Return the run's state as a word with its sign; `held` means that the whole queue is held."""
     return HELD if held and run["status"] == "running" and run["waiting"] is None else sign(run)

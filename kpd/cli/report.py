@@ -63,7 +63,7 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if detail["checked"] and detail["checked"].get("truth") == "baseline":
         yield from _field("truth", BASELINE_IS_TRUTH, limit)
     yield from _field("memo", it["memo"] or "none", limit)
-    if asks := labels.approval(run["id"], it):
+    if asks := labels.approval(run["id"], it) or labels.held(run["id"], it):
         yield from _field("waits", asks, limit)
     if it["again"] is not None:
         thorough = ", with as many processes as a verdict can use" if it["thorough"] else ""
@@ -98,7 +98,7 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if it["bottleneck"]:
         yield from _field("bottleneck", it["bottleneck"], limit)
     if it["flags"]:
-        yield from _field("flagged", "; ".join(it["flags"]), limit)
+        yield from _field("flagged", "; ".join(flag["text"] for flag in it["flags"]), limit)
 
 
 def _cost(spend: Answer) -> str:

@@ -55,6 +55,9 @@ def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) 
         facts = [host["device"], host["compiler"], host["error"]]
         yield from wrapped(f"{link} {host['name']}: {', '.join(filter(None, facts)) or host['system']}", limit)
     yield from _runs(status, now, limit)
+    for run in status["runs"].values():
+        for it in run["held"]:
+            yield from wrapped(f"⚑ {labels.held(run['id'], it)}", limit)
     for task in status["tasks"].values():
         if task["error"]:
             yield from wrapped(f"✗ task {task['name']}: {task['error']}", limit)

@@ -63,6 +63,9 @@ def _verdict(run: Run, outcome: RunOutcome, rolled_back: bool) -> int:
     sign, best = RUN_OUTCOMES[outcome], headline(run)
     told = f"{run.id} {sign.glyph} {sign.word}: {line(of_run(run))}"
     narrate(f"{told}; {run.id}.{best.of} is {told_headline(best)}" if best is not None else told)
+    if run.held:
+        names = ", ".join(f"{run.id}.{it.number}" for it in run.held)
+        narrate(f"{names} won, but flagged: kpd held {run.id} says why; accept or decline")
     return FAILED if rolled_back and outcome == "no_gain" else CODES[outcome]
 
 

@@ -124,7 +124,7 @@ def explored(run: Run, number: int) -> Iteration | None:
     for it in reversed(run.iterations):
         agent = run.trait(it.agent)
         if it.number < number and not agent.explores and not agent.operators:
-            return it if it.tune and it.score is not None else None
+            return it if it.tune and it.score is not None and it.outcome != "held" else None
     return None
 
 

@@ -3,9 +3,10 @@
 from kpd.engine import edits
 from kpd.engine.attempt import Attempt
 from kpd.engine.confirm import confirm
+from kpd.engine.held import doubted
 from kpd.knowledge import memory
 from kpd.model import events as e
-from kpd.model.causes import AgainstItself, ByVerdict, IterationCause, Noise, Superseded
+from kpd.model.causes import AgainstItself, ByVerdict, Flagged, IterationCause, Noise, Superseded
 from kpd.model.codec import encode
 from kpd.model.detail import Detail
 from kpd.model.faults import outcome_of
@@ -30,6 +31,7 @@ async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
     )
     if attempt.iteration.confirming:
         confirm(attempt, found)
+    if attempt.iteration.confirming or outcome == "held":  # nothing is learned from a held one unless it is accepted
         write_report(attempt.workspace, attempt.run)
         return e.IterationEnded(attempt.run_id, attempt.number, outcome, cause)
     if outcome in ("baseline", "accepted") and found.accepted is None:
@@ -64,6 +66,8 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
     now = attempt.run.incumbent
     if verdict.accepted and found.accepted is None and now is not None and now != attempt.parent:
         return "rejected", Superseded(verdict, attempt.run_id, now)
+    if verdict.accepted and found.accepted is None and (flags := doubted(attempt)):
+        return "rejected" if attempt.task.check.flagged == "reject" else "held", Flagged(verdict, flags)
     return "accepted" if verdict.accepted else "rejected", ByVerdict(verdict)
 
 

@@ -20,10 +20,11 @@ from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS, contest
 from kpd.measure.judge import FINAL, held_out
 from kpd.measure.samples import samples_from_json, samples_to_json
-from kpd.measure.screen import tripwires
+from kpd.measure.screen import suspicious
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
+from kpd.model.flags import Flag
 from kpd.model.notices import BaselineCost
 from kpd.model.status import DeviceUse, StepName
 from kpd.model.verdicts import Verdict
@@ -79,8 +80,8 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
 
 
 async def screen(attempt: Attempt, found: Detail) -> e.Screened:
-    """Flag suspicious code in the candidate. Flags do not reject it: only a changed protected file does."""
-    flags = tripwires(attempt.files_of(attempt.parent), attempt.candidate(), attempt.task.protected)
+    """Flag suspicious source code in the candidate. Only a changed protected file rejects it at once."""
+    flags = suspicious(attempt.files_of(attempt.parent), attempt.candidate(), attempt.task.protected)
     return e.Screened(*_blank(attempt), flags)
 
 
@@ -129,7 +130,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
             attempt.iteration.thorough,
         )
     except bench.CheckFailed as err:
-        raise CandidateFailed(IncorrectTimed(err.wrong)) from err
+        raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
     except HostError as err:
         if err.kind == "busy" and attempt.iteration.confirming:
             raise Unconfirmed(str(err)) from err
@@ -139,7 +140,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
         await attempt.bench.remeasure()
         cases = score.case_times(samples, attempt.bench.work)
     if too_fast := score.impossible(cases, attempt.bench.work):
-        raise CandidateFailed(structs.replace(too_fast, of_baseline=attempt.is_baseline))
+        raise CandidateFailed(structs.replace(too_fast, of_baseline=attempt.is_baseline), final=True)
     if attempt.task.check.unchecked and (doubted := score.implausible(samples)):
         raise CandidateFailed(doubted)
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
@@ -156,7 +157,15 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     if _is_confirmed(attempt, found):
         verdict = await _confirmed(attempt, verdict)
     attempt.keep("verdict.json", verdict)
-    return e.Judged(*_blank(attempt), verdict)
+    return e.Judged(*_blank(attempt), verdict, await _flags(attempt, verdict))
+
+
+async def _flags(attempt: Attempt, verdict: Verdict) -> tuple[Flag, ...]:
+    """Return what looks wrong with the object of a candidate that would be accepted."""
+    if attempt.is_baseline or attempt.iteration.confirming or not verdict.accepted:
+        return ()
+    candidate = await _object(attempt, attempt.candidate())
+    return await attempt.bench.inspect(candidate.job, attempt.say("job"))
 
 
 def _verdict(attempt: Attempt, found: Detail) -> Verdict:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from kpd.model.causes import Flagged
 from kpd.model.iteration import Expectation, Iteration
 from kpd.model.profiles import Finding
 from kpd.model.run import Run
@@ -44,7 +45,8 @@ NEVER = Efficacy()
 def efficacy(runs: Iterable[Run]) -> dict[str, Efficacy]:
     """Compute the efficacy of each rule that fired, by its id. Only ended iterations and kpd's own verdicts count.
 
-    A candidate counts once, as it was measured first: when it is measured again, its incumbent may be another one.
+    A candidate counts once, as it was measured first: when it is measured again, its incumbent may be another one. A
+    winner with flags counts once a person has accepted it.
     """
     fired: Counter[str] = Counter()
     tried: Counter[str] = Counter()
@@ -52,7 +54,7 @@ def efficacy(runs: Iterable[Run]) -> dict[str, Efficacy]:
     gains: defaultdict[str, list[float]] = defaultdict(list)
     for run in runs:
         for iteration in run.iterations:
-            if iteration.again is not None:
+            if iteration.again is not None or (isinstance(iteration.cause, Flagged) and not iteration.override):
                 continue
             fired.update(set(iteration.rules))
             for rule in _tried(run, iteration):

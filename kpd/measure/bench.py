@@ -9,6 +9,7 @@ from kpd.measure.judge import HeldOutResult
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
 from kpd.model.faults import WrongResult
+from kpd.model.flags import Flag
 from kpd.model.hosts import Device
 from kpd.text.faults import wrong as told
 
@@ -120,6 +121,9 @@ class Bench(Protocol):
         Each process times both objects. Closing the generator ends the job. Samples that were yielded stay valid, and
         the same job yields them again; if it was ended early, there are fewer. Raises CheckFailed.
         """
+
+    async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
+        """Return what looks wrong with the object of build job `built`, and not with the task's own kernel."""
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         """Look for out-of-bounds accesses that a check cannot see, if the task asks for it. Raises CheckFailed."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from kpd.model.agents import AgentTraits
 from kpd.model.fact import Fact, IterationFact, RunFact
-from kpd.model.iteration import Confirming, Remeasure
+from kpd.model.iteration import Confirming, PersonsAnswer, Remeasure
 from kpd.model.reducers import on_iteration, on_run, reduces
 from kpd.model.run import Budget, RuleSetting, Steering
 from kpd.model.state import State
@@ -85,14 +85,14 @@ class ReviewAsked(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class Approved(IterationFact):
-    """A person's approval: the candidate may be built."""
+    """A person's approval: the candidate may be built; one that was held is measured again, whatever its flags."""
 
     by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Declined(IterationFact):
-    """A person's refusal: the candidate is not to be built, and its agent is told why."""
+    """A person's refusal: the candidate is not built, or stays held for good. Its agent is told why."""
 
     reason: str = ""
     by: str = ""
@@ -177,12 +177,21 @@ def _review_asked(state: State, at: float, fact: ReviewAsked) -> State:
 
 @reduces(Approved)
 def _approved(state: State, at: float, fact: Approved) -> State:
-    return on_iteration(state, fact, review="approved")
+    return _answered(state, fact, "approved")
 
 
 @reduces(Declined)
 def _declined(state: State, at: float, fact: Declined) -> State:
-    return on_iteration(state, fact, review="declined")
+    return _answered(state, fact, "declined")
+
+
+def _answered(state: State, fact: IterationFact, answer: PersonsAnswer) -> State:
+    """Keep a person's answer: on the flags of a winner that is held, else on a candidate before it is built."""
+    run = state.runs.get(fact.run)
+    found = run.iteration(fact.iteration) if run is not None else None
+    if found is not None and found.hold:
+        return on_iteration(state, fact, hold=answer)
+    return on_iteration(state, fact, review=answer)
 
 
 @reduces(BudgetChanged)

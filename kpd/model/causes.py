@@ -2,6 +2,7 @@
 
 from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import CandidateFault
+from kpd.model.flags import Flag
 from kpd.model.kinds import Kind, Told
 from kpd.model.verdicts import Gain, Verdict
 
@@ -91,6 +92,13 @@ class Superseded(Kind, frozen=True):
     by: int
 
 
+class Flagged(Kind, frozen=True):
+    """It won, but it has flags: a person decides, or the task has such candidates rejected."""
+
+    verdict: Verdict
+    flags: tuple[Flag, ...]
+
+
 class TooBusy(Kind, frozen=True):
     """The machine was too busy to measure it against the baseline, in the words of its host."""
 
@@ -114,5 +122,14 @@ class RunOver(Kind, frozen=True):
 
 
 IterationCause = (
-    Noise | ByVerdict | AgainstItself | Superseded | TooBusy | Skipped | NothingLeft | RunOver | CandidateFault
+    Noise
+    | ByVerdict
+    | AgainstItself
+    | Superseded
+    | Flagged
+    | TooBusy
+    | Skipped
+    | NothingLeft
+    | RunOver
+    | CandidateFault
 )

@@ -232,7 +232,10 @@ def _timed(state: State, at: float, fact: e.Timed) -> State:
 
 @reduces(e.Judged)
 def _judged(state: State, at: float, fact: e.Judged) -> State:
-    return on_iteration(state, fact, verdict=fact.verdict)
+    run = state.runs.get(fact.run)
+    found = run.iteration(fact.iteration) if run is not None else None
+    flags = (*found.flags, *fact.flags) if found is not None else ()
+    return on_iteration(state, fact, verdict=fact.verdict, flags=tuple(dict.fromkeys(flags)))
 
 
 @reduces(e.Explained)
@@ -255,7 +258,8 @@ def _faulted(state: State, at: float, fact: e.Faulted) -> State:
 @reduces(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
     """End the iteration. One that was given up returns the operator's notes that it took: the next one reads them."""
-    state = on_iteration(state, fact, status=Done(fact.outcome, fact.cause, at, fact.exhausted))
+    held = {"hold": "waits"} if fact.outcome == "held" else {}
+    state = on_iteration(state, fact, status=Done(fact.outcome, fact.cause, at, fact.exhausted), **held)
     run = state.runs.get(fact.run)
     if run is None or fact.outcome not in ("skipped", "interrupted"):
         return state
@@ -268,7 +272,9 @@ def _accepted(state: State, at: float, fact: e.Accepted) -> State:
     """Make the iteration the incumbent. A person's decision can be undone until kpd accepts something else."""
     run = state.runs.get(fact.run)
     before = run.incumbent if run is not None and fact.override else None
-    state = on_iteration(state, fact, override=fact.override)
+    found = run.iteration(fact.iteration) if run is not None else None
+    cleared = {"hold": "approved"} if found is not None and found.hold else {}
+    state = on_iteration(state, fact, override=fact.override, **cleared)
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
 
 

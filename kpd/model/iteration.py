@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kpd.model.causes import IterationCause
+from kpd.model.flags import Flag
 from kpd.model.spending import NOTHING, Spend
 from kpd.model.status import STEPS, Done, IterationStatus, Outcome, StepName, Stepping
 from kpd.model.verdicts import Verdict
 
-COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed")
+COUNTED: tuple[Outcome, ...] = ("accepted", "rejected", "failed", "held")
 """Outcomes that use up a run's budget; infrastructure trouble, skips and interruptions do not."""
 
 
@@ -21,6 +22,8 @@ class Expectation:
     gain_pct: float | None = None
 
 
+PersonsAnswer = Literal["", "waits", "approved", "declined"]
+"""Whether a person is asked, and that person's answer; empty where nobody is asked."""
 Confirming = Literal["", "end", "decision"]
 """Why an accepted candidate is measured against the baseline: its run ends, or a person brought it back."""
 
@@ -54,7 +57,8 @@ class Iteration:
     written its memo. `aims` are the rules whose findings its agent meant to remedy; `tune` are parameters that the
     agent was unsure of, for a sweep to explore. `again` is the iteration whose files it measures once more, `thorough`
     with all processes; `confirming` says why it does so against the baseline. `review` says whether the candidate waits
-    for a person, or what that person decided; empty where none was asked.
+    for a person, or what that person decided; empty where none was asked. `hold` says the same of a winner that was
+    held because of its `flags`.
     """
 
     number: int
@@ -76,11 +80,12 @@ class Iteration:
     roofline_pct: float | None = None
     bottleneck: str = ""
     rules: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
     again: int | None = None
     thorough: bool = False
     confirming: Confirming = ""
-    review: Literal["", "waits", "approved", "declined"] = ""
+    review: PersonsAnswer = ""
+    hold: PersonsAnswer = ""
 
     @property
     def under_way(self) -> Stepping | None:
@@ -111,6 +116,11 @@ class Iteration:
         left_out: tuple[StepName, ...] = () if self.review or self.step == "review" else ("review",)
         left_out += ("profile", "explain") if self.confirming else ()
         return tuple(step for step in STEPS if step not in left_out)
+
+    @property
+    def held(self) -> bool:
+        """Whether it won, but a person has to look at its flags before it becomes the incumbent."""
+        return self.hold == "waits"
 
     @property
     def confirms(self) -> int | None:

@@ -163,6 +163,11 @@ class Run:
         return tuple(it for it in since if it.counts)
 
     @property
+    def held(self) -> tuple[Iteration, ...]:
+        """The winners that wait for a person because of their flags."""
+        return tuple(it for it in self.iterations if it.held)
+
+    @property
     def baseline(self) -> Iteration | None:
         return next((it for it in self.iterations if it.outcome == "baseline"), None)
 

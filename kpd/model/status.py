@@ -13,7 +13,7 @@ STEPS: tuple[StepName, ...] = get_args(StepName)
 
 DeviceUse = Literal["", "measures", "thinks"]
 """How a step uses the run's device: it measures there, or leaves it to other runs while a model or a person thinks."""
-Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra", "measured"]
+Outcome = Literal["baseline", "accepted", "rejected", "failed", "skipped", "interrupted", "infra", "measured", "held"]
 RunOutcome = Literal["improved", "no_gain", "failed", "stopped", "infra"]
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kpd.model.fact import StepFact
+from kpd.model.flags import Flag
 from kpd.model.iteration import Expectation
 from kpd.model.profiles import Advice, CaseTime, Change, Finding
 from kpd.model.status import StepName
@@ -27,9 +28,9 @@ class Proposed(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Screened(StepFact):
-    """The tripwires' flags. They explain; they do not reject a candidate."""
+    """What looks suspicious in the source text."""
 
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,10 @@ class Timed(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Judged(StepFact):
+    """The verdict. `flags` are those of the object of a candidate that won."""
+
     verdict: Verdict
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,10 @@ def _judged(body: Body) -> Body:
     return {**body, "verdict": _verdict(body["verdict"])}
 
 
+def _screened(body: Body) -> Body:
+    return {**body, "flags": [_told(flag) for flag in body["flags"]]}
+
+
 def _verdict(found: Body) -> Body:
     """Upgrade a verdict: a sentence in place of its rule, and words that have other names now."""
     known = {key: value for key, value in found.items() if key != "reason"}
@@ -88,4 +92,5 @@ UPGRADES: dict[str, Callable[[Body], Body]] = {
     "run_ended": _ended,
     "run_paused": _ended,
     "run_waits": _waits,
+    "screened": _screened,
 }

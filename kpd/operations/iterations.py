@@ -42,7 +42,7 @@ class OnWaiting(Operation[RunIteration]):
     def target(self, state: State) -> RunIteration:
         if self.iteration:
             return RunIteration(*iteration_ref(state, self.iteration))
-        found = [RunIteration(run, it) for run in state.begun if (it := waiting(run)) is not None]
+        found = self.places(state)
         if not found:
             raise Refused("no candidate waits for your review", "kpd review on has those to come wait")
         if len(found) > 1:
@@ -50,10 +50,16 @@ class OnWaiting(Operation[RunIteration]):
             raise Refused(f"{refs} wait: select one of them", f"name it, as in {found[0].ref}")
         return found[0]
 
+    def places(self, state: State) -> list[RunIteration]:
+        """Return the candidates that the operation can be applied to."""
+        return [RunIteration(run, it) for run in state.begun if (it := waiting(run)) is not None]
+
     def why_not(self, state: State, target: RunIteration) -> Refused | None:
-        if waiting(target.run) == target.it:
+        if target in self.places(state):
             return None
-        return Refused(f"{target.ref} does not wait for a person", "kpd status shows what does")
+        if target.it.held:
+            return Refused(f"{target.ref} was built and won: its flags wait for a person", f"kpd accept {target.ref}")
+        return Refused(f"{target.ref} does not wait for a person", "kpd held shows what does")
 
     def answer(self, target: RunIteration) -> dict[str, Any]:
         return {"run": target.run.id, "iteration": target.it.number}
@@ -69,7 +75,7 @@ class ApproveCandidate(OnWaiting):
 
 
 class DeclineCandidate(OnWaiting):
-    """End the waiting candidate, with a reason."""
+    """Refuse the waiting candidate, or a winner that is held, with a reason."""
 
     name = "decline"
     keys = (Key("decline", "D", "decline", "Review", 2, True),)
@@ -77,6 +83,9 @@ class DeclineCandidate(OnWaiting):
     done = "{of} is declined; its agent reads that when it next proposes"
 
     reason: Annotated[str, Arg("TEXT", "the reason, for the agent's next proposal", "--reason")] = ""
+
+    def places(self, state: State) -> list[RunIteration]:
+        return super().places(state) + [RunIteration(run, it) for run in state.runs.values() for it in run.held]
 
 
 def waiting(run: Run) -> Iteration | None:
@@ -89,11 +98,14 @@ def waiting(run: Run) -> Iteration | None:
 
 
 class AcceptIteration(OnIteration):
-    """Make an iteration the incumbent against its verdict."""
+    """Make an iteration the incumbent against its verdict, or a winner that is held.
+
+    A winner that is held is measured again if the incumbent has changed since.
+    """
 
     name = "accept"
     keys = (Key("accept", "a", "accept", "Iteration", rank=7),)
-    emits = ("accepted",)
+    emits = ("accepted", "approved", "again_asked")
     done = "{of} is the incumbent, marked as accepted by hand"
 
     reason: Annotated[str, Arg("TEXT", "the reason, for the log", "--reason")] = ""
@@ -110,7 +122,16 @@ class AcceptIteration(OnIteration):
             from kpd.text.endings import of_iteration
 
             return Refused(f"{target.ref} has no verdict: {of_iteration(it)}", f"kpd remeasure {target.ref}")
+        if is_outdated(target) and run.over:
+            now = f"{run.id}.{run.incumbent} is the incumbent now, and the run has ended"
+            remedy = f"put its files into tasks/{run.task}, then kpd run {run.task}"
+            return Refused(f"{target.ref} was measured against {run.id}.{it.parent}, but {now}", remedy)
         return occupied(state, run)
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        if answer.get("again"):
+            return f"{answer['run']}.{answer['iteration']} is measured against today's incumbent, whatever its flags"
+        return super().told(answer)
 
 
 class RollBack(OnIteration):
@@ -230,6 +251,11 @@ class EditKernel(OnRun):
 
 def was_accepted(it: Iteration) -> bool:
     return it.outcome in ("accepted", "baseline") or bool(it.override)
+
+
+def is_outdated(place: RunIteration) -> bool:
+    """Return whether it is a winner that was held, and the incumbent has changed since it was measured."""
+    return place.it.outcome == "held" and place.it.parent != place.run.incumbent
 
 
 def untimed(place: RunIteration) -> Refused | None:

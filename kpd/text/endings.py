@@ -6,6 +6,7 @@ from kpd.model.kinds import Told
 from kpd.model.run import Run
 from kpd.model.status import Ended, Paused
 from kpd.text.faults import fault
+from kpd.text.flags import flags
 from kpd.text.gains import gain
 from kpd.text.verdicts import verdict
 from kpd.text.waits import exhausted, pause
@@ -24,6 +25,8 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
             return f"the incumbent against itself: {verdict(cause.verdict)}"
         case c.Superseded():
             return f"{verdict(cause.verdict)}, but {cause.run}.{cause.by} became the incumbent meanwhile"
+        case c.Flagged():
+            return f"{verdict(cause.verdict)}, but it {flags(cause.flags)}"
         case c.TooBusy():
             return cause.error
         case c.Skipped():

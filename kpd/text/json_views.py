@@ -5,6 +5,7 @@ from typing import Any
 
 from kpd.model import codec, events as e
 from kpd.model.detail import Detail
+from kpd.model.flags import Flag
 from kpd.model.headline import Headline, headline
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Notice
@@ -15,6 +16,7 @@ from kpd.text import signs
 from kpd.text.changes import change
 from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
 from kpd.text.faults import fault
+from kpd.text.flags import flag
 from kpd.text.headlines import headline as told_headline, unconfirmed
 from kpd.text.notices import notice, told
 from kpd.text.verdicts import verdict
@@ -29,8 +31,8 @@ def run(found: Run) -> Json:
 
     `count` is the number of its iterations, `counted` of those that use up its budget. `headline` is how many times as
     fast the best iteration is as the baseline. `reason` says why it ended or is paused, `waits` what it waits for,
-    `edited` which iteration was under way when the operator edited the kernel: all in words. The files of its folders
-    are left out.
+    `edited` which iteration was under way when the operator edited the kernel: all in words. `held` are the winners
+    that wait for a person. The files of its folders are left out.
     """
     body = codec.jsonable(replace(found, iterations=()))
     kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
@@ -39,6 +41,7 @@ def run(found: Run) -> Json:
     kept |= _status(found)
     kept |= {"headline": headlined(headline(found)), "sign": codec.jsonable(signs.of_run(found))}
     words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
+    kept |= {"held": [iteration(it) for it in found.held]}
     return {**kept, **words, "count": len(found.iterations), "counted": len(found.counted), **its}
 
 
@@ -60,6 +63,7 @@ def iteration(found: Iteration) -> Json:
     """Return an iteration with `reason`, why it ended, in words, and its `sign`; an `override` has its `text`, too."""
     body = codec.jsonable(found) | _stands(found)
     body["sign"] = codec.jsonable(signs.of_iteration(found))
+    body["flags"] = _flags(found.flags)
     if found.override is not None:
         body["override"]["text"] = override(found.override)
     if found.verdict is not None:
@@ -108,8 +112,10 @@ def _told(fact: e.Fact) -> Json:
             return {**body, "reason": idle_reason(fact.keeps)}
         case e.Faulted():
             return {**body, "message": fault(fact.fault)}
+        case e.Screened():
+            return {**body, "flags": _flags(fact.flags)}
         case e.Judged():
-            return {**body, "verdict": judged(fact.verdict)}
+            return {**body, "verdict": judged(fact.verdict), "flags": _flags(fact.flags)}
         case e.Noticed():
             return {**body, "text": told(fact.about)}
         case e.Explained():
@@ -124,6 +130,10 @@ def found(steps: Detail) -> Json:
         body["explained"]["changes"] = _changes(steps.explained)
     faults = [{**told, "message": fault(one.fault)} for told, one in zip(body["faults"], steps.faults, strict=True)]
     return {**body, "faults": faults}
+
+
+def _flags(found: tuple[Flag, ...]) -> list[Json]:
+    return [{**codec.jsonable(one), "text": flag(one)} for one in found]
 
 
 def _changes(fact: e.Explained) -> list[Json]:

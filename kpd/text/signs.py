@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kpd.model.causes import Flagged
 from kpd.model.faults import IsIncorrect, NotMended
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
@@ -32,6 +33,9 @@ INCORRECT = Sign("✗", "incorrect", "bad")
 REJECTED = Sign("✗", "rejected", "bad")
 NEAR_MISS = Sign("△", "near miss", "warn")
 SLOW_CASE = Sign("▽", "slow case", "warn")
+FLAGGED = Sign("✗", "flagged", "bad")
+DECLINED = Sign("✗", "declined", "bad")
+APPROVED = Sign("⚑", "approved", "muted")
 BY_HAND = Sign("▲", "by hand", "good")
 
 OUTCOMES: dict[Outcome, Sign] = {
@@ -43,6 +47,7 @@ OUTCOMES: dict[Outcome, Sign] = {
     "interrupted": Sign("■", "interrupted", "warn"),
     "infra": Sign("!", "host trouble", "warn"),
     "measured": Sign("◇", "measured", "strong"),
+    "held": Sign("⚑", "flagged", "warn"),
 }
 VERDICTS: dict[VerdictWord, Sign] = {
     "faster": Sign("△", "not enough", "warn"),
@@ -66,6 +71,10 @@ def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> S
         return HELD if held else RUNNING if run is None else of_run(run)
     if it.override:
         return BY_HAND
+    if it.outcome == "held":
+        return {"declined": DECLINED, "approved": APPROVED}.get(it.hold, OUTCOMES["held"])
+    if it.outcome == "rejected" and isinstance(it.cause, Flagged):
+        return FLAGGED
     if it.outcome != "rejected":
         return OUTCOMES[it.outcome]
     if it.verdict is None:

@@ -53,6 +53,8 @@ class CheckSpec:
     last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once under NVIDIA's
     compute-sanitizer before it is accepted. `good` are further texts by which a task's own commands say
     that a result is right; `unchecked` says that nothing compares the results, which kpd then shows everywhere.
+    `flagged` says what becomes of a candidate that wins and has flags: a person decides ("hold"), it is rejected, or
+    it is accepted and the flags are shown ("note").
     """
 
     seeds: Few = 3
@@ -67,6 +69,7 @@ class CheckSpec:
     sanitizer: bool = False
     good: tuple[str, ...] = ()
     unchecked: bool = False
+    flagged: Literal["hold", "reject", "note"] = "hold"
 
     @property
     def is_bitwise(self) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 from kpd.model.agents import EDIT
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
-from kpd.operations.iterations import waiting
-from kpd.operations.operation import Key, OnIteration, Operation, fields, spoken, words_of
+from kpd.operations.iterations import is_outdated, waiting
+from kpd.operations.operation import Key, OnIteration, Operation, RunIteration, fields, spoken, words_of
 from kpd.text.endings import of_iteration
 from tui.format import marks, money
 from tui.format.numbers import count
@@ -83,6 +83,9 @@ def accept(view: View) -> Confirmation:
     assert run is not None
     mark = marks.of_iteration(it, run)
     text = [f"The verdict was: {mark.glyph} {marks.gain_of(it)} {mark.word}. {clean(of_iteration(it))}"]
+    if is_outdated(RunIteration(run, it)):
+        text.append("The incumbent has changed since: it is measured again first, and then its flags count no more.")
+        return Confirmation(f"Accept {view.ref}?", tuple(text), "measure it again")
     text.append("It becomes the incumbent, marked as accepted by hand, and kpd writes its files to the task folder.")
     text.append(f"Incumbent now: {run.id}.{run.incumbent}; undo brings it back.")
     return Confirmation(f"Accept {view.ref} by hand?", tuple(text), "accept", entry="Why")
@@ -94,9 +97,21 @@ def for_review(view: View) -> list[TreePosition]:
     return [view.at] if view.at in found else found
 
 
+def to_decline(view: View) -> list[TreePosition]:
+    """Return the selected winner if it is held, else the candidates that wait for a person, else all held winners."""
+    if view.iteration is not None and view.iteration.held:
+        return [view.at]
+    runs = view.state.runs.values()
+    return for_review(view) or [TreePosition(run.task, run.id, it.number) for run in runs for it in run.held]
+
+
 def decline(view: View) -> Confirmation:
-    ref = for_review(view)[0].ref
-    text = "It ends as rejected and is never built. Its agent reads your reason before it proposes again."
+    place = to_decline(view)[0]
+    ref, run = place.ref, view.state.runs[place.run]
+    if any(it.number == place.iteration for it in run.held):
+        text = "It never becomes the incumbent. Nothing is learned from it."
+    else:
+        text = "It ends as rejected and is never built. Its agent reads your reason before it proposes again."
     return Confirmation(f"Decline {ref}?", (text,), "decline", entry="Why not, or what to do instead")
 
 

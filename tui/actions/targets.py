@@ -86,7 +86,7 @@ def _approve(view: View, answer: str) -> Op:
 
 
 def _decline(view: View, answer: str) -> Op:
-    waits = confirm.for_review(view)
+    waits = confirm.to_decline(view)
     return DeclineCandidate(iteration=waits[0].ref, reason=answer) if len(waits) == 1 else DeclineCandidate()
 
 

@@ -72,6 +72,8 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (RUNNING, "under way"),
     (WAITING, "for a device, a host, the model service or a reply"),
     (REVIEW, "the candidate is built once you approve it"),
+    (_OUTCOMES["held"], "it won, but holds what no kernel needs: accept or decline it"),
+    (_mark(signs.DECLINED), "you declined it, although it won"),
     (PAUSED, "waits for you"),
     (_OUTCOMES["skipped"], "you skipped it"),
     (_OUTCOMES["interrupted"], "stopped before its end"),

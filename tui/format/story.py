@@ -5,6 +5,7 @@ from kpd.model.spending import Spend, dollars
 from kpd.model.verdicts import Verdict
 from kpd.text.endings import iteration_ended, override
 from kpd.text.faults import fault
+from kpd.text.flags import flags
 from kpd.text.verdicts import interval
 from tui.format import money
 from tui.format.marks import Mark
@@ -67,7 +68,7 @@ def _found(fact: e.StepFact) -> str:
         case e.Proposed():
             return clean(fact.memo) or count(len(fact.files), "file")
         case e.Screened():
-            return ", ".join(map(clean, fact.flags)) or "nothing suspicious"
+            return clean(flags(fact.flags)) or "nothing suspicious"
         case e.Staged():
             return f"tree {clean(fact.tree)[:12]}"
         case e.Built():

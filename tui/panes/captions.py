@@ -1,5 +1,6 @@
 """Explains to a newcomer what happens in a recording, in one sentence."""
 
+from kpd.model.causes import Flagged
 from kpd.model.faults import Implausible, Impossible, Incorrect, IncorrectHeldOut, IncorrectTimed, NotBuilt, NotMended
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
@@ -52,6 +53,8 @@ def _outcome(it: Iteration) -> str:
     elif it.outcome == "failed":
         failed = "did not build" if isinstance(it.cause, NotBuilt) else "failed before it could be measured"
         became = f"{failed}, and its agent is told why."
+    elif isinstance(it.cause, Flagged):
+        became = "won, but holds what no kernel needs: it is not accepted by itself."
     elif it.verdict is None:
         became = _unjudged(it)
     else:

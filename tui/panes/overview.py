@@ -5,6 +5,7 @@ from collections import Counter
 from rich.cells import cell_len
 from textual.content import Content
 
+from kpd.model.causes import Flagged
 from kpd.model.detail import Detail
 from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
@@ -12,9 +13,11 @@ from kpd.model.run import Run
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
+from kpd.text.flags import flag
 from kpd.text.gains import speedup
 from kpd.text.headlines import HOW, unconfirmed
 from kpd.text.verdicts import UNCHECKED, verdict
+from tui.actions.table import key
 from tui.format import marks, money
 from tui.format.numbers import figure
 from tui.format.scores import unit
@@ -143,7 +146,8 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
     tails = (f"{by}{on}{against}", f"{by}{against}", against.replace(", ", "   "), by)
     tail = next((tail for tail in tails if known.cell_length + cell_len(tail) <= width), tails[0])
     head = [(known + line((tail, ".muted"))).truncate(width, ellipsis=True), *device(run, width)]
-    reason = of_iteration(it) or (verdict(it.verdict) if it.verdict else "")
+    judged = verdict(it.verdict) if it.verdict else ""
+    reason = judged if isinstance(it.cause, Flagged) else of_iteration(it) or judged
     wide = width >= WIDE
     for text, style, most in (
         (it.memo, "", 4 if wide else 2),
@@ -153,7 +157,10 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
         head += wrapped(text, width, style, most=most) if text else []
     head += _given_back(it, detail, width)
     head += _bottleneck(it, detail, width)
-    head += [line((f"! {clean(flag)}", ".warn")).truncate(width, ellipsis=True) for flag in it.flags[:3]]
+    head += [line((f"! {clean(flag(one))}", ".warn")).truncate(width, ellipsis=True) for one in it.flags[:3]]
+    if it.held:
+        keys = f"{key(view, 'accept')} accepts it, {key(view, 'decline')} declines it"
+        head += wrapped(f"⚑ it waits for you: {key(view, 'tab_diff')} shows its diff, {keys}", width, ".warn")
     return head
 
 

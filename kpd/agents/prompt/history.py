@@ -6,12 +6,14 @@ from itertools import islice
 from kpd.agents.agent import Context
 from kpd.agents.prompt.blocks import PromptBlock
 from kpd.agents.prompt.quoting import fenced
+from kpd.model.causes import Flagged
 from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.profiles import Change
 from kpd.model.run import Run
 from kpd.text.changes import change
 from kpd.text.endings import of_iteration
+from kpd.text.flags import flags
 from kpd.text.foreign import plain
 from kpd.text.gains import brief, gain as gain_of, speedup
 
@@ -56,7 +58,9 @@ def moved(changes: Iterable[Change]) -> str:
 
 
 def _parts(it: Iteration, agent: str) -> Iterator[str]:
-    word = it.verdict.word if it.verdict is not None and it.outcome == "rejected" else ""
+    word: str = it.verdict.word if it.verdict is not None and it.outcome == "rejected" else ""
+    word = "flagged" if isinstance(it.cause, Flagged) and it.outcome == "rejected" else word
+    word = "declined by a person" if it.hold == "declined" else word
     yield f"{it.outcome}{' by hand' if it.override else ''}{f' ({word})' if word else ''}"
     if agent:
         yield plain(agent, 40)
@@ -66,7 +70,9 @@ def _parts(it: Iteration, agent: str) -> Iterator[str]:
     if it.expected is not None:
         gain = "" if it.expected.gain_pct is None else f", {brief(it.expected.gain_pct)}"
         yield f"expected {plain(it.expected.metric, 60)} {it.expected.direction}{gain}"
-    if it.verdict is not None:
+    if isinstance(it.cause, Flagged) and not it.override:  # its gain may be no gain
+        yield plain(f"it {flags(it.cause.flags)}", LONGEST_REASON)
+    elif it.verdict is not None:
         yield gain_of(it.verdict.gain)
     elif it.cause is not None:
         yield plain(of_iteration(it), LONGEST_REASON)

@@ -38,7 +38,8 @@ def approve(engine: Engine, op: ApproveCandidate, target: RunIteration, by: str)
 def decline(engine: Engine, op: DeclineCandidate, target: RunIteration, by: str) -> None:
     """Reject the candidate; agents read the reason when they next propose."""
     engine.journal.emit(e.Declined(target.run.id, target.it.number, op.reason.strip(), by))
-    _decided(engine, target.run)
+    if not target.it.held:
+        _decided(engine, target.run)
 
 
 def _decided(engine: Engine, run: Run) -> None:

@@ -1,6 +1,7 @@
 """Implements operations that set the incumbent: accept, roll back, undo."""
 
 import time
+from dataclasses import replace
 
 from kpd.engine import edits
 from kpd.engine.engine import Engine
@@ -8,20 +9,33 @@ from kpd.knowledge import memory
 from kpd.model import events as e
 from kpd.model.iteration import Iteration, Override
 from kpd.model.run import Run
-from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, was_accepted
+from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, is_outdated, was_accepted
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import override as told
 from kpd.workspace.run_files import IterationFolder
 
 
-def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -> None:
-    """Make an iteration that was built, checked and timed the incumbent, marked as the operator's decision."""
+def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -> dict[str, bool]:
+    """Make an iteration that was built, checked and timed the incumbent, marked as the operator's decision.
+
+    A winner that was held is measured once more first if the incumbent has changed since.
+    """
     run, it = target
+    if is_outdated(target):
+        engine.journal.emit(e.Approved(run.id, it.number, by))
+        engine.journal.emit(e.AgainAsked(run.id, it.number, by=by))
+        engine.wake()
+        return {"again": True}
     files = _writable(engine, run, it, force=False)
     override = Override(by, op.reason.strip())
     engine.journal.emit(e.Accepted(run.id, it.number, edits.hashes(files), override))
     edits.show_incumbent(engine.workspace, engine.journal, run.id, files)
+    if it.outcome == "held" and it.cause is not None:  # nothing was remembered of it before
+        device = engine.pool.device_of(run)
+        held = replace(it, override=override)
+        memory.append(engine.workspace, run, held, "accepted", it.cause, arch=device.arch if device else "")
     _remember(engine, run, it, told(override))
+    return {"again": False}
 
 
 def rollback(engine: Engine, op: RollBack, target: RunIteration, by: str) -> None:

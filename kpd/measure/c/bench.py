@@ -13,6 +13,9 @@ from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.flags import BUILD_FILE
+from kpd.measure.objects import allowed
+from kpd.measure.objects.allowed import with_threads
+from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import Roofline, measured
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.model.hosts import Device
@@ -96,5 +99,5 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     listings = (build.ASSEMBLY, build.REMARKS)
     return DriverBench(
         host, task, device, program, roofline, measure, compile, listings, checking, measuring,
-        place=layout.placed(host, tools),
+        inspector=Inspector(with_threads(allowed.C, task.build.flags), building), place=layout.placed(host, tools),
     )  # fmt: skip

@@ -12,12 +12,12 @@ from kpd.measure.c.toolchain import ALLOWED, OWN, CToolchain
 from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
+from kpd.measure.objects.inspect import OBJECT_FILE
 from kpd.measure.run_context import RunContext
 
 SOURCE = "kernel.c"
 ASSEMBLY = "kernel.s"
 REMARKS = "vectorization.txt"
-OBJECT_FILE = "kernel.o"
 LINKING, LAYING = 3, 4
 """The exit statuses of a build script whose link failed, and of one whose link with the functions moved failed."""
 _NO_COMPILER = re.compile(r"^(gcc|clang|cc): (fatal )?error: cannot execute", re.MULTILINE)

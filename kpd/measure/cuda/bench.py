@@ -13,6 +13,8 @@ from kpd.measure.cuda.sources import UNIT, layer, pristine
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.flags import BUILD_FILE
+from kpd.measure.objects import allowed
+from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import Roofline, measured
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.model.hosts import Device
@@ -93,5 +95,5 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     sanitizer = tools.beside("compute-sanitizer") if task.check.sanitizer else ""
     return DriverBench(
         host, task, device, program, roofline, measure, compile, listings, checking, measuring, cached=False,
-        lay=layer(task), sanitizer=sanitizer,
+        inspector=Inspector(allowed.CUDA, building, tools.beside("cuobjdump")), lay=layer(task), sanitizer=sanitizer,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from kpd.measure.cuda.nvcc import ALLOWED, CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
+from kpd.measure.objects.inspect import OBJECT_FILE
 from kpd.measure.run_context import RunContext
 
 PTXAS = "ptxas.txt"
@@ -52,12 +53,14 @@ def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) 
     """Return the shell script of a build. What ptxas prints goes to a file and to stderr: both share nvcc's stream.
 
     Without -fno-gnu-unique a static variable of an inline function or a template would be one variable for all objects
-    of a process.
+    of a process. Without NVTX_DISABLE the headers of CUB would load a profiler's library.
     """
     linking = ("-shared", "-Xlinker", "-z,defs")
-    own = ("-DKPD_CANDIDATE", "-Xptxas", "-v", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.", *linking)
+    own = ("-DKPD_CANDIDATE", "-DNVTX_DISABLE", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.")
+    compile_ = jobs.words((tools.nvcc, *flags, *own, "-Xptxas", "-v", "-c", UNIT))
     return (
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
-        f'{jobs.words((tools.nvcc, *flags, *own, UNIT))} -o "$out/{OBJECT}" 2>"$out/{PTXAS}"\n'
-        f'status=$?\ncat "$out/{PTXAS}" >&2\nexit $status\n'
+        f'{compile_} -o "$out/{OBJECT_FILE}" 2>"$out/{PTXAS}"\n'
+        f'status=$?\ncat "$out/{PTXAS}" >&2\n[ $status -eq 0 ] || exit $status\n'
+        f'{jobs.words((tools.nvcc, *flags, *linking))} "$out/{OBJECT_FILE}" -o "$out/{OBJECT}"\n'
     )

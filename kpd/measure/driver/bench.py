@@ -12,10 +12,12 @@ from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted
 from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver import check, timing, tolerance
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
+from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import Roofline, work
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample, weighted
 from kpd.measure.score import CaseWork
+from kpd.model.flags import Flag
 from kpd.model.hosts import Device
 from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
@@ -47,8 +49,8 @@ class DriverBench:
     `cached` says whether a timed case may find its data in a cache. `listings` are the names of the files in a build's
     `out/` folder with its assembly, if there is any, and the compiler's remarks. `lay` turns a candidate's files into
     those that are staged over the protected files. `sanitizer` is the path of compute-sanitizer, if the task asks for
-    it. `place` makes the objects of a timed process (None: they are copied). Raises TaskError where task.toml asks
-    for what the harness lacks.
+    it. `place` makes the objects of a timed process (None: they are copied). `inspector` looks at built
+    objects. Raises TaskError where task.toml asks for what the harness lacks.
     """
 
     def __init__(
@@ -63,6 +65,8 @@ class DriverBench:
         listings: tuple[str, str],
         checking: RunContext,
         measuring: RunContext,
+        *,
+        inspector: Inspector,
         cached: bool = True,
         lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
         sanitizer: str = "",
@@ -85,6 +89,7 @@ class DriverBench:
         self._lay = lay
         self._sanitizer = sanitizer
         self._place = place
+        self._inspector = inspector
         self._protected = read_files(task.folder, task.protected)
         self._pristine = read_files(task.folder, task.editable)
         self._made = BuildCache(host)
@@ -150,6 +155,13 @@ class DriverBench:
             async with aclosing(samples):
                 async for sample in samples:
                     yield weighted(sample, self.task.weights)
+
+    async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
+        own = await self.build(await self.stage(self._pristine), self._pristine, say)
+        async with self._made.again_if_gone(built, own.job):
+            usual = await self._inspector.flags(self.host, own.job, say)
+            found = await self._inspector.flags(self.host, built, say)
+        return tuple(flag for flag in found if flag not in usual)
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         if self._sanitizer:

@@ -1,0 +1,44 @@
+"""kpd held: lists the candidates that wait for a person, before they are built or because a winner is flagged."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import Any
+
+from kpd.cli import labels
+from kpd.cli.ask import query, workspace
+from kpd.cli.exit_codes import OK
+from kpd.cli.parser import add_json
+from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, wrapped
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id (default: all runs)")
+    add_json(parser)
+
+
+def execute(args: Namespace) -> int:
+    """Print what waits, each with its flags and the verbs that decide; on stderr where nothing does."""
+    runs = query(workspace(args), "status")["runs"].values()
+    found = [(run, it) for run in runs if args.run in (None, run["id"]) for it in _waiting(run)]
+    if args.json:
+        out_json([{"run": run["id"], **it} for run, it in found])
+    elif not found:
+        narrate("nothing waits for a person")
+    else:
+        out(*(text for run, it in found for text in lines(run["id"], clean(it), columns())))
+    return OK
+
+
+def _waiting(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the run's candidate that waits for a review, if there is one, and its winners that are held."""
+    current = run["current"]
+    return [*([current] if current and current["review"] == "waits" else []), *run["held"]]
+
+
+def lines(run_id: str, it: dict[str, Any], limit: int | None) -> Iterator[str]:
+    """Yield an iteration that waits: its gain and memo, what was found, and what to do."""
+    gain = f"  {labels.gain(it['verdict'])}" if it["verdict"] else ""
+    yield from wrapped(f"{run_id}.{it['number']}{gain}  {it['memo']}", limit)
+    for flag in it["flags"]:
+        yield from wrapped(f"  ! {flag['text']}", limit)
+    yield from wrapped(f"  {labels.approval(run_id, it) or labels.held(run_id, it)}", limit)

@@ -1,0 +1,89 @@
+"""Lists the functions that a kernel may call, per language: the libraries of arithmetic, memory and strings.
+
+All others are flagged. What can end, time, hook or watch a process is in no list, and neither is a start of threads.
+"""
+
+import re
+from dataclasses import dataclass
+
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs fdim finite"
+    " floor fma fmax fmaximum fmaximum_num fmin fminimum fminimum_num fmod frexp hypot ilogb isinf isnan j0 j1 jn ldexp"
+    " lgamma llrint llround log log10 log1p log2 logb lrint lround modf nearbyint nextafter nexttoward pow remainder"
+    " remquo rint round roundeven rsqrt scalb scalbln scalbn sin sincos sinh sinpi cospi sqrt tan tanh tgamma trunc y0"
+    " y1 yn"
+)
+_COMPLEX = "cabs carg cexp cimag clog conj cpow cproj creal csin csinh csqrt ccos ccosh ctan ctanh cacos casin catan"
+_MEMORY = (
+    "malloc calloc realloc free aligned_alloc posix_memalign memalign malloc_usable_size"
+    " memcpy memmove memset memcmp memchr memrchr mempcpy bcmp bzero"
+    " strlen strnlen strcmp strncmp strchr strrchr strcpy strncpy strstr snprintf qsort bsearch abs labs llabs div ldiv"
+    " feclearexcept fegetenv fegetround feholdexcept feraiseexcept fesetenv fesetround fetestexcept feupdateenv"
+    " abort pthread_once pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy"
+)
+_COMPILER = (
+    r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail(_local)?|__tls_get_addr|__errno_location|__assert_fail|__dso_handle"
+    r"|__signgam|__emutls_get_address|__cpu_model|__(u?div|u?mod|mul|add|sub|neg|ashl|ashr|lshr|u?cmp)[a-z]{1,2}[0-9]"
+    r"|__(fix|float|extend|trunc|pow|mul|div)[a-z0-9]{2,12}|__(builtin_)?(popcount|clz|ctz|ffs|bswap|parity)[a-z0-9]*"
+    r"|__aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\w*|__(mem|str)\w+_chk|__snprintf_chk"
+)
+_THREADS = r"GOMP_\w+|omp_\w+|__kmpc_\w+"
+_C_PATTERN = (
+    rf"({'|'.join((_MATH + ' ' + _COMPLEX).split())})(f|l|f16|f32|f64|f128)?"
+    rf"|__({'|'.join(_MATH.split())})(f|l|f128)?_finite|_ZGV\w+_({'|'.join(_MATH.split())})f?"
+    rf"|{'|'.join(_MEMORY.split())}|{_COMPILER}"
+)
+# What C++ adds: memory, exceptions, statics that are made at first use, and the templates of the library.
+_CPP_PATTERN = (
+    r"_Z(nw|na|dl|da)[A-Za-z0-9_]*|__cxa_\w+|_Unwind_\w+|__gxx_personality_v0|atexit|_ZT[ISV]\w+|_ZN?K?(St|Sa|Ss)\w+"
+)
+_CPP_REFUSED = re.compile(
+    r"thread|chrono|filebuf|fstream|filesystem|random_device|condition_variable|future|_ZSt3c(in|out|err)|signal"
+)
+_CUDA_PATTERN = (
+    r"__cuda(Get|Launch|Register|Unregister|Push|Pop|Init)\w*|cudaLaunch(CooperativeKernel|Kernel|KernelExC|KernelEx)"
+    r"|cudaGetLastError|cudaPeekAtLastError|cudaGetError(Name|String)|cudaGetDevice|cudaSetDevice|cudaGetDeviceCount"
+    r"|cudaGetDeviceProperties(_v2)?|cudaDeviceGetAttribute|cudaFunc[GS]et\w+|cudaOccupancy\w+|cudaGetKernel"
+    r"|cudaMalloc(Async|FromPoolAsync|Pitch)?|cudaFree(Async)?|cudaMem(set|cpy)2?D?Async|cudaMem(set|cpy)"
+    r"|cudaMemcpy(To|From)Symbol(Async)?|cudaGetSymbol(Address|Size)|cudaMemPool\w+|cudaDeviceGetDefaultMemPool"
+    r"|cudaEvent(Create(WithFlags)?|Record(WithFlags)?|Destroy|Query|Synchronize)"
+    r"|cudaStream(Create(With(Flags|Priority))?|Destroy|WaitEvent|Synchronize|Query|Get(Priority|Flags|Device|Id))"
+    r"|cudaStream(Begin|End)Capture\w*|cudaStream(IsCapturing|GetCaptureInfo\w*)|cudaGraph\w+|cudaDeviceSynchronize"
+    r"|cudaThreadExchangeStreamCaptureMode|cudaDeviceGetStreamPriorityRange|cudaRuntimeGetVersion|cudaDriverGetVersion"
+)
+_CUDA_REFUSED = re.compile(r"cudaGraph(AddHostNode|HostNode\w+|AddExternal\w+|ConditionalHandle\w*Host)")
+_CALLED_BY_OTHERS = re.compile(
+    r"kpd_\w+|clock\w*|gettimeofday|time|nanosleep|usleep|sched_\w+|pthread_\w+|dl(open|sym|close|addr|iterate_phdr)"
+    r"|open(at)?(64)?|read|write|close|mmap(64)?|munmap|mprotect|fork|vfork|execve?|_?exit|kill|raise|signal|sigaction"
+    r"|syscall|printf|fprintf|puts|fwrite|fopen(64)?|getenv|setenv|cuda\w+|cu[A-Z]\w+"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The functions that an object may call: names that match `called` and not `refused`."""
+
+    called: re.Pattern[str]
+    refused: re.Pattern[str] = re.compile(r"(?!)")
+
+    def calls(self, symbol: str) -> bool:
+        """Return whether a kernel may call `symbol`."""
+        return self.called.fullmatch(symbol) is not None and self.refused.search(symbol) is None
+
+    def replaces(self, symbol: str) -> bool:
+        """Return whether `symbol` belongs to a library, or to kpd: an object that defines it could intercept calls."""
+        return C.called.fullmatch(symbol) is not None or _CALLED_BY_OTHERS.fullmatch(symbol) is not None
+
+
+C = Allowed(re.compile(_C_PATTERN))
+CUDA = Allowed(
+    re.compile(f"{_C_PATTERN}|{_CPP_PATTERN}|{_CUDA_PATTERN}"),
+    re.compile(f"{_CPP_REFUSED.pattern}|{_CUDA_REFUSED.pattern}"),
+)
+
+
+def with_threads(allowed: Allowed, flags: tuple[str, ...]) -> Allowed:
+    """Return the list with OpenMP's functions where the task's own flags ask for OpenMP."""
+    if "-fopenmp" not in flags:
+        return allowed
+    return Allowed(re.compile(f"{allowed.called.pattern}|{_THREADS}"), allowed.refused)

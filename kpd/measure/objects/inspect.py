@@ -1,0 +1,78 @@
+"""Inspects the object that a build left on a host: its tables here, its code with the host's own disassembler."""
+
+from dataclasses import dataclass
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.measure import jobs
+from kpd.measure.bench import Say
+from kpd.measure.objects import elf, instructions
+from kpd.measure.objects.allowed import Allowed
+from kpd.measure.run_context import RunContext
+from kpd.model.flags import Flag, NotInspected
+
+OBJECT_FILE = "kernel.o"
+"""The object that a compiler made of a candidate alone, before it is linked with any library."""
+LIMIT_S = 60.0
+LARGEST = 64 << 20
+"""The most bytes of an object, or of a listing of its code, that are read."""
+CPU_CODE, GPU_CODE = "cpu.txt", "gpu.txt"
+NO_TOOL, FAILED = 3, 4
+"""The exit statuses of the job where no disassembler is installed, and where one failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspector:
+    """How objects of a language are inspected: what they may call, and NVIDIA's cuobjdump for code of a GPU."""
+
+    allowed: Allowed
+    where: RunContext
+    cuobjdump: str = ""
+
+    async def flags(self, host: Host, built: str, say: Say | None = None) -> tuple[Flag, ...]:
+        """List what looks wrong with the object of build job `built`. Raises HostError."""
+        data, why = await _read(host, built, OBJECT_FILE)
+        if why:
+            return (NotInspected(why),)
+        if data[:4] in elf.MACH_O:
+            return ()
+        return (*elf.tables(data, self.allowed), *await self._code(host, built, say))
+
+    async def _code(self, host: Host, built: str, say: Say | None) -> tuple[Flag, ...]:
+        text = self._script(jobs.out(host, built, OBJECT_FILE))
+        id = jobs.key("inspect", built, text)
+        result = await jobs.run(host, self.where.spec(id, text, LIMIT_S), say)
+        if result.rc == NO_TOOL:
+            await host.forget(id)  # somebody may install it
+            return (NotInspected(f"{host.name} has no objdump; install GNU binutils"),)
+        if result.rc != 0:
+            return (NotInspected(f"its code cannot be read: {jobs.tail(result.stderr) or result.reason}"),)
+        cpu, why = await _read(host, id, CPU_CODE)
+        gpu, why_not = await _read(host, id, GPU_CODE) if self.cuobjdump else (b"", "")
+        if said := why or why_not:
+            return (NotInspected(said),)
+        found = (*instructions.of_cpu(cpu.decode(errors="replace")), *instructions.of_gpu(gpu.decode(errors="replace")))
+        return tuple(dict.fromkeys(found))
+
+    def _script(self, path: str) -> str:
+        object, listed = jobs.words([path]), f'>"out/{CPU_CODE}"'
+        lines = [
+            f"[ -e {object} ] || exit {jobs.GONE}",
+            f"tool=$(command -v objdump || command -v llvm-objdump) || exit {NO_TOOL}",
+            f'"$tool" -d -w --no-show-raw-insn {object} {listed} || exit {FAILED}',
+        ]
+        if self.cuobjdump:  # a toolkit can be installed without it
+            tool = jobs.words([self.cuobjdump])
+            sass = f'{tool} -sass {object} >"out/{GPU_CODE}" || exit {FAILED}'
+            lines += [f': >"out/{GPU_CODE}"', f"if command -v {tool} >/dev/null; then {sass}; fi"]
+        return "\n".join(lines) + "\n"
+
+
+async def _read(host: Host, job: str, name: str) -> tuple[bytes, str]:
+    """Read a file of a job, or return why it is not read: it is too large. Raises HostError."""
+    try:
+        return await host.read(jobs.out(host, job, name), LARGEST), ""
+    except HostError as err:
+        if err.kind != "too_large":
+            raise
+        return b"", f"{name} is larger than {LARGEST >> 20} MiB"
