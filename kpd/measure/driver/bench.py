@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Protocol
 
 from kpd.hosts.errors import HostError
@@ -182,7 +183,7 @@ class DriverBench:
         def calls(number: int) -> str:
             return jobs.words([self.harness.program, "run", path, str(number)])
 
-        spec = self._measuring.spec(job, script(calls), self.task.profile.limit_s)
+        spec = replace(self._measuring, capable=True).spec(job, script(calls), self.task.profile.limit_s)
         self._made.may_be_touched()
         return await jobs.run(self.host, spec, say)
 
