@@ -35,7 +35,8 @@ class JobSpec:
     A job that is `confined` runs in a sandbox, where the host's kernel has Landlock: it reads the system's programs and
     libraries, the content that its script names (trees, and the `out/` of jobs) and the host's `reads`; it writes in
     its own folder and the host's `writes`. It opens no TCP connection, and can neither signal nor look into a process
-    outside. Of root it keeps no capability, unless it is `capable`, because a profiler needs some.
+    outside. Of root it keeps no capability. A job that is `capable`, as profilers and sanitizers must be, keeps them,
+    and may open TCP connections and shared memory.
     """
 
     id: str

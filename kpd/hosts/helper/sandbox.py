@@ -4,10 +4,12 @@ The rules hold for the process and for all that it starts, and nothing can take 
 look into one outside either, whoever owns both: neither its memory nor its environment. See landlock(7).
 """
 
+import contextlib
 import glob
 import os
 import stat
 import struct
+import subprocess
 from pathlib import Path
 from typing import NamedTuple, Tuple  # noqa: UP035 - evaluated under Python 3.6 too
 
@@ -31,8 +33,13 @@ DEVICE = WRITE_FILE | READ_FILE | READ_DIR | IOCTL_DEVICE
 SYSTEM = (
     "/usr", "/lib*", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/proc", "/sys", "/etc/ld.so.*",
     "/etc/alternatives", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/nvidia*",
+    "/run/nvidia*",
 )  # fmt: skip
-DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/nvidia*")
+# The last ones are a GPU's: NVIDIA's, the same on a Jetson, and under Windows.
+DEVICES = (
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+    "/dev/nvidia*", "/dev/nvhost*", "/dev/nvmap", "/dev/dxg",
+)  # fmt: skip
 
 
 class Sandbox(NamedTuple):
@@ -40,18 +47,25 @@ class Sandbox(NamedTuple):
 
     reads: Tuple[str, ...] = ()  # noqa: UP006
     writes: Tuple[str, ...] = ()  # noqa: UP006
-    capable: bool = False  # whether it keeps its capabilities, which a profiler of root's may need
+    capable: bool = False  # for profilers: it keeps its capabilities, and may open TCP connections and shared memory
 
 
 def toolchains(path: str) -> "list[str]":
     """Return the folders of programs on a PATH, with their libraries beside them, as patterns of paths."""
     found = []
     for folder in [Path(entry) for entry in path.split(os.pathsep) if os.path.isabs(entry)]:  # noqa: PTH117
-        beside = ("lib*", "include", "share", "nvvm", "targets", "*-linux-*")
+        beside = ("lib*", "include", "share", "nvvm", "targets", "*-linux-*", "nsight-compute*", "compute-sanitizer")
         found.append(glob.escape(str(folder)))
         if folder.name == "bin" and folder.parent != Path("/"):
             found += [f"{glob.escape(str(folder.parent))}/{part}" for part in beside]
     return found
+
+
+def make_devices() -> None:
+    """Have NVIDIA's own program make the device files that CUDA will ask for: in a sandbox it has not the right to."""
+    if Path("/proc/driver/nvidia").exists() and not Path("/dev/nvidia-uvm").exists():
+        with contextlib.suppress(OSError):  # where it is not installed, CUDA says what it lacks
+            subprocess.call(["nvidia-modprobe", "-u", "-c", "0"])
 
 
 def version() -> int:
@@ -67,12 +81,14 @@ def confine(sandbox: Sandbox) -> None:
     has = version()
     if not has:
         return
+    make_devices()
     rights = next(rights for since, rights in ALL_RIGHTS if has >= since)
-    terms = struct.pack("QQQ", rights, TCP if has >= 4 else 0, OUTSIDE if has >= 6 else 0)
+    terms = struct.pack("QQQ", rights, TCP if has >= 4 and not sandbox.capable else 0, OUTSIDE if has >= 6 else 0)
     ruleset = call(CREATE_RULESET, terms, 24 if has >= 6 else 16 if has >= 4 else 8, 0)
     if ruleset < 0:
         raise OSError("Landlock: no ruleset can be made")
-    for given, paths in ((READ, (*SYSTEM, *sandbox.reads)), (DEVICE, DEVICES), (rights, sandbox.writes)):
+    writes = (*sandbox.writes, "/dev/shm") if sandbox.capable else sandbox.writes
+    for given, paths in ((READ, (*SYSTEM, *sandbox.reads)), (DEVICE, DEVICES), (rights, writes)):
         for path in [found for pattern in paths for found in glob.glob(pattern)]:  # noqa: PTH207 - the patterns are absolute
             allow(ruleset, path, given & rights)
     if not prctl(NO_NEW_PRIVS, 1) or call(RESTRICT_SELF, ruleset, 0, 0) < 0:

@@ -157,7 +157,8 @@ class DriverBench:
             self._made.may_be_touched()
             async with self._made.again_if_gone(built):
                 limit_s = MEMCHECK_TIMES * self.task.check.limit_s
-                await check.memcheck(self.host, self.harness, built, job, self._sanitizer, self._checking, limit_s, say)
+                where = replace(self._checking, capable=True)
+                await check.memcheck(self.host, self.harness, built, job, self._sanitizer, where, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
         """Return None: a harness holds no cases out, as its seeds are secret, and fresh for each candidate."""
