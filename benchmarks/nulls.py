@@ -115,7 +115,7 @@ async def planted(
         if found.gain.pct <= 0:
             raise SystemExit(f"{way}: a waste of {waste:g} cannot be seen; give the kernel more of it to begin with")
         wanted, had = (pct / (100 - pct) for pct in (gain, found.gain.pct))
-        waste *= wanted / had
+        waste = min(waste * wanted / had, 1.0)
     return slow, quick, found
 
 

@@ -10,8 +10,8 @@ from kpd.hosts.errors import HostError
 
 # Loaded in this order, so that each finds what it imports.
 MODULES = (
-    "wire", "files", "store", "processes", "children", "lock", "smi", "gpu", "lease", "supervisor", "folder", "follow",
-    "jobs", "clean", "tunnel", "runs", "holders", "serve",
+    "wire", "files", "store", "processes", "children", "sandbox", "lock", "smi", "gpu", "lease", "supervisor", "folder",
+    "follow", "jobs", "clean", "tunnel", "runs", "holders", "serve",
 )  # fmt: skip
 PACKAGES = ("kpd", "kpd.hosts", "kpd.hosts.helper")
 

@@ -44,7 +44,8 @@ class Host:
     Every request may be repeated, and after a lost link it is: content is named by its hash, and a job by its id. Every
     method but `close` raises HostError for errors that need a person; none of them is a candidate's fault. `holder` is
     the name under which other daemons see this one's leases. `tolerate` names the compute processes of others that may
-    stay on a GPU while it measures. `cuda_home` is the folder of the CUDA toolkit to prefer.
+    stay on a GPU while it measures. `cuda_home` is the folder of the CUDA toolkit to prefer. `reads` and
+    `writes` are folders that confined jobs may read beside the system's, and write beside their own.
     """
 
     def __init__(
@@ -57,6 +58,8 @@ class Host:
         tolerate: tuple[str, ...] = (),
         pace: LinkTiming = USUAL,
         cuda_home: str = "",
+        reads: tuple[str, ...] = (),
+        writes: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.root = root
@@ -64,6 +67,8 @@ class Host:
         self.holder = holder
         self.tolerate = tolerate
         self.cuda_home = cuda_home
+        self.reads = reads
+        self.writes = writes
         self.transport = transport
         self.skew_s = 0.0  # the host's clock minus ours
         self._rtt_s = 0.0
@@ -302,10 +307,12 @@ class Host:
             "device": spec.lease.device, "gpu": spec.lease.gpu, "tolerate": self.tolerate,
             "holder": f"{self.holder}, {spec.id}",
         }  # fmt: skip
+        reads = (*self.reads, self.cuda_home) if self.cuda_home else self.reads
         script = spec.script.encode()
         return link.follow(
             "job", script + spec.stdin, job=spec.id, script=len(script), limit_s=spec.limit_s, env=spec.env,
             cpus=spec.cpus, lease=lease, nice=spec.nice,
+            sandbox={"reads": reads, "writes": self.writes, "capable": spec.capable} if spec.confined else None,
         )  # fmt: skip
 
     def _heed(self, claim: Claim, notes: list[dict[str, Any]]) -> None:

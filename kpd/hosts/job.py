@@ -31,6 +31,12 @@ class JobSpec:
     The script runs in the job's own folder, which has an empty `out/`, with `env` added to a minimal environment.
     `limit_s` is in seconds, without the wait for a `lease`; `cpus` are the ones it may run on (empty: all; ignored on
     macOS, which cannot pin). `nice` is how much of a busy CPU it leaves to others, as in nice(1).
+
+    A job that is `confined` runs in a sandbox, where the host's kernel has Landlock: it reads the system's programs and
+    libraries, the content that its script names (trees, and the `out/` of jobs) and the host's `reads`; it writes in
+    its own folder and the host's `writes`. It opens no TCP connection, and can neither signal nor look into a process
+    outside. Of root it keeps no capability. A job that is `capable`, as profilers and sanitizers must be, keeps them,
+    and may open TCP connections and shared memory.
     """
 
     id: str
@@ -41,6 +47,8 @@ class JobSpec:
     cpus: tuple[int, ...] = ()
     lease: LeaseRequest | None = None
     nice: int = 0
+    confined: bool = False
+    capable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

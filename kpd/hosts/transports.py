@@ -27,6 +27,8 @@ def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
         holder,
         config.tolerate,
         cuda_home=config.cuda_home,
+        reads=config.reads,
+        writes=config.writes,
     )
 
 

@@ -13,17 +13,22 @@ NICE = 10
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The conditions in which a program runs: its CPUs (empty: any), lease, environment variables and niceness."""
+    """The conditions in which a program runs: its CPUs (empty: any), lease, environment variables and niceness.
+
+    It is `confined` to a sandbox unless it needs what only the user knows; `capable` is for profilers (see `JobSpec`).
+    """
 
     cpus: tuple[int, ...] = ()
     lease: LeaseRequest | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     nice: int = 0
+    confined: bool = True
+    capable: bool = False
 
     def spec(self, job: str, script: str, limit_s: float, stdin: bytes = b"") -> JobSpec:
         """Return the job that runs `script` in this context, for at most `limit_s` seconds."""
         return JobSpec(
-            job, script, limit_s, stdin, env=dict(self.env), cpus=self.cpus, lease=self.lease, nice=self.nice
+            job, script, limit_s, stdin, dict(self.env), self.cpus, self.lease, self.nice, self.confined, self.capable
         )
 
 

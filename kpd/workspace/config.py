@@ -31,7 +31,8 @@ class HostConfig:
     unknown host key is trusted at first sight. `control_path` is the socket of an OpenSSH master that the operator has
     opened. `python` is the host's interpreter; `local` uses kpd's own. `gpus` are the ones to use, by index or UUID
     (empty: all). `tolerate` names compute processes that may stay on a GPU while it measures. `leases` is the folder of
-    locks that all daemons on the host share.
+    locks that all daemons on the host share. `reads` and `writes` are folders that sandboxed jobs may read
+    beside the system's, and write beside their own.
     """
 
     transport: Text = LOCAL
@@ -45,6 +46,8 @@ class HostConfig:
     cuda_home: str = ""
     gpus: tuple[int | str, ...] = ()
     tolerate: tuple[Text, ...] = ()
+    reads: tuple[Text, ...] = ()
+    writes: tuple[Text, ...] = ()
     options: Any = None
 
 

@@ -15,6 +15,7 @@ from kpd.hosts.helper.folder import RunningJob, environment, find_running, let_g
 from kpd.hosts.helper.follow import Follower
 from kpd.hosts.helper.lease import LeaseTerms
 from kpd.hosts.helper.lock import Lock, lock_path
+from kpd.hosts.helper.sandbox import Sandbox, toolchains
 from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.supervisor import JobOrder
 from kpd.hosts.helper.wire import Header, Wire
@@ -46,6 +47,7 @@ class Jobs:
         cpus: "list[int]",
         lease: "Header | None" = None,
         nice: int = 0,
+        sandbox: "Header | None" = None,
     ) -> None:
         folder = self.folder / check_job(job)
         if not folder.is_dir():
@@ -55,7 +57,9 @@ class Jobs:
             if pinned and not set(pinned) <= os.sched_getaffinity(0):
                 raise RequestRefused("refused", f"not all of the CPUs {cpus} are available")
             terms = None if lease is None else self.terms(**lease)
-            order = JobOrder(body[:script], body[script:], limit_s, environment(folder, env), pinned, terms, nice)
+            environ = environment(folder, env)
+            confined = None if sandbox is None else self.sandbox(folder, body[:script], environ["PATH"], **sandbox)
+            order = JobOrder(body[:script], body[script:], limit_s, environ, pinned, terms, nice, confined)
             self.watch(job, start(folder, self.store.fresh(), order))
             self.touch(order.script)
         self.op_follow(request, body, job, {})
@@ -85,9 +89,22 @@ class Jobs:
 
     def touch(self, script: bytes) -> None:
         """Mark the trees and other jobs that a script names as used now: `clean` goes by the last use."""
-        for kind, name in re.findall(rb"\b(trees|jobs)/([A-Za-z0-9._-]+)", script):
+        for path in self.named(script):
             with contextlib.suppress(FileNotFoundError):
-                os.utime(str(self.store.root / kind.decode() / name.decode()), follow_symlinks=False)
+                os.utime(str(path), follow_symlinks=False)
+
+    def named(self, script: bytes) -> "list[Path]":
+        """Return the folders of the trees and other jobs that a script names."""
+        found = re.findall(rb"\b(trees|jobs)/([A-Za-z0-9._-]+)", script)
+        return [self.store.root / kind.decode() / name.decode() for kind, name in found]
+
+    def sandbox(
+        self, folder: Path, script: bytes, path: str, reads: "list[str]", writes: "list[str]", capable: bool
+    ) -> Sandbox:
+        """Return what the job of this folder may read and write. Of another job it reads the results."""
+        named = [place / "out" if place.parent.name == "jobs" else place for place in self.named(script)]
+        readable, writable = ([str(Path(one).expanduser()) for one in given] for given in (reads, writes))
+        return Sandbox((*map(str, named), *toolchains(path), *readable), (str(folder), *writable), capable)
 
     def look(self, job: str) -> "RunningJob | None":
         """Return the job if it runs, whichever helper started it; else None."""

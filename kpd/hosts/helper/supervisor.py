@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kpd.hosts.helper.children import HELD_BACK, Children, drop_inherited, fail
 from kpd.hosts.helper.files import RequestRefused
 from kpd.hosts.helper.lease import Lease, LeaseTerms
+from kpd.hosts.helper.sandbox import Sandbox, confine
 
 MAX_FILE = 4 << 30  # bytes a job may write to one file: a runaway print loop must not fill the disk
 RESERVED = 4096  # bytes set aside on disk at the start for each of `pgid` and `rc`
@@ -21,7 +22,10 @@ LONGEST = 300  # characters of a taint
 
 
 class JobOrder(NamedTuple):
-    """What a job runs, its input, its limit in seconds, its environment, its CPUs, and the terms of its lease."""
+    """What a job runs, its input, its limit in seconds, its environment and CPUs, and the terms of its lease.
+
+    Without a `sandbox` it is not confined.
+    """
 
     script: bytes
     stdin: bytes
@@ -30,6 +34,7 @@ class JobOrder(NamedTuple):
     cpus: "list[int]"
     lease: "LeaseTerms | None"
     nice: int = 0
+    sandbox: "Sandbox | None" = None
 
 
 class Supervisor:
@@ -128,6 +133,8 @@ class Supervisor:
         os.nice(self.order.nice)
         for standard in range(3):
             os.dup2(self.fds[standard], standard)
+        if self.order.sandbox is not None:
+            confine(self.order.sandbox)
         os.execve("/bin/sh", ["/bin/sh", "cmd"], self.order.env)
 
     def wait(self, script: int, deadline: float, lease: "Lease | None") -> str:

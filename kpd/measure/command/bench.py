@@ -48,10 +48,12 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandB
     if device.kind == "gpu":
         ncu = {"KPD_NCU": facts["ncu"]} if facts["ncu"] else {}
         env = {"CUDA_VISIBLE_DEVICES": device.id, **ncu}
-    measuring = command_context(facts, device, task.need.cpus, env)
+    # The task's own programs may need anything of the user's: environments of Python, data, caches.
+    measuring = replace(command_context(facts, device, task.need.cpus, env), confined=False)
+    building = replace(untimed_context(facts, device), confined=False)
     ceiling = CommandRoofline(host, task, device, measuring)
     await ceiling.measure(say)
-    return CommandBench(host, task, device, runner, measuring, untimed_context(facts, device), ceiling)
+    return CommandBench(host, task, device, runner, measuring, building, ceiling)
 
 
 class CommandBench:

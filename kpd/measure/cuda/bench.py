@@ -1,6 +1,7 @@
 """Prepares a CUDA task on a GPU: builds its harness, measures the device's roofline."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host, LeaseRequest
@@ -23,6 +24,8 @@ from kpd.workspace.task import Task
 COMPILED_S = 300.0
 ENGINE = ("cuda/device.cu", "cuda/clock.cu", "cuda/telemetry.c")
 ENGINE_HEADERS = ("cuda/device.h",)
+CONFINED = False
+"""Whether jobs with nvcc and on a GPU run in a sandbox. No GPU's driver and tools have been seen in one yet."""
 
 
 async def harness(
@@ -83,6 +86,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
     checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
     building = untimed_context(facts, device)
+    checking, measuring, building = (replace(each, confined=CONFINED) for each in (checking, measuring, building))
     program = await harness(host, tools, task, say, building)
     measure = partial(measure_roofline, host, tools, device, measuring)
     roofline = await measure()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Protocol
 
 from kpd.hosts.errors import HostError
@@ -168,7 +169,8 @@ class DriverBench:
             self._made.may_be_touched()
             async with self._made.again_if_gone(built):
                 limit_s = MEMCHECK_TIMES * self.task.check.limit_s
-                await check.memcheck(self.host, self.harness, built, job, self._sanitizer, self._checking, limit_s, say)
+                where = replace(self._checking, capable=True)
+                await check.memcheck(self.host, self.harness, built, job, self._sanitizer, where, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
         """Return None: a harness holds no cases out, as its seeds are secret, and fresh for each candidate."""
@@ -194,7 +196,7 @@ class DriverBench:
         def calls(number: int) -> str:
             return jobs.words([self.harness.program, "run", path, str(number)])
 
-        spec = self._measuring.spec(job, script(calls), self.task.profile.limit_s)
+        spec = replace(self._measuring, capable=True).spec(job, script(calls), self.task.profile.limit_s)
         self._made.may_be_touched()
         return await jobs.run(self.host, spec, say)
 

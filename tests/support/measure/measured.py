@@ -20,6 +20,7 @@ from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
 from kpd.model.hosts import Device
 from kpd.workspace.specs import BenchSpec, CheckSpec
+from tests.places import READS, WRITES
 
 # y = 2 x + 1 and t = x s: an output and an input of either type, and a length that no vector divides.
 HARNESS = b"""
@@ -106,7 +107,7 @@ class Lab:
 
 @contextlib.asynccontextmanager
 async def local_host(root: Path) -> AsyncIterator[Host]:
-    host = Host("local", PurePosixPath(root), Local(), leases=str(root / "leases"))
+    host = Host("local", PurePosixPath(root), Local(), leases=str(root / "leases"), reads=READS, writes=WRITES)
     await host.connect()
     try:
         yield host

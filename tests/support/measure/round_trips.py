@@ -17,6 +17,7 @@ from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
 from kpd.model.verdicts import Verdict
 from kpd.workspace.task import load_task
+from tests.places import READS
 from tests.support.hosts.remote_part import Counted, Iterations, remote_part
 from tests.support.measure.measured import HARNESS, LOOP, THIS_CPU, kernel
 
@@ -76,7 +77,7 @@ async def far(root: Path) -> AsyncIterator[Far]:
     (root / "blend" / "kernel.c").write_bytes(taking(4))
     task = load_task(root / "blend")
     pipe = Counted(Local())
-    host = Host("far", PurePosixPath(root / "host"), pipe, leases=str(root / "leases"))
+    host = Host("far", PurePosixPath(root / "host"), pipe, leases=str(root / "leases"), reads=READS)
     await host.connect()
     try:
         bench = await prepare(host, task, THIS_CPU, print)

@@ -54,7 +54,8 @@ WRONG = {
     ("matmul_cuda", "the last row is left out"): ({}, "row < m && col < n", "row < m - 1 && col < n", "is unwritten"),
     ("matmul_cuda", "no barrier"): ({}, "__syncthreads();", "", r"c\[\d+\] is .*, should be"),
     ("matmul_cuda", "sums in half precision"): (
-        {}, "sums[r][s] += used", "sums[r][s] = __half2float(__float2half(sums[r][s])) + used", r"c\[\d+\] is .*, should be"),
+        {}, "sums[r][s] += used", "sums[r][s] = __half2float(__float2half(sums[r][s])) + used",
+        r"c\[\d+\] is .*, should be"),
     ("reduction_cuda", "the last elements are left out"): (
         {"VEC": "4"}, "i = count * VEC + first; i < n", "i = n; i < n", r"out\[0\] is .*, should be"),
     ("reduction_cuda", "the last vectors are left out"): (

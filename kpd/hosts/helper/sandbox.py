@@ -1,0 +1,112 @@
+"""Confines a job with Linux's Landlock: what it may read, write and reach. That needs no privilege.
+
+The rules hold for the process and for all that it starts, and nothing can take them back. A process in a sandbox cannot
+look into one outside either, whoever owns both: neither its memory nor its environment. See landlock(7).
+"""
+
+import contextlib
+import glob
+import os
+import stat
+import struct
+import subprocess
+from pathlib import Path
+from typing import NamedTuple, Tuple  # noqa: UP035 - evaluated under Python 3.6 too
+
+from kpd.hosts.helper.children import LIBC, prctl
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every architecture
+PATH_BENEATH = 1
+ASK_VERSION = 1
+NO_NEW_PRIVS = 38  # an option of prctl that Landlock asks for: no program started from now on gets more rights
+CAPABILITIES = 0x20080522  # the version of capset's structure
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
+OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE  # what a rule for a single file may name
+ALL_RIGHTS = ((5, (1 << 16) - 1), (3, (1 << 15) - 1), (2, (1 << 14) - 1), (1, (1 << 13) - 1))  # by the first version
+TCP = 3  # to bind and to connect, from version 4 on
+OUTSIDE = 3  # abstract unix sockets and signals to processes outside the sandbox, from version 6 on
+
+READ = EXECUTE | READ_FILE | READ_DIR
+DEVICE = WRITE_FILE | READ_FILE | READ_DIR | IOCTL_DEVICE
+SYSTEM = (
+    "/usr", "/lib*", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/proc", "/sys", "/etc/ld.so.*",
+    "/etc/alternatives", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/nvidia*",
+    "/run/nvidia*",
+)  # fmt: skip
+# The last ones are a GPU's: NVIDIA's, the same on a Jetson, and under Windows.
+DEVICES = (
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+    "/dev/nvidia*", "/dev/nvhost*", "/dev/nvmap", "/dev/dxg",
+)  # fmt: skip
+
+
+class Sandbox(NamedTuple):
+    """What a job may read and write beside the system's programs and libraries: absolute paths, and all below them."""
+
+    reads: Tuple[str, ...] = ()  # noqa: UP006
+    writes: Tuple[str, ...] = ()  # noqa: UP006
+    capable: bool = False  # for profilers: it keeps its capabilities, and may open TCP connections and shared memory
+
+
+def toolchains(path: str) -> "list[str]":
+    """Return the folders of programs on a PATH, with their libraries beside them, as patterns of paths."""
+    found = []
+    for folder in [Path(entry) for entry in path.split(os.pathsep) if os.path.isabs(entry)]:  # noqa: PTH117
+        beside = ("lib*", "include", "share", "nvvm", "targets", "*-linux-*", "nsight-compute*", "compute-sanitizer")
+        found.append(glob.escape(str(folder)))
+        if folder.name == "bin" and folder.parent != Path("/"):
+            found += [f"{glob.escape(str(folder.parent))}/{part}" for part in beside]
+    return found
+
+
+def make_devices() -> None:
+    """Have NVIDIA's own program make the device files that CUDA will ask for: in a sandbox it has not the right to."""
+    if Path("/proc/driver/nvidia").exists() and not Path("/dev/nvidia-uvm").exists():
+        with contextlib.suppress(OSError):  # where it is not installed, CUDA says what it lacks
+            subprocess.call(["nvidia-modprobe", "-u", "-c", "0"])
+
+
+def version() -> int:
+    """Return the version of Landlock that this kernel has; 0 where it has none, or where it is switched off."""
+    return max(0, call(CREATE_RULESET, None, 0, ASK_VERSION))
+
+
+def confine(sandbox: Sandbox) -> None:
+    """Confine this process for good. A path that does not exist gives no right. Raises OSError.
+
+    Does nothing where the kernel has no Landlock: `version` says so beforehand.
+    """
+    has = version()
+    if not has:
+        return
+    make_devices()
+    rights = next(rights for since, rights in ALL_RIGHTS if has >= since)
+    terms = struct.pack("QQQ", rights, TCP if has >= 4 and not sandbox.capable else 0, OUTSIDE if has >= 6 else 0)
+    ruleset = call(CREATE_RULESET, terms, 24 if has >= 6 else 16 if has >= 4 else 8, 0)
+    if ruleset < 0:
+        raise OSError("Landlock: no ruleset can be made")
+    writes = (*sandbox.writes, "/dev/shm") if sandbox.capable else sandbox.writes
+    for given, paths in ((READ, (*SYSTEM, *sandbox.reads)), (DEVICE, DEVICES), (rights, writes)):
+        for path in [found for pattern in paths for found in glob.glob(pattern)]:  # noqa: PTH207 - the patterns are absolute
+            allow(ruleset, path, given & rights)
+    if not prctl(NO_NEW_PRIVS, 1) or call(RESTRICT_SELF, ruleset, 0, 0) < 0:
+        raise OSError("Landlock: the process cannot be confined")
+    os.close(ruleset)
+    if not sandbox.capable and LIBC is not None:  # root's could read the memory maps of any process
+        LIBC.capset(struct.pack("=Ii", CAPABILITIES, 0), bytes(24))
+
+
+def allow(ruleset: int, path: str, rights: int) -> None:
+    beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        given = rights if stat.S_ISDIR(os.fstat(beneath).st_mode) else rights & OF_FILES
+        if call(ADD_RULE, ruleset, PATH_BENEATH, struct.pack("=Qi", given, beneath), 0) < 0:
+            raise OSError(f"Landlock: no rule can be made for {path}")
+    finally:
+        os.close(beneath)
+
+
+def call(number: int, *arguments: "int | bytes | None") -> int:
+    return -1 if LIBC is None else int(LIBC.syscall(number, *arguments))
