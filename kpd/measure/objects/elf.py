@@ -25,7 +25,8 @@ _REGISTERS_KERNELS = re.compile(r"(_ZL\d+)?__sti____cudaRegisterAll\w*")
 _STREAMS = {"_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev", "__cxa_atexit", "__dso_handle"}
 """What the initialiser of <iostream>, which CUDA's own headers include, refers to."""
 UNREADABLE = (
-    ELFError, ConstructError, ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, AssertionError,
+    ELFError, ConstructError, ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError,
+    AssertionError,
 )  # fmt: skip
 """What the library raises for a file that is no object, or a damaged one."""
 SMALL = 64

@@ -6,7 +6,7 @@ import pytest
 
 from kpd.measure.flags import AllowList, FlagError
 from kpd.measure.omitted_code import elided
-from kpd.measure.screen import tripwires
+from kpd.measure.screen import suspicious
 
 ALLOWED = AllowList(frozenset({"-O2"}), (re.compile("-x+"),), frozenset({"-take"}))
 
@@ -35,9 +35,9 @@ def test_a_thousand_characters_of_a_line_are_looked_at(column: int, seen: bool) 
     """A word that ends at the last character that is looked at, or one behind it."""
     mark = "clock64"
     line = f"{' ' * (column + 1 - len(mark))}{mark}"
-    flags = tripwires({}, {"kernel.c": line.encode()}, ())
-    assert any("clock" in flag for flag in flags) is seen
-    assert any(str(len(line)) in flag for flag in flags) is (len(line) > 1000)
+    flags = suspicious({}, {"kernel.py": line.encode()}, ())
+    assert any("clock" in flag.what for flag in flags) is seen
+    assert any(str(len(line)) in flag.what for flag in flags) is (len(line) > 1000)
 
 
 @pytest.mark.parametrize(("length", "found"), [(120, True), (121, False)])
@@ -51,9 +51,3 @@ def test_with_dots_it_has_seven_words_at_most(words: int, found: bool) -> None:
     said = " ".join([*"abcdefg"[: words - 1], "unchanged"])
     assert elided("k.c", f"// {said} ...") is found
     assert elided("k.c", f"int x = 1;  // {said} ...") is False
-
-
-@pytest.mark.parametrize(("more", "flagged"), [(0, False), (1, True), (2, True)])
-def test_one_more_empty_body_is_flagged(more: int, flagged: bool) -> None:
-    before, after = "void a() {}\n" * 2, "void a() {}\n" * (2 + more)
-    assert bool(tripwires({"k.c": before.encode()}, {"k.c": after.encode()}, ())) is flagged

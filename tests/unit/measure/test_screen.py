@@ -1,40 +1,14 @@
-"""Tripwires: flagged when the candidate adds the line, silent about what was there before."""
+"""Python that looks like a known cheat is flagged where the candidate adds it; what was there before is not."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kpd.measure.screen import protected_touched, spliced, tripwires
+from kpd.measure.screen import protected_touched, spliced, suspicious
+from kpd.model.flags import InSource
 from kpd.workspace.sections import ProtectedSection
 from tests.support.model.samples import task_of
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("// ... rest of the kernel unchanged", "elided code"),
-        ("// TODO: implement the tail", "unfinished code"),
-        ("pthread_create(&t, 0, work, 0);", "starts threads or processes"),
-        ("__attribute__((constructor)) void before(void);", "runs code when loaded"),
-        ("void *f = dlsym(0, name);", "reaches into its process"),
-        ("int clock_gettime(int id, void *at) { return 0; }", "reads or replaces the clock"),
-        ('FILE *f = fopen("/tmp/x", "r");', "reaches outside the kernel"),
-        ("signal(11, handler);", "ends or hooks a process"),
-        ("static const float *last;", "keeps a pointer between calls"),
-        ("cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);", "works beside its stream"),
-        ("cudaEventRecord(start);", "measures itself"),
-        ('asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));', "reads or replaces the clock"),
-        ("cudaMallocAsync(&scratch, n, stream);", "takes memory of its own"),
-        ("__device__ float kept[1 << 20];", "keeps device memory between calls"),
-        ("cudaDeviceSetLimit(cudaLimitMallocHeapSize, 1 << 30);", "changes the device for others"),
-        ("#define kpd_task other", "reaches into the harness"),
-    ],
-)
-def test_each_tripwire_names_its_line(line: str, reason: str) -> None:
-    before, after = b"void kernel(void) { work(); }\n", f"void kernel(void) {{ work(); }}\n{line}\n".encode()
-    assert f"kernel.c:2 {reason}" in tripwires({"kernel.c": before}, {"kernel.c": after}, ())
-    assert tripwires({"kernel.c": after}, {"kernel.c": after}, ()) == ()
 
 
 @pytest.mark.parametrize(
@@ -60,16 +34,14 @@ def test_each_tripwire_names_its_line(line: str, reason: str) -> None:
         ("torch.cuda.Event = Fake", "replaces a part of a library"),
         ("import torch; torch.Tensor.__eq__ = always", "replaces a part of a library"),
         ("setattr(torch.cuda, 'Ev' + 'ent', Fake)", "replaces a part of a library"),
-        ("if id(x) in seen: return seen[id(x)]", "remembers results"),
-        ("key = x.data_ptr(), x.shape", "remembers results"),
-        ("_cache: dict = {}", "remembers results"),
-        ("    global last", "remembers results"),
+        ("t0 = time.perf_counter()", "reads or replaces the clock"),
+        ("lib = ctypes.CDLL(None)", "reaches into its process"),
     ],
 )
-def test_each_tripwire_for_python_names_its_line(line: str, reason: str) -> None:
+def test_each_pattern_names_its_line(line: str, reason: str) -> None:
     protected = ("benchmark.py", "verifier.py", "tests/test_correctness.py", "task.toml")
     before, after = b"import torch\n", f"import torch\n{line}\n".encode()
-    assert f"kernel.py:2 {reason}" in tripwires({"kernel.py": before}, {"kernel.py": after}, protected)
+    assert InSource("kernel.py:2", reason) in suspicious({"kernel.py": before}, {"kernel.py": after}, protected)
 
 
 def test_honest_python_is_silent() -> None:
@@ -92,40 +64,30 @@ def run(x):
     kernel[(triton.cdiv(x.numel(), BLOCK),)](x, y, x.numel(), BLOCK=BLOCK, num_warps=4)
     return y
 """
-    assert tripwires({}, {"kernel.py": after}, ("benchmark.py", "verifier.py", "tests/run.py")) == ()
+    assert suspicious({}, {"kernel.py": after}, ("benchmark.py", "verifier.py", "tests/run.py")) == ()
 
 
-def test_an_emptied_body_is_flagged() -> None:
-    before, after = b"void kernel(int n) { work(n); }", b"void kernel(int n) { }"
-    assert tripwires({"kernel.c": before}, {"kernel.c": after}, ()) == ("kernel.c has 1 more empty function bodies",)
+def test_only_added_lines_of_python_are_searched() -> None:
+    source = b"t = time.perf_counter()\n"
+    assert suspicious({"kernel.py": source}, {"kernel.py": source}, ()) == ()
+    assert suspicious({}, {"kernel.c": source}, ()) == ()
 
 
-def test_an_honest_change_is_silent() -> None:
-    before = b"for (int i = 0; i < n; i++) y[i] = x[i];\n"
-    after = b"for (int i = 0; i < n; i += 4) for (int j = 0; j < 4; j++) y[i + j] = x[i + j];\n"
-    assert tripwires({"kernel.c": before}, {"kernel.c": after}, ()) == ()
+@pytest.mark.parametrize(
+    "line", ["# no perf_counter here", "x = 1  # print(x) would be wrong", "y = x * 2  # see /proc/"]
+)
+def test_a_comment_is_no_code(line: str) -> None:
+    assert suspicious({}, {"kernel.py": f"{line}\n".encode()}, ()) == ()
 
 
-def test_an_honest_cuda_kernel_is_silent() -> None:
-    after = b"""
-__device__ __forceinline__ float square(float x) { return x * x; }
-__global__ void __launch_bounds__(256) squares(const float *__restrict__ x, float *__restrict__ y, long n) {
-    extern __shared__ float tile[];
-    for (long i = blockIdx.x * 256L + threadIdx.x; i < n; i += 256L * gridDim.x) y[i] = square(x[i]);
-    __syncthreads();
-}
-void launch(const float *x, float *y, long n, cudaStream_t stream) {
-    static const int blocks = 132;
-    cudaFuncSetAttribute(squares, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 16);
-    squares<<<blocks, 256, 1 << 16, stream>>>(x, y, n);
-}
-"""
-    assert tripwires({"kernel.cu": b""}, {"kernel.cu": after}, ()) == ()
+def test_a_number_sign_in_a_text_hides_nothing() -> None:
+    source = b"s = '#'; t = perf_counter()\n"
+    assert suspicious({}, {"kernel.py": source}, ()) == (InSource("kernel.py:1", "reads or replaces the clock"),)
 
 
-def test_prose_that_sounds_like_an_elision_is_silent() -> None:
-    after = b"int x; // the rest of the row is unchanged by padding\n/* x[0] + ... + x[n] */\n"
-    assert tripwires({}, {"kernel.c": after}, ()) == ()
+def test_what_is_no_python_is_searched_as_it_stands() -> None:
+    found = suspicious({}, {"kernel.py": b"x = (\nt = perf_counter()  # never closed\n"}, ())
+    assert found == (InSource("kernel.py:2", "reads or replaces the clock"),)
 
 
 def test_only_editable_files_may_be_proposed() -> None:

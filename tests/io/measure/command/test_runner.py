@@ -14,7 +14,8 @@ import pytest
 
 from kpd.measure import jobs
 from kpd.measure.command.runs import START, sources
-from kpd.measure.screen import tripwires
+from kpd.measure.screen import suspicious
+from kpd.model.flags import InSource
 from tests.places import ROOT
 from tests.support.hosts.pythons import oldest_python
 from tests.support.measure import nvml_standin
@@ -157,20 +158,18 @@ CHEATS = {
     "sys.modules['benchmark'].event_us = fake": "reaches into the program that runs it",
     "atexit.register(report)": "reaches into the program that runs it",
     "os.write(1, result)": "reaches into the program that runs it",
-    "side = torch.cuda.Stream()": "has a stream or an event of its own",
-    "@functools.lru_cache(None)": "remembers results",
 }
 
 
 @pytest.mark.parametrize("line", CHEATS)
 def test_what_looks_like_a_cheat_in_python_is_flagged(line: str) -> None:
-    assert tripwires({}, {"kernel.py": line.encode()}, ()) == (f"kernel.py:1 {CHEATS[line]}",)
+    assert suspicious({}, {"kernel.py": line.encode()}, ()) == (InSource("kernel.py:1", CHEATS[line]),)
 
 
 def test_a_plain_triton_kernel_is_not_flagged() -> None:
     task = ROOT / "tasks"
     for path in ("rmsnorm_silu_triton/kernel.py", "layernorm_pilot/src/layernorm.py"):
-        assert tripwires({}, {path: (task / path).read_bytes()}, ()) == ()
+        assert suspicious({}, {path: (task / path).read_bytes()}, ()) == ()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="NVML's library has this name on Linux")
