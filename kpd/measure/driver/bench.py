@@ -51,7 +51,7 @@ class DriverBench:
     `out/` folder with its assembly, if there is any, and the compiler's remarks. `lay` turns a candidate's files into
     those that are staged over the protected files. `sanitizer` is the path of compute-sanitizer, if the task asks for
     it. `place` makes the objects of a timed process (None: they are copied). `inspector` looks at built
-    objects. Raises TaskError where task.toml asks for what the harness lacks.
+    objects (None: nobody does). Raises TaskError where task.toml asks for what the harness lacks.
     """
 
     def __init__(
@@ -66,12 +66,11 @@ class DriverBench:
         listings: tuple[str, str],
         checking: RunContext,
         measuring: RunContext,
-        *,
-        inspector: Inspector,
         cached: bool = True,
         lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
         sanitizer: str = "",
         place: timing.PlaceObject | None = None,
+        inspector: Inspector | None = None,
     ) -> None:
         refuse_mismatch(task, harness)
         self.harness = harness
@@ -158,6 +157,8 @@ class DriverBench:
                     yield weighted(sample, self.task.weights)
 
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
+        if self._inspector is None:
+            return ()
         own = await self.build(await self.stage(self._pristine), self._pristine, say)
         async with self._made.again_if_gone(built, own.job):
             usual = await self._inspector.flags(self.host, own.job, say)

@@ -21,7 +21,7 @@ VERDICT = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "told", told="faster b
 BASELINE = Iteration(0, "baseline", 0, AT, status=done("baseline", at=AT + 5), score=20.0)
 ACCEPTED = Iteration(
     3, "sweep", 0, AT, status=done("accepted"), score=12.5, memo="wider tiles \x1b[2J", verdict=VERDICT,
-    roofline_pct=78.4, expected=Expectation("gbs", "up", 5.0), bottleneck="memory", flags=("a removed loop",),
+    roofline_pct=78.4, expected=Expectation("gbs", "up", 5.0), bottleneck="memory", flags=(Told("a removed loop"),),
 )  # fmt: skip
 RUN = Run(
     "r3", "transpose_cpu", "sweep", "local", Budget(), AT, status=Running(), started=AT, incumbent=3,

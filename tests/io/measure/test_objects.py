@@ -1,0 +1,236 @@
+"""Objects of a real compiler: each with one thing that no kernel needs, and honest ones in many styles."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kpd.measure.objects import allowed, elf, instructions
+from kpd.model.flags import Calls, Executes, Flag, HasSection, NotInspected, Replaces, RunsAtLoad
+
+GCC = ("gcc", "-O2", "-fPIC", "-std=gnu11", "-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections")
+X86 = subprocess.run(["gcc", "-dumpmachine"], capture_output=True, text=True).stdout.startswith("x86_64")
+HEAD = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
+
+
+def flags(folder: Path, source: str, *more: str) -> set[Flag]:
+    (folder / "kernel.c").write_text(HEAD + source)
+    subprocess.run([*GCC, *more, "-c", "kernel.c", "-o", "kernel.o"], cwd=folder, check=True)
+    listing = subprocess.run(
+        ["objdump", "-d", "-w", "--no-show-raw-insn", "kernel.o"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return {*elf.tables((folder / "kernel.o").read_bytes(), allowed.C), *instructions.of_cpu(listing)}
+
+
+def body(inside: str, before: str = "") -> str:
+    return f"{before}\nvoid scale(const float *x, float *y, long n) {{ {inside} }}\n"
+
+
+LOOP = "for (long i = 0; i < n; i++) y[i] = 2 * x[i];"
+
+ATTACKS: dict[str, tuple[str, Flag]] = {
+    "a clock of the system": (
+        body(f"struct timespec t; clock_gettime(1, &t); {LOOP}", "#include <time.h>"), Calls("clock_gettime")
+    ),
+    "a library by name": (body(f'dlopen("libm.so", 1); {LOOP}', "#include <dlfcn.h>"), Calls("dlopen")),
+    "a file": (body(f'fopen("/tmp/x", "r"); {LOOP}', "#include <stdio.h>"), Calls("fopen")),
+    "memory that can be run": (body(f"mprotect(y, n, 7); {LOOP}", "#include <sys/mman.h>"), Calls("mprotect")),
+    "a thread": (
+        body(f"pthread_t t; pthread_create(&t, 0, work, y); {LOOP}",
+             "#include <pthread.h>\nvoid *work(void *at) { return at; }"),
+        Calls("pthread_create"),
+    ),
+    "the end of the process": (body(f"_exit(0); {LOOP}", "#include <unistd.h>"), Calls("_exit")),
+    "a handler of signals": (body(f"signal(11, 0); {LOOP}", "#include <signal.h>"), Calls("signal")),
+    "the environment": (body(f'y[0] = getenv("X") != 0; {LOOP}'), Calls("getenv")),
+    "a raw call of the system": (body(f"syscall(39); {LOOP}", "#include <unistd.h>"), Calls("syscall")),
+    "a constructor": (
+        body(LOOP, "float kept; __attribute__((constructor)) static void early(void) { kept = 1; }"),
+        RunsAtLoad("early"),
+    ),
+    "a resolver": (
+        body(LOOP, "static int a(void) { return 1; } static void *pick(void) { return a; }"
+                   "int chosen(void) __attribute__((ifunc(\"pick\")));"),
+        RunsAtLoad("chosen"),
+    ),
+    "what runs before all others": (
+        body(LOOP, "static void early(void) {} __attribute__((section(\".preinit_array\"), used))"
+                   " static void (*const at)(void) = early;"),
+        HasSection(".preinit_array"),
+    ),
+    "a function of the C library": (
+        body(LOOP, "void *memcpy(void *to, const void *from, size_t n) { return to; }"), Replaces("memcpy")
+    ),
+    "a clock of its own": (
+        body(LOOP, "int clock_gettime(int id, void *at) { return 0; }"), Replaces("clock_gettime")
+    ),
+    "a section that can be written and run": (
+        body(LOOP, "__asm__(\".section .both, \\\"awx\\\"\\n.long 0\\n.text\");"), HasSection(".both")
+    ),
+    "code in a section of its own": (
+        body(LOOP, "__attribute__((section(\".mine\"), used)) static void hidden(void) {}"), HasSection(".mine")
+    ),
+    "code at the start of the program": (
+        body(LOOP, "__asm__(\".section .init, \\\"ax\\\"\\nnop\\n.text\");"), HasSection(".init")
+    ),
+    "a stack that can be run": (
+        body(LOOP, "__asm__(\".section .note.GNU-stack, \\\"x\\\", @progbits\\n.text\");"),
+        HasSection("stack that can be run"),
+    ),
+}  # fmt: skip
+INSTRUCTIONS = {
+    "syscall": "system", "int $0x80": "system", "sysenter": "system", "rdtsc": "clock", "rdtscp": "clock",
+    "rdpmc": "clock", "clflush (%rsi)": "cache", "clflushopt (%rsi)": "cache", "clwb (%rsi)": "cache",
+    "cldemote (%rsi)": "cache", "wrfsbase %rax": "system", "lock; nop; rdtsc": "clock",
+}  # fmt: skip
+HONEST = {
+    "a loop": body(LOOP),
+    "mathematics": body("for (long i = 0; i < n; i++) y[i] = expf(x[i]) + tanhf(x[i]) / sqrtf(x[i]);"),
+    "memory": body("float *t = malloc(n * 4); memcpy(t, x, n * 4); memset(y, 0, n * 4); y[0] = t[0]; free(t);"),
+    "an aligned pool": body("static float *pool; if (!pool) pool = aligned_alloc(64, 4096); *pool = x[0]; y[0] = *pool;"),
+    "static scratch": body("static float scratch[1024]; scratch[n & 1023] = x[0]; y[0] = scratch[1];"),
+    "a table at first use": body(
+        "pthread_once(&once, fill); for (long i = 0; i < n; i++) y[i] = table[i & 255] * x[i];",
+        "#include <pthread.h>\nstatic float table[256]; static pthread_once_t once = PTHREAD_ONCE_INIT;"
+        "static void fill(void) { for (int i = 0; i < 256; i++) table[i] = sinf(i); }",
+    ),
+    "a pointer between calls": body("static const float *last; last = x; y[0] = *last;"),
+    "an array whose size has a star": body("static float tile[8 * 8]; tile[n & 63] = x[0]; y[0] = tile[1];"),
+    "a comment that names a clock": body("/* clock_gettime and rdtsc would be wrong here */ " + LOOP),
+    "bytes of instructions in a table": body(
+        "y[0] = bytes[n & 7];", "static const uint8_t bytes[8] = {0x0f, 0x05, 0x0f, 0x31, 0xcd, 0x80, 0x0f, 0xae};"
+    ),
+    "a constant that looks like an instruction": body("y[0] = n == 0x050f310f ? 1 : 2;"),
+    "a thread's own data": body("static __thread float kept[16]; kept[n & 15] = x[0]; y[0] = kept[1];"),
+    "a switch": body("switch (n & 7) { case 0: y[0] = 1; break; case 1: y[1] = x[2]; break; case 2: y[2] = x[1]; break;"
+                     "case 3: y[3] = x[5]; break; case 4: y[4] = 2; break; case 5: y[5] = x[7] + 1; break; }"),
+    "a function pointer": body("static float (*const way[2])(float) = {sinf, cosf}; y[0] = way[n & 1](x[0]);"),
+    "sorting": body("qsort(y, n, 4, cmp);", "static int cmp(const void *a, const void *b)"
+                    " { return *(const float *)a < *(const float *)b; }"),
+    "prefetches": body("for (long i = 0; i < n; i++) { __builtin_prefetch(x + i + 64); y[i] = x[i]; }"),
+    "an attribute of sections for the hot code": body(LOOP, "__attribute__((hot)) "),
+    "a stack protector": body("char buffer[64]; strncpy(buffer, (const char *)x, 63); y[0] = buffer[n & 63];"),
+    "wide integers": body("unsigned __int128 p = (unsigned __int128)n * n; y[0] = (float)(p / 3);"),
+    "an assertion": body("assert(n > 0); " + LOOP, "#include <assert.h>"),
+}  # fmt: skip
+SIMD = {
+    "vectors": body("for (long i = 0; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_loadu_ps(x + i));"),
+    "non-temporal stores": body("_mm256_stream_ps(y, _mm256_loadu_ps(x)); _mm_sfence();"),
+    "a pause": body("_mm_pause(); y[0] = x[0];"),
+    "fused": body("__m256 a = _mm256_set1_ps(2); _mm256_storeu_ps(y, _mm256_fmadd_ps(a, _mm256_loadu_ps(x), a));"),
+    "fast mathematics": body("for (long i = 0; i < n; i++) y[i] = sinf(x[i]) + expf(x[i]);"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ATTACKS)
+def test_each_trait_of_an_attack_is_flagged(tmp_path: Path, what: str) -> None:
+    source, flag = ATTACKS[what]
+    assert flag in flags(tmp_path, source, "-fno-builtin", "-w")
+
+
+@pytest.mark.skipif(not X86, reason="instructions of x86-64")
+@pytest.mark.parametrize("instruction", INSTRUCTIONS)
+def test_each_instruction_that_no_kernel_needs_is_flagged(tmp_path: Path, instruction: str) -> None:
+    found = flags(tmp_path, body(f'__asm__ volatile("{instruction}"); {LOOP}'))
+    assert {(one.purpose) for one in found if isinstance(one, Executes)} == {INSTRUCTIONS[instruction]}
+
+
+@pytest.mark.skipif(not X86, reason="instructions of x86-64")
+def test_an_instruction_inside_another_is_flagged(tmp_path: Path) -> None:
+    """The constant of a `mov` is a system call, and a jump leads there."""
+    hidden = "jmp 1f + 1\\n1: .byte 0xb8, 0x0f, 0x05, 0x90, 0x90"
+    assert Executes("jmp into another", "hidden") in flags(tmp_path, body(f'__asm__ volatile("{hidden}"); {LOOP}'))
+
+
+@pytest.mark.parametrize("optimised", ["-O0", "-O2", "-O3"])
+@pytest.mark.parametrize("what", HONEST)
+def test_an_honest_kernel_has_no_flag(tmp_path: Path, what: str, optimised: str) -> None:
+    assert flags(tmp_path, HONEST[what], optimised, "-fstack-protector-strong") == set()
+
+
+@pytest.mark.skipif(not X86, reason="instructions of x86-64")
+@pytest.mark.parametrize("what", SIMD)
+def test_an_honest_kernel_with_vectors_has_no_flag(tmp_path: Path, what: str) -> None:
+    assert flags(tmp_path, "#include <immintrin.h>\n" + SIMD[what], "-O3", "-mavx2", "-mfma", "-ffast-math") == set()
+
+
+def test_openmp_is_flagged_unless_the_task_asks_for_it(tmp_path: Path) -> None:
+    source = body(f'_Pragma("omp parallel for") {LOOP}')
+    assert Calls("GOMP_parallel") in flags(tmp_path, source, "-fopenmp")
+    listed = allowed.with_threads(allowed.C, ("-O3", "-fopenmp"))
+    assert elf.tables((tmp_path / "kernel.o").read_bytes(), listed) == ()
+    assert allowed.with_threads(allowed.C, ("-O3",)) is allowed.C
+
+
+@pytest.mark.parametrize("cut", [0, 1, 3, 17, 63, 64, 200, 700])
+def test_a_damaged_object_is_not_let_through(tmp_path: Path, cut: int) -> None:
+    flags(tmp_path, HONEST["a loop"])
+    found = elf.tables((tmp_path / "kernel.o").read_bytes()[:cut], allowed.C)
+    assert [type(flag) for flag in found] == [NotInspected]
+
+
+NVCC = shutil.which("nvcc")
+CUDA_ATTACKS = {
+    "cudaStreamAddCallback": "cudaStreamAddCallback(s, later, 0, 0);",
+    "cudaLaunchHostFunc": "cudaLaunchHostFunc(s, host, 0);",
+    "cudaEventElapsedTime": "float ms; cudaEventElapsedTime(&ms, 0, 0);",
+    "cudaDeviceSetLimit": "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 1 << 20);",
+    "cudaHostRegister": "cudaHostRegister(y, 4, 0);",
+    "cudaDeviceReset": "cudaDeviceReset();",
+}
+CUDA_HEAD = """
+#include <cuda_runtime.h>
+static void later(cudaStream_t, cudaError_t, void *) {}
+static void host(void *) {}
+__global__ void twice(const float *x, float *y, long n) {
+    for (long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] = 2 * x[i];
+}
+"""
+
+
+def cuda_flags(folder: Path, source: str, head: str = CUDA_HEAD) -> set[Flag]:
+    (folder / "kernel.cu").write_text(
+        f'{head}extern "C" void run(const float *x, float *y, long n, cudaStream_t s)'
+        f" {{ {source} twice<<<132, 256, 0, s>>>(x, y, n); }}\n"
+    )
+    own = ("-O3", "-arch=sm_90", "-std=c++17", "-DNVTX_DISABLE", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-w")
+    subprocess.run(["nvcc", *own, "-c", "kernel.cu", "-o", "kernel.o"], cwd=folder, check=True)
+    return set(elf.tables((folder / "kernel.o").read_bytes(), allowed.CUDA))
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc")
+@pytest.mark.parametrize("call", CUDA_ATTACKS)
+def test_a_call_of_the_runtime_that_no_kernel_needs_is_flagged(tmp_path: Path, call: str) -> None:
+    assert cuda_flags(tmp_path, CUDA_ATTACKS[call]) == {Calls(call)}
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc")
+def test_an_initialiser_of_a_cuda_object_is_flagged(tmp_path: Path) -> None:
+    found = cuda_flags(
+        tmp_path, "", CUDA_HEAD + "static float early() { static int n; return ++n; }\nfloat kept = early();\n"
+    )
+    assert [type(flag) for flag in found] == [RunsAtLoad]
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc")
+def test_an_honest_cuda_object_with_a_kept_graph_has_no_flag(tmp_path: Path) -> None:
+    kept = """
+    static cudaGraphExec_t kept; static cudaStream_t other; static cudaEvent_t forked; static float *scratch;
+    if (!kept) {
+        cudaGraph_t graph;
+        cudaMalloc(&scratch, 4 * n); cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+        cudaEventCreateWithFlags(&forked, cudaEventDisableTiming);
+        cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed);
+        cudaEventRecord(forked, s); cudaStreamWaitEvent(other, forked, 0);
+        twice<<<132, 256, 0, other>>>(x, scratch, n);
+        cudaEventRecord(forked, other); cudaStreamWaitEvent(s, forked, 0);
+        cudaStreamEndCapture(s, &graph); cudaGraphInstantiate(&kept, graph, 0);
+    }
+    cudaGraphLaunch(kept, s); cudaMemsetAsync(y, 0, 4 * n, s);
+    """
+    assert cuda_flags(tmp_path, kept) == set()
