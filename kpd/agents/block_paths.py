@@ -1,6 +1,7 @@
 """Finds out which editable file a fenced block of a reply holds."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator
 
 from kpd.agents.agent import BadReply
@@ -14,9 +15,11 @@ LONGEST_LINE = 300
 _PATCHES = ("diff", "patch")
 _PATCH = re.compile(r"\s*(?:diff --git |--- \S+\n\+\+\+ |@@ -\d)")
 _FIRST_COMMENT = re.compile(
-    r"\s*(?://+|#+|/\*+|<!--|--)[\s=*-]*(?:(?:file|path)(?:name)?\s*:\s*)?([\w./\\~+-]+)[\s=*/>-]*", re.IGNORECASE
+    r"\s*(?://+|#+|/\*+|<!--|--)[\s=*-]*(?:(?:file|path)(?:name)?\s*:\s*)?([^\s=*>]+)[\s=*/>-]*", re.IGNORECASE
 )
 _PATH_LIKE = re.compile(r"[^\s/\\]*[/\\]\S*|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,9}")
+
+_NAME_LIKE = re.compile(r"[\w./\\~+-]*\w\.[A-Za-z]\w{0,9}")
 
 
 def named_path(block: FencedBlock, task: Task) -> str | None:
@@ -27,7 +30,7 @@ def named_path(block: FencedBlock, task: Task) -> str | None:
     for word in _words(block.info):
         if (path := _editable(word, task)) is not None:
             return _whole(block, path)
-        if _PATH_LIKE.fullmatch(word):
+        if _PATH_LIKE.fullmatch(word) or _is_disguised(word):
             raise _stranger(word, block, task)
     above = [word for word in _words(block.above) if word.lower() not in ("file", "path")]
     comment = first_comment(block.content)
@@ -35,6 +38,8 @@ def named_path(block: FencedBlock, task: Task) -> str | None:
         path, *more = {path for word in words if (path := _editable(word, task)) is not None} or {""}
         if path and not more and fits(path, block.language):
             return _whole(block, path)
+    if disguised := next((word for word in (*above[:1], comment) if _is_disguised(word)), ""):
+        raise _stranger(disguised, block, task)
     if any(fits(path, block.language) for path in task.editable):
         if len(above) == 1 and _PATH_LIKE.fullmatch(above[0]) and _editable(above[0], task) is None:
             raise _stranger(above[0], block, task)
@@ -104,6 +109,17 @@ def _editable(word: str, task: Task) -> str | None:
         return path
     same = [each for each in task.editable if each.endswith(f"/{path}")]
     return same[0] if len(same) == 1 and "/" not in path and path not in task.protected else None
+
+
+def _is_disguised(word: str) -> bool:
+    """Return whether the word looks like a file's name only because of letters that others could take for ASCII.
+
+    It has invisible or control characters, marks that turn the direction of text, or letters of other alphabets.
+    """
+    if word.isascii() and word.isprintable():
+        return False
+    seen = (char for char in unicodedata.normalize("NFKC", word) if not unicodedata.category(char).startswith("C"))
+    return _NAME_LIKE.fullmatch("".join(char if char.isascii() else "x" for char in seen)) is not None
 
 
 def _stranger(word: str, block: FencedBlock, task: Task) -> BadReply:

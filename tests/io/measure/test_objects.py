@@ -92,7 +92,7 @@ HONEST = {
     "a loop": body(LOOP),
     "mathematics": body("for (long i = 0; i < n; i++) y[i] = expf(x[i]) + tanhf(x[i]) / sqrtf(x[i]);"),
     "memory": body("float *t = malloc(n * 4); memcpy(t, x, n * 4); memset(y, 0, n * 4); y[0] = t[0]; free(t);"),
-    "an aligned pool": body("static float *pool; if (!pool) pool = aligned_alloc(64, 4096); *pool = x[0]; y[0] = *pool;"),
+    "an aligned pool": body("static float *p; if (!p) p = aligned_alloc(64, 4096); *p = x[0]; y[0] = *p;"),
     "static scratch": body("static float scratch[1024]; scratch[n & 1023] = x[0]; y[0] = scratch[1];"),
     "a table at first use": body(
         "pthread_once(&once, fill); for (long i = 0; i < n; i++) y[i] = table[i & 255] * x[i];",
