@@ -16,6 +16,7 @@
 
 const uint64_t engine_file_bytes = 1u << 30; /* the GPU's driver and profilers keep files of their own */
 const size_t engine_alignment = 256;         /* what cudaMalloc promises, too */
+const int engine_uses_sockets = 1;           /* to MPS, the fabric manager and other processes' memory */
 
 device_sets sets;
 measurement *result;
