@@ -6,7 +6,7 @@ from dataclasses import replace
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
-from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
+from kpd.measure.compiling import BuildError, first_error, kind_of, memory_limit, readable, warnings
 from kpd.measure.cuda.nvcc import ALLOWED, CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
@@ -14,6 +14,8 @@ from kpd.measure.flags import FlagError
 from kpd.measure.run_context import RunContext
 
 PTXAS = "ptxas.txt"
+MEMORY_MIB = 16384
+"""The most MiB of memory of a compiler's process: cicc may need thousands for heavy templates."""
 
 
 async def build(
@@ -57,6 +59,7 @@ def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) 
     linking = ("-shared", "-Xlinker", "-z,defs")
     own = ("-DKPD_CANDIDATE", "-Xptxas", "-v", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.", *linking)
     return (
+        f"{memory_limit(MEMORY_MIB)}"
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f'{jobs.words((tools.nvcc, *flags, *own, UNIT))} -o "$out/{OBJECT}" 2>"$out/{PTXAS}"\n'
         f'status=$?\ncat "$out/{PTXAS}" >&2\nexit $status\n'

@@ -176,6 +176,7 @@ void sandbox_enter(const char *const objects[2]);
 
 /* The engine: in the worker, but for the last two. `set` is one of measurement.sets. */
 extern const uint64_t engine_file_bytes; /* that the worker may write to a file */
+extern const uint64_t engine_own_bytes;  /* of memory that kernels may have for themselves; 0: no limit */
 extern const size_t engine_alignment;    /* of the buffers */
 extern const int engine_uses_sockets;    /* unix sockets, to services of the device */
 void engine_start(measurement *shared, outcome *answer);

@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #define MOST_FILES 256       /* that the driver, or the shell before it, may have open at its start */
+#define THREAD_BYTES (16u << 20)
+#define COPIES 4             /* of a case's buffers, that a kernel may make */
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
 
 typedef struct {
@@ -93,6 +95,20 @@ static void serve(view *cases, measurement *shared) {
 
 /* ── in the driver ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Beside what the process has: room for kernels, for the stacks of a thread on each CPU, and for copies of the buffers. */
+static void limit_memory(void) {
+#ifdef __linux__
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    int known = file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) == 1;
+    if (file) fclose(file);
+    if (!known || !engine_own_bytes) return;
+    uint64_t stacks = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * THREAD_BYTES;
+    rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + engine_own_bytes + stacks + COPIES * arena_bytes;
+    setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
+#endif
+}
+
 /* Fork the worker. What a kernel prints does not reach the driver's standard output, which is the report. */
 void worker_start(view *views, measurement *shared, const char *const objects[2]) {
     int pair[2];
@@ -116,6 +132,7 @@ void worker_start(view *views, measurement *shared, const char *const objects[2]
     struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0};
     setrlimit(RLIMIT_FSIZE, &file);
     setrlimit(RLIMIT_CORE, &core);
+    limit_memory();
     line_to_driver = pair[1];
     sandbox_enter(objects);
     serve(views, shared);

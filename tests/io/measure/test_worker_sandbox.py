@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.helper import sandbox
+from kpd.measure.bench import CheckFailed
+from kpd.measure.c import build as c_build
+from kpd.measure.compiling import BuildError
 from kpd.measure.driver.check import check
 from tests.support.measure.measured import LOOP, QUICK, RIGHT, Lab, kernel, lab
 
@@ -142,6 +145,21 @@ async def test_threads_and_memory_of_its_own_are_a_kernels_right(lab: Lab) -> No
     act = "pthread_create(&one, NULL, work, NULL); pthread_join(one, NULL); free(malloc(64 << 20));"
     work = "#include <pthread.h>\nstatic void *work(void *given) { return given; }"
     assert (await lab.check(kernel(f"pthread_t one; {act} {LOOP}", work))).comparisons
+
+
+async def test_a_kernel_has_the_memory_it_needs_and_no_more(lab: Lab) -> None:
+    takes = "static char *kept; size_t bytes = (size_t)N << 20; if (!kept) memset(kept = malloc(bytes), 1, bytes);"
+    assert (await lab.check(kernel(f"{takes.replace('N', '512')} {LOOP}", "#include <string.h>"))).comparisons
+    with pytest.raises(CheckFailed, match="crashed with SIGSEGV"):
+        await lab.check(kernel(f"{takes.replace('N', '1536')} {LOOP}", "#include <string.h>"))
+
+
+async def test_a_compiler_has_the_memory_it_needs_and_no_more(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    ten = "".join(f"#define M{n} {' '.join([f'M{n - 1}'] * 10)}\n" for n in range(1, 7))
+    bomb = kernel(f"{LOOP} M6", f"#define M0 y[0] += x[0] * 3;\n{ten}")
+    monkeypatch.setattr(c_build, "MEMORY_MIB", 64)
+    with pytest.raises(BuildError, match="memory"):
+        await lab.build(bomb)
 
 
 async def test_a_candidate_cannot_write_over_another_build(lab: Lab) -> None:
